@@ -1,23 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures of the tests that need a board: built once, started as each test wants it."""
+"""Fixtures of the tests that need a board, which is built once and started as each test asks."""
 
 import contextlib
-import sys
 
 import pytest
-from bench_card import BenchCard, build_bench
-from board_builds import ROOT, build_executable, build_gateware, register_map
-from board_process import WatchedBoard
 
-from lanebox.locks import locked
 from sim.report.page import REPORT
-from sim.results import RESULTS
-
-sys.path.append(str(ROOT / "test"))  # the unit tests' folder: these tests share their seeds
-
-from seeds import SHIFT  # noqa: E402
+from sim.rows.results import RESULTS
+from sim.test.board.bench_card import BenchCard, build_bench
+from sim.test.board.board_builds import ROOT, build_executable, build_gateware, register_map
+from sim.test.board.board_process import WatchedBoard
+from tools.locks import locked
+from tools.testing.seeds import SHIFT
 
 
 def pytest_report_header():
@@ -35,7 +31,7 @@ def executable():
 
 
 def started_boards(program, csr, tmp_path):
-    """Yield a function that starts boards, and leave none of them running."""
+    """Yield a function that starts boards. Boards that still run after the test are killed."""
     boards = []
 
     def start(*options, log=False, program=program, **expectations):
@@ -56,20 +52,22 @@ def started_boards(program, csr, tmp_path):
 def start_board(executable, tmp_path):
     """Start boards: `with start_board("--mps", "256", log=True) as board:` (see WatchedBoard).
 
-    `log=True` writes the TLP log, which `board.tlps()` reads after the board's end.
+    With `log=True` the board writes its TLP log, which `board.tlps()` reads after the board's end.
     """
     yield from started_boards(executable, register_map(), tmp_path)
 
 
 @pytest.fixture
 def start_stock(tmp_path):
-    """As start_board, with LitePCIe's endpoint, which breaks the rules in `TOLERATED`."""
+    """The fixture start_board with LitePCIe's endpoint, which may break the rules in
+    `TOLERATED`."""
     yield from started_boards(build_executable("litepcie"), register_map("litepcie"), tmp_path)
 
 
 @pytest.fixture
 def boards_of(tmp_path):
-    """As start_board, for a test's own program and register map: `boards_of(program, csr)`."""
+    """The fixture start_board for another program and register map: `start = boards_of(program,
+    csr)`."""
     with contextlib.ExitStack() as stack:
 
         def starter(program, csr):
@@ -81,13 +79,14 @@ def boards_of(tmp_path):
 
 @pytest.fixture
 def start_msix(tmp_path):
-    """As start_board, with the gateware that has MSI-X."""
+    """The fixture start_board with gateware that has MSI-X."""
     yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)
 
 
 @pytest.fixture
 def bench(tmp_path):
-    """Start a board around bench_card.sv: `with bench("--bar2", "64K") as (board, card):`"""
+    """Start a board with bench_card.sv as gateware: `with bench("--bar2", "64K") as (board,
+    card):`"""
 
     @contextlib.contextmanager
     def start(*options, mps=256, mrrs=512, **expectations):
@@ -104,14 +103,15 @@ def bench(tmp_path):
 
 @pytest.fixture
 def one_board():
-    """Hold a lock: only one test at a time may start the user's one board, build/board.sock."""
+    """Hold a lock, since only one test at a time may start the user's board at build/board.sock."""
     with locked(ROOT / "build" / "test-board.lock"):
         yield
 
 
 @pytest.fixture
 def results_kept():
-    """Hide the user's results from the test, and restore them after it. The test's are deleted."""
+    """Hide the user's results from the test, and restore them afterwards. The test's own are
+    deleted."""
     files = (RESULTS, REPORT)
     kept = {path: path.read_bytes() for path in files if path.exists()}
     for path in files:

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot whose answer depends on everything it was sent.
+"""Logic for the user slot whose answer depends on all data sent to it.
 
-Each beat of the answer is the exclusive or of all beats so far, so one beat too many or too few
-makes every later answer wrong. The block counts beats, and raises `irq` at the end of each page.
+Each beat of the answer is the exclusive or of all beats so far, so that one beat too many or too
+few makes every later answer wrong. The block counts beats, and raises `irq` at the end of each page
+of 4 KiB.
 """
 
 from litex.gen import LiteXModule
@@ -12,9 +13,10 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import If, Signal, log2_int
 
-from lanebox.layouts import DATA_WIDTH, stream_layout
+from gateware.numbers import DATA_WIDTH
+from gateware.vocabulary.layouts import stream_layout
 
-PAGE = 4096 * 8 // DATA_WIDTH  # beats
+PAGE = 4096 * 8 // DATA_WIDTH  # beats of a 4 KiB page
 
 
 class Accumulator(LiteXModule):
@@ -34,12 +36,14 @@ class Accumulator(LiteXModule):
         ]
         self.sync += [
             self.irq.eq(0),
-            If(sink.valid & sink.ready,
+            If(
+                sink.valid & sink.ready,
                 before.eq(source.data),
                 self.beats.status.eq(self.beats.status + 1),
-                self.irq.eq(self.beats.status[:log2_int(PAGE)] == PAGE - 1),
+                self.irq.eq(self.beats.status[: log2_int(PAGE)] == PAGE - 1),
             ),
-            If(self.clear.re,
+            If(
+                self.clear.re,
                 before.eq(0),
                 self.beats.status.eq(0),
             ),

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that sends back what it gets, and can change the ends of packets.
+"""Logic for the user slot that sends back its input, and can change the ends of packets.
 
-Two registers act on `last`. With `ends` at 0 no packet ends, so a c2h buffer is ended by being
-full or by the flush time. With `bad` at 1 each packet carries an error.
+Two registers act on `last` and `error`. With `ends` at 0 no packet ends, so that a c2h buffer is
+ended by being full or by the flush time. With `bad` at 1 each packet carries an error.
 """
 
 from litex.gen import LiteXModule
@@ -12,7 +12,7 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStorage
 from migen import Signal
 
-from lanebox.layouts import stream_layout
+from gateware.vocabulary.layouts import stream_layout
 
 
 class PacketEnds(LiteXModule):

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that sends less than it takes, takes slowly, and can be told to stop.
+"""Logic for the user slot that sends fewer beats than it takes, takes slowly, and can be told to
+stop.
 
-It takes beats in two of three cycles, and sends every fourth one on. With `stop` not 0 it takes no
-more after that many beats.
+It takes beats in two of three cycles, and sends every fourth one on. If the register `stop` is not
+0, it takes no more after that many beats.
 """
 
 from litex.gen import LiteXModule
@@ -12,7 +13,7 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
-from lanebox.layouts import stream_layout
+from gateware.vocabulary.layouts import stream_layout
 
 
 class Thrifty(LiteXModule):
@@ -35,7 +36,8 @@ class Thrifty(LiteXModule):
             sink.ready.eq(takes & (~sends | source.ready)),
         ]
         self.sync += [
-            # An offered beat must stay offered, so `turn` does not advance meanwhile.
+            # AXI-stream rule: an offered beat must stay offered. So `turn` does not advance until
+            # it is taken.
             If(~source.valid | source.ready, If(turn == 2, turn.eq(0)).Else(turn.eq(turn + 1))),
             If(sink.valid & sink.ready, beats.eq(beats + 1)),
         ]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board around bench_card.sv: a card that does at its pins what a test tells it to.
+"""The board with bench_card.sv as gateware, a card that drives its pins as a test tells it to.
 
 `send` puts any packet on RQ, `completions` returns what came back on RC. Both BARs are memory.
 """
@@ -11,15 +11,21 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from board_builds import ROOT
-from board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, MEMORY_SPACE, Memory, wait_until
-from vfio_client import BAR0, VfioClient
-
-from lanebox.locks import locked
 from sim.board.build import build_board
+from sim.clients.vfio import BAR0, VfioClient
+from sim.test.board.board_builds import ROOT
+from sim.test.board.board_client import (
+    BAR0_ADDRESS,
+    BUS_MASTER,
+    COMMAND,
+    MEMORY_SPACE,
+    Memory,
+    wait_until,
+)
+from tools.locks import locked
 
 BAR2 = 2
-BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB
+BAR2_ADDRESS = 0x48_0000_0000  # the address lies above 4 GiB
 IDENTITY, PINS, RESETS, MANAGE_READ, MANAGE_CYCLES, CONTROL = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14
 SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x18, 0x34, 4)
 PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C
@@ -31,7 +37,8 @@ DEVICE_CONTROL, INITIATE_FLR = EXPRESS + 8, 1 << 15
 
 @functools.cache
 def build_bench(sanitize=False) -> Path:
-    """The board's executable, made when its sources have changed."""
+    """The path of the board's program with bench_card.sv in it. It is built again when a source
+    changes."""
     folder = ROOT / "build" / "bench-card"
     (folder / "gateware").mkdir(parents=True, exist_ok=True)
     source = Path(__file__).with_suffix(".sv")
@@ -41,7 +48,7 @@ def build_bench(sanitize=False) -> Path:
 
 
 class BenchCard:
-    """A client that does with the bench card what firmware and a driver would do."""
+    """A client for bench_card.sv that does what firmware and a driver would do for a real card."""
 
     def __init__(self, path, mps=256, mrrs=512):
         self.client = VfioClient(path)
@@ -82,12 +89,12 @@ class BenchCard:
             self.write(PACKET + 4 * i, dword)
 
     def send(self, packet, first_be=0xF, last_be=0, on=SEND_RQ):
-        """Put the dwords of `packet` on RQ (or CC)."""
+        """Put the dwords of `packet` on RQ, or on CC with on=SEND_CC."""
         self.prepare(packet)
         self.write(on, len(packet) | first_be << 8 | last_be << 12)
 
     def later(self, cycles, on, dwords, first_be=0xF):
-        """Send the prepared packet on RQ or CC `cycles` cycles from now.
+        """Send the packet of prepare() on RQ or CC `cycles` cycles from now.
 
         An otherwise idle board stops its clock after 256 cycles. With a larger `cycles` the packet
         therefore leaves only when the host's next access makes the clock run again.
@@ -102,30 +109,34 @@ class BenchCard:
         self.send(request(address, dwords, tag=tag), last_be=0xF if dwords > 1 else 0)
 
     def completions(self, dwords):
-        """Wait until at least `dwords` dwords came on RC; returns all that came."""
+        """Wait until at least `dwords` dwords of completions came on RC; returns all that came."""
         wait_until(lambda: self.read(RC_COUNT) >= dwords, f"{dwords} dwords on RC")
         return [self.read(COMPLETIONS + 4 * i) for i in range(self.read(RC_COUNT))]
 
     def manage(self, dword):
-        """Read a dword of configuration space through cfg_mgmt, as user logic does."""
+        """Read a dword of configuration space through the cfg_mgmt pins, as user logic does."""
         self.write(MANAGE_READ, dword)
         return self.read(MANAGE_READ)
 
     def pins(self):
         value = self.read(PINS)
         return {
-            "link_up": value & 1, "flr": value >> 8 & 0xF, "power_state": value >> 12 & 0xF,
-            "msix_enable": value >> 16 & 0xF, "msix_mask": value >> 20 & 0xF,
+            "link_up": value & 1,
+            "flr": value >> 8 & 0xF,
+            "power_state": value >> 12 & 0xF,
+            "msix_enable": value >> 16 & 0xF,
+            "msix_mask": value >> 20 & 0xF,
             "errors": value >> 29,
-        }  # fmt: skip
+        }
 
     def seen(self):
-        """Counts since power on: (function level resets, hot resets, power state changes)."""
+        """Events at the pins since power on: (function level resets, hot resets, power state
+        changes)."""
         value = self.read(SEEN)
         return value >> 16 & 0xFF, value >> 8 & 0xFF, value & 0xFF
 
 
 def request(address, dwords, write=False, tag=0, kind=None):
-    """PG213's requester request descriptor, as four dwords; `kind` is its request type."""
+    """PG213's requester request descriptor as four dwords; `kind` overrides its request type."""
     kind = int(write) if kind is None else kind
     return [address & 0xFFFF_FFFC, address >> 32, dwords | kind << 11, tag]

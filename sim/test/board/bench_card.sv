@@ -3,33 +3,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // A card for tests of the board, in the gateware's place. Both BARs are memory that answers every
-// access correctly. Registers in BAR0 drive the hard block's pins as a test wants, also against the
-// rules.
+// access correctly. Registers in BAR0 drive the hard block's pins as a test wants, also against
+// PG213's rules.
 //
 // Not synthesisable, and not fast. BAR0 is 128 KiB, BAR2 64 KiB. In BAR0's first 4 KiB:
 //
-//   0x00  R  0x0bec4a4d          0x04  R  pins, see `pins` below   0x08  R  resets since power on
-//   0x0c  W  dword to read through cfg_mgmt; R its value           0x10  R  cycles that it took
-//   0x14  RW bit 0: acknowledge FLR, bit 1: power states, bit 2: busy, bit 3: answer no read,
-//            bit 4: acknowledge FLR after 4096 cycles only
-//   0x18  W  send the packet at 0x1000 on RQ: {0, last_be, first_be, dwords}; 0x1c the same on CC
+//   0x00  R  0x0bec4a4d, which identifies this card
+//   0x04  R  state of input pins, see `pins` below              0x08  R  resets since power on
+//   0x0c  W  dword to read through cfg_mgmt; R its value
+//   0x10  R  cycles that the last access through cfg_mgmt took
+//   0x14  RW bit 0: acknowledge FLR, bit 1: acknowledge power states, bit 2: drive `busy`,
+//            bit 3: answer no read, bit 4: acknowledge FLR after 4096 cycles only
+//   0x18  W  send the packet at 0x1000 on RQ: {0, last_be, first_be, dwords}
+//   0x1c  W  send the packet at 0x1000 on CC: {0, dwords}
 //   0x20  R  dwords of completions that came on RC, kept from 0x2000 on; W clears them
 //   0x24  W  dword to write through cfg_mgmt, with the value at 0x28
-//   0x28  RW                     0x2c  R  {FLRs, hot resets, changes of the power state} seen
+//   0x28  RW value for 0x24
+//   0x2c  R  events since power on: {0, FLRs, hot resets, changes of the power state}
 //   0x30  W  answer memory reads from now on with this completion status (0: with data)
-//   0x34  W  forget the error pins that were seen       0x38  W  cycles in which no packet begins
-//   0x3c  W  as 0x38, but counted from the next change of the MSI-X enable or mask pin; the value
-//            then replaces what is left of 0x38
+//   0x34  W  forget the error pins that were seen
+//   0x38  W  number of cycles, from now on, in which no packet begins on RQ and CC
+//   0x3c  W  the number for 0x38, but counted from the next change of the MSI-X enable or mask
+//            pin; it then replaces what is left of 0x38
 //
-// Everything else is memory. The registers at 0x08 and 0x2c and the memory survive a reset.
+// All else in the BARs is memory. The memory and the counts at 0x08 and 0x2c survive a reset.
 
 module lanebox (
     input  pcie_x8_clk_p, pcie_x8_rst_n,
     output busy,
     output [5:0] user_slot
 );
-    assign user_slot = 6'd0;  // the card has no user slot
-    localparam BEAT = 8;  // dwords
+    assign user_slot = 6'd0;  // this card has no user slot, whose index would stand here
+    localparam BEAT = 8;  // dwords of a beat
 
     wire         clk = pcie_x8_clk_p;
     wire         user_reset, lnk_up;
@@ -61,12 +66,14 @@ module lanebox (
     reg  [2:0]   errors_seen = 3'd0;
     assign busy = control[2];
 
-    bit [31:0]   memory [2][32768];  // BAR0 and BAR2
-    // A packet in rq_packets or cc_packets begins with its length, on RQ also with its enables.
+    bit [31:0]   memory [2][32768];  // memory[0] is BAR0, memory[1] is BAR2
+    // The first dword of each packet in these queues is its length, on RQ with its byte enables.
     int unsigned cq_packet [$], rq_packets [$], cc_packets [$];
-    int unsigned rc_count = 0, rq_left = 0, cc_left = 0;  // left: dwords not yet at the pins
+    // rq_left, cc_left: dwords of the packet under way that are not yet at the pins
+    int unsigned rc_count = 0, rq_left = 0, cc_left = 0;
 
-    // errors_seen: {fatal, nonfatal, correctable}; a bit stays set from its pin's first pulse on.
+    // errors_seen is {fatal, nonfatal, correctable}. A bit is set by its pin's first pulse and
+    // stays set.
     wire [31:0] pins = {errors_seen, 3'd0, link_down, hot_reset, msix_mask, msix_enable,
                         power_state[3:0], flr, 7'd0, lnk_up};
 
@@ -139,14 +146,14 @@ module lanebox (
         endcase
     endtask
 
-    // A read is answered by completions that end at multiples of 128 bytes (the card's RCB).
+    // Answer a read by completions that end at multiples of 128 bytes, the card's RCB.
     task automatic answer(bit bar2, int unsigned address, int unsigned dwords, bit [3:0] first_be,
                           bit [3:0] last_be, bit [31:0] d2, bit [31:0] d3);
         int unsigned skip = 0, unused = 0, left, done = 0, count;
         bit [3:0] top = dwords == 1 ? first_be : last_be;
         while (skip < 3 && !first_be[skip]) skip++;
         while (unused < 3 && !top[3 - unused]) unused++;
-        if (first_be == 0) begin skip = 0; unused = 3; end  // a read of nothing
+        if (first_be == 0) begin skip = 0; unused = 3; end  // a zero-length read counts as one byte
         left = dwords * 4 - skip - unused;
         while (done < dwords) begin
             count = 32 - ((address / 4 + done) % 32);
@@ -167,8 +174,8 @@ module lanebox (
         return !bar2 && index < 1024 ? register(index) : memory[bar2][index % 32768];
     endfunction
 
-    // PG213: a completion with an error status carries the byte enables and the request's own
-    // descriptor behind its own.
+    // PG213: in a completion with an error status, the request's byte enables and descriptor follow
+    // the completion's own descriptor.
     task automatic refuse_read(bit [7:0] enables);
         cc_packets.push_back(8);
         cc_packets.push_back(32'd4 << 16);
@@ -260,7 +267,7 @@ module lanebox (
             manage_write <= 1'b0;
         end
 
-        // In a function level reset user logic forgets everything, then pulses cfg_flr_done.
+        // User logic clears its state when a function level reset begins, then pulses cfg_flr_done.
         flr_seen <= flr[0];
         flr_done <= 1'b0;
         if (flr[0] && !flr_seen) flrs++;

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The card as software sees it: enumeration, registers by name, memory windows, DMA.
+"""A driver in Python for the simulated card: enumeration, registers by name, host memory, DMA.
 
-`Card` stands where firmware, driver and library stand on a real host. It knows registers by the
-names in the csr.json of the gateware under test, so a test writes `card.write("ctrl_scratch", 1)`.
+In a test `Card` takes the place of firmware, driver and library of a real host. It finds registers
+in the csr.json of the gateware under test, so a test writes `card.write("ctrl_scratch", 1)`.
 """
 
 from __future__ import annotations
@@ -15,33 +15,36 @@ import os
 import select
 import time
 
-from vfio_client import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
+from gateware import numbers
+from sim.clients.vfio import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
 
 BAR0_ADDRESS = 0xE000_0000
-HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB: every write is in 4DW form
+HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB, so every write of the card has a 4DW header
 
 COMMAND, BAR0_REGISTER, CAPABILITIES = 0x04, 0x10, 0x34
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
 MSI_CONTROL, MSI_ENABLE = 2, 0x1
 DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL, DEVICE_CONTROL_2 = 4, 8, 16, 40
-EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # in Device Capabilities, in Device Control
-TIMEOUT_DISABLE = 1 << 4  # in Device Control 2
-READ_TIMEOUT = 5000  # cycles, for tests that wait for lost reads; the reset value is 5 million
+# bits of Device Capabilities and of Device Control
+EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8
+TIMEOUT_DISABLE = 1 << 4  # bit of Device Control 2: completion timeout disabled
+# cycles for a read without an answer, short for tests; the reset value is 5 million
+READ_TIMEOUT = 5000
 
-IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
+IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 TABLE_DEPTH = 256
 SNAPSHOT, CLEAR = 1, 2
 C2H_GENERATE, H2C_CHECK = 1, 2
 STREAMS = ("cq", "cc", "rq", "rc")
 
-# LitePCIe's names for the two directions.
+# Prefixes of the DMA registers; LitePCIe calls c2h "writer" and h2c "reader".
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-PATIENCE = 30  # seconds of wall time, enough on a busy machine
+PATIENCE = 30  # seconds of wall time for a wait, enough on a busy machine
 
 
 def wait_until(condition, what, seconds=PATIENCE):
-    """Poll `condition` until it holds; after `seconds` of wall time fail with `what`."""
+    """Poll `condition` until it is true. After `seconds` of wall time fail with the text `what`."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
@@ -49,7 +52,8 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 class Memory:
-    """Shared host memory at a bus address; `data` is the host's view of it."""
+    """A buffer of host memory that the card may access at a bus address. `data` is the host's
+    view."""
 
     def __init__(self, client, address, size, flags=READABLE | WRITABLE):
         self.address, self.size = address, size
@@ -64,7 +68,7 @@ class Memory:
 
 
 class Card:
-    """The board behind one vfio-user connection."""
+    """The card on a simulated board, through one vfio-user connection."""
 
     def __init__(self, path, csr, memory_of=None):
         self.client = VfioClient(path, memory_of)
@@ -88,7 +92,8 @@ class Card:
         self.client.write(CONFIG, offset, value.to_bytes(count, "little"))
 
     def capabilities(self):
-        """{identifier: offset}, found by walking the list as an operating system does."""
+        """{capability ID: offset}, found by walking the capability list as an operating system
+        does."""
         found, offset = {}, self.config_read(CAPABILITIES, 1)
         while offset:
             assert len(found) < 48, "the capability list has no end"
@@ -97,9 +102,9 @@ class Card:
         return found
 
     def enumerate(self, mps=256, mrrs=512, msi=True, bus_master=True):
-        """Do what a BIOS, a kernel and a driver do before the card is used; returns the card.
+        """Set the card up as BIOS, kernel and driver do before its use; returns the card.
 
-        Extended tags are enabled where Device Capabilities offer them, as a kernel does.
+        Extended tags are enabled if Device Capabilities offer them, as a kernel does.
         """
         self.config_write(BAR0_REGISTER, BAR0_ADDRESS)
         express = self.capabilities()[CAP_EXPRESS]
@@ -132,14 +137,15 @@ class Card:
         return self.csr[name]["addr"]
 
     def read(self, name):
-        """Read a register of one or two dwords; LiteX puts the upper dword first."""
+        """Read a register of one or two dwords. LiteX has the upper dword at the lower address."""
         value = 0
         for i in range(self.csr[name]["size"]):
             value = value << 32 | self.mmio_read(self.address(name) + 4 * i)
         return value
 
     def write(self, name, value):
-        """Post a write: it is on its way when this returns, and arrives before any later read."""
+        """Post a write. It has not arrived when this returns, but it arrives before any later
+        read."""
         self.mmio_write(self.address(name), value)
 
     def write64(self, name, value):
@@ -152,7 +158,8 @@ class Card:
         return self.read("device_time_low")
 
     def counters(self):
-        """Take a snapshot of the gateware's counters: {"time": ..., "rq_beats": ..., ...}."""
+        """Take a snapshot of the gateware's counters; returns {"time": ..., "rq_beats": ...,
+        ...}."""
         prefix = "pcie_counters_"
         self.write(prefix + "control", SNAPSHOT)
         names = [name for name in self.csr if name.startswith(prefix) and "control" not in name]
@@ -162,11 +169,11 @@ class Card:
         self.write("pcie_counters_control", CLEAR)
 
     def give_up_reads(self, cycles=READ_TIMEOUT):
-        """Let a read that nobody answers end after `cycles` cycles of the endpoint's clock.
+        """Let the endpoint end a read without an answer after `cycles` cycles of its clock.
 
-        The hard block's completion timeout is disabled. It would be longer than three times the
-        endpoint's, and the hard block would still have the read when the endpoint uses its tag
-        again. A reset restores both.
+        The hard block's own completion timeout is disabled. It would be longer than three times the
+        endpoint's, so the hard block would still have the read in its list when the endpoint uses
+        the tag again. A reset restores both timeouts.
         """
         self.write("pcie_endpoint_timeout", cycles)
         control = self.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
@@ -180,7 +187,7 @@ class Card:
         return memory
 
     def enable_interrupts(self, *names):
-        """Let only the named causes ("c2h", "h2c") raise the MSI."""
+        """Let only the named causes ("c2h", "h2c") raise an MSI."""
         bits = {
             "c2h": self.constants["pcie_dma0_writer_interrupt"],
             "h2c": self.constants["pcie_dma0_reader_interrupt"],
@@ -188,7 +195,7 @@ class Card:
         self.write("pcie_msi_enable", sum(1 << bits[name] for name in names))
 
     def wait_interrupt(self, seconds=PATIENCE):
-        """The number of MSIs since the last call, at least one; fails when none comes."""
+        """Wait for an MSI; returns the number of MSIs since the last call. Fails if none comes."""
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         assert ready, f"no MSI within {seconds} s"
         return os.eventfd_read(self.eventfd)
@@ -201,9 +208,10 @@ class Card:
     # DMA ---------------------------------------------------------------------------------------
 
     def program(self, direction, descriptors, interrupts="last"):
-        """Fill a direction's table with [(address, bytes), ...]; each runs once after `start`.
+        """Fill the descriptor table of c2h or h2c with [(address, bytes), ...].
 
-        `interrupts`: "last", "all" or "none" of the descriptors raise an interrupt.
+        Each descriptor is carried out once after `start`. `interrupts` says which of them raise an
+        interrupt: the "last", "all" or "none".
         """
         assert len(descriptors) <= TABLE_DEPTH, f"{len(descriptors)} descriptors do not fit"
         prefix = PREFIX[direction]
@@ -216,10 +224,10 @@ class Card:
             self.add_descriptor(direction, address, count, raises)
 
     def add_descriptor(self, direction, address, count, interrupt=False, packet=False):
-        """Append one descriptor; `bytes` in `count`.
+        """Append one descriptor of `count` bytes to the table of c2h or h2c.
 
         With `packet` an h2c descriptor ends its data with `last`, and a c2h descriptor ends early
-        where the stream has `last`. Without it the stream has no packets.
+        where the stream has `last`. Without it the channel ignores `last` and sends none.
         """
         table = f"{PREFIX[direction]}_table"
         value = self.address(f"{table}_value")
@@ -233,7 +241,8 @@ class Card:
             self.write(f"{PREFIX[direction]}_enable", 1)
 
     def stop(self):
-        """Stop both directions and give the streams back to the user slot."""
+        """Stop both directions, and switch the pattern generator, its checker and the loopback
+        off."""
         for prefix in PREFIX.values():
             self.write(f"{prefix}_enable", 0)
         self.write("pattern_control", 0)
@@ -243,7 +252,7 @@ class Card:
         """Wait until `memory` begins with `expected`; else fail with the first difference.
 
         The data itself is polled, because an interrupt does not prove that the data has arrived:
-        stock LitePCIe's interrupt overtakes it.
+        stock LitePCIe's MSI overtakes the data.
         """
         deadline = time.monotonic() + seconds
         while memory.data[: len(expected)] != expected and time.monotonic() < deadline:
@@ -251,14 +260,18 @@ class Card:
         assert_same(memory.data[: len(expected)], expected)
 
     def h2c_check(self, beats, seconds=PATIENCE):
-        """Wait until the pattern checker has seen `beats`; returns how many of them were wrong."""
+        """Wait until the gateware's pattern checker has seen `beats` beats of h2c.
+
+        Returns how many of them were wrong.
+        """
         seen = lambda: self.read("pattern_h2c_beats") >= beats  # noqa: E731
         wait_until(seen, f"{beats} beats at the pattern checker", seconds)
         return self.read("pattern_h2c_errors")
 
 
 def assert_same(got, expected):
-    """Compare two buffers; a failure names the first place that differs, and prints 8 bytes."""
+    """Fail if two buffers differ, with the offset of the first difference and 8 bytes from
+    there."""
     if got == expected:
         return
     wrong = [i for i, (a, b) in enumerate(zip(got, expected)) if a != b]
@@ -271,11 +284,12 @@ def assert_same(got, expected):
 
 
 def pattern(count, first=0):
-    """`count` bytes of the gateware's pattern: dword i holds i, little endian."""
+    """`count` bytes of the gateware's test pattern, whose little-endian dwords count up from
+    `first`."""
     dwords = range(first, first + count // 4)
     return b"".join((i & 0xFFFF_FFFF).to_bytes(4, "little") for i in dwords)
 
 
 def slices(address, total, size):
-    """Descriptors that cover `total` bytes from `address` in pieces of `size`."""
+    """Descriptors for `total` bytes from `address` on, `size` bytes each."""
     return [(address + at, min(size, total - at)) for at in range(0, total, size)]

@@ -1,7 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board under test. It must end with the expected status, and break only the expected rules."""
+"""A board that a test has started.
+
+At its end it must have the expected exit status, and must have broken the expected rules and no
+others.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +13,30 @@ import subprocess
 import sys
 from pathlib import Path
 
-from board_client import Card, wait_until
-from tlp_log import TlpLog
-from vfio_client import VfioClient
-
 from sim.board.process import STOP_SECONDS, BoardProcess
+from sim.clients.vfio import VfioClient
+from sim.test.board.board_client import Card, wait_until
+from sim.test.board.tlp_log import TlpLog
 
-# LitePCIe's endpoint drops `ready` on RC in nearly every read. This only costs it speed.
+# LitePCIe's endpoint drops `ready` on RC in nearly every read. That costs speed, but no data.
 TOLERATED = {"rc-backpressure"}
 
 
 def tolerated(csr) -> set[str]:
-    """The rules that a gateware with this register map may break in any test.
+    """The rules of the model that a gateware with this register map may break in any test.
 
-    Lanebox's endpoint, which has the register `pcie_endpoint_control`, may break none. A card
-    without a register map was made by a test, and that test names the rules that it breaks.
+    Gateware with Lanebox's endpoint, known by its register `pcie_endpoint_control`, may break none.
+    A card without a register map comes from a test, which names the rules itself.
     """
     registers = csr.get("csr_registers")
     return set() if registers is None or "pcie_endpoint_control" in registers else TOLERATED
 
 
 class WatchedBoard(BoardProcess):
-    """`with start_board("--mps", "256") as board:`
+    """A board as a context manager: `with start_board("--mps", "256") as board:`.
 
-    `status` is the exit status that the board must end with. `violations` names the rules that
-    must have been broken; beside them only those of tolerated() may have been. With None the test
+    `status` is the exit status that the board must end with. `violations` names the rules that must
+    have been broken; no others may have been, except those of tolerated(). With None the test
     checks the rules itself, and only TOLERATED rules that this gateware may not break are checked.
     After the end `output` holds what the board wrote on stderr.
     """
@@ -51,13 +54,13 @@ class WatchedBoard(BoardProcess):
         self._clients = []
 
     def connect(self, **options) -> VfioClient:
-        """A bare vfio-user connection, closed with the board."""
+        """A bare vfio-user connection. It is closed when the board ends."""
         client = VfioClient(self.socket, **options)
         self._clients.append(client)
         return client
 
     def card(self, memory_of=None, **options) -> Card:
-        """A connection with the card enumerated; `options` are those of Card.enumerate."""
+        """A connection with the card enumerated; `options` are passed to Card.enumerate."""
         card = Card(self.socket, self.csr, memory_of)
         self._clients.append(card)
         return card.enumerate(**options)
@@ -71,12 +74,16 @@ class WatchedBoard(BoardProcess):
         return self.command(f"set {name} {value}")
 
     def let_pass(self, cycles):
-        """Let `cycles` cycles of device time pass; returns earlier if device time stands still."""
+        """Wait until `cycles` cycles of device time have passed, or device time stands still.
+
+        Device time stands still while the board has no work.
+        """
         end = self.stats()["cycles"] + cycles
-        wait_until(lambda: self.has_passed(end), f"{cycles} cycles, or none any more")
+        wait_until(lambda: self.has_passed(end), f"{cycles} cycles, or device time at a standstill")
 
     def has_passed(self, cycle):
-        """Whether device time is beyond `cycle`, or stands still: then it will never get there."""
+        """Whether device time is beyond `cycle`, or stands still, so that it would never get
+        there."""
         before = self.stats()["cycles"]
         return before > cycle or all(self.stats()["cycles"] == before for _ in range(20))
 
@@ -85,13 +92,14 @@ class WatchedBoard(BoardProcess):
             self.violations[rule] = self.violations.get(rule, 0) + count
 
     def wait(self, seconds=STOP_SECONDS) -> int:
-        """Wait for a board that ends by itself; returns its status."""
+        """Wait for a board that ends by itself; returns its exit status."""
         status = self.process.wait(seconds)
         self.output = self.log.read_text(errors="replace")
         return status
 
     def tlps(self) -> TlpLog:
-        """The TLPs that passed the pins. The log is complete only after the board's end."""
+        """The TLPs that passed the hard block's pins. The board must have ended, since the log is
+        complete only then."""
         assert self.process.poll() is not None, "the board still writes its TLP log"
         return TlpLog(self.tlp_log_path)
 
@@ -132,7 +140,7 @@ class WatchedBoard(BoardProcess):
 
 
 def run_board(executable: Path, *options, seconds=30):
-    """Run a board that is expected to end at once; returns status, stdout and stderr."""
+    """Run a board that is expected to end at once; returns its exit status, stdout and stderr."""
     result = subprocess.run(
         [executable, *map(str, options)],
         capture_output=True,

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that send random messages, and the checks after each of them.
+"""Clients that send random messages to the board, and checks after each of these clients.
 
-The board must still answer. It must have as many descriptors open as before, and map no file of
-the client any more. A finding of the sanitizers that the board is built with is its exit status.
+The board must still answer. It must have as many file descriptors open as before, and must have
+unmapped all files of the client. The board is built with sanitizers, whose first finding ends it
+with an error status.
 """
 
 from __future__ import annotations
@@ -16,33 +17,59 @@ import socket
 import struct
 from pathlib import Path
 
-from fuzz_messages import Descriptors, Message, Messages
-from vfio_client import DEVICE_INFO, FLAG_REPLY, HEADER, VERSION, VfioClient
-
 from sim.board.process import BoardFailed
+from sim.clients.vfio import DEVICE_INFO, FLAG_REPLY, HEADER, VERSION, VfioClient
+from sim.test.board.fuzz_messages import Descriptors, Message, Messages
 
-HANG = 20  # seconds without a byte sent or received after which the board counts as hung
-LAST = 0x8000  # number of a client's last request
-BATCH = 16  # messages in one write to the socket
+HANG = 20  # seconds after which a board that neither takes nor sends a byte counts as hung
+LAST = 0x8000  # message number of the request whose answer proves that all earlier ones were served
+BATCH = 16  # messages sent in one write to the socket
 GREETING = struct.pack("<HH", 0, 1) + b'{"capabilities":{"max_data_xfer_size":1048576}}\0'
 
 CONTROL = [
-    "stats", "clear", "set stall 0", "set stall 50", "set reorder off", "set split random",
-    "set completion-size 64", "set completion-size 3", "set read-latency 100", "set write-stall x",
-    "set mmio-rtt -1", "set link-gen 1", "set link-width 9", "set link-width 8", "set", "set set",
-    "fault ur", "fault flip-c2h:2", "fault rust", "fault hot-reset:1000", "fault link-down:1000",
-    "fault remove", "fault insert", "fault", "peer read bar0 0x4000 64 2 1", "peer write bar2 0 8",
-    "peer write bar2 0x100 128 3 2 10", "peer read bar7 0 1 1 1", "", " ", "\t", "qui",
-    '"\\', "x" * 5000,
-]  # fmt: skip
+    "stats",
+    "clear",
+    "set stall 0",
+    "set stall 50",
+    "set reorder off",
+    "set split random",
+    "set completion-size 64",
+    "set completion-size 3",
+    "set read-latency 100",
+    "set write-stall x",
+    "set mmio-rtt -1",
+    "set link-gen 1",
+    "set link-width 9",
+    "set link-width 8",
+    "set",
+    "set set",
+    "fault ur",
+    "fault flip-c2h:2",
+    "fault rust",
+    "fault hot-reset:1000",
+    "fault link-down:1000",
+    "fault remove",
+    "fault insert",
+    "fault",
+    "peer read bar0 0x4000 64 2 1",
+    "peer write bar2 0 8",
+    "peer write bar2 0x100 128 3 2 10",
+    "peer read bar7 0 1 1 1",
+    "",
+    " ",
+    "\t",
+    "qui",
+    '"\\',
+    "x" * 5000,
+]
 
 
 class Hang(AssertionError):
-    """The board took no byte, sent none and did not close the connection."""
+    """The board took no byte for HANG seconds, sent none and did not close the connection."""
 
 
 class FuzzClient:
-    """One connection; `send` does nothing once the board has closed it."""
+    """One connection with random messages. Once the board has closed it, `send` does nothing."""
 
     def __init__(self, path, rng: random.Random, messages: Messages):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -56,7 +83,10 @@ class FuzzClient:
         self._received = b""
 
     def send(self, data: bytes, fds=()) -> None:
-        """Send all of `data`, and take replies meanwhile: a full reply buffer stops the board."""
+        """Send all of `data`, and receive replies at the same time.
+
+        If nobody received them, the socket's buffer would fill up with replies and block the board.
+        """
         while data and self.open:
             readable, writable, _ = select.select([self.socket], [self.socket], [], HANG)
             if not readable and not writable:
@@ -73,7 +103,7 @@ class FuzzClient:
                 self.open = False
 
     def drain(self) -> None:
-        """Wait until the board has served all that was sent."""
+        """Wait until the board has served all messages sent so far."""
         self._answered.clear()
         self.send(HEADER.pack(LAST, DEVICE_INFO, HEADER.size, 0, 0))
         while self.open and LAST not in self._answered:
@@ -100,7 +130,7 @@ class FuzzClient:
                 self._answer(number, body)
 
     def _answer(self, number: int, body: bytes) -> None:
-        """Answer the board's request for memory, in four cases of five, with data of some kind."""
+        """Answer a read of client memory by the board with some data, in four cases of five."""
         if self.rng.random() < 0.8:
             sample = self.rng.choice([bytes(64), b"\x55" * 64, self.rng.randbytes(64)])
             [reply] = self.messages.reply(number, body + sample)
@@ -110,7 +140,10 @@ class FuzzClient:
 
 
 class Fuzz:
-    """Clients, one after the other, at one board. `seed` and a client's number make the client."""
+    """Random clients, one after the other, at one board.
+
+    `seed` and a client's number determine all that the client does.
+    """
 
     def __init__(self, board, seed: int):
         self.board = board
@@ -119,7 +152,8 @@ class Fuzz:
         self.at_rest = self._resources()
 
     def run(self, messages: int) -> None:
-        """Send at least `messages` messages; an error names the seed and the client."""
+        """Send at least `messages` messages. A failure names the seed and the number of the
+        client."""
         with Descriptors() as descriptors:
             while self.sent < messages:
                 try:
@@ -156,7 +190,7 @@ class Fuzz:
                 client.send(messages.torn())
         finally:
             client.socket.close()
-            self.board.command("fault insert")  # the client's commands may have pulled the card out
+            self.board.command("fault insert")  # a random command may have removed the card
 
     def _batch(self, client: FuzzClient, messages: Messages) -> int:
         batch = []
@@ -166,9 +200,11 @@ class Fuzz:
         return len(batch)
 
     def _send_all(self, client: FuzzClient, batch: list[Message]) -> None:
-        """Send the messages in one write, except those with descriptors, which get one each.
+        """Send messages in one write to the socket, but those with file descriptors in a write
+        each.
 
-        Descriptors arrive with the first byte of a write.
+        File descriptors arrive with the first byte of a write, so they must not share it with other
+        messages.
         """
         together = b""
         for message in batch:
@@ -182,7 +218,7 @@ class Fuzz:
         self.sent += len(batch) if client.open else 0
 
     def _command(self, rng: random.Random) -> None:
-        """Send a line to the control socket, which answers each line with a line."""
+        """Send a random line to the board's control socket, which must answer with a line."""
         line = rng.choice(CONTROL)
         if rng.random() < 0.2:
             line = "".join(chr(rng.randrange(1, 256)) for _ in range(rng.randrange(40)))
@@ -194,7 +230,7 @@ class Fuzz:
                 raise
 
     def _caller(self, rng: random.Random, messages: Messages) -> None:
-        """A second connection that may begin a handshake, and then leaves."""
+        """Open a second connection, which perhaps sends part of a handshake, and close it again."""
         with socket.socket(socket.AF_UNIX) as caller:
             caller.settimeout(HANG)
             caller.connect(str(self.board.socket))
@@ -203,7 +239,8 @@ class Fuzz:
                     caller.sendall(message.data[: rng.choice([1, 15, 16, 100])])
 
     def check(self) -> None:
-        """Fail unless a new client is served, and the board holds nothing of the last client's."""
+        """Fail unless a new client is served, and the board has released all that the last one gave
+        it."""
         client = VfioClient(self.board.socket)
         try:
             assert client.device_info() == (3, 9, 5)
@@ -213,7 +250,8 @@ class Fuzz:
         assert now == self.at_rest, f"(descriptors, mappings) {now}, not {self.at_rest}"
 
     def _resources(self) -> tuple[int, int]:
-        """The board's (descriptors, mappings of clients' files), with a well-behaved client."""
+        """(open file descriptors, mappings of clients' files) of the board, while one client is
+        connected."""
         client = VfioClient(self.board.socket)
         try:
             client.device_info()
@@ -227,5 +265,5 @@ def descriptors_of(board) -> int:
 
 
 def mappings_of(board) -> int:
-    """The board's mappings of memfd files, which is what clients hand over."""
+    """The number of memfd files in the board's memory map. Only files of clients are memfds."""
     return Path(f"/proc/{board.process.pid}/maps").read_text().count("/memfd:")

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random messages for the board's socket: nearly right, mutated, or nothing but bytes.
+"""Random vfio-user messages for the board's socket: nearly right ones, mutated ones, random bytes.
 
-Promises: a `Messages` gives the same messages for the same seed. It writes to no register of the
-bench card, except for correct DMA. What a card may do to the model is tested elsewhere, and a card
-that was told to work for ever would look like a hang of the socket.
+`Messages` gives the same messages for the same seed. They write no register of the bench card,
+except to start correct DMA: other tests cover what a card may do to the model, and a card that was
+told to work for ever would look like a hang of the socket.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import struct
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from bench_card import PACKET, SEND_RQ, request
-from vfio_client import (
+from sim.clients.vfio import (
     ACCESS,
     BAR0,
     CONFIG,
@@ -40,28 +39,30 @@ from vfio_client import (
     SET_IRQS,
     VERSION,
 )
+from sim.test.board.bench_card import PACKET, SEND_RQ, request
 
 PAGE = 4096
 FILE_BYTES = 64 * PAGE
-SLOTS = [0x1_0000_0000 + i * FILE_BYTES for i in range(6)]  # bus addresses of the windows
+# bus addresses of the memory that clients map
+SLOTS = [0x1_0000_0000 + i * FILE_BYTES for i in range(6)]
 VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
 BAR2 = 2
-MESSAGES = 0xFEE0_0000  # where the board's MSI-X messages go: a write by the card raises a vector
-DMA_NUMBER = 0xFFFE  # message number of those that start DMA
-REGISTERS = 0x1000  # bytes of BAR0 that hold the bench card's registers
+MESSAGES = 0xFEE0_0000  # address of MSI-X messages: a write by the card to it raises a vector
+DMA_NUMBER = 0xFFFE  # message number by which touches_registers() knows messages that start DMA
+REGISTERS = 0x1000  # size of the part of BAR0 that holds the bench card's registers, in bytes
 NUMBERS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 0xFFF, 0x1000, 0x1001, 1 << 20, (1 << 31) - 1, 1 << 31]
 WIDE = [*NUMBERS, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - PAGE, (1 << 64) - 1]
 
 
 class Message(NamedTuple):
-    """The bytes to send, and the descriptors that go with them."""
+    """The bytes of one message, and the file descriptors sent with it."""
 
     data: bytes
     fds: tuple[int, ...] = ()
 
 
 def full_pipe() -> tuple[int, int]:
-    """Both ends of a full pipe; a write to it blocks."""
+    """Both ends of a pipe that is full, so that a write to it blocks."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with suppress(BlockingIOError):
@@ -72,14 +73,14 @@ def full_pipe() -> tuple[int, int]:
 
 
 def full_eventfd() -> int:
-    """An eventfd whose count is at its maximum; a write to it blocks."""
+    """An eventfd whose count is at its maximum, so that a write to it blocks."""
     fd = os.eventfd(0)
     os.eventfd_write(fd, (1 << 64) - 2)
     return fd
 
 
 def sealed_file() -> int:
-    """A memory file that nobody may map for writing."""
+    """A memfd sealed against writing, so that a writable mapping of it fails."""
     fd = os.memfd_create("lanebox-fuzz", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, FILE_BYTES)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
@@ -87,13 +88,15 @@ def sealed_file() -> int:
 
 
 class Descriptors:
-    """One descriptor of each kind that a client might hand over; `with` closes them all."""
+    """One file descriptor of each kind that a client might send. `with` opens and closes them
+    all."""
 
     def __init__(self):
         self._open = ExitStack()
 
     def __enter__(self):
-        self.shared = [self._file() for _ in range(3)]  # mapped again and again, and truncated
+        # these files are mapped many times, and truncated
+        self.shared = [self._file() for _ in range(3)]
         ends = socket.socketpair()
         self.eventfd = self._keep(os.eventfd(0))
         self.full_eventfd = self._keep(full_eventfd())
@@ -120,17 +123,33 @@ class Descriptors:
 
 
 class Messages:
-    """The messages of one client. `next()` gives one, or several that belong together."""
+    """The random messages of one client. `next()` gives one, or several that belong together."""
 
     def __init__(self, seed: str, descriptors: Descriptors):
         self.rng = random.Random(seed)
         self.fds = descriptors
         self.number = 0
         self.kinds = [
-            self.version, self.map, self.map, self.map, self.unmap, self.info, self.set_irqs,
-            self.set_irqs, self.read, self.read, self.write, self.write_multi, self.dma, self.dma,
-            self.enable, self.truncate, self.reply, self.reset, self.nonsense,
-        ]  # fmt: skip
+            self.version,
+            self.map,
+            self.map,
+            self.map,
+            self.unmap,
+            self.info,
+            self.set_irqs,
+            self.set_irqs,
+            self.read,
+            self.read,
+            self.write,
+            self.write_multi,
+            self.dma,
+            self.dma,
+            self.enable,
+            self.truncate,
+            self.reply,
+            self.reset,
+            self.nonsense,
+        ]
         self.weights = [2, 5, 5, 5, 5, 6, 6, 6, 8, 8, 7, 5, 7, 7, 8, 4, 3, 1, 3]
 
     def next(self) -> list[Message]:
@@ -138,18 +157,25 @@ class Messages:
         return [message for message in kind() if not touches_registers(message.data)]
 
     def prepare(self) -> list[Message]:
-        """Messages that set the card up as a driver would: enabled, memory mapped, vectors set."""
+        """Messages that set the card up as a driver would: enabled, memory mapped, MSI-X vectors
+        set."""
         for fd in self.fds.shared:
             os.ftruncate(fd, FILE_BYTES)
         rights = struct.pack("<II", 32, 3)
         maps = [
-            Message(HEADER.pack(3, DMA_MAP, HEADER.size + 32, 0, 0) + rights +
-                    struct.pack("<QQQ", 0, slot, FILE_BYTES), (self.rng.choice(self.fds.shared),))
+            Message(
+                HEADER.pack(3, DMA_MAP, HEADER.size + 32, 0, 0)
+                + rights
+                + struct.pack("<QQQ", 0, slot, FILE_BYTES),
+                (self.rng.choice(self.fds.shared),),
+            )
             for slot in SLOTS
-        ]  # fmt: skip
+        ]
         vectors = struct.pack("<IIIII", 20, 36, 2, 0, VECTORS)
-        listen = Message(HEADER.pack(4, SET_IRQS, HEADER.size + len(vectors), 0, 0) + vectors,
-                         (self.fds.eventfd,) * VECTORS)  # fmt: skip
+        listen = Message(
+            HEADER.pack(4, SET_IRQS, HEADER.size + len(vectors), 0, 0) + vectors,
+            (self.fds.eventfd,) * VECTORS,
+        )
         return [*maps, *self.enable(), listen]
 
     def some(self, *choices):
@@ -164,15 +190,16 @@ class Messages:
     # Whole messages ----------------------------------------------------------------------------
 
     def message(self, command, body=b"", fds=(), flags=None) -> Message:
-        """A message, mostly valid; the body of one in eight is mutated, too long or too short."""
+        """A message with this body. In one of eight the body is mutated, too long or too short."""
         rng = self.rng
         self.number = (self.number + 1) & 0x7FFF
         if flags is None:
             flags = rng.choices([0, FLAG_NO_REPLY, 2, rng.getrandbits(32)], [80, 15, 2, 1])[0]
         if rng.random() < 0.125:
             body = self.mutated(body)
-        return Message(HEADER.pack(self.number, command, HEADER.size + len(body), flags, 0) + body,
-                       tuple(fds))  # fmt: skip
+        return Message(
+            HEADER.pack(self.number, command, HEADER.size + len(body), flags, 0) + body, tuple(fds)
+        )
 
     def mutated(self, body: bytes) -> bytes:
         rng = self.rng
@@ -193,7 +220,8 @@ class Messages:
         return [self.message(command, body, self.any_fds(self.rng.randrange(3)))]
 
     def torn(self) -> bytes:
-        """Half a message, or a header with an impossible size; a client can send nothing after."""
+        """Half a message, or a header with an impossible size. The client can send nothing after
+        it, since the board no longer knows where a message begins."""
         whole = self.next() or [self.message(DEVICE_INFO, bytes(16))]
         if self.rng.random() < 0.5:
             return whole[0].data[: self.rng.randrange(1, len(whole[0].data))]
@@ -202,9 +230,14 @@ class Messages:
     # Commands ----------------------------------------------------------------------------------
 
     def version(self):
-        text = self.some(b"", b"{}\0", b"{", b'{"capabilities":{"max_data_xfer_size":1048576}}\0',
-                         json.dumps({"x": "y" * self.rng.randrange(3000)}).encode(),
-                         self.rng.randbytes(40))  # fmt: skip
+        text = self.some(
+            b"",
+            b"{}\0",
+            b"{",
+            b'{"capabilities":{"max_data_xfer_size":1048576}}\0',
+            json.dumps({"x": "y" * self.rng.randrange(3000)}).encode(),
+            self.rng.randbytes(40),
+        )
         return [self.message(VERSION, struct.pack("<HH", self.some(0, 0, 0, 0, 1), 1) + text)]
 
     def info(self):
@@ -215,7 +248,7 @@ class Messages:
         return [self.message(command, struct.pack(form, *body, *[0] * (fields - 4)))]
 
     def window(self):
-        """An address and a size, mostly within SLOTS, else anywhere."""
+        """An address and a size, mostly within the memory at SLOTS, else anywhere."""
         if self.rng.random() < 0.85:
             pages = self.some(1, 2, 16, 64)
             return self.rng.choice(SLOTS) + PAGE * self.rng.randrange(4), PAGE * pages
@@ -224,8 +257,9 @@ class Messages:
     def map(self):
         address, size = self.window()
         offset = self.some(0, 0, PAGE, 32 * PAGE, self.wide())
-        body = struct.pack("<IIQQQ", 32, self.some(1, 2, 3, 3, 3, 0, self.narrow()), offset,
-                           address, size)  # fmt: skip
+        body = struct.pack(
+            "<IIQQQ", 32, self.some(1, 2, 3, 3, 3, 0, self.narrow()), offset, address, size
+        )
         chance = self.rng.random()
         if chance < 0.6:
             return [self.message(DMA_MAP, body, [self.rng.choice(self.fds.shared)])]
@@ -286,25 +320,28 @@ class Messages:
         return [self.message(REGION_WRITE_MULTI, struct.pack("<Q", count) + entries)]
 
     def dma(self):
-        """The card writes to or reads from the windows, or raises an MSI-X vector."""
+        """Messages that make the card write or read the memory at SLOTS, or raise an MSI-X
+        vector."""
         address = self.rng.choice(SLOTS) + 4 * self.rng.randrange(16 * PAGE)
         kind = self.rng.randrange(3)
         if kind == 0:
             vector = self.rng.randrange(VECTORS + 1)
             return [dma_message(request(MESSAGES + 16 * vector, 1, write=True) + [vector])]
         dwords = self.some(1, 8, 30)
-        dwords = min(dwords, (PAGE - address % PAGE) // 4)  # a TLP stays inside its page
+        dwords = min(dwords, (PAGE - address % PAGE) // 4)  # a TLP must not cross a 4 KiB boundary
         if kind == 1:
             data = [self.rng.getrandbits(32) for _ in range(dwords)]
             return [dma_message(request(address, dwords, write=True) + data)]
         return [dma_message(request(address, dwords), dwords)]
 
     def enable(self):
-        """Set BAR0, and memory space and bus mastering: mostly both on, now and then off."""
+        """Set BAR0, and write the Command register: mostly with memory space and bus master, now
+        and then without."""
         return [config_write(0x10, 0xE000_0000), config_write(0x04, self.some(6, 6, 6, 6, 2, 0), 2)]
 
     def truncate(self):
-        """Change the length of a client's file at once; no message is sent."""
+        """Change the length of a file that the client has mapped. It happens at once; no message is
+        sent."""
         os.ftruncate(self.rng.choice(self.fds.shared), self.some(0, PAGE, *[FILE_BYTES] * 4))
         return []
 
@@ -312,7 +349,7 @@ class Messages:
         return [self.message(DEVICE_RESET)]
 
     def reply(self, number=None, body=None):
-        """An answer, right or wrong, to a DMA_READ that the board may have sent."""
+        """A right or wrong answer to a DMA_READ that the board may have sent."""
         number = 0xFFFF if number is None else number
         body = self.rng.randbytes(16 + self.some(0, 63, 64, 64, 64, 100)) if body is None else body
         flags = self.some(FLAG_REPLY, FLAG_REPLY, FLAG_REPLY, 0x21)
@@ -321,13 +358,16 @@ class Messages:
 
 
 def config_write(offset, value, count=4) -> Message:
-    """A message that writes configuration space."""
+    """A message that writes `count` bytes of configuration space."""
     body = ACCESS.pack(offset, CONFIG, count) + value.to_bytes(count, "little")
     return Message(HEADER.pack(1, REGION_WRITE, HEADER.size + len(body), 0, 0) + body)
 
 
 def dma_message(packet, dwords=None) -> Message:
-    """One message that makes the bench card put `packet` on RQ (a read of `dwords`)."""
+    """One message that makes the bench card send `packet` on RQ.
+
+    `dwords` is the length of a read; for a write it is the payload's.
+    """
     count = len(packet) - 4 if dwords is None else dwords
     go = len(packet) | 0xF00 | (0xF000 if count > 1 else 0)
     words = [*((PACKET + 4 * i, dword) for i, dword in enumerate(packet)), (SEND_RQ, go)]
@@ -339,7 +379,8 @@ def dma_message(packet, dwords=None) -> Message:
 
 
 def touches_registers(data: bytes) -> bool:
-    """Whether the board would take this for a write to the bench card's registers, except DMA."""
+    """Whether the board would take this message for a write to the bench card's registers. Messages
+    that start DMA do not count."""
     number, command, _, flags, _ = HEADER.unpack_from(data)
     body = data[HEADER.size :]
     if flags & 0xF == FLAG_REPLY or (command, number) == (REGION_WRITE_MULTI, DMA_NUMBER):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building the board: once for the same content, never half, never from mis-simulated Verilog."""
+"""The build of the board: one for the same content, no half-built one, no mis-simulated Verilog."""
 
 import multiprocessing
 import os
@@ -9,10 +9,10 @@ import subprocess
 import sys
 
 import pytest
-from board_builds import ROOT
 
 from sim.board import build
 from sim.board.build import BuildError, build_board, check_verilate_log
+from sim.test.board.board_builds import ROOT
 
 FAKE_VERILATOR = """#!/bin/sh
 [ "$1" = --version ] && echo "Verilator fake" && exit
@@ -28,7 +28,7 @@ while [ "$1" != -C ]; do shift; done
 
 @pytest.fixture
 def fake_tools(tmp_path, monkeypatch):
-    """A verilator and a make that run the given shell text, and a cache of the test's own."""
+    """Install a `verilator` and a `make` that run the given shell text, and use an empty cache."""
     tools = tmp_path / "tools"
     tools.mkdir()
 
@@ -45,7 +45,7 @@ def fake_tools(tmp_path, monkeypatch):
 
 
 def left_over():
-    """The names of what a failed build has left in the cache."""
+    """The names in the cache. After a failed build it must be empty."""
     return sorted(path.name for path in build.CACHE.glob("*"))
 
 
@@ -53,7 +53,7 @@ def left_over():
 
 
 def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
-    """A second build finds the first one's executable and runs no compiler."""
+    """A second build of the same content finds the first one's program and runs no compiler."""
 
     def compiled(*_):
         raise AssertionError("compiled again")
@@ -63,7 +63,8 @@ def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
 
 
 def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
-    """forget() keeps the latest boards, and folders that are still being built."""
+    """forget(folder, 2) keeps the two latest boards, and every folder whose build is not
+    finished."""
     for age, name in enumerate(["old.123", "b", "a", "d", "c"]):
         (tmp_path / name).mkdir()
         (tmp_path / name / "board").touch()
@@ -73,7 +74,8 @@ def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
 
 
 def test_what_the_build_depends_on(gateware, tmp_path):
-    """A change of the flags or of a source's bytes needs a new build; a new path does not."""
+    """A change of the flags or of a source's bytes needs a new build. A source moved to another
+    path does not."""
     sources = build._gateware_sources(gateware)
     flags = list(build.VERILATOR_FLAGS)
     digest = build._digest(sources, flags)
@@ -87,7 +89,8 @@ def test_what_the_build_depends_on(gateware, tmp_path):
 
 
 def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
-    """A change in any source of sim/board needs a new build, also in headers and leaf cells."""
+    """A change in any source of sim/board needs a new build, headers and Verilog leaf cells
+    included."""
     sources = build._gateware_sources(gateware)
     before = build._digest(sources, [])
     listed = build._board_sources()
@@ -100,15 +103,31 @@ def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
         assert build._digest(sources, []) != before, source
 
 
+def test_a_header_that_moves_needs_a_new_build(gateware, tmp_path, monkeypatch):
+    """A header in another folder may be found no more, so a build with the old folder is not
+    reused, though every byte is the same."""
+    sources = build._gateware_sources(gateware)
+    before = build._digest(sources, [])
+    listed = build._board_sources()
+    header = next(p for p in listed if p.suffix == ".hpp")
+    moved = tmp_path / "elsewhere" / header.name
+    moved.parent.mkdir()
+    moved.write_bytes(header.read_bytes())
+    swapped = [moved if p == header else p for p in listed]
+    monkeypatch.setattr(build, "_board_sources", lambda: swapped)
+    assert build._digest(sources, []) != before
+
+
 def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, monkeypatch):
-    """Gateware with another memory image shares the executable; the board has the new words."""
+    """Gateware with another memory image uses the same compiled program, and the board has the
+    words of the new image."""
     words = [0x01020304 * (i + 1) & 0xFFFF_FFFF for i in range(16)]
     image = tmp_path / "words.hex"
     image.write_text("".join(f"{word:08x}\n" for word in words))
     out = tmp_path / "gateware"
     command = [sys.executable, ROOT / "targets" / "sim.py", "--build", "--output-dir", out]
     subprocess.run([*command, "--memory1", image], check=True, capture_output=True)
-    monkeypatch.setattr(build, "_compile", None)  # would fail if it were needed
+    monkeypatch.setattr(build, "_compile", None)  # the build would fail if it called the compiler
     program = build_board(out, quiet=True)
     assert program != executable and program.stat().st_ino == executable.stat().st_ino
     with start_board(program=program) as board:
@@ -128,21 +147,24 @@ def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, mo
     ],
 )
 def test_a_block_that_is_never_run_is_fatal(line):
-    """ALWNEVER, Verilator's only sign of a mis-simulation, ends the build and quotes the line."""
+    """ALWNEVER, Verilator's only warning about a block that never runs, ends the build; the error
+    quotes it."""
     with pytest.raises(BuildError) as error:
         check_verilate_log(f"%Warning-WIDTH: a.v:1:1: width\n{line}\n- done\n")
-    assert line in str(error.value) and "lanebox.litex_verilog" in str(error.value)
+    assert line in str(error.value) and "tools.verilog.litex_verilog" in str(error.value)
 
 
 def test_other_warnings_are_not():
-    """Other warnings do not end the build: vendor and LiteX Verilog is full of harmless ones."""
+    """Warnings other than ALWNEVER do not end the build, since vendor and LiteX Verilog have many
+    harmless ones."""
     check_verilate_log(
         "%Warning-WIDTH: a.v:1:1: ALWNEVER is not this\n%Warning-STMTDLY: b.v:2:2: x\n"
     )
 
 
 def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
-    """A log with ALWNEVER fails the build although verilator succeeded, a second time as well."""
+    """ALWNEVER in the log fails the build although verilator ended with status 0, and again when
+    the build is repeated. Nothing stays in the cache."""
     fake_tools(verilate='echo "%Warning-ALWNEVER: lanebox.v:1:1: never"')
     for _ in range(2):
         with pytest.raises(BuildError, match="ALWNEVER"):
@@ -152,7 +174,8 @@ def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
 
 @pytest.mark.parametrize("step", ["verilate", "make"])
 def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
-    """The error names the step, its status and the end of its log; nothing stays in the cache."""
+    """If verilator or make fails, the error has its name, status and last lines. Nothing stays in
+    the cache."""
     fake_tools(**{step: 'echo "the reason"; exit 3'})
     with pytest.raises(BuildError) as error:
         build_board(gateware, quiet=True)
@@ -163,7 +186,8 @@ def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
 
 
 def test_gateware_that_is_missing(tmp_path):
-    """Without the gateware the error says which file is missing and which command writes it."""
+    """If the gateware is missing, the error names the missing file and the command that writes
+    it."""
     with pytest.raises(BuildError) as error:
         build_board(tmp_path, quiet=True)
     assert str(tmp_path / "gateware" / "sources.txt") in str(error.value)
@@ -171,7 +195,8 @@ def test_gateware_that_is_missing(tmp_path):
 
 
 def test_the_command_line_fails_with_status_1(tmp_path):
-    """On the command line a failed build is status 1 and the reason on stderr, no traceback."""
+    """A build that fails on the command line ends with status 1 and the reason on stderr, no
+    traceback."""
     command = [sys.executable, "-m", "sim.board.build", "--gateware", str(tmp_path)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 1 and "sources.txt is missing" in result.stderr
@@ -179,14 +204,14 @@ def test_the_command_line_fails_with_status_1(tmp_path):
 
 
 def test_a_tool_that_is_missing(gateware, tmp_path, monkeypatch):
-    """Without Verilator the error says what installs it."""
+    """If Verilator is missing, the error says that `make setup` installs it."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match="verilator is not installed; `make setup`"):
         build_board(gateware, quiet=True)
 
 
 def test_two_builds_at_once(fake_tools, gateware):
-    """Two simultaneous builds of the same thing both succeed and share one cache entry."""
+    """Two simultaneous builds of the same content both succeed and share one cache entry."""
     fake_tools(make='sleep 0.2; echo "#!/bin/sh" > $2/board')
     processes = multiprocessing.get_context("fork")
     results = processes.Queue()

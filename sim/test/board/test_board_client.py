@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that misbehave, leave or queue up: the board refuses, survives and serves the next."""
+"""Clients of the board's socket that send wrong messages, leave during work or queue up.
+
+The board must refuse, survive and serve the next client.
+"""
 
 import contextlib
 import errno
@@ -13,9 +16,9 @@ import struct
 import time
 
 import pytest
-from board_client import C2H_GENERATE, COMMAND, H2C_CHECK, HIGH_MEMORY, wait_until
-from seeds import each_seed
-from vfio_client import (
+
+from gateware import numbers
+from sim.clients.vfio import (
     ACCESS,
     BAR0,
     CONFIG,
@@ -32,11 +35,14 @@ from vfio_client import (
     SET_IRQS,
     VERSION,
 )
+from sim.test.board.board_client import C2H_GENERATE, COMMAND, H2C_CHECK, HIGH_MEMORY, wait_until
+from tools.testing.seeds import each_seed
 
-BAR0_BYTES = 0x20000
-BAR2, BAR2_BYTES = 2, 0x200000
+BAR0_BYTES = numbers.BAR0_SIZE
+BAR2, BAR2_BYTES = 2, numbers.BAR2_SIZE
 SCRATCH_AT_RESET = 0x12345678
-CUT_OFF_SECONDS = 5  # seconds after which the board drops a client that stops inside a message
+# seconds after which the board disconnects a client that has sent half a message
+CUT_OFF_SECONDS = 5
 
 
 def refused(client, command, body=b""):
@@ -46,7 +52,8 @@ def refused(client, command, body=b""):
 
 
 def well(board):
-    """The board serves a new client, and the card is in its reset state."""
+    """Fail unless the board serves a new client and the card is in its reset state; returns the
+    card."""
     card = board.card()
     assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
     return card
@@ -56,14 +63,17 @@ def well(board):
 
 
 def test_the_device_describes_itself(start_board):
-    """A PCI device that can be reset, with two BARs, configuration space and one MSI."""
+    """The board describes itself as a PCI device with reset, two BARs, configuration space and one
+    MSI vector."""
     with start_board() as board:
         client = board.connect()
         assert client.device_info() == (3, 9, 5)
         sizes = {index: client.region_info(index)[1] for index in range(9)}
         assert {index: size for index, size in sizes.items() if size} == {
-            BAR0: BAR0_BYTES, BAR2: BAR2_BYTES, CONFIG: 4096,
-        }  # fmt: skip
+            BAR0: BAR0_BYTES,
+            BAR2: BAR2_BYTES,
+            CONFIG: 4096,
+        }
         assert [client.irq_count(index) for index in range(5)] == [0, 1, 0, 0, 0]
         assert client.capabilities["write_multiple"] is True
 
@@ -91,7 +101,8 @@ def test_the_device_describes_itself(start_board):
     ],
 )
 def test_an_access_outside_is_refused(start_board, region, offset, count):
-    """A read or write outside a region, or of no or too many bytes, is EINVAL and makes no TLP."""
+    """A read or write outside a region, or of no or too many bytes, is refused with EINVAL and
+    makes no TLP."""
     access = ACCESS.pack(offset, region, count)
     with start_board(log=True) as board:
         card = board.card()
@@ -105,7 +116,8 @@ def test_an_access_outside_is_refused(start_board, region, offset, count):
 
 
 def test_good_writes_beside_bad_ones_are_done(start_board):
-    """In a message of many writes a refused one does not keep the others from being done."""
+    """In a message with several writes, a write outside the BAR is left out, and the others are
+    done."""
     with start_board() as board:
         card = board.card()
         card.client.write_multi(
@@ -119,7 +131,7 @@ def test_good_writes_beside_bad_ones_are_done(start_board):
 
 @pytest.mark.parametrize("command", [0, 6, 11, 12, 14, 16, 99, 0xFFFF])
 def test_an_unknown_command_is_refused(start_board, command):
-    """A command that this board does not have is answered with ENOTSUP."""
+    """An unknown command is answered with ENOTSUP, and the connection stays open."""
     with start_board() as board:
         client = board.connect()
         assert refused(client, command, bytes(32)) == errno.ENOTSUP
@@ -129,12 +141,18 @@ def test_an_unknown_command_is_refused(start_board, command):
 @pytest.mark.parametrize(
     "command,needed",
     [
-        (DMA_MAP, 32), (DMA_UNMAP, 24), (REGION_INFO, 32), (IRQ_INFO, 16), (SET_IRQS, 20),
-        (REGION_READ, 16), (REGION_WRITE, 16), (REGION_WRITE_MULTI, 8),
+        (DMA_MAP, 32),
+        (DMA_UNMAP, 24),
+        (REGION_INFO, 32),
+        (IRQ_INFO, 16),
+        (SET_IRQS, 20),
+        (REGION_READ, 16),
+        (REGION_WRITE, 16),
+        (REGION_WRITE_MULTI, 8),
     ],
-)  # fmt: skip
+)
 def test_a_short_message_is_refused(start_board, command, needed):
-    """A message that lacks a field is EINVAL, and the connection stays open."""
+    """A message that lacks a field is refused with EINVAL, and the connection stays open."""
     with start_board() as board:
         client = board.connect()
         for size in (0, 1, needed - 1):
@@ -143,7 +161,8 @@ def test_a_short_message_is_refused(start_board, command, needed):
 
 
 def test_a_write_without_its_data_is_refused(start_board):
-    """A write that announces more bytes than it brings is EINVAL and changes nothing."""
+    """A write message that has fewer bytes of data than it announces is refused with EINVAL and
+    changes nothing."""
     with start_board() as board:
         card = board.card()
         assert refused(card.client, REGION_WRITE, ACCESS.pack(4, BAR0, 4) + b"\0\0") == errno.EINVAL
@@ -159,7 +178,7 @@ def test_a_write_without_its_data_is_refused(start_board):
     [(0, 0, 1), (1, 0, 2), (1, 1, 1), (2, 0, 1), (5, 0, 0), (1, 0xFFFF_FFFF, 1)],
 )
 def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, count):
-    """Setting any interrupt but vector 0 of MSI is EINVAL."""
+    """SET_IRQS for any interrupt but vector 0 of MSI is refused with EINVAL."""
     with start_board() as board:
         body = struct.pack("<IIIII", 20, 0x24, index, start, count)
         assert refused(board.connect(), SET_IRQS, body) == errno.EINVAL
@@ -167,7 +186,8 @@ def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, cou
 
 @pytest.mark.parametrize("index", [9, 0xFFFF_FFFF])
 def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
-    """A request for information about a region or interrupt that does not exist is EINVAL."""
+    """A request for information about a region or interrupt that does not exist is refused with
+    EINVAL."""
     with start_board() as board:
         client = board.connect()
         region = struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0)
@@ -177,8 +197,8 @@ def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
 
 @pytest.mark.parametrize("size", [0, 15, (16 << 20) + 1, 0xFFFF_FFFF])
 def test_an_impossible_size_ends_the_connection(start_board, size):
-    """A header with an impossible size ends the connection: the rest of the stream has no sense.
-    The next client is served."""
+    """A header with an impossible size ends the connection, since nothing shows where the next
+    message begins. The next client is served."""
     with start_board() as board:
         client = board.connect()
         client.send(DEVICE_INFO, size=size)
@@ -187,22 +207,24 @@ def test_an_impossible_size_ends_the_connection(start_board, size):
 
 
 def test_another_major_version_is_refused(start_board):
-    """A client of another major version gets EINVAL; one without a version is disconnected."""
+    """A client with another major version gets EINVAL. A version message too short to have a
+    version ends the connection."""
     with start_board() as board:
         client = board.connect(greet=False)
         assert refused(client, VERSION, struct.pack("<HH", 1, 0) + b"{}\0") == errno.EINVAL
-        client.send(VERSION, b"\0")  # not even a version
+        client.send(VERSION, b"\0")  # a version message too short for a version
         assert client.closed_within(3)
         well(board)
 
 
 @each_seed(20)
 def test_garbage(start_board, seed):
-    """After clients that send random bytes, some behind a good header, the board still serves."""
+    """After clients that send random bytes, some behind a valid header, the board serves the next
+    one."""
     rng = random.Random(seed)
     with start_board("--rules", "off") as board:
         for _ in range(10):
-            # the board may close the connection before all is sent
+            # The board may close the connection before all is sent.
             with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(BrokenPipeError):
                 client.connect(str(board.socket))
                 for _ in range(rng.randrange(4)):
@@ -217,7 +239,8 @@ def test_garbage(start_board, seed):
 
 
 def test_half_a_message_does_not_hold_the_board(start_board):
-    """A client that stops inside a message is dropped after a few seconds; the next is served."""
+    """A client that stops inside a message is disconnected after a few seconds. The next one is
+    served."""
     with start_board() as board:
         client = board.connect()
         client.socket.sendall(HEADER.pack(1, DEVICE_INFO, 32, 0, 0))
@@ -231,7 +254,8 @@ def test_half_a_message_does_not_hold_the_board(start_board):
 @pytest.mark.parametrize("direction", ["c2h", "h2c", "both"])
 @each_seed(8)
 def test_a_client_that_leaves_during_dma(start_board, direction, seed):
-    """A client may leave at any moment of DMA: the next one finds a reset card."""
+    """A client may disconnect at any moment of DMA: the next client finds the card in its reset
+    state, and no TLP went to unmapped memory."""
     rng = random.Random(seed)
     with start_board("--seed", seed, "--stall", rng.choice([0, 50])) as board:
         for _ in range(6):
@@ -255,7 +279,8 @@ def test_a_client_that_leaves_during_dma(start_board, direction, seed):
 
 
 def test_the_next_client_finds_a_reset_card(start_board):
-    """When a client leaves, registers, configuration space, mappings and interrupts are reset."""
+    """After a client has disconnected, registers, configuration space, mappings and interrupts are
+    in their reset state for the next."""
     with start_board() as board:
         card = board.card()
         card.write("ctrl_scratch", 1)
@@ -277,7 +302,8 @@ def test_the_next_client_finds_a_reset_card(start_board):
 
 
 def test_a_read_in_flight_when_the_client_leaves(start_board):
-    """The answer to a read whose client has left is dropped; the next client does not get it."""
+    """The answer to a read whose client has disconnected is dropped. The next client does not get
+    it."""
     with start_board("--mmio-rtt", 1_000_000) as board:
         for _ in range(5):
             card = board.card()
@@ -292,8 +318,8 @@ def test_a_read_in_flight_when_the_client_leaves(start_board):
 
 @pytest.mark.parametrize("command", [VERSION, DEVICE_INFO])
 def test_a_second_client_is_refused_at_once(start_board, command):
-    """While the board has a client a second one gets EBUSY and is disconnected, and the first is
-    served as before. When the first has left the next one is served."""
+    """While the board has a client, a second one gets EBUSY and is disconnected; the first is
+    served as before. Once the first has left, the next client is served."""
     with start_board() as board:
         first = board.card()
         first.write("ctrl_scratch", 7)
@@ -308,12 +334,13 @@ def test_a_second_client_is_refused_at_once(start_board, command):
 
 
 def test_of_two_callers_at_once_the_first_is_served(start_board):
-    """Two clients have sent a message before the board looks: the first to connect is served, the
-    second gets EBUSY."""
+    """If two clients have sent a message before the board looks, the one that connected first is
+    served and the other gets EBUSY."""
     with start_board() as board:
         callers = [board.connect(greet=False) for _ in range(2)]
         for _ in range(3):
-            board.command("stats")  # the board accepts a connection meanwhile
+            # each command takes time, in which the board accepts a connection
+            board.command("stats")
         board.process.send_signal(signal.SIGSTOP)
         os.waitpid(board.process.pid, os.WUNTRACED)
         for caller in reversed(callers):
@@ -327,8 +354,8 @@ def test_of_two_callers_at_once_the_first_is_served(start_board):
 
 
 def test_clients_one_after_the_other(start_board):
-    """A client that connects right after another one has closed is never refused, however much work
-    the board still has for the one that left."""
+    """A client that connects right after another has disconnected is never refused, even while the
+    board still has writes of the other to do."""
     with start_board() as board:
         for _ in range(50):
             client = board.connect()
@@ -340,7 +367,7 @@ def test_clients_one_after_the_other(start_board):
 
 
 def probe_of(board):
-    """A connection that sends nothing."""
+    """A connection to the board's socket that sends nothing."""
     probe = socket.socket(socket.AF_UNIX)
     probe.setblocking(False)
     wait_until(lambda: probe.connect_ex(str(board.socket)) == 0, "a place in the board's queue")
@@ -348,7 +375,8 @@ def probe_of(board):
 
 
 def test_a_probe_is_no_client(start_board):
-    """A connection without a message delays no client, and closing it does not reset the card."""
+    """A connection that sends no message (a probe of the socket) delays no client. Its closing does
+    not reset the card, and does not end a board started with --once."""
     with start_board("--once") as board:
         silent = [probe_of(board) for _ in range(20)]
         card = board.card()
@@ -362,7 +390,8 @@ def test_a_probe_is_no_client(start_board):
 
 
 def test_reset_by_message(start_board):
-    """DEVICE_RESET resets registers and configuration space, and keeps the mappings."""
+    """The message DEVICE_RESET resets registers and configuration space, and keeps the client's
+    mappings."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, 4096)
@@ -379,13 +408,14 @@ def test_reset_by_message(start_board):
 
 @each_seed(4)
 def test_reset_during_dma(start_board, seed):
-    """A reset during DMA breaks no rule by a stray TLP, and the card can be used again."""
+    """After a device reset during DMA no stray TLP breaks a rule, and the card can be used
+    again."""
     rng = random.Random(seed)
     with start_board("--seed", seed) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 1 << 20)
         for _ in range(20):
-            card.give_up_reads()  # the reset waits for the reads that it cuts off
+            card.give_up_reads()  # so that the reset need not wait long for reads that it cuts off
             card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
             for direction in ("c2h", "h2c"):
                 card.program(direction, [(HIGH_MEMORY, 1 << 20)])

@@ -1,10 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configuration space as the hard block has it, and what its control registers change."""
+"""Configuration space of the simulated hard block, and what its control registers change."""
 
 import pytest
-from board_client import (
+
+from gateware import numbers
+from sim.clients.vfio import CONFIG
+from sim.test.board.board_client import (
     BAR0_REGISTER,
     CAP_EXPRESS,
     CAP_MSI,
@@ -14,42 +17,45 @@ from board_client import (
     DEVICE_CONTROL,
     LINK_CONTROL,
 )
-from vfio_client import CONFIG
 
-BAR0_BYTES = 0x20000
-BAR2_BYTES = 0x200000
+BAR0_BYTES = numbers.BAR0_SIZE
+BAR2_BYTES = numbers.BAR2_SIZE
 
 
 def test_identity(start_board):
-    """The card has LitePCIe's identifiers, is a memory controller of type 0, and has no INTx."""
+    """The card has LitePCIe's vendor and device ID, the class of a memory controller, a type 0
+    header and no INTx."""
     with start_board() as board:
         card = board.card()
         assert card.config_read(0x00) == 0x903810EE
         assert card.config_read(0x08) >> 8 == 0x058000
-        assert card.config_read(0x0E, 1) == 0, "a type 0 header"
-        assert card.config_read(0x3D, 1) == 0, "no INTx"
+        assert card.config_read(0x0E, 1) == 0, "the header must be of type 0"
+        assert card.config_read(0x3D, 1) == 0, "the card must have no INTx"
 
 
 def test_capabilities(start_board):
-    """The capability list is power management, MSI and PCI Express, at the hard block's offsets."""
+    """The capability list is power management, MSI and PCI Express, at the hard block's offsets
+    0x40, 0x48 and 0x70."""
     with start_board() as board:
         assert board.card().capabilities() == {CAP_POWER: 0x40, CAP_MSI: 0x48, CAP_EXPRESS: 0x70}
 
 
 def test_bar0_is_sized_by_writing_ones(start_board):
-    """All ones written into the BARs read back as size and kind; BARs that are absent read zero."""
+    """A BAR into which all ones are written reads back as its size and kind. A BAR that does not
+    exist reads as zero."""
     with start_board() as board:
         card = board.card()
         for register in range(0x10, 0x28, 4):
             card.config_write(register, 0xFFFF_FFFF)
         sizes = [card.config_read(register) for register in range(0x10, 0x28, 4)]
-        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC  # 64 bit, prefetchable
+        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC  # its low bits say: 64 bit, prefetchable
         assert sizes == [0x1_0000_0000 - BAR0_BYTES, 0, bar2, 0xFFFF_FFFF, 0, 0]
 
 
 @pytest.mark.parametrize("base", [0x8000_0000, 0xFFFE_0000])
 def test_bar0_may_lie_anywhere(start_board, base):
-    """Accesses carry the address in BAR0, and reach the same registers wherever that is."""
+    """Host accesses carry the address that is in BAR0, and reach the same register at any such
+    address."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(BAR0_REGISTER, base)
@@ -59,7 +65,8 @@ def test_bar0_may_lie_anywhere(start_board, base):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_device_capabilities_advertise_mps(start_board, mps):
-    """Device Capabilities advertise --mps; Device Control still starts at 128."""
+    """Device Capabilities advertise --mps. After reset, MPS in Device Control is nevertheless
+    128."""
     with start_board("--mps", mps) as board:
         client = board.connect()
 
@@ -73,7 +80,7 @@ def test_device_capabilities_advertise_mps(start_board, mps):
 
 @pytest.mark.parametrize("mrrs", [128, 256, 512, 1024, 2048, 4096])
 def test_mrrs_after_reset(start_board, mrrs):
-    """Device Control holds --mrrs after reset; the gateware reads at most 512 bytes at a time."""
+    """MRRS in Device Control is --mrrs after reset. The gateware limits its reads to 512 bytes."""
     with start_board("--mrrs", mrrs) as board:
         card = board.card(mrrs=mrrs)
         assert board.stats()["mrrs"] == mrrs
@@ -81,7 +88,8 @@ def test_mrrs_after_reset(start_board, mrrs):
 
 
 def test_the_gateware_sees_device_control(start_board):
-    """MPS, MRRS, MSI enable and bus master enable reach the gateware's registers at once."""
+    """A change of MPS, MRRS, MSI enable or bus master enable shows in the gateware's registers at
+    once."""
     with start_board() as board:
         for mps, mrrs in [(128, 512), (512, 128), (256, 256)]:
             for on in (True, False):
@@ -95,22 +103,24 @@ def test_the_gateware_sees_device_control(start_board):
 
 
 def test_read_only_fields_stay(start_board):
-    """All ones written everywhere change only what the specification lets software change."""
+    """All ones written to every register change only fields that the base specification makes
+    writable."""
     with start_board() as board:
         card = board.card()
         before = [card.config_read(offset) for offset in range(0, 0x1000, 4)]
         for offset in range(0, 0x1000, 4):
-            # The power state (0x44) is left alone: writing it would stop the card.
+            # The power state at 0x44 is left alone, since writing it would stop the card.
             if offset not in (COMMAND, 0x44, 0x48, 0x78, 0x80):
                 card.config_write(offset, 0xFFFF_FFFF)
         after = [card.config_read(offset) for offset in range(0, 0x1000, 4)]
         changed = [4 * i for i, (a, b) in enumerate(zip(before, after)) if a != b]
-        # BARs, MSI address and data, Device and Link Control 2, AER's masks and severity.
+        # BARs, MSI address and data, Device and Link Control 2, AER's masks and severity
         assert changed == [0x10, 0x18, 0x1C, 0x4C, 0x50, 0x54, 0x98, 0xA0, 0x108, 0x10C, 0x114]
 
 
 def test_nothing_where_silicon_has_nothing(start_board):
-    """Outside the five capabilities every register reads zero and ignores writes."""
+    """Outside the five capabilities, where silicon has no registers, every dword reads as zero and
+    ignores writes."""
     nothing = [(0xB0, 0x100), (0x13C, 0x1C0), (0x1E0, 0x1000)]
     with start_board() as board:
         client = board.connect()
@@ -122,14 +132,14 @@ def test_nothing_where_silicon_has_nothing(start_board):
 
 @pytest.mark.parametrize("rcb,bit", [(64, 0), (128, 8)])
 def test_rcb_in_link_control(start_board, rcb, bit):
-    """Link Control shows --rcb after reset."""
+    """Read completion boundary in Link Control is --rcb after reset."""
     with start_board("--rcb", rcb) as board:
         control = board.connect().read(CONFIG, 0x70 + LINK_CONTROL, 2)
         assert int.from_bytes(control, "little") & 8 == bit
 
 
 def test_link_status(start_board):
-    """The link is up at 8 GT/s on 8 lanes, in configuration space and in the gateware."""
+    """The link is up at 8 GT/s on 8 lanes, both in Link Status and in the gateware's register."""
     with start_board() as board:
         card = board.card()
         assert card.config_read(0x82, 2) & 0x3FF == 0x083
@@ -138,7 +148,7 @@ def test_link_status(start_board):
 
 
 def test_byte_and_word_accesses(start_board):
-    """Configuration space takes accesses of any size; each byte obeys its own rule."""
+    """Configuration space takes accesses of any size, and each byte obeys its own write mask."""
     with start_board() as board:
         card = board.card()
         card.config_write(0x54, 0xAB, 1)

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's sockets under random clients, with AddressSanitizer and UBSan in the board.
+"""Random clients at the board's sockets. The board is built with AddressSanitizer and UBSan.
 
-The card is the small bench card: the sanitized board then builds in a minute and spends its time on
-messages. Server, root complex and hard block are those of every board.
+The gateware is the small bench card, so the board builds in a minute and spends its time on
+messages. vfio-user server, root complex and hard block are those of every board.
 """
 
 import contextlib
@@ -15,37 +15,50 @@ import struct
 import time
 
 import pytest
-from bench_card import BenchCard, build_bench
-from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
-from fuzz_client import Fuzz, descriptors_of, mappings_of
-from fuzz_messages import PAGE, PENDING, TABLE, VECTORS, full_eventfd, full_pipe
-from seeds import each_seed
-from vfio_client import (
+
+from sim.clients.vfio import (
     IRQ_ACTION_TRIGGER,
     IRQ_DATA_NONE,
     READABLE,
     SET_IRQS,
     VfioClient,
 )
+from sim.test.board.bench_card import BenchCard, build_bench
+from sim.test.board.board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
+from sim.test.board.fuzz_client import Fuzz, descriptors_of, mappings_of
+from sim.test.board.fuzz_messages import PAGE, PENDING, TABLE, VECTORS, full_eventfd, full_pipe
+from tools.testing.seeds import each_seed
 
-# No --flr: a card that does not acknowledge a reset holds the board for 100 ms of device time. With
-# sanitizers that takes longer than HANG, after which a test says that the board hangs.
+# No --flr: a card that does not acknowledge a function level reset holds the board for 100 ms of
+# device time. With sanitizers that takes longer than HANG, so a test would report a board that
+# hangs.
 OPTIONS = (
-    "--rules", "off", "--mmio-rtt", 0, "--read-latency", 0, "--link-rate", "off",
-    "--bar2", "64K", "--msix", f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}",
-)  # fmt: skip
+    "--rules",
+    "off",
+    "--mmio-rtt",
+    0,
+    "--read-latency",
+    0,
+    "--link-rate",
+    "off",
+    "--bar2",
+    "64K",
+    "--msix",
+    f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}",
+)
 
 
 @pytest.fixture
 def sanitized(boards_of):
-    """Start a board that ends at a sanitizer's first finding."""
+    """Start a board that a sanitizer's first finding ends."""
     start = boards_of(build_bench(sanitize=True), {})
     return functools.partial(start, *OPTIONS, violations=None)
 
 
 @pytest.fixture
 def board(sanitized):
-    """A running sanitized board; after the test it must serve a new client and hold nothing."""
+    """A running board with sanitizers. After the test it must serve a new client and have released
+    all that the test gave it."""
     with sanitized() as board:
         fuzz = Fuzz(board, 0)
         yield board
@@ -54,7 +67,7 @@ def board(sanitized):
 
 @pytest.fixture
 def card(board):
-    """The card of `board`, enabled."""
+    """The card of `board`, enumerated and enabled."""
     card = BenchCard(board.socket)
     with contextlib.closing(card):
         yield card
@@ -68,7 +81,7 @@ def closing(*fds):
 
 
 def refused(call, *arguments, **options):
-    """The errno with which the board refuses a request."""
+    """The errno of a request that the board must refuse."""
     with pytest.raises(OSError) as refusal:
         call(*arguments, **options)
     return refusal.value.errno
@@ -79,21 +92,25 @@ def said(board):
 
 
 def test_the_board_has_sanitizers():
-    """The board is built with both sanitizers; without them the tests below would prove little."""
+    """The board is built with both sanitizers; without them the tests of this file would prove
+    little."""
     program = build_bench(sanitize=True).read_bytes()
     assert b"__asan_report" in program and b"__ubsan_handle" in program
 
 
-# Findings --------------------------------------------------------------------------------------
-# Each of these once ended the board, stopped it or made it leak. They come before the random
-# clients, which make the same mistakes among others, so that a failure has the clearer name.
+# Findings: errors that random clients found
+# --------------------------------------------------------
+# Each of these mistakes of a client once ended the board, blocked it or made it leak. These tests
+# run before the random clients, which make the same mistakes, so that a failure has the clearer
+# name.
 
 
 @pytest.mark.parametrize("left", [0, PAGE])
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
-    """DMA to pages that the client's file has lost ends as DMA to unmapped memory. The log says so
-    once, with the window and the file's sizes. What is left of the file is still reached."""
+    """DMA to pages that the client has truncated from its file ends as DMA to unmapped memory. The
+    log says so once, with the address range and the file's sizes. DMA still reaches the rest of the
+    file."""
     memory = card.memory(HIGH_MEMORY, 16 * PAGE)
     os.ftruncate(memory.fd, left)
     for page in (1, 2):
@@ -104,14 +121,17 @@ def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
     wait_until(lambda: board.stats()["unmapped"] == 2, "two refusals")
     if left:
         card.send_write(HIGH_MEMORY, [0x600D], last_be=0)
-        wait_until(lambda: os.pread(memory.fd, 4, 0) == b"\x0d\x60\0\0", "a write to what is left")
+        wait_until(
+            lambda: os.pread(memory.fd, 4, 0) == b"\x0d\x60\0\0", "a write to the rest of the file"
+        )
     assert said(board).count("has lost pages") == 1
     assert f"the window of 64 KiB at bus address 0x{HIGH_MEMORY:x}" in said(board)
     assert f"of its file's 64 KiB only {left >> 10} KiB are left" in said(board)
 
 
 def test_files_that_are_mapped_and_unmapped(board, card):
-    """A file is unmapped with its last window; a refused window does not keep it mapped."""
+    """The board unmaps a client's file with the last range that uses it. It does not keep a file
+    mapped whose DMA_MAP was refused."""
     for _ in range(100):
         with closing(os.memfd_create("lanebox-fuzz")) as [fd]:
             os.ftruncate(fd, 4 * PAGE)
@@ -119,17 +139,17 @@ def test_files_that_are_mapped_and_unmapped(board, card):
             card.client.map(HIGH_MEMORY + PAGE, PAGE, fd, PAGE)
             assert mappings_of(board) == 1
             card.client.unmap(HIGH_MEMORY, PAGE)
-            assert mappings_of(board) == 1, "one window is left"
+            assert mappings_of(board) == 1, "the file must stay mapped for the second range"
             card.client.unmap(HIGH_MEMORY + PAGE, PAGE)
             assert mappings_of(board) == 0
             assert refused(card.client.map, HIGH_MEMORY, 8 * PAGE, fd) == errno.EINVAL
-            assert mappings_of(board) == 0, "the refused window left its file mapped"
+            assert mappings_of(board) == 0, "the refused range left its file mapped"
 
 
 @pytest.mark.parametrize("kind", ["MSI", "MSI-X"])
 def test_an_interrupt_is_no_pipe(board, card, kind):
-    """A descriptor that is no eventfd is refused with the reason in the log. The board never writes
-    to it: a full pipe would block it for ever."""
+    """A file descriptor for an interrupt that is no eventfd is refused, with the reason in the log.
+    The board never writes to it: a full pipe would block it for ever."""
     index = {"MSI": 1, "MSI-X": 2}[kind]
     before = descriptors_of(board)
     with closing(*full_pipe()) as ends:
@@ -142,7 +162,8 @@ def test_an_interrupt_is_no_pipe(board, card, kind):
 
 @pytest.mark.parametrize("index", [1, 2])
 def test_an_eventfd_that_is_full(board, card, index):
-    """An interrupt on a full eventfd is merged with those in it; the board does not block."""
+    """An interrupt whose eventfd is at its maximum is merged with those already in it. The board
+    does not block."""
     with closing(full_eventfd()) as [fd]:
         card.client.set_eventfd(fd, index)
         trigger(card, index)
@@ -153,15 +174,15 @@ def test_an_eventfd_that_is_full(board, card, index):
 
 
 def trigger(card, index):
-    """Have the board raise the first vector, by a SET_IRQS message."""
+    """Make the board raise the first vector, by a SET_IRQS message."""
     flags = IRQ_DATA_NONE | IRQ_ACTION_TRIGGER
     card.client.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, 0, 1))
 
 
 @pytest.mark.parametrize("flags", [IRQ_ACTION_TRIGGER, IRQ_ACTION_TRIGGER | 2, 37])
 def test_interrupts_of_no_kind_or_of_two(board, card, flags):
-    """SET_IRQS must have exactly one of eventfds and trigger, else EINVAL. With fewer descriptors
-    than vectors the board once looked for more behind the last one."""
+    """SET_IRQS must have exactly one kind of data, eventfds or none, else it is EINVAL. With fewer
+    file descriptors than vectors the board once read beyond the last descriptor."""
     body = struct.pack("<IIIII", 20, flags, 2, 0, VECTORS)
     with closing(os.eventfd(0)) as fds:
         assert refused(card.client.call, SET_IRQS, body, fds) == errno.EINVAL
@@ -170,8 +191,8 @@ def test_interrupts_of_no_kind_or_of_two(board, card, flags):
 @pytest.mark.parametrize("master", [True, False])
 @pytest.mark.parametrize("size", [PAGE, 0])
 def test_writable_memory_without_a_descriptor(board, card, master, size):
-    """Writable memory without a descriptor is refused each time; the log says the way out, and does
-    not fill up."""
+    """DMA_MAP of writable memory without a file descriptor is refused each time. The log says what
+    to do instead, and at most 21 lines however often it happens."""
     card.config_write(COMMAND, MEMORY_SPACE | (BUS_MASTER if master else 0), 2)
     for _ in range(100):
         assert refused(card.client.map, HIGH_MEMORY, size) == errno.EINVAL
@@ -179,12 +200,12 @@ def test_writable_memory_without_a_descriptor(board, card, master, size):
     card.client.map(HIGH_MEMORY, PAGE, flags=READABLE)
     assert card.read(0) == 0x0BEC4A4D
     assert f"{size >> 10} KiB of writable memory without a descriptor" in said(board)
-    assert len(said(board).splitlines()) <= 21, "a client fills the log"
+    assert len(said(board).splitlines()) <= 21, "a client can fill the log"
 
 
 def test_a_second_client_is_told_at_once(board, card):
-    """A second client gets EBUSY at once and is disconnected; the log has both processes. The first
-    goes on."""
+    """A second client gets EBUSY at once and is disconnected; the log has both process IDs. The
+    first client is served as before."""
     started = time.monotonic()
     second = VfioClient(board.socket, greet=False)
     with contextlib.closing(second):
@@ -200,7 +221,8 @@ def test_a_second_client_is_told_at_once(board, card):
 
 @each_seed(4)
 def test_random_clients(sanitized, seed):
-    """After 25,000 random messages the board runs, answers and has forgotten every client."""
+    """After 25,000 random messages the board runs, answers, and has released all that its clients
+    gave it."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, seed).run(25_000)
 
@@ -208,6 +230,7 @@ def test_random_clients(sanitized, seed):
 @pytest.mark.soak
 @each_seed(10)
 def test_random_clients_for_long(sanitized, seed):
-    """The same with 100,000 other messages for each seed."""
+    """After 100,000 random messages the board runs, answers, and has released all that its clients
+    gave it."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, 1000 + seed).run(100_000)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board that ends during a request: the error has the reason that the board gave."""
+"""BoardProcess with a board that ends during a request: the error has the reason on its stderr."""
 
 import sys
 
@@ -26,8 +26,8 @@ sys.exit(3)
 
 
 def test_a_board_may_close_its_sockets_before_it_says_why(tmp_path):
-    """The reason is in the error also if the board closes its sockets before it writes the reason,
-    as happens on a busy machine."""
+    """The error has the board's reason even if the board closes its sockets before it writes the
+    reason, as happens on a busy machine."""
     program = tmp_path / "board"
     program.write_text(f"#!{sys.executable}\n{LEAVES}")
     program.chmod(0o755)

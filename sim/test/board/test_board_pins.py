@@ -1,21 +1,32 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hard block at its pins, without gateware: each rule broken and kept, each field checked.
+"""The hard block at its pins, without gateware: each rule is broken and kept, each field checked.
 
-The stock gateware could not do this: it sends only whole dwords and legal TLPs.
+Real gateware could not do this, since it sends only whole dwords and legal TLPs.
 """
 
 import pytest
-from model_probe import MEMORY, RUN, completion, decode_cq, decode_rc, packets, request, run
+
+from sim.test.model.model_probe import (
+    MEMORY,
+    RUN,
+    completion,
+    decode_cq,
+    decode_rc,
+    packets,
+    request,
+    run,
+)
 
 EXTENDED_TAGS = "config 78 2 2910"
 BUS_MASTER_OFF = "config 4 2 2"
 MSI_OFF = "config 4a 2 0"
-MPS_128 = "config 78 2 2810"  # MRRS 512
+MPS_128 = "config 78 2 2810"  # Device Control: MPS 128, MRRS 512
 
-WHOLE = request(True, MEMORY, 16)  # three beats
-READ = ["read 10 4", f"run {RUN}"]  # the host waits for tag 0 at BAR0 + 0x10
+WHOLE = request(True, MEMORY, 16)  # three beats on RQ
+# the host reads BAR0 + 0x10 and waits for a completion with tag 0
+READ = ["read 10 4", f"run {RUN}"]
 
 
 def gap(commands):
@@ -23,24 +34,26 @@ def gap(commands):
 
 
 def with_keep(commands, keep):
-    """Replace tkeep of the last beat."""
+    """The same commands with another tkeep in the last beat."""
     verb, last, _, *rest = commands[-1].split()
     return [*commands[:-1], " ".join([verb, last, f"{keep:x}", *rest])]
 
 
 def held_reads(completions):
-    """Reads that bring `completions`, four each, while RC's ready is low; then all are taken."""
+    """Reads with `completions` completions, four each, that wait while RC's ready is low. Then all
+    are taken."""
     reads = [request(False, MEMORY, 128, tag=tag) for tag in range(completions // 4)]
     return [MPS_128, "hold", *sum(reads, []), f"run {3 * RUN}", "take"]
 
 
 def late_reads(completions):
-    """As held_reads, but the block itself delays the completions, and RC's ready stays high."""
+    """Reads with `completions` completions, four each, that wait while the block itself stalls.
+    RC's ready stays high."""
     reads = [request(False, MEMORY, 128, tag=tag) for tag in range(completions // 4)]
     return [MPS_128, *sum(reads, []), "stall 64", f"run {3 * RUN}", "stall 0"]
 
 
-# (commands, the rules that they break)
+# name of the case: (commands, the rules that they break)
 CASES = {
     "a whole write": (WHOLE, []),
     "tvalid falls inside a TLP": (gap(WHOLE), ["tvalid-gap"]),
@@ -135,7 +148,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_rule_can_be_broken_and_kept(case):
-    """Each case breaks exactly the rules of its row; a legal case breaks none."""
+    """The commands of each case break exactly the rules of its row in CASES; a legal case breaks
+    none."""
     commands, rules = CASES[case]
     assert run([*commands, f"run {RUN}"]).broken == set(rules)
 
@@ -145,11 +159,20 @@ def test_each_rule_can_be_broken_and_kept(case):
 
 @pytest.mark.parametrize(
     "dwords,first_be,last_be",
-    [(1, 0xF, 0), (1, 0x0, 0), (1, 0x6, 0), (1, 0x9, 0), (2, 0x5, 0xA), (2, 0x8, 0x1),
-     (3, 0xE, 0x7), (16, 0xC, 0x3), (16, 0xF, 0xF)],
-)  # fmt: skip
+    [
+        (1, 0xF, 0),
+        (1, 0x0, 0),
+        (1, 0x6, 0),
+        (1, 0x9, 0),
+        (2, 0x5, 0xA),
+        (2, 0x8, 0x1),
+        (3, 0xE, 0x7),
+        (16, 0xC, 0x3),
+        (16, 0xF, 0xF),
+    ],
+)
 def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
-    """Host memory receives each byte that is enabled, and no other."""
+    """Host memory receives exactly the bytes of a write that its byte enables select."""
     seen = run([*request(True, MEMORY, dwords, first_be, last_be), f"run {RUN}"])
     enabled = [first_be >> i & 1 for i in range(4)]
     if dwords > 1:
@@ -166,7 +189,7 @@ def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
     [
         # expected: (lower address, byte count, dwords) of each completion at MPS 128
         (0, 1, 0xF, 0, [(0, 4, 1)]),
-        (0, 1, 0x0, 0, [(0, 1, 1)]),  # a zero-length read counts one byte
+        (0, 1, 0x0, 0, [(0, 1, 1)]),  # a zero-length read counts as one byte
         (4, 1, 0x4, 0, [(6, 1, 1)]),
         (4, 1, 0x6, 0, [(5, 2, 1)]),
         (0, 2, 0x8, 0x1, [(3, 2, 2)]),
@@ -177,7 +200,8 @@ def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
     ],
 )
 def test_lower_address_and_byte_count(offset, dwords, first_be, last_be, expected):
-    """Completions count from the first to the last enabled byte (base specification 2.3.1.1)."""
+    """The completions of a read have lower address and byte count from its first to its last
+    enabled byte, as section 2.3.1.1 of the base specification asks."""
     read = request(False, MEMORY + offset, dwords, first_be, last_be, tag=9)
     seen = run([MPS_128, *read, f"run {RUN}"])
     fields = [decode_rc(packet) for packet in packets(seen.rc)]
@@ -189,7 +213,8 @@ def test_lower_address_and_byte_count(offset, dwords, first_be, last_be, expecte
 
 
 def test_unsupported_request_on_rc():
-    """A refused read has status UR, error code 2 (PG213), no payload, and ends its request."""
+    """A read that the host refuses is answered on RC with status UR, PG213's error code 2 and no
+    payload, and has ended."""
     seen = run([*request(False, 0x2000, 16, tag=3), f"run {RUN}"])
     [packet] = packets(seen.rc)
     fields = decode_rc(packet)
@@ -198,7 +223,7 @@ def test_unsupported_request_on_rc():
 
 
 def test_byte_enables_of_rc_beats():
-    """m_axis_rc_tuser's byte enables cover the payload and not the descriptor."""
+    """The byte enables in m_axis_rc_tuser cover the payload, and not the descriptor."""
     seen = run([*request(False, MEMORY, 8, tag=0), f"run {RUN}"])
     assert [(beat.keep, beat.byte_en) for beat in seen.rc] == [(0xFF, 0xFFFF_F000), (0x7, 0xFFF)]
 
@@ -211,7 +236,8 @@ def test_byte_enables_of_rc_beats():
     [(offset, count) for count in (1, 2, 4, 8) for offset in range(0, 8, count)],
 )
 def test_a_host_write_on_cq(offset, count):
-    """Descriptor, data, byte enables of descriptor and beat are right for each natural write."""
+    """A naturally aligned host write of 1, 2, 4 or 8 bytes appears on CQ with the right descriptor,
+    data and byte enables."""
     value = 0x8877665544332211 & ((1 << 8 * count) - 1)
     seen = run([f"write {0x100 + offset:x} {count:x} {value:x}", f"run {RUN}"])
     [beat], [packet] = seen.cq, packets(seen.cq)
@@ -223,14 +249,15 @@ def test_a_host_write_on_cq(offset, count):
     shift = offset & 3
     enabled = ((1 << count) - 1) << shift
     assert beat.enables == (0xFF if count == 8 else enabled)
-    assert beat.byte_en == enabled << 16, "behind a descriptor of 16 bytes"
+    assert beat.byte_en == enabled << 16, "the data begin after a descriptor of 16 bytes"
     payload = sum(dword << 32 * i for i, dword in enumerate(fields["payload"]))
     assert payload >> 8 * shift & ((1 << 8 * count) - 1) == value
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 def test_a_host_read_there_and_back(count):
-    """A read's descriptor has no payload, and its completion's bytes reach the host."""
+    """A host read appears on CQ without payload. The bytes of its completion on CC reach the
+    host."""
     offset = 8 - count if count < 4 else 0
     asked = run([f"read {offset:x} {count:x}", f"run {RUN}"])
     [packet] = packets(asked.cq)
@@ -249,18 +276,19 @@ def test_a_host_read_there_and_back(count):
     "answer", [completion(0, 4, [0] * 5, status=1, dwords=0), completion(0, 4, [1], low=0)]
 )
 def test_a_read_that_fails_gives_all_ones(answer):
-    """The host gets all ones for a read that ends in an error or a wrong completion."""
+    """The host gets all ones for a read that is answered by an error or a wrong completion."""
     seen = run([*READ, *answer, f"run {RUN}"])
     assert seen.answers == [(False, 0xFFFF_FFFF)]
 
 
 def test_a_read_that_is_never_answered_gives_all_ones():
-    """A read without an answer ends as all ones after 50 us of device time."""
+    """A host read without an answer ends as all ones after 50 us of device time."""
     assert run([*READ, "run 12000"]).answers == []
     assert run([*READ, "run 13000"]).answers == [(False, 0xFFFF_FFFF)]
 
 
 def test_an_interrupt_reaches_the_host():
-    """One cycle of cfg_interrupt_msi_int is one interrupt, after the writes before it."""
+    """One cycle of cfg_interrupt_msi_int is one interrupt at the host, after the writes that the
+    card sent before it."""
     seen = run([*WHOLE, "msi", f"run {RUN}"])
     assert seen.interrupts == 1 and len(seen.stored) == 64

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's process: options and their errors, sockets, signals, exit status, control socket."""
+"""The board as a process: options and their errors, sockets, signals, exit status, control
+socket."""
 
 import json
 import signal
@@ -10,17 +11,18 @@ import stat
 import time
 
 import pytest
-from board_process import run_board
 
 from sim.board.process import BoardFailed
+from sim.test.board.board_process import run_board
 
 OK, FAILED, USAGE = 0, 1, 2
-CUT_OFF_SECONDS = 5  # seconds after which the board drops a client that takes no answers
+# seconds after which the board disconnects a control client that takes no answers
+CUT_OFF_SECONDS = 5
 
 
 @pytest.fixture
 def path(tmp_path_factory):
-    """A socket path short enough whatever the test's name."""
+    """A socket path that is short enough for the kernel, whatever the test's name."""
     directory = tmp_path_factory.mktemp("s")
     return directory / "b.sock"
 
@@ -29,7 +31,7 @@ def path(tmp_path_factory):
 
 
 def test_help_lists_every_option(executable):
-    """--help ends with status 0 and names the options."""
+    """--help ends with status 0 and lists the options."""
     status, out, err = run_board(executable, "--help")
     assert (status, err) == (OK, "")
     for option in (
@@ -72,7 +74,8 @@ def test_help_lists_every_option(executable):
     ],
 )
 def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, rule):
-    """A bad option is status 2, one line with its value and what is allowed, and no socket left."""
+    """A bad option ends the board with status 2 and one line that has its value and what is
+    allowed. No socket is left."""
     status, out, err = run_board(executable, "--socket", path, *options)
     assert (status, out) == (USAGE, "")
     assert value in err and rule in err and len(err.splitlines()) == 1, err
@@ -80,21 +83,22 @@ def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, r
 
 
 def test_the_socket_is_required(executable):
-    """Without --socket the board ends with status 2 and names the option."""
+    """Without --socket the board ends with status 2, and its error names the option."""
     status, _, err = run_board(executable)
     assert status == USAGE and "--socket PATH is required" in err
 
 
 @pytest.mark.parametrize("option", ["--waves", "--tlp-log"])
 def test_a_file_that_cannot_be_written(executable, path, option):
-    """A log or wave file in a directory that does not exist is an error that names it."""
+    """A TLP log or wave file in a directory that does not exist ends the board with status 1 and an
+    error with the path."""
     status, _, err = run_board(executable, "--socket", path, option, "/nonexistent/file")
     assert status == FAILED and not path.exists()
     assert "/nonexistent/file" in err or "built without waves" in err
 
 
 def test_statistics_that_cannot_be_written(executable, path):
-    """A --stats file that cannot be made is found at the start, not after the run."""
+    """A --stats file that cannot be created ends the board at its start, and not after the run."""
     status, _, err = run_board(executable, "--socket", path, "--stats", "/nonexistent/file")
     assert status == FAILED and "/nonexistent/file" in err
 
@@ -104,7 +108,8 @@ def test_statistics_that_cannot_be_written(executable, path):
 
 @pytest.mark.parametrize("option", ["--socket", "--control"])
 def test_a_socket_path_that_is_too_long(executable, path, option):
-    """A path above the kernel's 107 characters is refused with that limit and its own length."""
+    """A socket path longer than the kernel's 107 characters is refused with that limit and its own
+    length."""
     long = "/tmp/" + "x" * 103
     others = [] if option == "--socket" else ["--socket", path]
     status, _, err = run_board(executable, option, long, *others)
@@ -113,7 +118,7 @@ def test_a_socket_path_that_is_too_long(executable, path, option):
 
 
 def test_a_path_of_107_characters_works(executable, tmp_path_factory):
-    """A path of 107 characters, the longest that the kernel takes, is accepted."""
+    """A socket path of 107 characters, the longest that the kernel takes, is accepted."""
     directory = tmp_path_factory.mktemp("s")
     path = directory / ("x" * (107 - len(str(directory)) - 1))
     status, _, err = run_board(executable, "--socket", path, "--waves", "/nonexistent/file")
@@ -121,7 +126,7 @@ def test_a_path_of_107_characters_works(executable, tmp_path_factory):
 
 
 def test_sockets_are_the_users_own(start_board):
-    """Both sockets have mode 0600, and are gone after the end."""
+    """Both sockets of the board have mode 0600, and are removed when it ends."""
     with start_board() as board:
         for path in (board.socket, board.control):
             status = path.stat()
@@ -132,7 +137,8 @@ def test_sockets_are_the_users_own(start_board):
 
 @pytest.mark.parametrize("options", [[], ["--once"]])
 def test_a_path_in_use_by_a_live_board(start_board, executable, options):
-    """A second board on the same path is refused; the first is not disturbed."""
+    """A second board with the socket path of a running one is refused. The first is not
+    disturbed."""
     with start_board(*options) as board:
         status, _, err = run_board(executable, "--socket", board.socket)
         assert status == FAILED and f"another board already listens on {board.socket}" in err
@@ -142,18 +148,18 @@ def test_a_path_in_use_by_a_live_board(start_board, executable, options):
 
 
 def test_a_socket_that_was_left_behind_is_replaced(executable, path):
-    """The socket that a killed board left behind is replaced."""
+    """A socket file that a killed board has left behind is replaced."""
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
     left.close()
     assert path.exists()
     status, _, err = run_board(executable, "--socket", path, "--control", "/tmp/" + "x" * 200)
-    assert "205 characters" in err, "it got as far as the second socket"
+    assert "205 characters" in err, "the first socket must work, so that the second one fails"
     assert not path.exists()
 
 
 def test_a_file_in_the_way_is_not_removed(executable, path):
-    """A regular file at the path is refused, and stays as it is."""
+    """A regular file at the socket path is refused, and stays as it is."""
     path.write_text("precious")
     status, _, err = run_board(executable, "--socket", path)
     assert status == FAILED and f"{path} exists and is no socket" in err
@@ -161,7 +167,8 @@ def test_a_file_in_the_way_is_not_removed(executable, path):
 
 
 def test_a_directory_that_does_not_exist(executable):
-    """The error has the path and the kernel's reason."""
+    """A socket path in a directory that does not exist is an error with the path and the kernel's
+    reason."""
     status, _, err = run_board(executable, "--socket", "/nonexistent/b.sock")
     assert status == FAILED and "/nonexistent/b.sock: No such file or directory" in err
 
@@ -172,8 +179,8 @@ def test_a_directory_that_does_not_exist(executable):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
-    """SIGINT, SIGTERM and SIGHUP end the board, idle or in DMA, with status 0, statistics written
-    and no socket left."""
+    """SIGINT, SIGTERM and SIGHUP end the board with status 0, idle or in DMA. Its statistics are
+    written, and its sockets are removed."""
     stats = tmp_path / "stats.json"
     with start_board("--stats", stats) as board:
         card = board.card()
@@ -190,14 +197,14 @@ def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
 
 
 def test_quit_ends_the_board(start_board):
-    """`quit` on the control socket ends it as a signal does."""
+    """The command `quit` on the control socket ends the board with status 0, as a signal does."""
     with start_board() as board:
         board.command("quit")
         assert board.wait() == OK
 
 
 def test_once_ends_with_its_client(start_board):
-    """With --once the board ends when its first client leaves."""
+    """With --once the board ends when its first client has disconnected."""
     with start_board("--once") as board:
         card = board.card()
         assert card.read("ctrl_scratch") == 0x12345678
@@ -210,7 +217,7 @@ def test_once_ends_with_its_client(start_board):
 
 
 def test_statistics_have_every_count(start_board):
-    """`stats` has the counts that the results are computed from."""
+    """The command `stats` returns all counts that the results are computed from."""
     with start_board("--seed", 9) as board:
         board.card().read("ctrl_scratch")
         stats = board.stats()
@@ -254,7 +261,8 @@ def test_statistics_have_every_count(start_board):
     ],
 )
 def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
-    """A bad command is answered by JSON with an error that says what is allowed."""
+    """A bad command on the control socket is answered by JSON with an error that says what is
+    allowed. The card works as before."""
     with start_board() as board:
         with pytest.raises(BoardFailed) as refusal:
             board.command(line)
@@ -263,7 +271,8 @@ def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
 
 
 def test_commands_may_come_in_pieces_and_in_packs(start_board):
-    """Commands are separated by newlines only, however their bytes arrive."""
+    """Commands on the control socket are separated by newlines only. They may arrive in pieces or
+    several at once."""
     with start_board() as board:
         for piece in ("sta", "ts\nsta", "ts\nstats\n"):
             board._channel.sendall(piece.encode())
@@ -277,7 +286,7 @@ def hang_up(board):
 
 
 def connect(board):
-    """Connect another control client in place of the one that each test has."""
+    """Connect a new control client in place of the one that BoardProcess has opened."""
     board._channel = socket.socket(socket.AF_UNIX)
     board._channel.settimeout(5)
     board._channel.connect(str(board.control))
@@ -285,7 +294,7 @@ def connect(board):
 
 
 def test_the_next_control_client_is_served(start_board):
-    """One control client at a time; when it leaves the next one is served."""
+    """After a control client has disconnected, the next one is served."""
     with start_board() as board:
         board.command("set stall 5")
         hang_up(board)
@@ -294,7 +303,8 @@ def test_the_next_control_client_is_served(start_board):
 
 
 def test_a_control_client_that_takes_no_answers(start_board):
-    """A control client that takes no answers is dropped after the first, and the board goes on."""
+    """A control client that does not read its answers is disconnected after a few seconds, and the
+    board goes on."""
     with start_board() as board:
         card = board.card()
         board._channel.setblocking(False)
@@ -308,7 +318,7 @@ def test_a_control_client_that_takes_no_answers(start_board):
 
 
 def test_a_control_line_without_end(start_board):
-    """A control client whose line has no end is disconnected after at most 64 KiB."""
+    """A control client that sends a line without an end is disconnected after at most 64 KiB."""
     with start_board() as board, socket.socket(socket.AF_UNIX) as client:
         hang_up(board)
         client.settimeout(5)
@@ -321,7 +331,7 @@ def test_a_control_line_without_end(start_board):
 
 
 def test_control_answers_while_dma_runs(start_board):
-    """Statistics can be read and conditions set while DMA runs."""
+    """The control socket answers `stats` and `set` while DMA runs."""
     with start_board() as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -330,13 +340,14 @@ def test_control_answers_while_dma_runs(start_board):
         card.start("c2h")
         card.read("ctrl_scratch")
         seen = [board.set("stall", percent)["rq"]["tlps"] for percent in (10, 50, 0)]
-        assert seen == sorted(set(seen)), "the DMA goes on"
+        assert seen == sorted(set(seen)), "DMA must go on between the commands"
         card.stop()
 
 
 @pytest.mark.parametrize("pace", [100_000, 1_000_000])
 def test_pace_holds_the_board_back(start_board, pace):
-    """With --pace the board simulates at most that many cycles a second, and goes on."""
+    """With --pace the board simulates at most so many cycles a second, and DMA still makes
+    progress."""
     with start_board("--pace", pace) as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -351,8 +362,8 @@ def test_pace_holds_the_board_back(start_board, pace):
 
 
 def test_the_executable_runs_from_any_directory(start_board, tmp_path, monkeypatch):
-    """The executable finds its memory images from any directory. Relative paths in options are
-    those of the directory that it was started in."""
+    """The board's program finds its memory images from any working directory. Relative paths in its
+    options start at the working directory."""
     monkeypatch.chdir(tmp_path)
     with start_board("--stats", "here.json") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule and every fault of the board has a test that trips it.
+"""Every rule and every fault of the board has a test that breaks or strikes it.
 
-The names come from the board's source. A rule counts only where it alone was broken. Rules that can
-be broken at the pins are looked up in the tables that those tests run. For the others, and for
-faults, this file names a test, which must exist and mention the rule or the fault in its text.
+The names come from the board's source. A rule counts only if a test breaks it alone. Rules that can
+be broken at the hard block's pins are looked up in the tables CASES of those tests. For the others,
+and for faults, this file names a test, which must exist and mention the rule or fault in its text.
 """
 
 import ast
@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 import test_board_pins
-import test_model_rules
 
 from sim.board.build import BOARD
+from sim.test.model import test_model_rules
 
-HERE = Path(__file__).resolve().parent
-README = HERE.parent / "README.md"
+TESTS = Path(__file__).resolve().parents[1]
+README = TESTS.parent / "README.md"
 
-# Rules that need the bench card (bench_card.sv), or a host without a card, to be broken.
+# Rules that can be broken only with the bench card (bench_card.sv), or by a host without a card.
 RULES = {
     "zero-length": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
     "reserved-fields": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
@@ -60,30 +60,31 @@ FAULTS = {
 
 
 def names(file, function):
-    """The strings of the array `names` in one of the model's functions."""
-    text = (BOARD / "pcie4" / file).read_text()
+    """The strings of the array `names` in a function of the board's C++ source."""
+    text = (BOARD / file).read_text()
     found = re.search(re.escape(function) + r".*?names\[\] = \{(.*?)\};", text, re.S)
     return set(re.findall(r'"([a-z0-9-]+)"', found[1]))
 
 
 def rule_names():
-    return names("rules.cpp", "rule_name(")
+    return names("link/rules.cpp", "rule_name(")
 
 
 def fault_names():
-    return names("faults.cpp", "Faults::name(") | names("faults.cpp", "Faults::event_name(")
+    file = "faults/faults.cpp"
+    return names(file, "Faults::name(") | names(file, "Faults::event_name(")
 
 
 def broken_alone():
-    """The rules that some case at the pins breaks without another."""
+    """The rules that some case of the tests at the pins breaks as its only rule."""
     cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
     return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
 
 
 def source_of(place):
-    """The text of a test: its lines, its decorators, and the tables of its file that it uses."""
+    """The text of a test: its function, its decorators, and the tables of its file that it uses."""
     module, function = place.split("::")
-    text = (HERE / f"{module}.py").read_text()
+    text = next(TESTS.rglob(f"{module}.py")).read_text()
     body = ast.parse(text).body
     test = next(node for node in body if getattr(node, "name", None) == function)
     used = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
@@ -96,21 +97,24 @@ def names_of(target):
 
 
 def test_every_rule_is_broken_alone_by_some_test():
-    """RULES and the cases at the pins cover each rule of the board once, and name no other."""
+    """RULES and the cases at the pins together have each rule of the board, and no rule twice or
+    unknown."""
     assert len(rule_names()) >= 24
     assert broken_alone() | set(RULES) == rule_names()
-    assert not broken_alone() & set(RULES), "a case at the pins is there: it need not be named"
+    assert not broken_alone() & set(RULES), (
+        "a case at the pins breaks this rule, so RULES must not name it"
+    )
 
 
 def test_every_fault_has_a_test():
-    """FAULTS has each of the board's faults and events, and no other."""
+    """FAULTS has each fault and each event of the board, and no other."""
     assert len(fault_names()) >= 24
     assert set(FAULTS) == fault_names()
 
 
 @pytest.mark.parametrize("name, place", [*RULES.items(), *FAULTS.items()])
 def test_the_named_test_speaks_of_it(name, place):
-    """The named test exists, is not skipped, and mentions the rule or fault."""
+    """The test named in RULES or FAULTS exists, is not skipped, and mentions the rule or fault."""
     text = source_of(place)
     assert re.search(rf"(?<![\w-]){name}(?![\w-])", text), f"{place} does not mention {name}"
     assert "mark.skip" not in text and "mark.xfail" not in text

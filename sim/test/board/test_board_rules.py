@@ -1,17 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interface rules: by --rules a breach ends the board, is counted, or is ignored.
+"""What --rules fatal, warn and off do when gateware breaks a rule of the hard block's interface.
 
-Only breaches that stock LitePCIe can be made to commit from outside are provoked here.
+Only breaches that a client can make stock LitePCIe commit are provoked here.
 """
 
 import contextlib
 import json
 
 import pytest
-from board_builds import build_executable, register_map
-from board_client import (
+
+from sim.clients.vfio import BAR0
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_client import (
     C2H_GENERATE,
     CAP_EXPRESS,
     COMMAND,
@@ -21,8 +23,7 @@ from board_client import (
     MEMORY_SPACE,
     wait_until,
 )
-from board_process import TOLERATED, tolerated
-from vfio_client import BAR0
+from sim.test.board.board_process import TOLERATED, tolerated
 
 
 def bus_master_off(card):
@@ -67,14 +68,15 @@ def odd_length(card):
 
 
 def smaller_mps_during_dma(card):
-    """Writes that wait behind a stalled RQ keep the size that they were made with."""
+    """Lower MPS during DMA: writes that wait behind a stalled RQ keep the size that they were made
+    with, and are now too large."""
     card.enumerate(mps=512)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", [(HIGH_MEMORY, 1 << 16)] * 64)
     card.start("c2h")
     card.read("ctrl_scratch")
     control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL
-    card.config_write(control, 0x2000, 2)  # MRRS 512, MPS 128
+    card.config_write(control, 0x2000, 2)  # Device Control with MRRS 512 and MPS 128
 
 
 BREACHES = {
@@ -91,7 +93,7 @@ each_breach = pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: bre
 
 
 def provoke(board, breach):
-    """Run `breach`; in fatal mode the board may be gone before it has ended."""
+    """Run `breach` on a new card. With --rules fatal the board may end before `breach` does."""
     card = board.card()
     card.memory(HIGH_MEMORY, 1 << 16)
     with contextlib.suppress(ConnectionError):
@@ -101,7 +103,8 @@ def provoke(board, breach):
 
 @each_breach
 def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_path):
-    """By default the board ends with status 1; its last line has rule, TLP and time."""
+    """With --rules fatal, the default, a broken rule ends the board with status 1. The last line of
+    its output has rule, TLP and time."""
     rule, tlp = BREACHES[breach]
     stats = tmp_path / "stats.json"
     with start_stock("--stall", 50, "--stats", stats, status=1) as board:
@@ -115,7 +118,8 @@ def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_pa
 
 @each_breach
 def test_warn_counts_and_goes_on(start_stock, breach):
-    """With --rules warn the breach is named on stderr and counted; registers still answer."""
+    """With --rules warn a broken rule is reported on stderr and counted, and registers still
+    answer."""
     rule, tlp = BREACHES[breach]
     with start_stock("--stall", 50, "--rules", "warn", violations=[rule]) as board:
         card = provoke(board, breach)
@@ -128,7 +132,7 @@ def test_warn_counts_and_goes_on(start_stock, breach):
 
 @each_breach
 def test_off_lets_it_pass(start_stock, breach):
-    """With --rules off a breach is neither counted nor reported."""
+    """With --rules off a broken rule is neither counted nor reported."""
     with start_stock("--stall", 50, "--rules", "off") as board:
         card = provoke(board, breach)
         card.read("ctrl_scratch")
@@ -139,7 +143,8 @@ def test_off_lets_it_pass(start_stock, breach):
 
 
 def test_many_breaches_are_counted_but_not_all_told(start_stock):
-    """A rule that every TLP breaks is counted each time, but reported only a few times."""
+    """With --rules warn a rule that every TLP breaks is counted each time, but reported only a few
+    times."""
     with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         for _ in range(50):
@@ -154,11 +159,13 @@ def reads_held_off(board):
     card.write("pattern_control", H2C_CHECK)
     card.program("h2c", [(HIGH_MEMORY, 1 << 16)])
     card.start("h2c")
-    assert card.h2c_check((1 << 16) // 32) > 0  # the memory is empty
+    # not 0, because the memory does not hold the pattern
+    assert card.h2c_check((1 << 16) // 32) > 0
 
 
 def test_only_litepcies_endpoint_may_hold_rc_off(boards_of):
-    """LitePCIe's endpoint may hold RC off in any test; a card with Lanebox's registers may not."""
+    """A card with LitePCIe's endpoint may hold RC off in any test. If a card with the Lanebox
+    endpoint's register holds RC off, the test fails."""
     program, csr = build_executable("litepcie"), register_map("litepcie")
     with boards_of(program, csr)() as board:
         reads_held_off(board)
@@ -173,7 +180,7 @@ def test_only_litepcies_endpoint_may_hold_rc_off(boards_of):
 
 
 def test_stopping_dma_and_then_bus_master_breaks_nothing(start_stock):
-    """A driver that goes stops DMA by a posted write and then clears bus master. This breaks no
+    """A driver that unloads stops DMA by a posted write and then clears bus master. That breaks no
     rule, since the configuration write does not overtake the posted one."""
     for _ in range(10):
         with start_stock() as board:

@@ -1,22 +1,27 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Device time: what it measures, that it runs only while there is work, and that idle is free."""
+"""Device time: what it measures, that it runs only while there is work, and that idle is free.
+
+"Idle is free" means that a board without work uses no processor time.
+"""
 
 import time
 
 import pytest
-from board_client import C2H_GENERATE, HIGH_MEMORY, pattern
-from seeds import SHIFT
+
+from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
+from tools.testing.seeds import SHIFT
 
 TICK_NS = 4
-MOST_OVERHEAD = 24  # ticks that the gateware and both wires may add to a read
+MOST_OVERHEAD = 24  # ticks that the gateware and both link directions may add to a read
 
 
 def read_ticks(card, count=9, pause=0.0):
-    """The median device time between two reads of device time, in ticks.
+    """The median number of ticks between two reads of the device time register.
 
-    The median, because now and then a DLLP or a skip stands in a TLP's way for a tick or two.
+    It is the median because now and then a DLLP or a skip ordered set delays a TLP by a tick or
+    two.
     """
     times = []
     for _ in range(count):
@@ -27,11 +32,12 @@ def read_ticks(card, count=9, pause=0.0):
 
 
 def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
-    """Back-to-back reads are --mmio-rtt plus a constant apart, exactly, for every --mmio-rtt."""
+    """Back-to-back register reads are exactly --mmio-rtt plus a constant apart, for every
+    --mmio-rtt."""
     with start_board() as board:
         card = board.card()
         overhead = {}
-        for rtt in (0, 400, 704, 1000, 20_000):  # halves are whole ticks
+        for rtt in (0, 400, 704, 1000, 20_000):  # values whose halves are whole ticks
             board.set("mmio-rtt", rtt)
             overhead[rtt] = read_ticks(card) - rtt // TICK_NS
         assert len(set(overhead.values())) == 1, overhead
@@ -39,7 +45,7 @@ def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
 
 
 def test_the_option_and_the_command_set_the_same_time(start_board):
-    """--mmio-rtt has the effect of `set mmio-rtt`."""
+    """The option --mmio-rtt and the command `set mmio-rtt` set the same time."""
     with start_board("--mmio-rtt", 2000) as board:
         card = board.card()
         by_option = read_ticks(card)
@@ -48,7 +54,7 @@ def test_the_option_and_the_command_set_the_same_time(start_board):
 
 
 def test_a_slow_host_does_not_lengthen_a_read(start_board):
-    """Wall time that the client spends between two reads is not device time."""
+    """Wall time that the client lets pass between two reads is not counted as device time."""
     with start_board() as board:
         card = board.card()
         assert read_ticks(card, pause=0.02) == read_ticks(card)
@@ -56,9 +62,11 @@ def test_a_slow_host_does_not_lengthen_a_read(start_board):
 
 @pytest.mark.parametrize("stock", [False, True], ids=["lanebox", "litepcie"])
 def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
-    """The last of a burst of posted writes takes effect although the client asks for nothing more.
+    """The last write of a long burst of posted writes takes effect although the client sends
+    nothing after it.
 
-    The register bus takes much longer for the burst than the pins, which are silent meanwhile.
+    The gateware's register bus takes much longer for the burst than the hard block's pins, where
+    nothing moves meanwhile. Device time must run on until the bus is done.
     """
     with start_stock("--rules", "warn") if stock else start_board() as board:
         card = board.card()
@@ -72,11 +80,11 @@ def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
 
 
 def test_time_stands_still_while_idle(start_board):
-    """Without work no cycle runs, connected or not, before and after DMA."""
+    """Without work no cycle is simulated, with a client or without, before DMA and after it."""
     with start_board() as board:
 
         def idle_cycles():
-            time.sleep(0.05)  # for the work that is still under way
+            time.sleep(0.05)  # lets work that is under way end first
             before = board.stats()["cycles"]
             time.sleep(0.2)
             return board.stats()["cycles"] - before
@@ -90,13 +98,13 @@ def test_time_stands_still_while_idle(start_board):
         card.program("c2h", [(HIGH_MEMORY, 8192)])
         card.start("c2h")
         card.wait_data(memory, pattern(8192))
-        assert idle_cycles() > 0, "a started channel without descriptors is work"
+        assert idle_cycles() > 0, "a started channel counts as work even without descriptors"
         card.stop()
         assert idle_cycles() == 0
 
 
 def test_idle_costs_no_processor_time(start_board):
-    """A connected, idle board uses less than 1 % of a core."""
+    """An idle board with a client connected uses less than 1 % of a processor core."""
     with start_board() as board:
         board.card().read("ctrl_scratch")
         time.sleep(0.05)
@@ -107,7 +115,8 @@ def test_idle_costs_no_processor_time(start_board):
 
 @pytest.mark.parametrize("latency", [100, 200, 600, 2000, 10_000])
 def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency):
-    """The first completion beat of a lone read is shown --read-latency after the request's beat."""
+    """The first completion beat of a lone read appears on RC --read-latency ns after the last beat
+    of its request on RQ."""
     with start_board("--read-latency", latency, log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4096)
@@ -122,7 +131,8 @@ def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency
 
 
 def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
-    """At --read-latency 0 a completion still comes no sooner than both TLPs can cross the wire."""
+    """With --read-latency 0 a completion still takes the time that request and completion need on
+    the link."""
     with start_board("--read-latency", 0, log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4096)
@@ -137,7 +147,8 @@ def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
 
 
 def test_reads_repeat_to_the_nanosecond(start_board):
-    """A seed and the host's reads decide what happens at the pins, and when; wall time does not."""
+    """What happens at the pins, and when, is decided by --seed and the host's reads alone, and not
+    by wall time: two runs have the same TLP log."""
 
     def run(seed):
         with start_board("--seed", seed, "--stall", 30, log=True) as board:

@@ -3,17 +3,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Waves: a board built for them writes the window of device time that was asked for.
 
-The board with waves is a second build; like the first it is made once for the same content.
+This board is a second build. It is kept like the first, once for the same content.
 """
 
 import struct
 
 import pytest
-from board_process import run_board
 
 from sim.board.build import build_board
+from sim.test.board.board_process import run_board
 
-HEADER_BLOCK, HEADER_BYTES = 0, 329  # of an FST file: type, length, start and end in time units
+# type and length of an FST file's first block, which has start and end time
+HEADER_BLOCK, HEADER_BYTES = 0, 329
 TIMESCALE_AT, PICOSECONDS = 73, 0xF4
 
 
@@ -23,7 +24,7 @@ def waves_executable(gateware):
 
 
 def start_and_end(path):
-    """First and last time in an FST file, in ns."""
+    """First and last time in an FST wave file, in ns."""
     data = path.read_bytes()
     kind, length, start, end = struct.unpack_from(">BQQQ", data)
     assert (kind, length) == (HEADER_BLOCK, HEADER_BYTES), "no FST file"
@@ -32,7 +33,8 @@ def start_and_end(path):
 
 
 def write_waves(start_board, program, path, *options):
-    """Ten reads under a board with waves; the device time that passed, in ns."""
+    """Do ten register reads on a board that writes waves; returns the device time that passed, in
+    ns."""
     with start_board("--waves", path, *options, program=program) as board:
         card = board.card()
         for _ in range(10):
@@ -41,7 +43,8 @@ def write_waves(start_board, program, path, *options):
 
 
 def test_a_window_of_device_time(start_board, waves_executable, tmp_path):
-    """--waves-from and --waves-to are the first and last time in the file, to the cycle."""
+    """With --waves-from and --waves-to, these are the first and last time in the wave file, to the
+    cycle."""
     path = tmp_path / "window.fst"
     options = ["--waves-from", 2000, "--waves-to", 3000]
     assert write_waves(start_board, waves_executable, path, *options) > 3000
@@ -49,7 +52,7 @@ def test_a_window_of_device_time(start_board, waves_executable, tmp_path):
 
 
 def test_waves_from_the_first_cycle_to_the_last(start_board, waves_executable, tmp_path):
-    """Without a window the whole run is in the file."""
+    """Without --waves-from and --waves-to the wave file has the whole run."""
     path = tmp_path / "all.fst"
     ran = write_waves(start_board, waves_executable, path)
     start, end = start_and_end(path)
@@ -67,7 +70,8 @@ def test_waves_change_nothing(start_board, waves_executable, executable, tmp_pat
 
 
 def test_a_board_without_waves_says_so(start_board, executable, tmp_path):
-    """--waves needs its own build; the error says how to get it."""
+    """--waves on a board that was built without waves is an error that says how to build one with
+    them."""
     status, _, err = run_board(
         executable, "--socket", tmp_path / "s", "--waves", tmp_path / "w.fst"
     )

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""sim/board/pins.py: an Instance whose ports do not fit is reported with its argument's line."""
+"""sim/board/pins.py reports ports of a Migen Instance that do not fit, with the line of the
+argument."""
 
 import shutil
 import subprocess
@@ -38,16 +39,28 @@ class Mine:
 
 @pytest.fixture
 def said(tmp_path):
-    """Verilator's output for a top level with these arguments. The logic's file is written, too."""
+    """A function that runs Verilator on a top level with these arguments and returns its output.
+    The Python file of the Instance is written, too."""
 
     def run(crc="{storage, storage}", shift="storage[4:0]", port="count", width="8"):
         for name, text in (("taker.v", MODULE), ("lanebox.v", TOP), ("mine.py", LOGIC)):
             for word, value in (("CRC", crc), ("SHIFT", shift), ("PORT", port), ("WIDTH", width)):
                 text = text.replace(word, value)
-            (tmp_path/name).write_text(text)
+            (tmp_path / name).write_text(text)
         flags = [flag for flag in VERILATOR_FLAGS if flag.startswith("-W")]
-        return subprocess.run(["verilator", "--lint-only", *flags, "--top-module", "lanebox",
-            tmp_path/"lanebox.v", tmp_path/"taker.v"], capture_output=True, text=True).stderr
+        return subprocess.run(
+            [
+                "verilator",
+                "--lint-only",
+                *flags,
+                "--top-module",
+                "lanebox",
+                tmp_path / "lanebox.v",
+                tmp_path / "taker.v",
+            ],
+            capture_output=True,
+            text=True,
+        ).stderr
 
     assert shutil.which("verilator")
     return run
@@ -60,13 +73,14 @@ def wrong(log, folder):
 
 
 def test_what_fits_is_not_spoken_of(said):
-    """Ports that fit give no error, nor does a constant 0 of fewer bits."""
+    """Ports that fit give no error, nor does a constant 0 with fewer bits than its port."""
     check_pins(said())
     check_pins(said(crc="1'd0"))
 
 
 def test_bits_that_are_lost_or_missing_are_told(said, tmp_path):
-    """A register of 16 bits at a port of 32 bits, or of 5 bits, is an error with the bits lost."""
+    """A 16-bit register connected to an input of 32 bits, or of 5, is an error that says how many
+    bits are lost or missing."""
     text = wrong(said(crc="storage", shift="storage"), tmp_path).splitlines()
     assert text == [
         f'{tmp_path}/mine.py:3: Instance("taker"): port crc has 32 bits and is given 16: the rest '
@@ -76,23 +90,29 @@ def test_bits_that_are_lost_or_missing_are_told(said, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("width, lost", [
-    ("5",  "drives a signal of 5: its upper 3 bits would be lost"),
-    ("12", "drives a signal of 12: it would not drive the rest"),
-])
+@pytest.mark.parametrize(
+    "width, lost",
+    [
+        ("5", "drives a signal of 5: its upper 3 bits would be lost"),
+        ("12", "drives a signal of 12: it would not drive the rest"),
+    ],
+)
 def test_an_output_loses_its_own_bits(said, tmp_path, width, lost):
-    """An output at a narrower signal loses its upper bits; at a wider one it leaves bits alone."""
+    """An output connected to a narrower signal is an error, since it loses its upper bits. So is
+    one connected to a wider signal, part of which it would not drive."""
     text = wrong(said(width=width), tmp_path)
     assert text == f'{tmp_path}/mine.py:5: Instance("taker"): port count has 8 bits and {lost}'
 
 
 def test_a_port_that_is_not_there_is_told_with_the_nearest(said, tmp_path):
-    """An unknown port is reported at the argument's line in Python, with the nearest port."""
+    """A port that the module does not have is reported at its argument's line in Python, with the
+    most similar port."""
     text = wrong(said(port="cuont"), tmp_path)
     sentence = 'Instance("taker"): the module has no port cuont; it has count'
     assert text == f"{tmp_path}/mine.py:5: {sentence}"
 
 
 def test_without_the_folder_the_instance_is_named(said):
-    """Without the logic's folder the message names the Instance, as for Lanebox's own gateware."""
+    """If the folder of the Python file is unknown, as for Lanebox's own gateware, the message names
+    the Instance."""
     assert wrong(said(shift="storage"), None).startswith('Instance("taker"): port shift has 5 bits')

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's TLP log (`--tlp-log`) as objects.
+"""The board's log of TLPs (--tlp-log), read as objects.
 
-Times are those of the pins: the last beat on RQ and CC, the first beat shown on CQ and RC.
+The time of a TLP is that of its last beat on RQ and CC, and of its first beat on CQ and RC.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ class Tlp:
     ns: float
     interface: str  # CQ, CC, RQ or RC
     kind: str  # MRd, MWr, MSI, Cpl, CplD
-    address: int  # of a completion only the low bits
+    address: int  # for a completion: the low bits only
     dwords: int
     tag: int
     first_be: int = 0
     last_be: int = 0
     byte_count: int = 0
     status: int = 0
-    latency: float | None = None  # of a completion: ns since its request
-    span: float | None = None  # ns at the pins, if more than its beats take
+    latency: float | None = None  # for a completion: ns since its request
+    # ns from first to last beat, if stalls made that longer than the number of beats
+    span: float | None = None
 
     @property
     def enables(self):
@@ -59,16 +60,22 @@ def parse(line):
     }
     kind = "MSI" if fields.get("msi") else fields["kind"]
     latency = float(fields["latency"]) if fields.get("latency") else None
-    return Tlp(float(head["ns"]), head["interface"], kind, **numbers, latency=latency,
-               span=float(head["span"]) if head["span"] else None)  # fmt: skip
+    return Tlp(
+        float(head["ns"]),
+        head["interface"],
+        kind,
+        **numbers,
+        latency=latency,
+        span=float(head["span"]) if head["span"] else None,
+    )
 
 
 class TlpLog:
-    """All TLPs of a run, in the order in which they passed the pins."""
+    """All TLPs of a run, in the order in which they passed the hard block's pins."""
 
     def __init__(self, path: Path):
         self.tlps = [parse(line) for line in path.read_text().splitlines()]
 
     def on(self, interface, kind=None):
-        """The TLPs on one interface, of one kind if given."""
+        """The TLPs on one interface (CQ, CC, RQ, RC); with `kind` only those of that kind."""
         return [t for t in self.tlps if t.interface == interface and kind in (None, t.kind)]

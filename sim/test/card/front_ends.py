@@ -3,42 +3,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A card with LitePCIe's own front ends, unchanged, on the Lanebox endpoint.
 
-`python front_ends.py FOLDER` writes its gateware there, as targets/sim.py does.
+`python front_ends.py FOLDER` builds the card's gateware in FOLDER, as targets/sim.py does.
 """
 
 import logging
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "targets"))
+from litepcie.core.msi import LitePCIeMSIX
+from litepcie.frontend.axi import LitePCIeAXISlave
+from litex.gen import LiteXModule
+from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import FSM, C, Cat, If, Memory, NextState, NextValue, Signal
 
-from litepcie.core.msi import LitePCIeMSIX  # noqa: E402
-from litepcie.frontend.axi import LitePCIeAXISlave  # noqa: E402
-from litex.gen import LiteXModule  # noqa: E402
-from litex.soc.interconnect.csr import CSRStatus, CSRStorage  # noqa: E402
-from migen import FSM, C, Cat, If, Memory, NextState, NextValue, Signal  # noqa: E402
-from sim_platform import Platform  # noqa: E402
+from gateware import numbers
+from gateware.soc import LaneboxSoC
+from targets.sim_platform import Platform
+from tools.verilog.build import build_cached, build_key
+from tools.verilog.sources import source_digest, source_files
 
-from lanebox import layouts  # noqa: E402
-from lanebox.build import build_cached, build_key  # noqa: E402
-from lanebox.identity import source_digest, source_files  # noqa: E402
-from lanebox.soc import LaneboxSoC  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[3]
 BEATS = 16
 VECTORS = 4
 
 
 class BurstMaster(LiteXModule):
-    """An AXI4 master for one burst at a time, to and from a buffer of 16 beats.
+    """An AXI4 master that moves one burst at a time between the bus and a buffer of 16 beats.
 
-    `place` chooses a dword of the buffer: a write to `dword` stores there, `content` reads it.
+    Software selects a dword of the buffer by `place`. A write to `dword` stores it, `content` reads
+    it.
     """
 
     def __init__(self, axi):
         self.address = CSRStorage(32)
         self.beats = CSRStorage(5)
-        self.start = CSRStorage(2)  # 1: write, 2: read
+        self.start = CSRStorage(2)  # bit 0: start a write, bit 1: start a read
         self.done = CSRStatus()
         self.place = CSRStorage(7)
         self.dword = CSRStorage(32)
@@ -46,7 +45,7 @@ class BurstMaster(LiteXModule):
 
         # # #
 
-        buffer = Memory(layouts.DATA_WIDTH, BEATS)
+        buffer = Memory(numbers.DATA_WIDTH, BEATS)
         burst = buffer.get_port(write_capable=True, async_read=True)
         software = buffer.get_port(write_capable=True, we_granularity=32, async_read=True)
         self.specials += buffer, burst, software
@@ -99,26 +98,32 @@ class BurstMaster(LiteXModule):
 
 
 class FrontEndSoC(LaneboxSoC):
-    """LitePCIeWishboneMaster in the MMIO bridge's place, with LitePCIeMSIX and LitePCIeAXISlave."""
+    """A SoC with LitePCIeMSIX and LitePCIeAXISlave, and with LitePCIeWishboneMaster in place of
+    Lanebox's MMIO bridge."""
 
     def __init__(self, platform):
         LaneboxSoC.__init__(
-            self, platform, platform.request("pcie_x8"), platform.request_all("user_led"),
-            target="sim", mmio="litepcie",
-        )  # fmt: skip
+            self,
+            platform,
+            platform.request("pcie_x8"),
+            platform.request_all("user_led"),
+            target="sim",
+            mmio="litepcie",
+        )
         self.stock_msix = LitePCIeMSIX(self.pcie_endpoint, width=VECTORS)
         self.comb += self.stock_msix.irqs.eq(self.pcie_msi.irqs)
-        self.host = LitePCIeAXISlave(self.pcie_endpoint, data_width=layouts.DATA_WIDTH)
+        self.host = LitePCIeAXISlave(self.pcie_endpoint, data_width=numbers.DATA_WIDTH)
         self.burst = BurstMaster(self.host.axi)
-        # The board's count of the slot has nothing to count here.
+        # This card has no user slot, whose index would stand here.
         self.comb += platform.request("user_slot").eq(0)
-        # These front ends have no busy output, so `busy` stays high and device time never stops.
+        # These front ends do not show whether they have work, so `busy` stays high and device time
+        # never stops.
         self.comb += platform.request("busy").eq(1)
 
 
 def main() -> None:
     logging.basicConfig(level=logging.WARNING)
-    folders = [source_files(ROOT / name) for name in ("gateware", "targets")]
+    folders = [source_files(ROOT / name) for name in ("gateware", "targets", "tools/verilog")]
     key = build_key(source_digest(*folders, [Path(__file__)]), ["front ends"])
     build_cached(sys.argv[1], key, lambda: FrontEndSoC(Platform()))
 

@@ -1,33 +1,37 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""User logic's AXI4 bus in BAR2: accesses, rate and latency of a memory that takes 50 cycles."""
+"""The AXI4 bus that user logic has in BAR2, with a memory behind it that takes 50 cycles a read.
+
+Tested are accesses of every kind, and the rate and latency of reads.
+"""
 
 import random
 import struct
 
 import pytest
-from board_client import wait_until
-from board_process import WatchedBoard
-from seeds import each_seed
 
-from lanebox import layouts
-from lanebox.capability import BLOCK_TYPES, HEADER_WORDS
-from lanebox.user.axi_memory import SIZE
-from sim import artefacts, idle_reads, limits, peer
+from gateware import numbers
+from gateware.observe.capability import BLOCK_TYPES, HEADER_WORDS
+from gateware.user.axi_memory import SIZE
+from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
-from sim.measure import Conditions
+from sim.rows import idle_reads, limits, peer
+from sim.rows.measure import Conditions
+from sim.test.board.board_client import wait_until
+from sim.test.board.board_process import WatchedBoard
+from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
-WINDOW = peer.Place(2, layouts.AXI_BASE)
+WINDOW = peer.Place(2, numbers.AXI_BASE)
 LONGEST, PAGE = 600, 4096
-BLOCKED_WRITES = 8000  # writes of 64 bytes: 24,000 cycles
+BLOCKED_WRITES = 8000  # writes of 64 bytes; they take 24,000 cycles
 
 
 @pytest.fixture(scope="module")
 def slow():
-    """The gateware with the slow memory in its user slot, and its board."""
+    """Gateware with the slow memory in its user slot, and the board made from it."""
     return artefacts.build(DEFAULT, AXI50)
 
 
@@ -40,7 +44,8 @@ def bar(slow):
 @each_seed(2)
 @pytest.mark.parametrize("stall", [0, 50])
 def test_any_access_finds_what_was_written(slow, stall, seed):
-    """Host accesses of any size at any offset, also across pages, agree with an array of bytes."""
+    """Host accesses of any size at any offset of the AXI4 memory, across pages too, agree with a
+    model of every byte."""
     rng = random.Random(seed)
     options = ["--stall", str(stall), "--seed", str(seed), "--mps", rng.choice(["128", "512"])]
     model = bytearray(SIZE)
@@ -49,30 +54,32 @@ def test_any_access_finds_what_was_written(slow, stall, seed):
         for offset, value, count in ((BAR2_REGISTER, BAR2_ADDRESS, 4), (0x04, 0x6, 2)):
             client.write(peer.CONFIG, offset, value.to_bytes(count, "little"))
         for page in range(0, SIZE, PAGE):
-            client.write(BAR2, layouts.AXI_BASE + page, bytes(PAGE))
+            client.write(BAR2, numbers.AXI_BASE + page, bytes(PAGE))
         for _ in range(150):
             count = rng.choice([1, 2, 3, 4, 8, 64, rng.randint(1, LONGEST)])
             near = PAGE * rng.randint(1, 3) - rng.randint(0, 80)
             at = rng.choice([near, rng.randrange(SIZE - LONGEST)])
             if rng.random() < 0.5:
                 model[at : at + count] = data = rng.randbytes(count)
-                client.write(BAR2, layouts.AXI_BASE + at, data, posted=True)
+                client.write(BAR2, numbers.AXI_BASE + at, data, posted=True)
             else:
-                assert client.read(BAR2, layouts.AXI_BASE + at, count) == model[at : at + count]
+                assert client.read(BAR2, numbers.AXI_BASE + at, count) == model[at : at + count]
         for page in range(0, SIZE, PAGE):
-            data = client.read(BAR2, layouts.AXI_BASE + page, PAGE)
+            data = client.read(BAR2, numbers.AXI_BASE + page, PAGE)
             assert data == model[page : page + PAGE]
 
 
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_a_memory_of_50_cycles_is_read_at_the_limit(bar, size):
-    """With 32 reads in flight, reads of the slow memory reach at least 95 % of CC's limit."""
+    """With 32 reads in flight, reads of a memory that takes 50 cycles reach at least 95 % of the
+    limit of the CC interface."""
     entry = bar.read_row("p2p_read_axi50", WINDOW, size, limits.cc(size, 256))
     assert entry.ratio >= 0.95 and entry.violations == 0
 
 
 def test_with_one_credit_the_latency_shows(bar):
-    """With one read at a time the loop is block memory's plus 50 cycles: nothing is prefetched."""
+    """With one read in flight, a read of the slow memory takes 50 cycles more than one of block
+    memory: the bridge prefetches nothing."""
     peer.set_credits(bar, 1)
     bar.fill(WINDOW, 64)
     rate, _ = bar.run("read", WINDOW, 64, 1000)
@@ -81,14 +88,17 @@ def test_with_one_credit_the_latency_shows(bar):
 
 
 def test_32_blocked_reads_hold_up_no_write(slow):
-    """While the card holds 32 unanswered reads, all that it can have, writes keep their rate."""
+    """While the card holds 32 unanswered reads, as many as it can have, posted writes keep their
+    rate and CQ never stalls."""
     with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions()) as bar:
         free, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
         assert stats["cq"]["stalls"] == 0
         bar.register("user_hold", 1)
-        # The register write must reach CQ before the counts are cleared: only reads are to count.
+        # The register write must reach CQ before the counts are cleared, since only the reads are
+        # to be counted.
         wait_until(lambda: bar.board.stats()["cq"]["tlps"] == BLOCKED_WRITES + 1, "the write")
-        # At this pace the bridge does not give the bus up meanwhile, which takes 65,536 cycles.
+        # At this pace the 65,536 cycles after which the bridge gives the bus up do not pass during
+        # the test.
         bar.board.command("set pace 100000")
         bar.board.command("clear")
         reads = [bar.client.send_read(2, WINDOW.offset + 64 * n, 8) for n in range(peer.CREDITS)]
@@ -96,7 +106,7 @@ def test_32_blocked_reads_hold_up_no_write(slow):
         blocked, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
         bar.board.command("set pace 0")
         bar.register("user_hold", 0)
-        assert stats["cc"]["tlps"] == 0, "a read was answered"
+        assert stats["cc"]["tlps"] == 0, "no held read may be answered"
         assert stats["cq"]["stalls"] == 0 and blocked == pytest.approx(free, rel=0.002)
         for number in reads:
             bar.client.reply(number)
@@ -105,19 +115,19 @@ def test_32_blocked_reads_hold_up_no_write(slow):
 
 
 def test_the_capability_table_names_the_window(bar):
-    """Software finds the AXI bus in the capability table, whatever logic is in the user slot."""
-    table = bar.client.read(0, layouts.CAPABILITY_BASE, PAGE)
+    """Software finds the AXI4 bus in the card's capability table: BAR, offset and size."""
+    table = bar.client.read(0, numbers.CAPABILITY_BASE, PAGE)
     words = struct.unpack(f"<{PAGE // 4}I", table)
     at, found = HEADER_WORDS, []
     while words[at]:
         if words[at] & 0xFFFF == BLOCK_TYPES["user_window"].number:
             found.append((words[at + 1] >> 16 & 0xFF, words[at + 2], words[at + 3]))
         at += (words[at + 1] & 0xFFFF) // 4
-    assert found == [(2, layouts.AXI_BASE, layouts.AXI_SIZE)]
+    assert found == [(2, numbers.AXI_BASE, numbers.AXI_SIZE)]
 
 
 def test_an_idle_card_answers_in_few_cycles(slow):
-    """With the AXI bus built in, an idle card's reads take as few cycles as without it."""
+    """With the AXI4 bus built in, reads of an idle card take as few cycles as without it."""
     rows = {
         entry.id: entry
         for entry in idle_reads.rows(slow.board, slow.gateware / "csr.json", Conditions())
@@ -128,6 +138,6 @@ def test_an_idle_card_answers_in_few_cycles(slow):
 
 
 def test_the_memory_makes_no_registers(bar):
-    """The user slot's memory is reached over the AXI bus, and adds no registers to csr.json."""
+    """A memory in the user slot is reached over the AXI4 bus, and adds no registers to csr.json."""
     names = [name for name in bar.csr["csr_registers"] if name.startswith("user_")]
     assert names == ["user_hold"]

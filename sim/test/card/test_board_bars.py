@@ -1,25 +1,35 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two BARs, accesses of every size, the card as a peer's target, and configuration by cfg_mgmt."""
+"""Two BARs, accesses of every size, accesses by another PCIe device, and reads by cfg_mgmt."""
 
 import random
 
 import pytest
-from bench_card import BAR2, BAR2_ADDRESS, IDENTITY, MANAGE_CYCLES, MEMORY0, build_bench
-from board_client import BAR0_ADDRESS, wait_until
-from board_process import run_board
-from seeds import SHIFT
-from vfio_client import BAR0
 
 from sim.board.process import BoardFailed
+from sim.clients.vfio import BAR0
+from sim.test.board.bench_card import (
+    BAR2,
+    BAR2_ADDRESS,
+    IDENTITY,
+    MANAGE_CYCLES,
+    MEMORY0,
+    build_bench,
+)
+from sim.test.board.board_client import BAR0_ADDRESS, wait_until
+from sim.test.board.board_process import run_board
+from tools.testing.seeds import SHIFT
 
 BAR2_BYTES = 0x10000
 PAGE = 4096
 
 
 def tlps_of(address, count, most):
-    """The TLPs of one access as (address, dwords, enables): at most `most` bytes, within a page."""
+    """The TLPs that one host access must make, as (address, dwords, byte enables).
+
+    A TLP has at most `most` bytes and lies within a page.
+    """
     found, end = [], address + count
     while address < end:
         stop = min(end, address - address % 4 + most, (address // PAGE + 1) * PAGE)
@@ -33,7 +43,8 @@ def tlps_of(address, count, most):
 
 
 def test_bar2_is_sized_as_64_bit_prefetchable(bench):
-    """All ones written to BAR2 give its size; it is 64 bit and prefetchable; region 2 agrees."""
+    """BAR2 with all ones written reads back as its size, 64 bit and prefetchable. vfio region 2 has
+    the same size."""
     with bench("--bar2", "64K") as (_, card):
         assert card.config_read(0x18) & 0xF == 0xC
         card.config_write(0x18, 0xFFFF_FFFF)
@@ -44,7 +55,8 @@ def test_bar2_is_sized_as_64_bit_prefetchable(bench):
 
 
 def test_without_the_option_there_is_no_bar2(bench):
-    """Without --bar2 BAR2's registers read zero, its region has no size, an access is refused."""
+    """Without --bar2 the BAR2 registers read as zero, vfio region 2 has size 0, and an access to it
+    is refused."""
     with bench() as (_, card):
         assert card.config_read(0x18) == card.config_read(0x1C) == 0
         assert card.client.region_info(2)[1] == 0
@@ -54,13 +66,15 @@ def test_without_the_option_there_is_no_bar2(bench):
 
 @pytest.mark.parametrize("size", ["3K", "12K", "1", "-4K", "32G", "4Q", "x"])
 def test_a_bar2_that_cannot_be_is_refused(size):
-    """A BAR2 below 4 KiB, above 16 GiB or not a power of two is refused with status 2."""
+    """--bar2 with a size below 4 KiB, above 16 GiB or not a power of two ends the board with status
+    2."""
     status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--bar2", size)
     assert status == 2 and "power of two from 4K to 16G" in error
 
 
 def test_the_two_bars_are_two_memories(bench):
-    """The same offset of each BAR holds its own data; each access's TLP has its BAR's address."""
+    """The same offset of BAR0 and BAR2 holds different data, and the TLP of each access has the
+    address of its BAR."""
     with bench("--bar2", "64K", log=True) as (board, card):
         card.write(MEMORY0 // 2, 0x1111_1111)
         card.write(MEMORY0 // 2, 0x2222_2222, bar=BAR2)
@@ -73,8 +87,8 @@ def test_the_two_bars_are_two_memories(bench):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_access_reads_back_what_was_written(bench, seed):
-    """Accesses of 1 to 4096 bytes at any offset of either BAR: right data, and exactly the right
-    TLPs for MPS and MRRS."""
+    """Host accesses of 1 to 4096 bytes at any offset of either BAR move the right data, and make
+    exactly the TLPs that MPS and MRRS ask for."""
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512, 1024, 4096])
@@ -86,7 +100,7 @@ def test_any_access_reads_back_what_was_written(bench, seed):
         board,
         card,
     ):
-        for bar in image:  # power-on contents are random
+        for bar in image:  # the card's memory has random contents at power on
             for at in range(0, BAR2_BYTES, PAGE):
                 card.client.write(bar, base[bar] + at, bytes(PAGE), posted=True)
                 expected += [(1, *t) for t in tlps_of(address[bar] + at, PAGE, mps)]
@@ -113,7 +127,7 @@ def test_any_access_reads_back_what_was_written(bench, seed):
 
 
 def test_a_store_of_64_bytes_is_one_tlp(bench):
-    """A store or a load of up to 64 bytes is one TLP, as a write-combining buffer makes it."""
+    """A store or load of up to 64 bytes is one TLP, as from a write-combining buffer."""
     with bench("--bar2", "64K", log=True) as (board, card):
         for size in (16, 32, 64):
             card.client.write(BAR2, 0x40, bytes(range(size)))
@@ -124,7 +138,8 @@ def test_a_store_of_64_bytes_is_one_tlp(bench):
 
 @pytest.mark.parametrize("size,tags", [(4, 1), (64, 8), (256, 32), (512, 256)])
 def test_the_peer_reads_and_writes_either_bar(bench, size, tags):
-    """A peer reads from either BAR what it wrote there, and no completion has a fault."""
+    """The peer, another PCIe device, reads from either BAR what it wrote there, and finds no fault
+    in any completion."""
     with bench("--bar2", "64K", "--mps", "512", mps=512) as (board, card):
         for bar, offset in ((BAR0, MEMORY0), (BAR2, 0x3000)):
             count = PAGE // size
@@ -140,7 +155,8 @@ def test_the_peer_reads_and_writes_either_bar(bench, size, tags):
 
 
 def test_the_peer_stays_inside_its_bar(bench):
-    """An offset beyond the BAR, or a BAR that does not exist, is refused."""
+    """A job of the peer with an offset beyond the BAR, or for a BAR that does not exist, is refused
+    with the rule."""
     with bench("--bar2", "4K") as (board, _):
         for job, rule in (
             ("read bar2 4096 4 1 1", "in the BAR"),
@@ -152,7 +168,8 @@ def test_the_peer_stays_inside_its_bar(bench):
 
 
 def test_the_card_reads_its_own_configuration_space(bench):
-    """A cfg_mgmt read returns what the host reads at that dword, within 2 to 8 cycles."""
+    """A cfg_mgmt read by the card returns what the host reads at that dword, after 2 to 8
+    cycles."""
     with bench("--bar2", "64K") as (_, card):
         for dword in (0x00, 0x04, 0x10, 0x18, 0x40, 0x78, 0x80, 0x100, 0x1C0, 0xFFC):
             assert card.manage(dword // 4) == card.config_read(dword)
@@ -160,7 +177,8 @@ def test_the_card_reads_its_own_configuration_space(bench):
 
 
 def test_extended_tags_as_the_card_sees_them(bench):
-    """The card reads Extended Tag Enable of Device Control as the host last wrote it."""
+    """The card reads, by cfg_mgmt, Extended Tag Enable of Device Control as the host last wrote
+    it."""
     with bench() as (_, card):
         for enabled in (0, 1, 0):
             control = card.config_read(0x78, 2) & ~0x100 | enabled << 8

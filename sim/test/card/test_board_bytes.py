@@ -3,25 +3,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """DMA of buffers with any number of bytes at any address, in both directions.
 
-The whole memory is compared with a model of it, so that a byte written too far is noticed.
+All host memory of a test is compared with what it must hold, so that a byte written outside a
+buffer is noticed.
 """
 
 import random
 
 import pytest
-from board_client import HIGH_MEMORY, assert_same, wait_until
-from seeds import each_seed
+
+from sim.test.board.board_client import HIGH_MEMORY, assert_same, wait_until
+from tools.testing.seeds import each_seed
 
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
-SLOT = 4 * PAGE  # bytes of memory for each buffer
-COUNT = 64  # buffers in a run
+SLOT = 4 * PAGE  # bytes of host memory reserved for each buffer
+COUNT = 64  # buffers in one run
 UNTOUCHED = 0x5A
 LENGTHS = (1, 3, 4, 31, 32, 33, 64, 96, 127, 128, 255, 256, 508, 511, 512, 513, 1504, 4096, 4097)
 
 
 def places(rng, base):
-    """Addresses with any low bits, most of them near the start or end of a page."""
+    """Addresses of COUNT buffers, with any low bits. Most are near the start or end of a page."""
     for n in range(COUNT):
         inside = rng.choice([rng.randrange(PAGE), PAGE - rng.randrange(1, 40), rng.randrange(4)])
         yield base + n * SLOT + inside
@@ -30,11 +32,20 @@ def places(rng, base):
 @pytest.mark.parametrize("stall", [0, 30])
 @each_seed(10)
 def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
-    """The DMA's loopback copies buffers of any length between any addresses, and nothing else."""
+    """DMA through the card's loopback copies buffers of any length between any addresses, and
+    changes no other byte."""
     rng = random.Random(seed)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
-    options = ["--seed", seed, "--stall", stall, "--rcb", rng.choice([64, 128]),
-               "--read-latency", rng.choice([0, 600])]  # fmt: skip
+    options = [
+        "--seed",
+        seed,
+        "--stall",
+        stall,
+        "--rcb",
+        rng.choice([64, 128]),
+        "--read-latency",
+        rng.choice([0, 600]),
+    ]
     lengths = [rng.choice(LENGTHS) for _ in range(COUNT)]
     print(f"mps {mps} mrrs {mrrs} lengths {lengths}", *options)
     with start_board(*options) as board:
@@ -59,7 +70,8 @@ def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
 
 
 def test_a_buffer_of_no_bytes_counts_and_writes_nothing(start_board):
-    """A c2h buffer of no bytes is counted; the data goes on without a gap in the next buffer."""
+    """A c2h descriptor of no bytes is counted as done, and the stream goes on in the next
+    descriptor without losing a byte."""
     with start_board() as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, PAGE), card.memory(LOW_MEMORY, PAGE)

@@ -1,17 +1,26 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the root complex splits its answers: MPS, read completion boundary, byte counts."""
+"""How the root complex splits completions: MPS, read completion boundary (RCB), byte counts."""
 
 import pytest
-from board_client import CAP_EXPRESS, H2C_CHECK, HIGH_MEMORY, LINK_CONTROL, pattern, slices
+
+from sim.test.board.board_client import (
+    CAP_EXPRESS,
+    H2C_CHECK,
+    HIGH_MEMORY,
+    LINK_CONTROL,
+    pattern,
+    slices,
+)
 
 TOTAL = 16 * 1024
 
 
 def completions(start_board, *options, mps=256, mrrs=512, before=None):
-    """Run h2c over TOTAL bytes; returns the board's TLP log."""
-    # Not fatal: many 64-byte completions are too many for stock LitePCIe (test_stock_defects.py).
+    """Run h2c over TOTAL bytes, with `before` called on the enumerated card; returns the TLP
+    log."""
+    # Many 64-byte completions are too many for stock LitePCIe (test_stock_defects.py).
     with start_board(*options, log=True) as board:
         card = board.card(mps=mps, mrrs=mrrs)
         if before:
@@ -27,7 +36,8 @@ def completions(start_board, *options, mps=256, mrrs=512, before=None):
 
 
 def answered(log):
-    """Pair each read of a log with its completions, in the order of the reads."""
+    """Pair each read in a TLP log with its completions: [(read, [completions])] in the order of the
+    reads."""
     open_reads, result = {}, []
     for tlp in log.tlps:
         if tlp.kind == "MRd" and tlp.interface == "RQ":
@@ -41,11 +51,18 @@ def answered(log):
 @pytest.mark.parametrize(
     "size,mps,rcb,expected",
     [
-        (0, 128, 64, 128), (0, 256, 64, 256), (0, 512, 64, 512), (64, 256, 64, 64),
-        (128, 512, 64, 128), (256, 512, 64, 256), (512, 256, 64, 256), (512, 512, 64, 512),
-        (64, 256, 128, 128), (256, 256, 128, 256),
+        (0, 128, 64, 128),
+        (0, 256, 64, 256),
+        (0, 512, 64, 512),
+        (64, 256, 64, 64),
+        (128, 512, 64, 128),
+        (256, 512, 64, 256),
+        (512, 256, 64, 256),
+        (512, 512, 64, 512),
+        (64, 256, 128, 128),
+        (256, 256, 128, 256),
     ],
-)  # fmt: skip
+)
 def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected):
     """Each completion has the largest size that --completion-size, MPS and RCB together allow."""
     options = ["--completion-size", size, "--rcb", rcb]
@@ -63,13 +80,14 @@ def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected
 
 @pytest.mark.parametrize("mrrs", [128, 256, 512])
 def test_no_read_is_larger_than_mrrs(start_board, mrrs):
-    """The card's reads are as large as Device Control's MRRS."""
+    """The card's reads are as large as MRRS in Device Control, and no larger."""
     log = completions(start_board, mrrs=mrrs)
     assert {4 * t.dwords for t in log.on("RQ", "MRd")} == {mrrs}
 
 
 def test_link_control_rules_the_boundary(start_board):
-    """With RCB 128 written into Link Control the root complex splits at 128 bytes, not at 64."""
+    """With RCB 128 written into Link Control the root complex splits completions at 128 bytes, not
+    at 64."""
 
     def set_rcb(card):
         control = card.capabilities()[CAP_EXPRESS] + LINK_CONTROL
@@ -80,6 +98,7 @@ def test_link_control_rules_the_boundary(start_board):
 
 
 def test_device_control_rules_not_what_is_advertised(start_board):
-    """The programmed MPS limits completions also where the card advertises a larger one."""
+    """The MPS programmed in Device Control limits completions even if the card advertises a larger
+    one."""
     log = completions(start_board, "--mps", 512, mps=128)
     assert max(4 * t.dwords for t in log.on("RC")) == 128

@@ -1,19 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two counts of the same traffic agree: the model's at the pins and the gateware's inside."""
+"""Two counts of the same traffic agree: the simulation's at the pins, and the gateware's own."""
 
 import random
 
 import pytest
-from board_client import HIGH_MEMORY, SNAPSHOT, STREAMS, slices, wait_until
-from seeds import each_seed
+
+from sim.test.board.board_client import HIGH_MEMORY, SNAPSHOT, STREAMS, slices, wait_until
+from tools.testing.seeds import each_seed
 
 TOTAL = 32 * 1024
 
 
 def settled(board):
-    """Wait until device time stands still; returns the model's counts."""
+    """Wait until device time stands still; returns the simulation's counts."""
     seen = [board.stats()]
 
     def still():
@@ -25,7 +26,7 @@ def settled(board):
 
 
 def gateware_counts(card):
-    """A snapshot of the gateware's counters, without the write that took it."""
+    """A snapshot of the gateware's counters, without the register write that took it."""
     counts = card.counters()
     counts["cq_tlps"] -= 1
     counts["cq_beats"] -= 1
@@ -37,7 +38,8 @@ def gateware_counts(card):
 @pytest.mark.parametrize("mps,size", [(128, 128), (256, 64), (512, 512)])
 @each_seed(1)
 def test_both_count_the_same(start_board, stall, mps, size, seed):
-    """After mixed traffic TLPs, payload bytes and beats agree on all four streams."""
+    """After mixed traffic, the gateware and the simulation have counted the same TLPs, payload
+    bytes and beats on CQ, CC, RQ and RC."""
     rng = random.Random(seed)
     options = ["--stall", stall, "--seed", seed, "--completion-size", size]
     with start_board(*options) as board:
@@ -63,7 +65,8 @@ def test_both_count_the_same(start_board, stall, mps, size, seed):
 
 
 def test_clear_starts_both_again(start_board):
-    """`clear` zeroes the model's counts; the gateware's clear bit zeroes the gateware's."""
+    """The board's command `clear` zeroes the simulation's counts, and the gateware's clear bit
+    zeroes the gateware's."""
     with start_board() as board:
         card = board.card()
         for _ in range(10):
@@ -81,12 +84,13 @@ def test_clear_starts_both_again(start_board):
 
 
 def test_a_snapshot_is_of_one_instant(start_board):
-    """Reading a snapshot does not change it; the next one has counted only what lay between."""
+    """Reading a snapshot of the counters does not change it. The next snapshot has counted only
+    what passed between the two."""
     with start_board() as board:
         card = board.card()
         card.write("pcie_counters_control", SNAPSHOT)
         first = card.read("pcie_counters_cq_tlps")
         assert card.read("pcie_counters_cq_tlps") == first, "a snapshot must not go on counting"
         card.write("pcie_counters_control", SNAPSHOT)
-        # Between the two: one snapshot write, and four reads of half a counter each.
+        # Between the two snapshots: one register write, and two counter reads of two dwords each.
         assert card.read("pcie_counters_cq_tlps") == first + 5

@@ -1,22 +1,24 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors that no gateware should make: each breaks the rule that names the fault."""
+"""Descriptors that no gateware should make: each breaks exactly the rule made for it."""
 
 import pytest
-from bench_card import (
+
+from sim.test.board.bench_card import (
     MANAGE_VALUE,
     MANAGE_WRITE,
     SEND_CC,
     request,
 )
-from board_client import HIGH_MEMORY, wait_until
+from sim.test.board.board_client import HIGH_MEMORY, wait_until
 
 DATA = 0x0123_4567
 
 
 def write(dwords=1, **changes):
-    """A legal write; `changes` ors bits into dwords d0 to d3 of its descriptor."""
+    """A legal write to host memory. `changes` are bits to set in dwords d0 to d3 of its
+    descriptor."""
     packet = [*request(HIGH_MEMORY, dwords, write=True), *[DATA] * dwords]
     for name, bits in changes.items():
         packet[int(name[1])] |= bits
@@ -55,7 +57,8 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_a_legal_request_breaks_no_rule(bench, name):
-    """Each unchanged request breaks no rule, so below only the changed field can break one."""
+    """Each legal request of LEGAL breaks no rule. So in the tests below only the changed field can
+    break one."""
     with bench() as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.send(LEGAL[name])
@@ -67,7 +70,8 @@ def test_a_legal_request_breaks_no_rule(bench, name):
 
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
-    """An illegal request breaks its rule once, no other rule, and the card goes on."""
+    """Each request of ILLEGAL breaks its rule once and no other, and the card's later requests
+    work."""
     packet, rule = ILLEGAL[name]
     with bench("--rules", "warn", violations=[rule]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
@@ -80,7 +84,7 @@ def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
 
 
 def test_fatal_ends_the_board(bench):
-    """Without --rules a broken rule ends the board with status 1 and names the TLP."""
+    """Without --rules a broken rule ends the board with status 1, and its error has the TLP."""
     with bench(status=1) as (board, card):
         card.send(write(dwords=0))
         board.wait()
@@ -88,7 +92,8 @@ def test_fatal_ends_the_board(bench):
 
 
 def completion(d0=0, d1=0, d2=0, status=0):
-    """A completion for a tag that no host read has; this alone breaks `unexpected-completion`."""
+    """A completion for a tag that no host read has. It breaks `unexpected-completion` even if its
+    fields are right."""
     information = [] if status == 0 else [0xF, *request(HIGH_MEMORY, 1)]
     data = [DATA] if status == 0 else information
     return [
@@ -118,8 +123,8 @@ def completion(d0=0, d1=0, d2=0, status=0):
     ],
 )
 def test_reserved_fields_of_completions(bench, fields, also):
-    """A completion with a reserved bit or status breaks `reserved-fields`: locked, address type,
-    ECRC, statuses that do not exist."""
+    """A completion with a reserved bit set (locked, address type, ECRC) or a status that does not
+    exist breaks `reserved-fields`, too."""
     rules = {"unexpected-completion"} | also
     with bench("--rules", "warn", violations=rules) as (board, card):
         card.send(completion(**fields), on=SEND_CC)
@@ -134,13 +139,15 @@ def test_reserved_fields_of_completions(bench, fields, also):
     ],
 )
 def test_the_users_configuration_space(bench, offset, legal):
-    """A cfg_mgmt write outside the user's windows breaks `user-config-space`. No cfg_mgmt write
-    changes a value."""
+    """A cfg_mgmt write outside the user's parts of configuration space (0xB0 to 0xBF, 0x480 to
+    0x4FF) breaks `user-config-space`. No cfg_mgmt write changes a value."""
     rules = [] if legal else ["user-config-space"]
     with bench("--rules", "warn", violations=rules) as (board, card):
         before = card.config_read(offset)
         card.write(MANAGE_VALUE, 0xFFFF_FFFF)
         card.write(MANAGE_WRITE, offset // 4)
-        assert card.manage(0) == 0x9038_10EE, "it was done: the next access is"
+        assert card.manage(0) == 0x9038_10EE, (
+            "the write has ended, so a cfg_mgmt read works after it"
+        )
         assert card.config_read(offset) == before
         assert board.stats()["violations"] == dict.fromkeys(rules, 1)

@@ -1,16 +1,18 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA moves the right bytes to the right places, whatever sizes, latency and stalls it meets.
+"""DMA moves the right bytes to the right places at all sizes, latencies and stalls.
 
-Stock LitePCIe neither splits at 4 KiB nor takes lengths that are no multiple of its 32-byte word.
-The descriptors here avoid both, those of test_stock_defects.py and test_board_bytes.py do not.
+Stock LitePCIe neither splits TLPs at 4 KiB nor takes lengths that are no multiple of its 32-byte
+word. The descriptors here avoid both; those of test_stock_defects.py and test_board_bytes.py do
+not.
 """
 
 import random
 
 import pytest
-from board_client import (
+
+from sim.test.board.board_client import (
     C2H_GENERATE,
     H2C_CHECK,
     HIGH_MEMORY,
@@ -19,17 +21,17 @@ from board_client import (
     slices,
     wait_until,
 )
-from seeds import each_seed
+from tools.testing.seeds import each_seed
 
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
 WORD = 32
-STEP = 2 * PAGE  # bytes between two descriptors of odd length
+STEP = 2 * PAGE  # bytes from one descriptor to the next in tests of odd lengths
 TOTAL = 256 * 1024
 
 
 def loopback(card, source, sink, h2c, c2h, data):
-    """Send `data` through the DMA's own loopback and check what came back."""
+    """Send `data` from source through the DMA's loopback, and wait until it is in sink."""
     source.data[: len(data)] = data
     sink.data[: len(data)] = bytes(len(data))
     card.write("pcie_dma0_loopback_enable", 1)
@@ -57,14 +59,14 @@ def run_loopback(start_board, rng, base, mps, mrrs, options, total=TOTAL):
 @pytest.mark.parametrize("mps", [128, 256, 512])
 @each_seed(1)
 def test_every_payload_and_request_size(start_board, mps, mrrs, seed):
-    """Random data comes back unchanged at every pair of MPS and MRRS."""
+    """Random data comes back unchanged through the loopback at every pair of MPS and MRRS."""
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, mps, mrrs, [])
 
 
 @pytest.mark.parametrize("base", [LOW_MEMORY, HIGH_MEMORY, 0x7F_8000_0000_0000])
 @each_seed(1)
 def test_below_and_above_4_gib(start_board, base, seed):
-    """Host addresses of 29, 33 and 55 bits are all reached, both ways."""
+    """DMA reaches host addresses of 29, 33 and 55 bits in both directions."""
     run_loopback(start_board, random.Random(seed), base, 256, 512, [])
 
 
@@ -72,30 +74,41 @@ def test_below_and_above_4_gib(start_board, base, seed):
 @pytest.mark.parametrize("latency", [0, 600, 2000])
 @each_seed(1)
 def test_every_completion_size_and_latency(start_board, size, latency, seed):
-    """Random data comes back unchanged however late the host answers, and in pieces of any size."""
+    """Random data comes back unchanged for every --completion-size and --read-latency."""
     options = ["--completion-size", size, "--read-latency", latency]
-    # Stock LitePCIe does not take 64-byte pieces as fast as they come: test_stock_defects.py.
+    # Stock LitePCIe does not take 64-byte completions as fast as they come (test_stock_defects.py).
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, 512, 512, options)
 
 
 @pytest.mark.parametrize("stall", [20, 60])
 @each_seed(4)
 def test_random_stalls(start_board, stall, seed):
-    """Random data comes back unchanged when ready and new TLPs are held back at random."""
+    """Random data comes back unchanged when the hard block holds back ready and new TLPs at
+    random."""
     options = ["--stall", stall, "--seed", seed]
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, 256, 512, options)
 
 
 @each_seed(24)
 def test_everything_at_random(start_board, seed):
-    """Random data comes back unchanged under random conditions, with random descriptors."""
+    """Random data comes back unchanged under random conditions of the host, with random
+    descriptors."""
     rng = random.Random(seed)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
     options = [
-        "--seed", seed, "--stall", rng.choice([0, 20, 60]), "--rcb", rng.choice([64, 128]),
-        "--completion-size", rng.choice([0, 128, 256, 512]),
-        "--read-latency", rng.choice([0, 100, 600, 2000]), "--np-credits", rng.choice([1, 32]),
-    ]  # fmt: skip
+        "--seed",
+        seed,
+        "--stall",
+        rng.choice([0, 20, 60]),
+        "--rcb",
+        rng.choice([64, 128]),
+        "--completion-size",
+        rng.choice([0, 128, 256, 512]),
+        "--read-latency",
+        rng.choice([0, 100, 600, 2000]),
+        "--np-credits",
+        rng.choice([1, 32]),
+    ]
     base = rng.choice([LOW_MEMORY, HIGH_MEMORY])
     print(f"mps {mps} mrrs {mrrs} base {base:#x}", *options)
     with start_board(*options) as board:
@@ -109,7 +122,7 @@ def test_everything_at_random(start_board, seed):
 
 @pytest.mark.parametrize("words", [1, 2, 3, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255])
 def test_odd_lengths(start_board, words):
-    """A descriptor of any number of whole words moves these words and changes no other byte."""
+    """A descriptor of any number of 32-byte words moves these words and changes no other byte."""
     length, rng = words * WORD, random.Random(words)
     with start_board() as board:
         card = board.card()
@@ -122,15 +135,15 @@ def test_odd_lengths(start_board, words):
         card.program("h2c", [(HIGH_MEMORY + i * STEP, length) for i in range(3)])
         card.program("c2h", [(LOW_MEMORY + i * STEP, length) for i in range(3)])
         card.start("c2h", "h2c")
-        # The memory behind each descriptor's data must be unchanged.
+        # the memory behind each descriptor's data, which must be unchanged
         rest = b"\x5a" * (STEP - length)
         pieces = [data[i * length : (i + 1) * length] for i in range(3)]
         card.wait_data(sink, rest.join(pieces) + rest)
 
 
 def test_user_slot_returns_what_it_is_sent(start_board):
-    """Without the DMA's own loopback data goes through the user slot, which by default sends it
-    back."""
+    """Without the DMA's loopback, h2c data goes to the user slot, whose default logic sends it back
+    by c2h."""
     data = random.Random(1).randbytes(TOTAL)
     with start_board() as board:
         card = board.card()
@@ -159,7 +172,8 @@ def test_both_directions_at_once(start_board, stall):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_c2h_pattern(start_board, mps):
-    """The card's pattern lands in host memory from dword 0 on, in order and without a gap."""
+    """The pattern that the card generates arrives in host memory from dword 0 on, in order and
+    without a gap."""
     with start_board() as board:
         card = board.card(mps=mps)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -171,7 +185,8 @@ def test_c2h_pattern(start_board, mps):
 
 @each_seed(1)
 def test_h2c_pattern_is_checked_in_the_gateware(start_board, seed):
-    """The right pattern has no wrong beat; one flipped bit makes exactly its own beat wrong."""
+    """The gateware's checker finds no wrong beat in the right h2c pattern. After one bit in host
+    memory is flipped, it finds exactly that beat wrong."""
     rng = random.Random(seed)
     with start_board() as board:
         card = board.card()
@@ -195,7 +210,8 @@ def test_h2c_pattern_is_checked_in_the_gateware(start_board, seed):
 
 @each_seed(2)
 def test_many_small_windows(start_board, seed):
-    """DMA is right where each 4 KiB page of the bus lies anywhere in the client's file."""
+    """DMA is right in both directions when each 4 KiB page of bus addresses is mapped to another
+    place of the client's file."""
     rng = random.Random(seed)
     pages = 64
     with start_board() as board:
@@ -221,7 +237,7 @@ def test_many_small_windows(start_board, seed):
         card.wait_data(sink, data)
         card.stop()
 
-        # Now in the other direction, into the scattered pages.
+        # now in the other direction: c2h into the scattered pages
         data = rng.randbytes(pages * PAGE)
         sink.data[:] = data
         card.write("pcie_dma0_loopback_enable", 1)
@@ -236,12 +252,12 @@ def test_many_small_windows(start_board, seed):
 
 
 def test_a_tlp_across_windows(start_board):
-    """A TLP of 512 bytes is served although it spans eight windows of 64 bytes."""
+    """A TLP of 512 bytes is carried out although it spans eight mappings of 64 bytes."""
     data = random.Random(2).randbytes(PAGE)
     with start_board() as board:
         card = board.card(mps=512)
         file, sink = card.memory(LOW_MEMORY, PAGE), card.memory(2 * LOW_MEMORY, PAGE)
-        for at in range(0, PAGE, 64):  # backwards
+        for at in range(0, PAGE, 64):  # the bus addresses map to the file in reverse order
             card.client.map(HIGH_MEMORY + at, 64, file.fd, PAGE - 64 - at)
             file.data[PAGE - 64 - at : PAGE - at] = data[at : at + 64]
         card.write("pcie_dma0_loopback_enable", 1)

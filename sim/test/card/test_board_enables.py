@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte enables of the host's writes, for each kind of target, against a model of every byte.
+"""Byte enables of the host's writes to each kind of register and memory, against a model of each
+byte.
 
 Memories and the user's AXI4 bus take each byte that is enabled, and no other. Registers take whole
 dwords: a dword with only some bytes enabled is not written, and the refusal is counted.
@@ -12,30 +13,35 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from board_client import PREFIX
-from seeds import each_seed
-from vfio_client import BAR0
 
-from lanebox import layouts
+from gateware import numbers
 from sim import artefacts
+from sim.clients.vfio import BAR0
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
+from sim.test.board.board_client import PREFIX
+from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 REFUSED = "mmio_writes_refused"
-KIND_REFUSED, WRITE = 7, 1 << 3  # fields of mmio_error
+KIND_REFUSED, WRITE = 7, 1 << 3  # fields of the register mmio_error
 LANES = 8  # dwords in a beat
 ALL = 0xF
 
-# The bytes of a client's access are contiguous. A fault that flips or clears one enable makes the
-# other patterns out of contiguous ones.
-RUNS = {((1 << count) - 1) << first: (first, count)
-        for first in range(4) for count in range(1, 5 - first)}  # fmt: skip
+# Byte enables that an access of contiguous bytes makes: (first byte, count). The vfio-user client
+# can make only these. The faults wrong-be and hole-be make the other patterns, by changing one
+# enable.
+RUNS = {
+    ((1 << count) - 1) << first: (first, count)
+    for first in range(4)
+    for count in range(1, 5 - first)
+}
 FAULTS = {"wrong-be": lambda enables: enables ^ 8, "hole-be": lambda enables: enables & ~2}
 
 
 def way_to(enables):
-    """The fault (or None) and the contiguous bytes with which these enables reach the card."""
+    """How to make these byte enables: (fault or None, (first byte, count) of the client's
+    access)."""
     if enables in RUNS:
         return None, RUNS[enables]
     return next(
@@ -48,7 +54,7 @@ def way_to(enables):
 
 @dataclass
 class Place:
-    """Bytes that the host may write; `mask` has the bits of each dword that keep their value."""
+    """Bytes in a BAR that the host may write. `mask` has the writable bits of each dword."""
 
     bar: int
     offset: int
@@ -58,7 +64,7 @@ class Place:
 
 
 def places(card):
-    """One place of each kind, by name. Writing the registers among them has no side effect."""
+    """One place of each kind, by name. Writing the registers among them has no side effects."""
     memories = [card.memories[f"memory{n}"]["base"] for n in range(2)]
     return {
         "scratch register": Place(BAR0, card.address("ctrl_scratch"), 4, whole=True),
@@ -66,24 +72,31 @@ def places(card):
         "memory0": Place(BAR0, memories[0], 4096),
         "memory1": Place(BAR0, memories[1], 4096),
         "memory in BAR2": Place(BAR2, 0, 4096),
-        "card memory": Place(BAR2, layouts.CARD_MEMORY_BASE, 4096),
-        "user's AXI4": Place(BAR2, layouts.AXI_BASE, 4096),
+        "card memory": Place(BAR2, numbers.CARD_MEMORY_BASE, 4096),
+        "user's AXI4": Place(BAR2, numbers.AXI_BASE, 4096),
     }
 
 
-NAMES = ["scratch register", "user register", "memory0", "memory1", "memory in BAR2", "card memory",
-         "user's AXI4"]  # fmt: skip
+NAMES = [
+    "scratch register",
+    "user register",
+    "memory0",
+    "memory1",
+    "memory in BAR2",
+    "card memory",
+    "user's AXI4",
+]
 
 
 class Model:
-    """What `place` must hold, and how many of its dword writes must have been refused."""
+    """The bytes that `place` must hold, and how many dword writes to it must have been refused."""
 
     def __init__(self, card, place):
         self.card, self.place, self.refused = card, place, 0
         self.bytes = bytearray(card.client.read(place.bar, place.offset, place.bytes))
 
     def write(self, at, data, enables):
-        """Write `data` at a dword boundary; `enables` has one bit for each byte of `data`."""
+        """Write `data` at a dword boundary. `enables` has one bit for each byte of `data`."""
         for dword in range(0, len(data), 4):
             here = enables >> dword & ALL
             if self.place.whole and here not in (0, ALL):
@@ -108,13 +121,14 @@ def first_difference(seen, right):
 
 @pytest.fixture(scope="module")
 def built():
-    """A card with registers and an AXI4 bus in its user slot."""
+    """Gateware with a register and an AXI4 bus in its user slot, and the board made from it."""
     return artefacts.build(DEFAULT, AXI50)
 
 
 @pytest.fixture
 def started(built, boards_of):
-    """Start boards with `board, card = open_card(started(...))`, which sets both BARs."""
+    """Start a board of this gateware. Use it as `board, card = open_card(started(...))`, which sets
+    both BARs."""
     return boards_of(built.board, json.loads((built.gateware / "csr.json").read_text()))
 
 
@@ -128,9 +142,9 @@ def open_card(board):
 
 
 def write_dword(board, card, place, at, data, enables):
-    """Write one dword with exactly these enables; returns the data that is sent.
+    """Write one dword with exactly these byte enables; returns the data that is sent.
 
-    A byte that only the fault enables is not the client's, and is sent as zero.
+    A byte that only the fault enables is not part of the client's access, and is sent as zero.
     """
     fault, (first, count) = way_to(enables)
     if fault:
@@ -143,9 +157,10 @@ def write_dword(board, card, place, at, data, enables):
 @pytest.mark.parametrize("name", NAMES)
 @each_seed(1)
 def test_every_enable_of_a_dword(started, name, seed):
-    """All 16 enables at each dword of a beat leave the model's bytes and count of refusals.
+    """All 16 patterns of byte enables, at each dword of a beat, change exactly the enabled bytes of
+    a memory. On a register all but 0 and 15 are refused, and counted.
 
-    A client's bytes are contiguous; the faults wrong-be and hole-be make the other enables.
+    A client's bytes are contiguous; the faults wrong-be and hole-be make the other patterns.
     """
     rng = random.Random(seed)
     with started(log=True) as board:
@@ -171,7 +186,8 @@ def test_every_enable_of_a_dword(started, name, seed):
 
 
 def accesses(rng, size, often):
-    """(first byte, bytes) of accesses: 8 and 16 bytes at each alignment, `often` of any size."""
+    """(first byte, count) of accesses: 8 and 16 bytes at each alignment, then `often` of random
+    size."""
     for count in (8, 16):
         for first in range(4):
             if first + count <= size:
@@ -185,7 +201,7 @@ def accesses(rng, size, often):
 @pytest.mark.parametrize("name", [name for name in NAMES if "register" not in name])
 @each_seed(1)
 def test_writes_of_any_length_to_a_memory(started, name, seed):
-    """A write of any length changes the bytes that it covers, and no byte beside them."""
+    """A write of any length to a memory changes the bytes that it covers, and no other."""
     rng = random.Random(seed)
     with started() as board:
         card = open_card(board)
@@ -199,22 +215,23 @@ def test_writes_of_any_length_to_a_memory(started, name, seed):
 
 
 def fill(start, data):
-    """Whole dwords that have `data` from byte `start` of the first on, and zeros around it."""
+    """Whole dwords that have `data` from byte `start` of the first dword on, and zeros around
+    it."""
     return (bytes(start) + data).ljust(-(-(start + len(data)) // 4) * 4, b"\0")
 
 
-# The registers of c2h's table: enable, a descriptor's two dwords, and the one whose write puts the
-# descriptor into the table.
+# Offsets of the c2h table's registers: enable, the two dwords of a descriptor, and the register
+# whose write puts that descriptor into the table.
 ENABLE, VALUE, TAKE, END = 0, 4, 12, 16
-UPPER_VALUE = 0x03FF_FFFF  # the upper dword keeps 26 bits
+UPPER_VALUE = 0x03FF_FFFF  # the upper dword of a descriptor has 26 bits
 
 
 @each_seed(1)
 def test_writes_of_any_length_to_registers(started, seed):
-    """Registers that a write covers wholly are written; those that it covers in part are refused.
+    """A register that a host write covers wholly is written; one that it covers in part is refused.
 
-    A write to the first register would start the engine, to the last one queue a descriptor: both
-    are only ever covered in part.
+    A write to the first register would start the DMA engine, one to the last would queue a
+    descriptor. The accesses here cover both only in part, so neither may happen.
     """
     rng = random.Random(seed)
     with started() as board:
@@ -224,7 +241,8 @@ def test_writes_of_any_length_to_registers(started, seed):
         ends = 0
         for first, count in accesses(rng, END, 200):
             if first == ENABLE and count >= VALUE or first + count == END and first <= TAKE:
-                first, count = ENABLE + 1, END - 2  # never wholly over either end register
+                # covers neither the first nor the last register wholly
+                first, count = ENABLE + 1, END - 2
             data, start = rng.randbytes(count), first % 4
             card.client.write(BAR0, base + first, data)
             ends += (first < VALUE) + (first + count > TAKE)
@@ -244,8 +262,8 @@ def test_writes_of_any_length_to_registers(started, seed):
 
 
 def test_half_a_reset_resets_nothing(started):
-    """A write of one byte to the reset register is refused and resets nothing, and neither do
-    partial writes of the scratch register change that one."""
+    """A write of one byte to the reset register is refused and resets nothing. Partial writes of
+    the scratch register are refused and do not change it."""
     with started() as board:
         card = open_card(board)
         card.write("ctrl_scratch", 0x1122_3344)

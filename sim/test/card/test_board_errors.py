@@ -1,21 +1,25 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Advanced Error Reporting: each fault sets the bits that the specification gives it, no others.
+"""Advanced Error Reporting (AER): each fault sets the bits that the base specification asks for,
+and no others.
 
-Bit numbers and headers are taken from the base specification's tables, independently of the model.
+Bit numbers and headers are taken from the specification's tables, and not from the simulation's
+code.
 """
 
 import pytest
-from bench_card import DEVICE_CONTROL, MEMORY0, PIN_ERRORS, REFUSE
-from board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE
+
+from sim.test.board.bench_card import DEVICE_CONTROL, MEMORY0, PIN_ERRORS, REFUSE
+from sim.test.board.board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE
 
 AER = 0x100
 UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AER + 0x18, 4)
 CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
 POISONED, TIMEOUT, ABORT, UNEXPECTED, MALFORMED, UNSUPPORTED = 12, 14, 15, 16, 18, 20
 BAD_TLP, ADVISORY = 6, 13
-COR, NONFATAL, FATAL, URD = 1, 2, 4, 8  # of Device Status; 1 to 4 are the card's error pins, too
+# bits of Device Status; 1, 2 and 4 are also the card's error pins
+COR, NONFATAL, FATAL, URD = 1, 2, 4, 8
 PARITY, SIGNALED_ABORT, TARGET_ABORT, MASTER_ABORT = 1 << 15, 1 << 11, 1 << 12, 1 << 13
 SYSTEM_ERROR, PARITY_RESPONSE, MASTER_PARITY = 1 << 14, 1 << 6, 1 << 8
 SYSTEM_ERROR_ENABLE = 1 << 8
@@ -24,7 +28,7 @@ CARD, HOST = 0x0100, 0x00A0
 
 def card_reads(card):
     card.memory(HIGH_MEMORY, 4096)
-    card.config_write(0x98, 1, 2)  # completion timeout: 100 us at most
+    card.config_write(0x98, 1, 2)  # completion timeout of 100 us at most
     card.send_read(HIGH_MEMORY, 2, tag=5)
     card.completions(3)
 
@@ -42,13 +46,13 @@ def card_refuses(status):
 
 
 def read_header(card, address):
-    """Whether the log has the header of the host's read; its tag is the board's choice."""
+    """Whether AER's header log has the header of the host's read. Its tag may have any value."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return log == [0x0000_0001, HOST << 16 | log[1] & 0xFF00 | 0x0F, address, 0]
 
 
 def completion_header(card, data=True):
-    """Whether the log has the header of the completion of `card_reads` (two dwords, tag 5)."""
+    """Whether AER's header log has the header of card_reads()'s completion: two dwords, tag 5."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return (
         log[0] & ~0x4000 == 0x4A00_0002
@@ -65,21 +69,40 @@ def no_header(card):
     return all(card.config_read(HEADER_LOG + 4 * i) == 0 for i in range(4))
 
 
-# fault: (what makes it, uncorrectable bit, correctable bit, Device Status, STATUS, header)
+# fault: (function that causes it, uncorrectable bit, correctable bit, Device Status, STATUS, check
+# of the header log)
 ERRORS = {
     "poison": (card_reads, POISONED, None, NONFATAL, PARITY, completion_header),
     "drop-completion": (card_reads, TIMEOUT, None, NONFATAL, 0, no_header),
     "unexpected": (card_reads, UNEXPECTED, ADVISORY, COR, 0, completion_header),
-    "malformed": (host_reads, MALFORMED, None, FATAL, 0,
-                  lambda card: read_header(card, BAR0_ADDRESS + MEMORY0)),
+    "malformed": (
+        host_reads,
+        MALFORMED,
+        None,
+        FATAL,
+        0,
+        lambda card: read_header(card, BAR0_ADDRESS + MEMORY0),
+    ),
     "ur": (card_reads, None, None, 0, MASTER_ABORT, no_header),
     "ca": (card_reads, None, None, 0, TARGET_ABORT, no_header),
     "replay-down": (host_reads, None, BAD_TLP, COR, 0, no_header),
-    "card-ur": (card_refuses(1), UNSUPPORTED, ADVISORY, COR | URD, 0,
-                lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8)),
-    "card-ca": (card_refuses(4), ABORT, ADVISORY, COR, SIGNALED_ABORT,
-                lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8)),
-}  # fmt: skip
+    "card-ur": (
+        card_refuses(1),
+        UNSUPPORTED,
+        ADVISORY,
+        COR | URD,
+        0,
+        lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8),
+    ),
+    "card-ca": (
+        card_refuses(4),
+        ABORT,
+        ADVISORY,
+        COR,
+        SIGNALED_ABORT,
+        lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8),
+    ),
+}
 each_error = pytest.mark.parametrize("name", ERRORS)
 
 
@@ -89,7 +112,7 @@ def strike(board, name):
 
 
 def status_of(card):
-    """Uncorrectable and correctable status, Device Status, the error bits of STATUS."""
+    """(uncorrectable status, correctable status, Device Status, error bits of STATUS)."""
     return (
         card.config_read(UNCORRECTABLE),
         card.config_read(CORRECTABLE),
@@ -104,7 +127,8 @@ def bit(number):
 
 @each_error
 def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
-    """A fault sets the status bits of its row and logs its header; writing ones clears them."""
+    """Each fault sets the status bits of its row in ERRORS and logs the header of its TLP. Writing
+    ones clears the bits."""
     cause, uncorrectable, correctable, device, status, header = ERRORS[name]
     with bench() as (board, card):
         assert status_of(card) == (0, 0, 0, 0)
@@ -124,10 +148,11 @@ def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
 
 @each_error
 def test_messages_only_as_enabled(bench, name):
-    """Only when Device Control enables a severity does the card's cfg_err pin of it pulse."""
+    """The card's cfg_err pin for an error's severity pulses only if Device Control enables that
+    severity."""
     cause, _, _, device, _, _ = ERRORS[name]
     with bench() as (board, card):
-        card.config_write(CORRECTABLE_MASK, 0)  # an advisory error is masked after power on
+        card.config_write(CORRECTABLE_MASK, 0)  # advisory errors are masked after power on
         strike(board, name)
         cause(card)
         assert card.pins()["errors"] == 0
@@ -136,7 +161,7 @@ def test_messages_only_as_enabled(bench, name):
         control = card.config_read(DEVICE_CONTROL, 2) | COR | NONFATAL | FATAL | URD
         card.config_write(DEVICE_CONTROL, control, 2)
         strike(board, name)
-        card.write(0x20, 0)  # forget the completions of the first time
+        card.write(0x20, 0)  # clears the completions that the first read brought
         cause_again(cause, card)
         assert card.pins()["errors"] == device & (COR | NONFATAL | FATAL)
 
@@ -151,7 +176,8 @@ def cause_again(cause, card):
 
 
 def test_a_masked_error_is_only_counted(bench):
-    """A masked error sets its status bit; it makes no message, header or first error pointer."""
+    """An error that AER masks sets its status bit. It pulses no error pin, and leaves header log
+    and first error pointer alone."""
     with bench() as (board, card):
         card.config_write(MASK, 1 << POISONED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -163,7 +189,8 @@ def test_a_masked_error_is_only_counted(bench):
 
 
 def test_severity_decides(bench):
-    """With its severity set to fatal an error that was advisory is reported as fatal."""
+    """An error that is advisory by default is reported as fatal if software sets its severity to
+    fatal."""
     with bench() as (board, card):
         card.config_write(SEVERITY, card.config_read(SEVERITY) | 1 << UNEXPECTED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -174,7 +201,8 @@ def test_severity_decides(bench):
 
 
 def test_the_log_keeps_the_first_error(bench):
-    """A second error sets its bit; pointer and header stay until software clears the first."""
+    """After a second error both status bits are set. AER's first error pointer and header log keep
+    the first error."""
     with bench() as (board, card):
         board.command("fault poison")
         card_reads(card)
@@ -185,7 +213,8 @@ def test_the_log_keeps_the_first_error(bench):
 
 
 def test_system_errors_as_command_enables_them(bench):
-    """With SERR# enabled a fatal error is sent and signaled without Device Control's enable."""
+    """With SERR# enabled in COMMAND a fatal error is signaled, although Device Control does not
+    enable it."""
     with bench() as (board, card):
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | SYSTEM_ERROR_ENABLE, 2)
         board.command("fault malformed")
@@ -195,7 +224,7 @@ def test_system_errors_as_command_enables_them(bench):
 
 
 def test_parity_response(bench):
-    """STATUS shows the data parity error of a master only when COMMAND asks for it."""
+    """STATUS shows Master Data Parity Error only if COMMAND enables the parity error response."""
     for enable in (0, PARITY_RESPONSE):
         with bench() as (board, card):
             card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | enable, 2)
@@ -206,7 +235,7 @@ def test_parity_response(bench):
 
 
 def test_a_malformed_write_never_reaches_the_card(bench):
-    """The block drops a malformed write; the writes behind it arrive."""
+    """The hard block drops a malformed host write. The writes after it reach the card."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         assert card.read(MEMORY0) == 1
@@ -218,7 +247,8 @@ def test_a_malformed_write_never_reaches_the_card(bench):
 
 
 def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
-    """A malformed read ends as all ones by the host's completion timeout; the next is answered."""
+    """A malformed host read ends as all ones by the host's completion timeout. The next read is
+    answered."""
     with bench() as (board, card):
         card.write(MEMORY0, 0x55)
         assert card.read(MEMORY0) == 0x55
@@ -229,10 +259,12 @@ def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
 
 
 def test_a_malformed_completion_never_reaches_the_card(bench):
-    """The block logs and drops a malformed completion, then ends the read; the next one works."""
+    """The hard block drops a malformed completion and logs it, then ends the read by the completion
+    timeout. The next read works."""
     with bench() as (board, card):
         board.command("fault malformed-completion")
-        card_reads(card)  # three dwords: the end of the read is a descriptor without data
+        # three dwords of descriptor without data, by which the timeout ends the read
+        card_reads(card)
         assert card.config_read(UNCORRECTABLE) == 1 << MALFORMED | 1 << TIMEOUT
         assert card.config_read(CONTROL) & 0x1F == MALFORMED and completion_header(card)
         assert card.config_read(DEVICE_CONTROL + 2, 2) == FATAL | NONFATAL
@@ -245,7 +277,8 @@ def test_a_malformed_completion_never_reaches_the_card(bench):
 
 @pytest.mark.parametrize("name", ["byte-count", "attributes", "lower-address"])
 def test_what_the_user_is_told_is_not_told_twice(bench, name):
-    """A completion delivered with a PG213 error code sets no bit in configuration space."""
+    """A completion that the hard block delivers with an error code of PG213 sets no error bit in
+    configuration space."""
     with bench() as (board, card):
         board.command(f"fault {name}")
         card_reads(card)
@@ -254,7 +287,8 @@ def test_what_the_user_is_told_is_not_told_twice(bench, name):
 
 
 def test_where_the_capabilities_stand(bench):
-    """AER is at 0x100, Secondary PCI Express at 0x1c0, and the list ends there."""
+    """AER is at 0x100 and Secondary PCI Express at 0x1c0, and the list of extended capabilities
+    ends there."""
     with bench() as (_, card):
         head, second = card.config_read(AER), card.config_read(0x1C0)
         assert (head & 0xFFFF, head >> 16 & 0xF, head >> 20) == (0x0001, 2, 0x1C0)

@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host memory for DMA: what is mapped is reached, and memory that cannot work is refused."""
+"""Tests of DMA to client memory: DMA reaches the memory that a client has mapped and no other. The
+board refuses a mapping that it could not carry out, and ends a client whose memory is a private
+copy.
+"""
 
 import errno
 import os
@@ -10,7 +13,9 @@ import struct
 import time
 
 import pytest
-from board_client import (
+
+from sim.clients.vfio import DMA_MAP, READABLE, UNMAP_ALL, WRITABLE
+from sim.test.board.board_client import (
     BUS_MASTER,
     C2H_GENERATE,
     COMMAND,
@@ -22,7 +27,6 @@ from board_client import (
     slices,
     wait_until,
 )
-from vfio_client import DMA_MAP, READABLE, UNMAP_ALL, WRITABLE
 
 PAGE = 4096
 MIB = 1 << 20
@@ -30,7 +34,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def file():
-    """A shared file of 64 KiB, as its descriptor."""
+    """Yield a file descriptor of a shared memory file of 64 KiB."""
     fd = os.memfd_create("lanebox-test")
     os.ftruncate(fd, 16 * PAGE)
     yield fd
@@ -38,7 +42,7 @@ def file():
 
 
 def refused(call, *arguments, **options):
-    """The errno with which the board refuses a request."""
+    """Make a request that the board must refuse, and return the errno of its answer."""
     with pytest.raises(OSError) as refusal:
         call(*arguments, **options)
     return refusal.value.errno
@@ -60,7 +64,8 @@ def start_h2c(card, address=HIGH_MEMORY, count=PAGE):
 
 
 def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
-    """Each TLP that writes to unmapped memory is counted; the next descriptor is executed."""
+    """Each TLP that writes to unmapped memory is dropped and counted. The next descriptor is
+    carried out."""
     with start_board() as board:
         card = board.card(mps=256)
         memory = card.memory(HIGH_MEMORY + PAGE, PAGE)
@@ -70,7 +75,7 @@ def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
 
 
 def test_a_read_from_nowhere_is_an_unsupported_request(start_board):
-    """A read of unmapped memory is answered by a completion without data, status UR."""
+    """A read of unmapped memory is answered by a completion without data and with status UR."""
     with start_board(log=True) as board:
         card = board.card(mrrs=512)
         start_h2c(card, count=512)
@@ -83,7 +88,8 @@ def test_a_read_from_nowhere_is_an_unsupported_request(start_board):
 
 
 def test_a_read_only_window_is_not_written(start_board):
-    """DMA into a window that was mapped for reading leaves it as it was, and is counted."""
+    """DMA writes to memory that the client mapped for reading only leave it unchanged, and are
+    counted."""
     with start_board() as board:
         card = board.card(mps=256)
         memory = card.memory(HIGH_MEMORY, PAGE, flags=READABLE)
@@ -94,7 +100,7 @@ def test_a_read_only_window_is_not_written(start_board):
 
 
 def test_a_write_only_window_is_not_read(start_board):
-    """A read of a window that was mapped for writing ends in Unsupported Request."""
+    """A DMA read of memory that the client mapped for writing only ends in Unsupported Request."""
     with start_board(log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, PAGE, flags=WRITABLE)
@@ -104,7 +110,7 @@ def test_a_write_only_window_is_not_read(start_board):
 
 
 def test_a_read_only_window_is_read(start_board):
-    """h2c reads a window that was mapped for reading only."""
+    """h2c reads memory that the client mapped for reading only."""
     with start_board() as board:
         card = board.card()
         card.memory(HIGH_MEMORY, PAGE, flags=READABLE).data[:] = pattern(PAGE)
@@ -116,7 +122,8 @@ def test_a_read_only_window_is_read(start_board):
 
 
 def test_unmapping_while_dma_runs(start_board):
-    """Once DMA_UNMAP is answered not a byte changes any more; the board and its registers go on."""
+    """Once DMA_UNMAP is answered, DMA changes no byte of that memory any more. The board and its
+    registers go on."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, MIB)
@@ -126,14 +133,15 @@ def test_unmapping_while_dma_runs(start_board):
         wait_until(lambda: board.stats()["rq"]["tlps"] > 100, "running DMA")
         card.client.unmap(HIGH_MEMORY, MIB)
         last = memory.data[:]
-        wait_until(lambda: board.stats()["unmapped"] > 100, "writes into nowhere")
+        wait_until(lambda: board.stats()["unmapped"] > 100, "writes to unmapped memory")
         assert_same(memory.data[:], last)
         card.stop()
         assert card.read("ctrl_scratch") == 0x12345678
 
 
 def test_mapped_again_is_reached_again(start_board, file):
-    """An address that was unmapped can be mapped to other memory, and DMA then reaches that."""
+    """A bus address that was unmapped can be mapped to other memory, and DMA then reaches that
+    memory only."""
     with start_board() as board:
         card = board.card()
         first = card.memory(HIGH_MEMORY, PAGE)
@@ -150,17 +158,20 @@ def test_mapped_again_is_reached_again(start_board, file):
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_unmap_covers_many_windows(start_board, file, whole):
-    """One DMA_UNMAP removes every window inside its range, or with UNMAP_ALL every window."""
+    """One DMA_UNMAP removes all mappings inside its range, or all mappings of the client with
+    UNMAP_ALL."""
     with start_board() as board:
         client = board.connect()
         for page in range(16):
             client.map(HIGH_MEMORY + page * PAGE, PAGE, file, page * PAGE)
         client.unmap(*((0, 0, UNMAP_ALL) if whole else (HIGH_MEMORY, 16 * PAGE)))
-        client.map(HIGH_MEMORY, 16 * PAGE, file)  # fails if one was left
+        # DMA_MAP of the same addresses fails if UNMAP has left a mapping there
+        client.map(HIGH_MEMORY, 16 * PAGE, file)
 
 
 def client_of_windows(board, file, count):
-    """A client with `count` windows of a page each in one file, with gaps between them."""
+    """A client with `count` mappings of one page each, all of the same file, with gaps between
+    them."""
     client = board.connect()
     requests = []
     for i in range(count):
@@ -176,9 +187,9 @@ def client_of_windows(board, file, count):
 
 
 def test_unmapping_does_not_look_at_every_window(start_board, file):
-    """The cost of a DMA_UNMAP is the same among 40,000 windows as among 400, within a factor of 4.
+    """A DMA_UNMAP costs the same CPU time among 40,000 mappings as among 400, within a factor of 4.
 
-    The CPU time is a few milliseconds, and other programs lengthen it, so the least of a few
+    That CPU time is a few milliseconds, and other programs lengthen it, so the least of several
     measurements counts.
     """
 
@@ -208,13 +219,15 @@ def test_unmapping_does_not_look_at_every_window(start_board, file):
     ids=["same", "around", "inside", "over its start", "over its end", "up to its start", "longer"],
 )
 def test_windows_do_not_overlap(start_board, file, start, pages):
-    """A window over pages 4 to 7 excludes every window that shares a page with it."""
+    """While pages 4 to 7 are mapped, a mapping that shares a page with them is refused; neighbours
+    are accepted."""
     with start_board() as board:
         client = board.connect()
         client.map(HIGH_MEMORY + 4 * PAGE, 4 * PAGE, file)
         address = HIGH_MEMORY + start * PAGE
         assert refused(client.map, address, pages * PAGE, file) == errno.EEXIST
-        client.map(HIGH_MEMORY, 4 * PAGE, file)  # neighbours are accepted
+        # mappings directly below and directly above the mapped pages are accepted
+        client.map(HIGH_MEMORY, 4 * PAGE, file)
         client.map(HIGH_MEMORY + 8 * PAGE, 4 * PAGE, file)
 
 
@@ -231,7 +244,8 @@ def test_windows_do_not_overlap(start_board, file, start, pages):
     ids=["too long", "behind the end", "over the end", "far away", "empty", "around the top"],
 )
 def test_a_window_lies_inside_its_file(start_board, file, address, size, offset):
-    """A window that its file does not cover is refused, and can then be mapped rightly."""
+    """A mapping that goes beyond its file is refused with EINVAL. The address can then be mapped
+    correctly."""
     with start_board() as board:
         client = board.connect()
         assert refused(client.map, address, size, file, offset) == errno.EINVAL
@@ -239,7 +253,8 @@ def test_a_window_lies_inside_its_file(start_board, file, address, size, offset)
 
 
 def test_what_cannot_be_mapped_is_refused(start_board):
-    """A descriptor that is no memory (a pipe) is refused, and the client goes on."""
+    """A file descriptor that is no memory (a pipe) is refused for DMA_MAP, and the client is served
+    on."""
     with start_board() as board:
         client = board.connect()
         ends = os.pipe()
@@ -250,7 +265,8 @@ def test_what_cannot_be_mapped_is_refused(start_board):
 
 
 def test_a_file_may_grow(start_board):
-    """A client may extend its file and map more of it; the first window stays valid."""
+    """A client may extend its file and map the new part. The mapping of the first part stays
+    valid."""
     data = random.Random(3).randbytes(PAGE)
     with start_board() as board:
         card = board.card()
@@ -273,7 +289,8 @@ PRIVATE_COPY = "the client's memory is a private copy"
 
 @pytest.mark.parametrize("master_first", [True, False])
 def test_writable_memory_without_a_descriptor(start_board, master_first):
-    """Writable memory without a descriptor is refused, with the remedy; the client goes on."""
+    """Writable memory without a file descriptor is refused, and the log says how to share memory.
+    The client is served on."""
     with start_board() as board:
         card = board.card(bus_master=master_first)
         assert refused(card.client.map, HIGH_MEMORY, 64 * MIB) == errno.EINVAL
@@ -284,7 +301,8 @@ def test_writable_memory_without_a_descriptor(start_board, master_first):
 
 
 def test_a_read_only_window_may_lack_a_descriptor(start_board):
-    """A window for reading needs no descriptor: ROMs have none, and DMA does not write there."""
+    """Memory for reading only may be mapped without a file descriptor: a guest's ROMs have none,
+    and DMA does not write there."""
     with start_board() as board:
         card = board.card()
         card.client.map(0xF000_0000, 64 * 1024, flags=READABLE)
@@ -296,15 +314,16 @@ def filled(size=4 * MIB):
 
 
 def with_memory(board, memory_of):
-    """A client that answers DMA_READ with `memory_of`, 4 MiB of random data, no bus master."""
+    """A client without bus master that answers DMA_READ by `memory_of`, with 4 MiB of random data
+    mapped."""
     card = board.card(memory_of=memory_of, bus_master=False)
     card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
     return card
 
 
 def test_a_private_copy_is_found(start_board):
-    """A client whose own memory differs from the descriptor's (share=off) is disconnected with the
-    reason; the next one is served."""
+    """A client whose own memory differs from that of its file descriptor (QEMU's share=off) is
+    disconnected with the reason in the log. The next client is served."""
     other = bytes(byte ^ 0xFF for byte in filled())
 
     def copy_of(address, count):
@@ -313,13 +332,14 @@ def test_a_private_copy_is_found(start_board):
     with start_board() as board:
         card = with_memory(board, copy_of)
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
-        assert card.client.closed_within(5), "the board did not notice"
+        assert card.client.closed_within(5), "the board did not find the private copy"
         assert board.card().read("ctrl_scratch") == 0x12345678
     assert PRIVATE_COPY in board.output and "share=on" in board.output
 
 
 def test_shared_memory_is_not_taken_for_a_copy(start_board):
-    """A client whose own memory agrees with the descriptor's is asked a few times, then no more."""
+    """A client whose own memory agrees with that of its file descriptor is asked a few times, then
+    no more."""
     with start_board() as board:
         data = filled()
         card = with_memory(board, lambda address, count: data[address - HIGH_MEMORY :][:count])
@@ -331,7 +351,8 @@ def test_shared_memory_is_not_taken_for_a_copy(start_board):
 
 
 def test_empty_memory_is_not_taken_for_a_copy(start_board):
-    """A client whose own memory is still empty is not refused: a guest just started looks so."""
+    """A client whose own memory is still all zeros is not refused, since a guest that was just
+    started looks so."""
     with start_board() as board:
         card = board.card(memory_of=lambda address, count: bytes(count), bus_master=False)
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
@@ -341,11 +362,12 @@ def test_empty_memory_is_not_taken_for_a_copy(start_board):
 
 
 def test_a_client_that_cannot_be_asked_is_not_asked(start_board):
-    """Without max_data_xfer_size in its capabilities a client gets no request from the board."""
+    """A client without max_data_xfer_size in its capabilities gets no request from the board."""
     with start_board() as board:
         card = board.card(bus_master=False)
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
         time.sleep(0.05)
-        card.client.serve_for(0)  # fails on a request by the board
+        # reads what the board has sent: a request to the client would be counted in `asked`
+        card.client.serve_for(0)
         assert card.client.asked == 0

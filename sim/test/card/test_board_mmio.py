@@ -1,33 +1,36 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host accesses to BAR0: what they reach, and that each is one TLP with exact byte enables."""
+"""Host accesses to BAR0: what they read and write, and that each is one TLP with exact byte
+enables."""
 
 import random
 import subprocess
 import sys
 
 import pytest
-from board_builds import ROOT
-from board_client import BAR0_ADDRESS
-from seeds import SHIFT, each_seed
-from vfio_client import BAR0
 
-from gateware.layouts import MEMORY_BASES, MEMORY_SIZE
+from gateware.numbers import MEMORY_BASES, MEMORY_SIZE
 from sim.board.build import build_board
+from sim.clients.vfio import BAR0
+from sim.test.board.board_builds import ROOT
+from sim.test.board.board_client import BAR0_ADDRESS
+from tools.testing.seeds import SHIFT, each_seed
 
 SCRATCH_AT_RESET = 0x12345678
-IDENTIFIER = 0x800  # offset of the text, one character a dword
-IN_FLIGHT = 1000  # more reads than there are tags
+IDENTIFIER = 0x800  # offset of the identifier text, one character in each dword
+IN_FLIGHT = 1000  # reads in flight; more than the host has tags
 
 
 def natural_accesses(size):
-    """(offset, count) of every naturally aligned access of 1 to 8 bytes inside `size` bytes."""
+    """(offset, count) of all naturally aligned accesses of 1, 2, 4 and 8 bytes inside `size`
+    bytes."""
     return [(at, count) for count in (1, 2, 4, 8) for at in range(0, size, count)]
 
 
 def expected_tlp(offset, count):
-    """Address, dwords and byte enables of a natural access, by base specification 2.2.5."""
+    """Address, dwords and byte enables of an aligned access, by section 2.2.5 of the base
+    specification."""
     if count == 8:
         return BAR0_ADDRESS + offset, 2, (0xF, 0xF)
     enables = ((1 << count) - 1) << (offset & 3)
@@ -36,7 +39,7 @@ def expected_tlp(offset, count):
 
 @each_seed(2)
 def test_scratch_keeps_what_is_written(start_board, seed):
-    """The scratch register has its reset value first, and then the value written last."""
+    """The scratch register reads as its reset value first, and then as the value written last."""
     rng = random.Random(seed)
     with start_board() as board:
         card = board.card()
@@ -50,7 +53,8 @@ def test_scratch_keeps_what_is_written(start_board, seed):
 @pytest.mark.parametrize("stall", [0, 60])
 @each_seed(1)
 def test_memories_keep_every_word(start_board, stall, seed):
-    """Both memories hold 1024 words each without aliases, also with a hard block that stalls."""
+    """The two memories in BAR0 keep 1024 different words each, with and without stalls of the hard
+    block."""
     rng = random.Random(seed)
     with start_board("--stall", stall, "--seed", seed) as board:
         card = board.card()
@@ -68,7 +72,8 @@ def test_memories_keep_every_word(start_board, stall, seed):
 
 
 def test_memories_keep_their_contents_at_power_up(start_board):
-    """What registers hold before the first clock edge changes no memory (one run per seed)."""
+    """Random register values before the first clock edge do not write into the memories: both are
+    zero after power on, with 24 seeds."""
     seeds = range(1 + 100 * SHIFT, 25 + 100 * SHIFT)
     changed = {}
     for seed in seeds:
@@ -82,7 +87,7 @@ def test_memories_keep_their_contents_at_power_up(start_board):
 
 
 def test_identifier_names_the_gateware(start_board):
-    """The identifier memory holds the text of csr.json's constant."""
+    """The identifier memory has the text that csr.json names for this gateware."""
     with start_board() as board:
         card = board.card()
         wanted = card.constants["config_identifier"]
@@ -91,7 +96,8 @@ def test_identifier_names_the_gateware(start_board):
 
 
 def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
-    """A natural access of 1, 2, 4 or 8 bytes is one TLP whose enables cover only these bytes."""
+    """An aligned access of 1, 2, 4 or 8 bytes is one TLP, whose byte enables cover these bytes
+    only."""
     accesses = [(0x10000 + at, count) for at, count in natural_accesses(16)]
     expected = []
     with start_board(log=True) as board:
@@ -106,7 +112,7 @@ def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
 
 
 def test_a_write_burst_goes_back_to_back(start_board):
-    """The writes of one message reach the pins in order, at most 40 ns apart."""
+    """The writes of one vfio-user message appear on CQ in order, at most 40 ns apart."""
     writes = [(0x10000 + 4 * i, bytes([i] * 4)) for i in range(64)]
     with start_board(log=True) as board:
         card = board.card()
@@ -120,7 +126,7 @@ def test_a_write_burst_goes_back_to_back(start_board):
 
 @pytest.mark.parametrize("credits", [1, 32])
 def test_many_reads_in_flight_are_all_answered(start_board, credits):
-    """A client may send reads faster than they are answered; each gets its own data."""
+    """A client may send 1000 reads before the first is answered, and each gets its own data."""
     with start_board("--np-credits", credits, "--mmio-rtt", 100_000) as board:
         card = board.card()
         for i in range(IN_FLIGHT):
@@ -131,8 +137,8 @@ def test_many_reads_in_flight_are_all_answered(start_board, credits):
 
 
 def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
-    """Many reads at an address where nothing answers are all completed by the gateware, none by
-    the host's time-out."""
+    """Many reads of an address where the card has nothing are all completed by the gateware, and
+    none by the host's completion timeout."""
     with start_board(log=True) as board:
         card = board.card()
         card.client.read_many(BAR0, range(0x1C000, 0x1C000 + 4 * IN_FLIGHT, 4), 4)
@@ -141,7 +147,8 @@ def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
 
 
 def test_an_access_without_memory_space_reaches_nobody(start_board):
-    """With memory space off a read gives all ones, a write is lost, and both are counted."""
+    """With memory space disabled, a read gives all ones and a write is lost. Both are counted, and
+    neither reaches the card."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(0x04, 0, 2)
@@ -154,7 +161,8 @@ def test_an_access_without_memory_space_reaches_nobody(start_board):
 
 
 def test_memories_begin_with_the_contents_of_their_files(start_board, tmp_path):
-    """The host first reads the contents of the .hex and .bin file; the rest is zero."""
+    """After power on the memories have the contents of the .hex and .bin file that the gateware was
+    built with, and zeros behind them."""
     (tmp_path / "zero.hex").write_text("cafef00d\n00000001 // second\n")
     (tmp_path / "one.bin").write_bytes(bytes(range(8)))
     command = [sys.executable, "targets/sim.py", "--build", "--output-dir", tmp_path / "gateware"]

@@ -1,7 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records, status lines and flush time: what the card writes to host memory about its transfers."""
+"""Records, status lines and flush time: what the DMA engine writes to host memory about its
+transfers.
+
+A record (16 bytes, in a ring) says how many bytes a c2h buffer has.
+A status line (32 bytes, one for each direction) says how far the direction has got.
+The flush time ends a c2h buffer early if the stream is silent for so long.
+"""
 
 import itertools
 import random
@@ -9,29 +15,30 @@ import struct
 from statistics import median
 
 import pytest
-from board_client import HIGH_MEMORY, assert_same, wait_until
-from seeds import SHIFT, each_seed
-from stamped import TICK_NS
 
-from lanebox.dma.notices import CONTROL, RECORD_FLAGS
+from gateware.dma.notices import CONTROL, RECORD_FLAGS
+from sim.test.board.board_client import HIGH_MEMORY, assert_same, wait_until
+from sim.test.card.stamped import TICK_NS
+from tools.testing.seeds import SHIFT, each_seed
 
 BUFFER = 4096
-COUNT = 40  # buffers in a run
-ENTRIES = 16  # of the ring of records; fewer than COUNT, so it wraps
+COUNT = 40  # buffers in one run
+ENTRIES = 16  # records in the ring; fewer than COUNT, so that the ring wraps around
 SOURCE = HIGH_MEMORY
 SINK = HIGH_MEMORY + COUNT * BUFFER
-NOTES = SINK + COUNT * BUFFER  # ring and status lines, each in a page of its own
+NOTES = SINK + COUNT * BUFFER  # the ring and the status lines, each in its own page
 RING, LINES = NOTES, {"c2h": NOTES + 4096, "h2c": NOTES + 8192}
 TOTAL = NOTES + 3 * 4096 - HIGH_MEMORY
 WAYS = {"c2h": "writer", "h2c": "reader"}
 LAST, FLUSHED = RECORD_FLAGS["last"], RECORD_FLAGS["flushed"]
 LENGTHS = (1, 2, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 1504, 4095, 4096)
-MOST_TO_THE_REGISTER = 60 * TICK_NS  # a doorbell may wait behind six writes on the bus
-MOST_NS = 1200  # for a request of 64 bytes and its answer, with reads of 600 ns
+MOST_TO_THE_REGISTER = 60 * TICK_NS  # ns; a doorbell may wait behind six writes on the register bus
+MOST_NS = 1200  # ns for a request of 64 bytes and its answer, when host reads take 600 ns
 
 
 class Told:
-    """A card that writes records and status lines, and the host memory it writes them to."""
+    """A card that is set up to write records and status lines, with the host memory that it
+    writes."""
 
     def __init__(self, card, names=tuple(CONTROL), flush=0, loopback=True):
         self.card = card
@@ -62,7 +69,7 @@ class Told:
         self.card.add_descriptor(way, address, count, packet=True, **more)
 
     def record(self, number):
-        """(bytes, flags, number) that stand at the place of record `number`."""
+        """(bytes, flags, number) found where record `number` belongs in the ring."""
         return struct.unpack("<IIQ", self.at(RING + 16 * ((number - 1) % ENTRIES), 16))
 
     def wait_record(self, number):
@@ -70,7 +77,7 @@ class Told:
         return self.record(number)[:2]
 
     def line(self, way):
-        """(position, buffers, errors, time) of the direction's status line."""
+        """(position, buffers, errors, time) in the status line of c2h or h2c."""
         return struct.unpack("<QQQQ", self.at(LINES[way], 32))
 
     def wait_line(self, way):
@@ -82,14 +89,21 @@ class Told:
 @pytest.mark.parametrize("loopback", [True, False], ids=["dma", "slot"])
 @each_seed(3)
 def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
-    """With one packet per h2c descriptor and c2h buffer, records, lines and data are right.
+    """For packets of any size, one in each h2c descriptor and c2h buffer, records, status lines and
+    data are right.
 
-    This holds through the DMA's own loopback and through that in the user slot. Nothing around the
-    data and the notices is written.
+    This holds for the loopback in the DMA and for the one in the user slot. The memory around data,
+    records and status lines is not written.
     """
     rng = random.Random(seed)
-    options = ["--seed", seed, "--stall", rng.choice([0, 30]), "--read-latency",
-               rng.choice([0, 600])]  # fmt: skip
+    options = [
+        "--seed",
+        seed,
+        "--stall",
+        rng.choice([0, 30]),
+        "--read-latency",
+        rng.choice([0, 600]),
+    ]
     lengths = [rng.choice(LENGTHS) for _ in range(COUNT)]
     print(f"lengths {lengths}", *options)
     with start_board(*options) as board:
@@ -107,7 +121,7 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
             told.add("c2h", SINK + n * BUFFER, BUFFER)
         for n, each in enumerate(data):
             told.add("h2c", SOURCE + n * BUFFER, len(each))
-            if n % 8 == 7:  # the ring of records is smaller than the run
+            if n % 8 == 7:  # the ring has fewer records than the run, so they are read in between
                 for number in range(n - 6, n + 2):
                     assert told.wait_record(number) == (lengths[number - 1], LAST)
         for way in WAYS:
@@ -122,10 +136,11 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
 
 
 def test_silence_ends_a_buffer_after_the_flush_time(start_board):
-    """In a stream without packets, data leaves when the flush time after its last beat is over.
+    """Without packets in the stream, a c2h buffer ends when the flush time has passed after its
+    last beat.
 
-    The host's data always has the same round trip, so runs with two flush times differ by the
-    difference of these times.
+    The data always takes the same way through the host, so the delays of two runs must differ by
+    exactly the difference of their flush times.
     """
     size, times = 96, (50, 500, 2000)
     found = {}
@@ -146,12 +161,13 @@ def test_silence_ends_a_buffer_after_the_flush_time(start_board):
     print(found)
     for a, b in itertools.pairwise(times):
         assert abs(found[b] - found[a] - (b - a) * TICK_NS) <= 2 * TICK_NS
-    # The upper limit adds 200 ns for the way through the card, there and back.
+    # the 200 ns are for the way through the card and back
     assert times[0] * TICK_NS < found[times[0]] < times[0] * TICK_NS + 200
 
 
 def test_a_reset_table_is_told_from_the_beginning(start_board):
-    """After a table reset record numbers, positions and the ring start again from zero."""
+    """After a reset of the descriptor tables, record numbers, positions and the ring start from
+    their beginning."""
     with start_board() as board:
         card = board.card()
         told = Told(card)
@@ -174,10 +190,11 @@ def test_a_reset_table_is_told_from_the_beginning(start_board):
 
 
 def test_an_answer_is_told_as_fast_as_it_can_be(start_board):
-    """A request of 64 bytes is answered through the slot's loopback within MOST_NS (median).
+    """A request of 64 bytes is answered through the user slot's loopback within MOST_NS (median of
+    33).
 
     The time is that from the last doorbell write's beat on CQ to the record's last beat on RQ, with
-    reads of 600 ns. The card's own stamps must agree with the log.
+    host reads of 600 ns. The card's own stamps must agree with the TLP log.
     """
     print(f"seed {SHIFT}")
     count, stamped = 33, []
@@ -199,7 +216,9 @@ def test_an_answer_is_told_as_fast_as_it_can_be(start_board):
     assert len(rung) == len(ends) == count
     times = [end - bell for bell, end in zip(rung, ends, strict=True)]
     late = {t - s for t, s in zip(times, stamped, strict=True)}
-    print(f"at the pins {min(times):.0f} to {max(times):.0f} ns, {median(times) / TICK_NS:.0f} "
-          f"cycles in the middle; by the stamps {median(stamped):.0f} ns")  # fmt: skip
+    print(
+        f"at the pins {min(times):.0f} to {max(times):.0f} ns, {median(times) / TICK_NS:.0f} "
+        f"cycles in the middle; by the stamps {median(stamped):.0f} ns"
+    )
     assert 0 <= min(late) and max(late) <= MOST_TO_THE_REGISTER
     assert median(times) <= MOST_NS

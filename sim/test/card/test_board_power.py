@@ -1,18 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Power states: D0 and D3hot in PMCSR, at the card's pins, and in what the card may send."""
+"""Power states D0 and D3hot: in PMCSR, at the card's pins, and what the card may send."""
 
 import pytest
-from bench_card import ACK_FLR, CONTROL, MEMORY0, POWER_CONTROL, SEND_RQ, request
-from board_client import HIGH_MEMORY, MEMORY_SPACE, wait_until
+
+from sim.test.board.bench_card import ACK_FLR, CONTROL, MEMORY0, POWER_CONTROL, SEND_RQ, request
+from sim.test.board.board_client import HIGH_MEMORY, MEMORY_SPACE, wait_until
 
 D0, D1, D2, D3 = range(4)
 PIN_D0_ACTIVE, PIN_D3 = 1, 4
 
 
 def test_d3hot_and_back(bench):
-    """PMCSR takes D0 and D3hot; the card acknowledges each change, and keeps its state."""
+    """PMCSR takes D0 and D3hot. The card acknowledges each change, and keeps its memory."""
     with bench() as (_, card):
         card.write(MEMORY0, 0x77)
         assert card.pins()["power_state"] == PIN_D0_ACTIVE
@@ -21,12 +22,12 @@ def test_d3hot_and_back(bench):
         card.config_write(POWER_CONTROL, D0, 2)
         assert card.config_read(POWER_CONTROL, 2) & 3 == D0
         assert card.seen()[2] == 2
-        assert card.read(MEMORY0) == 0x77, "no soft reset"
+        assert card.read(MEMORY0) == 0x77, "the change must not reset the card"
 
 
 @pytest.mark.parametrize("state", [D1, D2])
 def test_states_that_do_not_exist(bench, state):
-    """A write of D1 or D2 changes nothing."""
+    """Writing D1 or D2, which the card does not support, to PMCSR changes nothing."""
     with bench() as (_, card):
         card.config_write(POWER_CONTROL, state, 2)
         assert card.config_read(POWER_CONTROL, 2) & 3 == D0 and card.seen()[2] == 0
@@ -36,7 +37,7 @@ def test_states_that_do_not_exist(bench, state):
 
 
 def test_before_it_is_enabled_the_function_is_not_active(bench):
-    """The pins show D0 active after memory space was switched on."""
+    """The power state pins show D0 active only after memory space was enabled."""
     with bench("--bar2", "64K") as (board, card):
         card.config_write(0x04, 0, 2)
         assert card.pins()["power_state"] != PIN_D0_ACTIVE
@@ -45,7 +46,8 @@ def test_before_it_is_enabled_the_function_is_not_active(bench):
 
 
 def test_in_d3hot_the_bars_answer_nothing(bench):
-    """In D3hot a read gives all ones, a write is lost, both are counted; in D0 both work again."""
+    """In D3hot a BAR read gives all ones and a BAR write is lost, and both are counted. Back in D0
+    both work."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         card.config_write(POWER_CONTROL, D3, 2)
@@ -57,11 +59,11 @@ def test_in_d3hot_the_bars_answer_nothing(bench):
 
 
 def test_the_card_sends_nothing_in_d3hot(bench):
-    """A request that leaves the card after the change to D3hot breaks `power-state`."""
+    """A request that the card sends in D3hot breaks the rule `power-state`."""
     with bench("--rules", "warn", "--mmio-rtt", "0", violations=["power-state"]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
         card.prepare([*request(HIGH_MEMORY, 1, write=True), 1])
-        card.later(600, SEND_RQ, 5)  # in D3hot by then, and device time stands still
+        card.later(600, SEND_RQ, 5)  # the card will be in D3hot then, with its clock stopped
         card.config_write(POWER_CONTROL, D3, 2)
         for _ in range(600 // 8 + 1):  # each access lets eight cycles pass
             card.config_write(POWER_CONTROL, D3, 2)
@@ -69,8 +71,8 @@ def test_the_card_sends_nothing_in_d3hot(bench):
 
 
 def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
-    """A change that the card does not acknowledge breaks `power-state-ack`, and the host goes on
-    after 50 us. Silicon would answer no more configuration requests."""
+    """If the card does not acknowledge a power state change, `power-state-ack` is broken and the
+    host goes on after 50 us. Silicon would answer no configuration requests any more."""
     with bench("--rules", "warn", violations=["power-state-ack"]) as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
@@ -81,7 +83,7 @@ def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
 
 
 def test_a_function_level_reset_wakes_it_up(bench):
-    """After a reset the function is in D0."""
+    """A function level reset brings the function from D3hot to D0."""
     with bench("--flr") as (_, card):
         card.config_write(POWER_CONTROL, D3, 2)
         card.client.reset()
@@ -91,11 +93,12 @@ def test_a_function_level_reset_wakes_it_up(bench):
 
 
 def test_a_change_that_a_reset_interrupts_is_forgotten(bench):
-    """A change that a reset interrupts breaks no rule, and the next one has its own 50 us."""
+    """A power state change that a reset interrupts, before the card acknowledged it, breaks no
+    rule. The next change has its full 50 us."""
     with bench() as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
-        board.command("set pace 20000")  # the 50 us last longer than this test
+        board.command("set pace 20000")  # at this pace the 50 us last longer than this test
         card.config_write(POWER_CONTROL, D3, 2)
         board.command("fault hot-reset:100000")
         board.command("set pace 0")

@@ -1,24 +1,25 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Throughput in device time: what stock LitePCIe is known to reach, and what nothing may exceed.
+"""Throughput in device time: what stock LitePCIe is known to reach, and limits that nothing may
+exceed.
 
-The known values were measured with another model of the same pins. The limits are those of
-sim/limits.py, which shares no code with the model.
+The known values were measured with another model of the hard block's pins. The limits are those of
+sim/rows/limits.py, which shares no code with our model.
 """
 
 import pytest
-from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
-from model_probe import run
 
-from sim import limits
+from sim.rows import limits
+from sim.test.board.board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
+from sim.test.model.model_probe import run
 
 TOTAL = 1 << 20
 CYCLE_NS = limits.CYCLE_NS
 
 
 def run_c2h(board, card):
-    """Send 1 MiB of the pattern to the host; returns the gateware's counters."""
+    """Send 1 MiB of the card's pattern to the host; returns the gateware's counters."""
     memory = card.memory(HIGH_MEMORY, TOTAL)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, TOTAL, 8192))
@@ -29,7 +30,7 @@ def run_c2h(board, card):
 
 
 def run_h2c(board, card):
-    """Send 1 MiB of the pattern to the gateware, which checks it; returns its counters."""
+    """Send 1 MiB of the pattern to the card, whose gateware checks it; returns its counters."""
     memory = card.memory(HIGH_MEMORY, TOTAL)
     memory.data[:] = pattern(TOTAL)
     card.write("pattern_control", H2C_CHECK)
@@ -46,14 +47,15 @@ def bytes_per_cycle(counters, stream):
 
 
 def steady_rate(tlps):
-    """GB/s at the pins without first and last quarter, in which buffers fill or drain."""
+    """Payload rate at the pins in GB/s. The first and last quarter are left out, since buffers fill
+    and drain in them."""
     tlps = tlps[len(tlps) // 4 : -len(tlps) // 4]
     return sum(4 * t.dwords for t in tlps[1:]) / (tlps[-1].ns - tlps[0].ns)
 
 
 @pytest.mark.parametrize("mps,known", [(128, 25.5), (256, 28.35), (512, 29.8)])
 def test_stock_c2h(start_stock, mps, known):
-    """Stock LitePCIe's writes reach their known bytes per cycle, within 1 %."""
+    """Stock LitePCIe's c2h reaches its known payload bytes per cycle, within 1 %."""
     with start_stock() as board:
         measured = bytes_per_cycle(run_c2h(board, board.card(mps=mps)), "rq")
     assert measured == pytest.approx(known, rel=0.01)
@@ -63,8 +65,8 @@ def test_stock_c2h(start_stock, mps, known):
     "size,mps,known", [(64, 256, 12.8), (128, 256, 18.3), (256, 256, 23.3), (512, 512, 27)]
 )
 def test_stock_h2c(start_stock, size, mps, known):
-    """Stock LitePCIe's reads reach their known bytes per cycle, within 2 %."""
-    # 64-byte completions overrun the hard block: see test_stock_defects.py.
+    """Stock LitePCIe's h2c reaches its known payload bytes per cycle, within 2 %."""
+    # 64-byte completions overrun the hard block and break a rule: see test_stock_defects.py.
     options = ["--completion-size", size, *(["--rules", "off"] if size == 64 else [])]
     with start_stock(*options) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card(mps=mps)), "rc")
@@ -73,7 +75,8 @@ def test_stock_h2c(start_stock, size, mps, known):
 
 @pytest.mark.parametrize("latency", [2000, 4000])
 def test_reads_in_flight_bound_h2c(start_stock, latency):
-    """With a long latency h2c is bound by the gateware's 16 tags of 512 bytes."""
+    """With a read latency of 2 us or more, h2c is bound by the 16 reads of 512 bytes that stock
+    LitePCIe has in flight."""
     with start_stock("--read-latency", latency) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card()), "rc") / CYCLE_NS
     bound = limits.h2c(256, 256, tags=16, mrrs=512, rtt_ns=latency)
@@ -83,7 +86,7 @@ def test_reads_in_flight_bound_h2c(start_stock, latency):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_c2h_keeps_the_limit_at_the_pins(start_stock, mps):
-    """In the steady state RQ carries 98.5 % to 100 % of what wire and interface allow."""
+    """In the steady state c2h reaches 98.5 % to 100 % of what link and RQ interface allow."""
     with start_stock(log=True) as board:
         run_c2h(board, board.card(mps=mps))
     measured = steady_rate(board.tlps().on("RQ", "MWr"))
@@ -93,7 +96,7 @@ def test_c2h_keeps_the_limit_at_the_pins(start_stock, mps):
 
 @pytest.mark.parametrize("size,mps", [(64, 256), (128, 256), (256, 256), (512, 512)])
 def test_h2c_keeps_the_limit_at_the_pins(start_stock, size, mps):
-    """In the steady state RC carries no more than wire and interface allow."""
+    """In the steady state h2c does not exceed what link and RC interface allow."""
     with start_stock("--completion-size", size, "--rules", "off", log=True) as board:
         run_h2c(board, board.card(mps=mps))
     limit = limits.h2c(size, mps, tags=16, mrrs=512, rtt_ns=600)
@@ -101,7 +104,7 @@ def test_h2c_keeps_the_limit_at_the_pins(start_stock, size, mps):
 
 
 def link_rate(kind, payload, mps, gap_ns):
-    """GB/s of payload over one direction of the link model alone, with `gap_ns` before each TLP."""
+    """GB/s of payload on one direction of the link model alone, with `gap_ns` before each TLP."""
     [rate] = run([f"link {kind} {payload} {mps} {gap_ns}"]).rates
     return rate
 
@@ -109,7 +112,8 @@ def link_rate(kind, payload, mps, gap_ns):
 @pytest.mark.parametrize("kind", ["write", "completion"])
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_a_saturated_link_carries_what_the_formula_says(kind, mps):
-    """TLPs back to back, with DLLPs and skips between them, reach the wire rate of limits.py."""
+    """A saturated link model, with DLLPs and skip ordered sets between TLPs, has the payload rate
+    of limits.py within 0.1 %."""
     overhead = {"write": limits.WRITE_OVERHEAD, "completion": limits.COMPLETION_OVERHEAD}[kind]
     for payload in (4, 64, 128, 256, 512):
         if payload <= mps:
@@ -118,7 +122,8 @@ def test_a_saturated_link_carries_what_the_formula_says(kind, mps):
 
 
 def test_an_idle_link_delays_nothing():
-    """With pauses of 1 us between TLPs the DLLPs and skips cost less than a tenth of a percent."""
+    """With pauses of 1 us between TLPs, DLLPs and skip ordered sets delay the TLPs by less than 0.1
+    %."""
     payload, gap = 256, 1000
     alone = gap + (payload + limits.WRITE_OVERHEAD) / limits.RAW
     assert link_rate("write", payload, 256, gap) == pytest.approx(payload / alone, rel=0.001)

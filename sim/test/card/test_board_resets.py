@@ -1,16 +1,17 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Function level reset, hot reset and a link that is down: what the card and the host see of them.
+"""Function level reset (FLR), hot reset and link down: what the card and the host see of them.
 
-The bench card acknowledges a function level reset when it is told to, and counts what it has seen.
+The bench card acknowledges an FLR when the test tells it to, and counts the events at its pins.
 """
 
 import errno
 import time
 
 import pytest
-from bench_card import (
+
+from sim.test.board.bench_card import (
     ACK_FLR,
     ACK_POWER,
     BUSY,
@@ -27,10 +28,10 @@ from bench_card import (
     SLOW_FLR,
     request,
 )
-from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
+from sim.test.board.board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
 
 ONES = 0xFFFF_FFFF
-EXPRESS_OFFER = 1 << 28  # Function Level Reset Capability in Device Capabilities
+EXPRESS_OFFER = 1 << 28  # bit of Device Capabilities: Function Level Reset Capability
 
 
 def initiate(card):
@@ -38,22 +39,25 @@ def initiate(card):
 
 
 def test_flr_resets_what_the_specification_says(bench):
-    """An FLR resets COMMAND, BARs and MRRS; MPS, RCB and error bits stay (base spec. 6.6.2)."""
+    """An FLR resets COMMAND, BARs and MRRS. MPS, RCB and AER's masks stay (base specification
+    6.6.2)."""
     with bench("--flr", "--rcb", "128", "--mrrs", "512") as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER
         card.enumerate(mps=256, mrrs=128)
-        card.config_write(0x108, 1 << 12)  # AER's mask of poisoned TLPs is sticky
-        card.config_write(0x98, 5, 2)  # the completion timeout is not
+        card.config_write(0x108, 1 << 12)  # AER's mask bit for poisoned TLPs is sticky
+        card.config_write(0x98, 5, 2)  # the completion timeout is not sticky
         initiate(card)
         assert card.config_read(COMMAND, 2) == 0 and card.config_read(0x10) == 0
-        assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS stays 256"
-        assert card.config_read(DEVICE_CONTROL, 2) >> 12 & 7 == 2, "MRRS is 512 again"
-        assert card.config_read(DEVICE_CONTROL, 2) & INITIATE_FLR == 0, "the bit reads 0"
-        assert card.config_read(0x80, 2) & 8, "RCB stays 128"
+        assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS must stay 256"
+        assert card.config_read(DEVICE_CONTROL, 2) >> 12 & 7 == 2, "MRRS must be 512 again"
+        assert card.config_read(DEVICE_CONTROL, 2) & INITIATE_FLR == 0, (
+            "Initiate FLR must read as 0"
+        )
+        assert card.config_read(0x80, 2) & 8, "RCB must stay 128"
         assert card.config_read(0x108) == 1 << 12
         assert card.config_read(0x98, 2) == 0
         card.enumerate()
-        assert card.seen()[0] == 1 and card.read(RESETS) == 0, "user_reset is another thing"
+        assert card.seen()[0] == 1 and card.read(RESETS) == 0, "an FLR must not drive user_reset"
 
 
 def test_without_the_option_flr_is_not_offered(bench):
@@ -66,11 +70,13 @@ def test_without_the_option_flr_is_not_offered(bench):
 
 
 def test_reads_of_the_host_end_with_ones(bench):
-    """The host's reads that are in flight when it resets the function end as all ones."""
+    """BAR reads of the host that are in flight when the host resets the function end at once, as
+    all ones."""
     with bench("--flr") as (board, card):
         card.write(CONTROL, ACK_FLR | SILENT)
-        card.config_read(0)  # the write has left the socket
-        board.command("set pace 20000")  # at this pace the timeout of the reads, 50 us, is far away
+        card.config_read(0)  # makes sure that the write before has left the socket
+        # at this pace the 50 us of the reads' timeout last longer than this test
+        board.command("set pace 20000")
         numbers = [card.client.send_read(0, MEMORY0 + 4 * i, 4) for i in range(5)]
         initiate(card)
         assert [card.client.reply(n)[16:] for n in numbers] == [b"\xff" * 4] * 5
@@ -82,7 +88,8 @@ def test_reads_of_the_host_end_with_ones(bench):
 
 
 def test_completions_of_old_reads_are_dropped(bench):
-    """A read of the card that is in flight at its reset is not answered after it."""
+    """A read of the card that is in flight at an FLR gets no completion after it, and its tag can
+    be used again."""
     with bench("--flr", "--read-latency", "100000", log=True) as (_, card):
         card.memory(HIGH_MEMORY, 4096)
         card.send_read(HIGH_MEMORY, 4, tag=3)
@@ -90,35 +97,38 @@ def test_completions_of_old_reads_are_dropped(bench):
         initiate(card)
         card.enumerate()
         card.write(CONTROL, ACK_FLR | BUSY)
-        for _ in range(400):  # 0.2 ms and more of device time
+        for _ in range(400):  # lets more than 0.2 ms of device time pass
             card.read(RC_COUNT)
         assert card.read(RC_COUNT) == 0
-        card.send_read(HIGH_MEMORY, 1, tag=3)  # the tag is free again
+        card.send_read(HIGH_MEMORY, 1, tag=3)  # uses the same tag, which must be free again
         assert card.completions(4)[2] & 0xFF == 3
 
 
 def test_writes_from_before_the_reset_arrive(bench):
-    """Posted writes that were on their way when the function was reset are in memory after it."""
+    """Posted writes that the card sent before an FLR are in host memory after it."""
     with bench("--flr", "--write-stall", "100:400000") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
-        board.command("set pace 20000")  # the first stall is seconds long
+        board.command("set pace 20000")  # at this pace the first stall lasts seconds
         for i in range(3):
             card.send_write(HIGH_MEMORY + 4 * i, [0x100 + i])
         wait_until(lambda: board.stats()["rq"]["tlps"] == 3, "the writes at the pins")
         initiate(card)
-        assert memory.data[8:12] == bytes(4), "the last one is still on its way"
+        assert memory.data[8:12] == bytes(4), "the last write must still be on its way"
         board.command("set pace 0")
         expected = b"".join((0x100 + i).to_bytes(4, "little") for i in range(3))
         wait_until(lambda: memory.data[:12] == expected, "the writes in memory")
 
 
-PACKETS = {SEND_RQ: [*request(HIGH_MEMORY, 1, write=True), 0xDEAD],
-           SEND_CC: [4 << 16, 1 | 0xA0 << 16, 0, 0xDEAD]}  # fmt: skip
+PACKETS = {
+    SEND_RQ: [*request(HIGH_MEMORY, 1, write=True), 0xDEAD],
+    SEND_CC: [4 << 16, 1 | 0xA0 << 16, 0, 0xDEAD],
+}
 
 
 @pytest.mark.parametrize("interface", PACKETS)
 def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
-    """What the card sends between FLR and its acknowledge is dropped, and breaks no rule."""
+    """A packet that the card sends between the start of an FLR and its acknowledge is dropped and
+    breaks no rule."""
     with bench("--flr") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.write(CONTROL, ACK_FLR | SLOW_FLR)
@@ -136,7 +146,8 @@ def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
 
 
 def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
-    """A card that writes after an FLR, with bus master off, breaks `bus-master-off`."""
+    """A card that sends a write after an FLR, which has cleared bus master, breaks
+    `bus-master-off`."""
     with bench("--flr", "--rules", "warn", violations=["bus-master-off"]) as (board, card):
         initiate(card)
         card.enumerate(command=MEMORY_SPACE)
@@ -145,7 +156,8 @@ def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
 
 
 def test_a_device_reset_is_a_function_level_reset(bench):
-    """vfio-user's DEVICE_RESET is an FLR where the card offers it, and else a reset by power."""
+    """vfio-user's DEVICE_RESET is an FLR if the card offers it, and otherwise a reset as at power
+    on."""
     with bench("--flr") as (_, card):
         card.client.reset()
         assert card.config_read(COMMAND, 2) == 0
@@ -158,8 +170,8 @@ def test_a_device_reset_is_a_function_level_reset(bench):
 
 
 def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
-    """Without an acknowledge the FLR ends after 100 ms of device time: the client gets an error,
-    and the log names the rule."""
+    """An FLR that the card does not acknowledge ends after 100 ms of device time. The client gets
+    ETIMEDOUT, the log names the rule, and the card is reset as at power on."""
     with bench("--flr", "--rules", "warn", violations=["flr-timeout"]) as (board, card):
         card.write(CONTROL, 0)
         card.read(CONTROL)
@@ -170,12 +182,13 @@ def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
         assert error.value.errno == errno.ETIMEDOUT
         assert 25e6 <= board.stats()["cycles"] - before < 25.1e6
         card.enumerate()
-        assert card.read(RESETS) == 1, "the board has reset it by power"
+        assert card.read(RESETS) == 1, "the card must have been reset as at power on"
     assert "did not end its function level reset within 100 ms" in board.output
 
 
 def test_stock_acknowledges_without_stopping(start_stock):
-    """LitePCIe's wrapper answers an FLR at once; registers keep their values through it."""
+    """LitePCIe's wrapper of the hard block acknowledges an FLR at once. Registers of the gateware
+    keep their values."""
     with start_stock("--flr") as board:
         card = board.card()
         card.write("ctrl_scratch", 0x1234)
@@ -186,11 +199,12 @@ def test_stock_acknowledges_without_stopping(start_stock):
 
 
 def test_a_hot_reset_holds_the_card_in_reset(bench):
-    """During a hot reset user_reset is set and no TLP passes; after it the card starts anew."""
+    """During a hot reset user_reset is asserted and no TLP passes. After it the card starts
+    anew."""
     with bench(log=True) as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset:200000")
-        assert card.config_read(0) == 0x9038_10EE, "the host waits for the end"
+        assert card.config_read(0) == 0x9038_10EE, "the read must wait for the end of the reset"
         assert board.stats()["cycles"] - before >= 200_000 // 4
         assert card.config_read(COMMAND, 2) == 0
         card.enumerate()
@@ -200,7 +214,8 @@ def test_a_hot_reset_holds_the_card_in_reset(bench):
 
 
 def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
-    """A hot reset lasts a millisecond by default, the shortest that the specification allows."""
+    """A hot reset lasts a millisecond by default, the shortest time that the base specification
+    allows."""
     with bench() as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset")
@@ -209,7 +224,7 @@ def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
 
 
 def test_error_bits_survive_a_hot_reset(bench):
-    """AER's masks are sticky: a hot reset keeps them, only a loss of power clears them."""
+    """AER's masks are sticky: a hot reset keeps them, and only a loss of power clears them."""
     with bench() as (board, card):
         card.config_write(0x108, 1 << 14)
         board.command("fault hot-reset:1000")
@@ -220,21 +235,22 @@ def test_error_bits_survive_a_hot_reset(bench):
 
 
 def test_the_card_is_in_reset_while_the_link_is_down(bench):
-    """While the link is down the card is in one long reset, and forgets what it was doing."""
+    """While the link is down the card is in reset, once for the whole time. After it, its registers
+    have their reset values."""
     with bench("--pace", "2000000") as (board, card):
         card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
         card.read(CONTROL)
-        board.command("fault link-down:1000000")  # 125 ms of wall time at this pace
+        board.command("fault link-down:1000000")  # ns; 125 ms of wall time at this pace
         assert card.config_read(0) == ONES
         wait_until(lambda: card.config_read(0) != ONES, "the link")
         card.enumerate()
         assert card.read(RESETS) == 1
-        assert card.read(CONTROL) == ACK_FLR | ACK_POWER, "CONTROL is as after a reset"
-        assert card.seen()[1] == 0, "it was no hot reset"
+        assert card.read(CONTROL) == ACK_FLR | ACK_POWER, "CONTROL must have its reset value"
+        assert card.seen()[1] == 0, "a link that goes down is no hot reset"
 
 
 def test_a_card_that_was_pulled_out_sleeps(bench):
-    """While the card is pulled out no device time passes; when it is put back it starts anew."""
+    """While the card is removed, no device time passes. When it is put back, it starts anew."""
     with bench() as (board, card):
         board.command("fault remove")
         card.config_read(0)

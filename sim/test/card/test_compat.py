@@ -1,7 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""--compat seed000: two memories at the start of BAR0, and software that finds the rest."""
+"""Gateware built with --compat seed000: two memories at the start of BAR0, the rest behind them.
+
+Seed 000 is the document that the address map follows. Software must find all other blocks by the
+capability table.
+"""
 
 import functools
 import json
@@ -10,14 +14,14 @@ import subprocess
 import sys
 
 import pytest
-from board_builds import ROOT
-from driver_guest import boot
-from seeds import SHIFT
 
 from sim import artefacts
 from sim.board.build import build_board
+from sim.test.board.board_builds import ROOT
+from sim.test.driver.driver_guest import boot
+from tools.testing.seeds import SHIFT
 
-pytestmark = pytest.mark.soak  # gateware and board of its own
+pytestmark = pytest.mark.soak  # this file builds gateware and a board of its own
 
 WORDS, SECOND = 1024, 0x4000
 FOLDER = ROOT / "build" / "sim-seed000"
@@ -30,7 +34,7 @@ def image(number):
 
 @functools.cache
 def build():
-    """The board's executable; both memories have contents from files."""
+    """The path of the board's program. Both memories get their contents from files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, ROOT / "targets" / "sim.py", "--build", "--compat", "seed000"]
     for number in range(2):
@@ -48,8 +52,8 @@ def start(boards_of):
 
 
 def test_the_memories_are_where_the_seed_has_them(start):
-    """The memories are at 0x0000 and 0x4000 with their files' contents; nothing else is below
-    32 KiB."""
+    """The two memories are at 0x0000 and 0x4000 of BAR0, with the contents of their files. Below 32
+    KiB, BAR0 has nothing else."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with start() as board:
@@ -66,7 +70,8 @@ def test_the_memories_are_where_the_seed_has_them(start):
 
 
 def test_driver_and_library_find_the_card(start):
-    """The driver in a guest and the library on the socket find the card by its capability table."""
+    """The driver in a guest, and the library on the board's socket, find the card's registers by
+    its capability table."""
     headers = FOLDER / "include"
     with start() as board:
         util = [artefacts.utility(headers), "-d", f"sim:{board.socket}"]

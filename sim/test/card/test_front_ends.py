@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's own front ends, unchanged, on the Lanebox endpoint.
+"""LitePCIe's own front ends, unchanged, work on the Lanebox endpoint.
 
-LitePCIeMSI is in every default build, and so in nearly every other test of the board.
+LitePCIeMSI is not tested here, since it is in every default build, and so in nearly every other
+test of the board.
 """
 
 import functools
@@ -14,16 +15,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from board_builds import ROOT
-from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
-from front_ends import BEATS, VECTORS
-from seeds import SHIFT
 
 from sim.board.build import build_board
+from sim.test.board.board_builds import ROOT
+from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
+from sim.test.card.front_ends import BEATS, VECTORS
+from tools.testing.seeds import SHIFT
 
-pytestmark = pytest.mark.soak  # gateware and board of its own
+# this file builds gateware and a board of its own, which takes minutes
+pytestmark = pytest.mark.soak
 
-BURSTS = 0x2000_0000  # below 4 GiB: LitePCIe's AXI slave and MSI-X have 32-bit addresses
+BURSTS = 0x2000_0000  # below 4 GiB, since LitePCIe's AXI slave and MSI-X have 32-bit addresses
 MESSAGES = 0x3000_0000
 C2H = 1
 TOTAL = 1 << 16
@@ -32,7 +34,9 @@ WRITE, READ = 1, 2
 
 @functools.cache
 def build():
-    """The gateware's folder and the board's executable."""
+    """Build the gateware and board of front_ends.py, once for all tests. Returns (the gateware's
+    folder, the path of the board's program).
+    """
     folder = ROOT / "build" / "sim-front-ends"
     script = Path(__file__).with_name("front_ends.py")
     subprocess.run([sys.executable, script, folder], check=True)
@@ -41,7 +45,7 @@ def build():
 
 @functools.cache
 def described():
-    """csr.json as LiteX wrote it."""
+    """Return the contents of csr.json, the register map that LiteX wrote for this gateware."""
     return json.loads((build()[0] / "csr.json").read_text())
 
 
@@ -57,7 +61,8 @@ def rng():
 
 
 def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
-    """Dwords written in any order read back, and DMA programmed through the master works."""
+    """With LitePCIeWishboneMaster, dwords written in any order read back, and DMA programmed
+    through it works."""
     with start() as board:
         card = board.card()
         bases = [card.memories[f"memory{n}"]["base"] for n in range(2)]
@@ -81,13 +86,15 @@ def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
 
 def program_vector(card, vector, data, masked):
     table = described()["csr_bases"]["stock_msix_table"]
-    # LiteX shows the upper dword of a memory's word first: vector control, data, address.
+    # LiteX has the upper dword of a memory's word at the lowest address: vector control, data,
+    # address.
     for i, word in enumerate((MESSAGES + 4 * vector, 0, data, int(masked))):
         card.mmio_write(table + 16 * vector + 4 * i, word)
 
 
 def test_litepcies_msix_writes_its_message(start):
-    """A vector's message writes its data to its address and no other; a masked one is dropped."""
+    """With LitePCIeMSIX, a vector's interrupt writes its data to its address and nothing else. A
+    masked vector writes nothing."""
 
     def words():
         return [int.from_bytes(messages.data[4 * v : 4 * v + 4], "little") for v in range(VECTORS)]
@@ -114,7 +121,7 @@ def test_litepcies_msix_writes_its_message(start):
 
 
 class Bursts:
-    """Drives BurstMaster through its registers."""
+    """A client of BurstMaster, the card's AXI4 master for one burst at a time."""
 
     def __init__(self, card):
         self.card = card
@@ -143,7 +150,8 @@ class Bursts:
 
 @pytest.mark.parametrize("beats", [1, 5, BEATS])
 def test_the_axi_slave_reads_and_writes_the_host(start, rng, beats):
-    """A burst writes its data to host memory, or reads it from there, and touches nothing else."""
+    """With LitePCIeAXISlave, an AXI burst writes its data to host memory, or reads it from there,
+    and changes nothing else."""
     with start() as board:
         card = board.card()
         memory, bursts = card.memory(BURSTS, 8192), Bursts(card)

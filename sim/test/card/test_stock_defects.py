@@ -1,18 +1,18 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an endpoint must do and stock LitePCIe 2024.12 does not.
+"""Defects of stock LitePCIe 2024.12: each test asserts what a correct endpoint does.
 
-Each test asserts the right behaviour, and is an expected failure (xfail) for the stock endpoint
-only. The defect must show in the known way; any other wrong behaviour is a plain failure. Every
-other endpoint in ENDPOINTS has to pass all tests.
+For the stock endpoint each test is an expected failure (xfail): the defect must show in the known
+way, and any other wrong behaviour fails. Every other endpoint in ENDPOINTS must pass all tests.
 """
 
 import random
 
 import pytest
-from board_builds import build_executable, register_map
-from board_client import (
+
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_client import (
     C2H_GENERATE,
     CAP_EXPRESS,
     H2C_CHECK,
@@ -21,7 +21,7 @@ from board_client import (
     slices,
     wait_until,
 )
-from board_process import TOLERATED, WatchedBoard
+from sim.test.board.board_process import TOLERATED, WatchedBoard
 
 ENDPOINTS = ["litepcie", "lanebox"]
 
@@ -33,11 +33,12 @@ RECOVERY_CYCLES = 250_000  # 1 ms: ten times the longest completion timeout that
 
 
 class Defect(AssertionError):
-    """The known wrong behaviour was seen."""
+    """The known defect of the stock endpoint was seen."""
 
 
 def stock_defect(reason):
-    """Run for every endpoint; the stock one is expected to raise Defect, for `reason`."""
+    """Run a test for every endpoint. The stock endpoint is expected to raise Defect, for
+    `reason`."""
     known = pytest.mark.xfail(raises=Defect, strict=True, reason=reason)
     params = [pytest.param(e, marks=[known] if e == "litepcie" else []) for e in ENDPOINTS]
     return pytest.mark.parametrize("endpoint", params, indirect=True)
@@ -53,7 +54,8 @@ def judge(seen, right, known):
 
 @pytest.fixture
 def endpoint(request, tmp_path):
-    """Start boards whose gateware has the endpoint under test; broken rules do not end them."""
+    """Start boards whose gateware has the endpoint under test. Broken rules do not end these
+    boards."""
     program, csr = build_executable(request.param), register_map(request.param)
 
     def start(*options):
@@ -82,7 +84,8 @@ def run_h2c(card, descriptors, interrupts="none"):
 @pytest.mark.parametrize("mps", [128, 256, 512])
 @pytest.mark.parametrize("stall", [0, 20, 60])
 def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
-    """When a descriptor's interrupt passes the pins, so have all bytes of the descriptor."""
+    """When a c2h descriptor's MSI passes the pins, all bytes of the descriptor have passed them
+    before."""
     with endpoint("--stall", stall) as board:
         card = board.card(mps=mps)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -98,14 +101,14 @@ def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
         else:
             written += 4 * tlp.dwords
     print(f"bytes overtaken at mps {mps}, stall {stall}: {overtaken}")
-    # The adapter holds at most 8 TLPs, and at least the one that is being sent.
+    # LitePCIe's RQ adapter holds at most 8 TLPs, and at least the one being sent.
     judge(max(overtaken), 0, lambda worst: worst <= 8 * mps and min(overtaken) >= mps)
 
 
 @stock_defect("the h2c interrupt is raised when the last read request is issued")
 @pytest.mark.parametrize("latency", [600, 5000])
 def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
-    """When a descriptor's interrupt passes the pins, all of its completions have arrived."""
+    """When an h2c descriptor's MSI passes the pins, all of its completions have arrived."""
     with endpoint("--read-latency", latency) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
@@ -128,8 +131,10 @@ def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
 
 
 def reads_after_a_failure(endpoint, fault):
-    """Start h2c with its third read failing, and wait until the card is at rest. Returns (reads
-    issued, reads of the whole run, wrong beats that were handed on)."""
+    """Start h2c with a fault in its third read, and wait until the card is at rest.
+
+    Returns (reads issued, reads that the whole run needs, wrong beats found by the checker).
+    """
     with endpoint("--fault", f"{fault}:3") as board:
         card = board.card()
         control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
@@ -143,34 +148,41 @@ def reads_after_a_failure(endpoint, fault):
 
 @stock_defect("a UR completion frees no tag, and nothing behind it is handed on")
 def test_a_refused_read_does_not_stop_the_others(endpoint):
-    """After one read ends in Unsupported Request, all other reads are still issued."""
+    """After one read ends in Unsupported Request, the card still issues all others."""
     issued, whole, _ = reads_after_a_failure(endpoint, "ur")
-    judge(issued, whole, 3 + 16)  # as many behind the failed one as there are tags
+    # the stock endpoint: after the failed third read as many as it has tags
+    judge(issued, whole, 3 + 16)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, indirect=True)
 def test_a_lost_completion_does_not_stop_the_others(endpoint):
-    """After a completion is lost, all other reads are issued, at the latest after the time-out."""
+    """After a completion is lost, the card issues all other reads, at the latest after the
+    completion timeout."""
     issued, whole, _ = reads_after_a_failure(endpoint, "drop-completion")
     assert issued == whole
 
 
 @stock_defect("RC's error codes are ignored: after a time-out the data behind moves up unnoticed")
 def test_a_lost_completion_moves_no_data(endpoint):
-    """Data behind a completion timeout (error code 9 on RC) is handed on in its own place.
+    """After a read that ends by the completion timeout (error code 9 on RC), later data is in its
+    own place.
 
-    The DMA does not ask whether a read failed, so the 16 beats of the failed read are wrong.
+    The DMA engine does not ask whether a read failed, so the 16 beats of the failed read are wrong,
+    and no others.
     """
     _, _, wrong = reads_after_a_failure(endpoint, "drop-completion")
-    judge(wrong, 16, lambda beats: beats >= TOTAL // 32 - 48)  # all but the first two reads' 32
+    # the stock endpoint: all beats but the 32 of the first two reads
+    judge(wrong, 16, lambda beats: beats >= TOTAL // 32 - 48)
 
 
 @stock_defect("error code 6 on RC is ignored: a completion of no read is taken for an answer")
 @pytest.mark.parametrize("fault,stops", [("unexpected", True), ("duplicate", False)])
 def test_a_completion_that_nobody_asked_for_is_dropped(endpoint, fault, stops):
-    """A stray completion changes nothing: all reads are issued, all beats are right."""
+    """A completion without a read (error code 6 on RC) changes nothing: all reads are issued and
+    all beats are right."""
     issued, whole, wrong = reads_after_a_failure(endpoint, fault)
-    stopped, shifted = (1 + 16, 0), wrong > TOTAL // 32 // 2  # as many as there are tags behind it
+    # the stock endpoint: one read, then as many as it has tags
+    stopped, shifted = (1 + 16, 0), wrong > TOTAL // 32 // 2
     known = (issued, wrong) == stopped if stops else issued == whole and shifted
     judge((issued, wrong), (whole, 0), lambda _: known)
 
@@ -181,7 +193,7 @@ def test_a_completion_that_nobody_asked_for_is_dropped(endpoint, fault, stops):
 @stock_defect("byte enables of a write are ignored: the whole dword is stored")
 @pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
 def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
-    """A write of one or two bytes changes these and no other byte of the dword."""
+    """A host write of one or two bytes changes these and no other byte of the dword."""
     value, before = 0xDDCC >> 8 * (2 - count), 0x44332211
     mask = ((1 << 8 * count) - 1) << 8 * offset
     with endpoint() as board:
@@ -194,7 +206,7 @@ def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
 
 @stock_defect("an 8-byte write stores its first dword only")
 def test_an_8_byte_write_stores_both_dwords(endpoint):
-    """An 8-byte write stores both of its dwords."""
+    """A host write of 8 bytes stores both of its dwords."""
     with endpoint() as board:
         card = board.card()
         card.mmio_write(0x10000, 0x1111_2222_3333_4444, 8)
@@ -203,7 +215,7 @@ def test_an_8_byte_write_stores_both_dwords(endpoint):
 
 
 def completion_of_a_read(endpoint, offset, count):
-    """Read from words that hold 0x44332211 each; returns the completion and the value read."""
+    """Read from words that hold 0x44332211 each; returns (the completion on CC, the value read)."""
     with endpoint() as board:
         card = board.card()
         for at in (0x10000, 0x10004):
@@ -215,7 +227,8 @@ def completion_of_a_read(endpoint, offset, count):
 
 @stock_defect("an 8-byte read is answered with one dword and byte count 4")
 def test_an_8_byte_read_is_answered_with_two_dwords(endpoint):
-    """The completion has two dwords and byte count 8, and the host reads both."""
+    """A host read of 8 bytes is answered by two dwords with byte count 8, and the host gets
+    both."""
     completion, seen = completion_of_a_read(endpoint, 0, 8)
     judge(
         (completion.dwords, completion.byte_count, hex(seen)),
@@ -227,7 +240,8 @@ def test_an_8_byte_read_is_answered_with_two_dwords(endpoint):
 @stock_defect("a short read is answered with byte count 4 and the dword's address")
 @pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
 def test_a_short_read_is_answered_with_its_byte_count(endpoint, offset, count):
-    """Byte count is the bytes asked for, lower address that of the first byte (base spec 2.2.9)."""
+    """The completion of a short host read has the byte count asked for, and the lower address of
+    the first byte (base specification 2.2.9)."""
     completion, seen = completion_of_a_read(endpoint, offset, count)
     data = int.from_bytes(bytes.fromhex("11223344")[offset : offset + count], "little")
     judge(
@@ -240,7 +254,8 @@ def test_a_short_read_is_answered_with_its_byte_count(endpoint, offset, count):
 @stock_defect("a read where nothing is mapped is answered with data and status 0")
 @pytest.mark.parametrize("offset", [0x11000, 0x1C000, 0x1EFFC])
 def test_an_unmapped_read_is_unsupported(endpoint, offset):
-    """A read of an address in the BAR where nothing is mapped ends in Unsupported Request."""
+    """A host read of an address in the BAR where the card has nothing ends in Unsupported
+    Request."""
     with endpoint() as board:
         seen = board.card().mmio_read(offset)
     [completion] = board.tlps().on("CC")
@@ -252,9 +267,10 @@ def test_an_unmapped_read_is_unsupported(endpoint, offset):
 
 
 def moved(endpoint, address_offset, length, direction):
-    """Loop `length` random bytes back, with one side at `address_offset` into a page.
+    """Loop `length` random bytes from host memory back to it.
 
-    Returns (every byte is right, no TLP crosses 4 KiB).
+    In `direction` the buffer begins at `address_offset` in its page, in the other at the page's
+    start. Returns (all bytes are right, no TLP crosses 4 KiB).
     """
     data = random.Random(length).randbytes(length)
     at = {"h2c": 0, "c2h": 0, direction: address_offset}
@@ -275,28 +291,28 @@ def moved(endpoint, address_offset, length, direction):
 @stock_defect("requests are cut at MPS and MRRS from the start address, not at 4 KiB")
 @pytest.mark.parametrize("direction,offset", [("h2c", 64), ("h2c", 256), ("c2h", 64), ("c2h", 128)])
 def test_a_descriptor_that_crosses_4_kib_is_split(endpoint, direction, offset):
-    """Wherever a descriptor begins, no request crosses a 4 KiB boundary."""
+    """Wherever a descriptor begins in a page, no request crosses a 4 KiB boundary."""
     judge(moved(endpoint, offset, DESCRIPTOR, direction), (True, True), (True, False))
 
 
 @stock_defect("completions that do not begin on a 32-byte word are packed wrongly")
 @pytest.mark.parametrize("length", [256, 512])
 def test_h2c_from_an_unaligned_address(endpoint, length):
-    """A descriptor may begin at any dword of host memory."""
+    """An h2c descriptor that begins at any dword of host memory moves the right data."""
     judge(moved(endpoint, 4, length, "h2c"), (True, True), (False, True))
 
 
 @stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4, 36, 72])
 def test_a_length_of_any_dwords(endpoint, length):
-    """A descriptor may have any number of dwords, and all of them are moved."""
+    """A c2h descriptor of any number of dwords moves all of them."""
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 
 @stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4100, 8200])
 def test_a_length_of_more_than_a_page(endpoint, length):
-    """A length of several requests, the last of which is short, is moved whole."""
+    """A c2h descriptor of more than a page whose last request is short moves all of its bytes."""
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 
@@ -306,7 +322,8 @@ def test_a_length_of_more_than_a_page(endpoint, length):
 @stock_defect("each completion costs two idle cycles, in which RC is held off")
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_completions_are_never_held_off(endpoint, size):
-    """RC is never held off: the data of a read has its place before the read is issued."""
+    """RC is never held off, because the card reserves space for a read's data before it issues the
+    read."""
     with endpoint("--completion-size", size) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
@@ -318,7 +335,7 @@ def test_completions_are_never_held_off(endpoint, size):
 
 @stock_defect("reads are issued without regard to how many completions the hard block can hold")
 def test_fewer_than_64_completions_wait(endpoint):
-    """Without straddle the hard block holds fewer than 64 completions (rule rc-completions)."""
+    """Without straddle, fewer than 64 completions wait in the hard block (rule rc-completions)."""
     with endpoint("--completion-size", 64) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4 * TOTAL).data[:] = pattern(4 * TOTAL)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""make test EXAMPLE=: wrong logic fails its tests, and the message says where.
+"""`make test EXAMPLE=`: wrong logic fails its tests, and the message says where.
 
 test_first_hour.py shows that right logic passes.
 """
@@ -10,18 +10,20 @@ import re
 import shutil
 
 import pytest
-from board_builds import ROOT
-from test_board_waves import start_and_end
 
 from sim import check, examples
 from sim.block import run
 from sim.board.pins import WrongPins
 from sim.differential.environment import REQUIREMENTS
+from sim.test.board.board_builds import ROOT
+from sim.test.board.test_board_waves import start_and_end
 from tools import new
 
-HOME = ROOT / "build" / "test-check"  # always the same, so that earlier builds are found again
+# always the same folder, so that earlier builds are found again
+HOME = ROOT / "build" / "test-check"
 
-# The last beat of a packet is offered in every second cycle only, and no interrupt is raised.
+# Changes that make wrong logic: it withdraws the last beat of a packet that it has offered, in
+# every second cycle.
 WRONG = {
     "            held.source.connect(source),\n": """\
             held.source.connect(source, omit={"valid", "ready"}),
@@ -30,9 +32,9 @@ WRONG = {
 """,
     "        # # #\n": "        tick = Signal()\n        self.sync += tick.eq(~tick)\n",
 }
-# Logic that does not see source.ready offers its first beat for ever.
+# A change: logic that ignores source.ready offers its first beat for ever.
 REPEATS = {"held.source.connect(source)": 'held.source.connect(source, omit={"ready"})'}
-# Logic without `last` gives one packet that never ends.
+# A change: logic that never sets `last` sends one packet without an end.
 NO_LAST = {"held.source.connect(source)": 'held.source.connect(source, omit={"last"})'}
 REGISTERS = """\
 import cocotb
@@ -75,7 +77,7 @@ DEAF = {"self.irq.eq(leaves)": "self.irq.eq(0)"}
 
 @pytest.fixture
 def folder(capsys):
-    """What `make new NAME=deaf` writes."""
+    """The folder that `make new NAME=deaf` writes."""
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
     assert new.main(["--name", str(HOME / "deaf")]) == 0
@@ -94,7 +96,8 @@ def wrong(folder, changes):
 
 
 def test_a_test_that_fails_is_told_with_its_line(folder, capsys, monkeypatch):
-    """A failed test is reported with its line, the others as passed; no client is started."""
+    """A failed test is reported with its line and values, the others as passed. No client is
+    started."""
     wrong(folder, DEAF)
     monkeypatch.setattr("sys.argv", ["check", "--example", str(folder)])
     assert check.main() == 1
@@ -137,14 +140,17 @@ async def test_one(dut):
 
 
 def test_waves_of_the_tests_are_written_also_if_one_fails(folder, capsys, monkeypatch):
-    """--waves names an FST file of the tests' whole time; without it, no old file is left."""
+    """--waves writes an FST file with the tests' whole time, also if a test fails. Without --waves
+    no old file is left."""
     example = wrong(folder, DEAF)
     monkeypatch.setattr("sys.argv", ["check", "--example", str(folder), "--waves"])
     assert check.main() == 1
     file = run.waves_of(example)
     assert f": ok\nwaves of these tests: {file}\n" in capsys.readouterr().out
     start, end = start_and_end(file)
-    assert start == 0 and end > 3 * 50 * 4, "ns: three tests of 50 packets, at least a beat each"
+    assert start == 0 and end > 3 * 50 * 4, (
+        "three tests of 50 packets take at least a beat of 4 ns each"
+    )
     run.test(example, seed=1)
     assert not file.exists()
 
@@ -160,7 +166,8 @@ def test_waves_without_tests_are_refused(folder, capsys, monkeypatch):
 
 
 def test_a_second_bench_is_refused_at_once(folder):
-    """A test that makes two benches, or resets one twice, is told so; the next test is whole."""
+    """A test that makes two benches, or resets one twice, fails with that reason. The next test is
+    not affected."""
     (folder / "test_deaf.py").write_text(SECOND_BENCH)
     two, twice, one = (each.problem for each in run.test(examples.find(str(folder)), seed=1))
     file = folder / "test_deaf.py"
@@ -171,7 +178,10 @@ def test_a_second_bench_is_refused_at_once(folder):
 
 
 def test_a_statement_of_several_lines_is_told_by_its_first():
-    """Python 3.13 shows its end as well; neither that nor the carets are in the message."""
+    """In the message of a failed test, a statement over several lines is shown by its first line.
+
+    Python 3.13 adds the statement's end and carets, which are left out.
+    """
     log = [
         "Traceback (most recent call last):",
         'File "/home/me/crc/test_crc.py", line 9, in test_crc',
@@ -188,7 +198,8 @@ def test_a_statement_of_several_lines_is_told_by_its_first():
 
 
 def test_a_register_that_does_not_exist_is_told_with_the_nearest(folder):
-    """bench.write() and read() of an unknown register name the nearest one, or all."""
+    """bench.write() and bench.read() of an unknown register fail with the most similar name, or
+    with all names."""
     (folder / "test_deaf.py").write_text(REGISTERS)
     write, read = (each.problem for each in run.test(examples.find(str(folder)), seed=1))
     said = "ValueError: the logic has no register"
@@ -204,7 +215,8 @@ def test_a_register_that_does_not_exist_is_told_with_the_nearest(folder):
 
 
 def test_a_port_that_does_not_exist_is_told_with_the_line_of_its_argument(folder):
-    """The message has the argument's line and the nearest port, and no command of Verilator's."""
+    """An Instance with an unknown port fails with the line of that argument and the most similar
+    port, and without Verilator's command line."""
     (folder / "taker.v").write_text(TAKER)
     with pytest.raises(WrongPins) as caught:
         run.test(wrong(folder, WRONG_PORTS), seed=1)
@@ -238,7 +250,8 @@ async def test_it_ends(dut):
     ],
 )
 def test_a_packet_that_never_ends_fails_its_test(folder, changes, limit, advice):
-    """receive() gives up after `endless` bytes without `last`, and says what to look at."""
+    """bench.receive() fails after `endless` bytes without `last`, and says which signals to
+    check."""
     example = wrong(folder, changes)
     (folder / "test_deaf.py").write_text(ENDLESS.replace("LIMIT", limit))
     [ends] = run.test(example, seed=1)
@@ -248,7 +261,8 @@ def test_a_packet_that_never_ends_fails_its_test(folder, changes, limit, advice)
 
 
 def test_the_pytest_that_shows_values_is_the_locked_one():
-    """cocotb shows values with the same version of pytest as `make test` runs with."""
+    """cocotb shows values in failed asserts by pytest. Its version is the one with which `make
+    test` runs."""
     lock = (ROOT / "tools" / "requirements.lock").read_text()
     [pinned] = re.findall(r"^pytest==\S+$", REQUIREMENTS.read_text(), re.MULTILINE)
     assert f"\n{pinned} " in lock
@@ -256,7 +270,8 @@ def test_the_pytest_that_shows_values_is_the_locked_one():
 
 @pytest.mark.soak
 def test_a_beat_that_is_retracted_fails_whatever_the_test_looks_at(folder):
-    """A retracted beat fails every test, with the bench's sentence about that rule."""
+    """Logic that withdraws an offered beat fails every test, with the bench's sentence about that
+    rule."""
     found = run.test(wrong(folder, WRONG), seed=1)
     problems = [each.problem for each in found]
     sentence = "source.valid fell before source.ready came. A beat that is offered must stay until"
@@ -265,7 +280,7 @@ def test_a_beat_that_is_retracted_fails_whatever_the_test_looks_at(folder):
 
 
 def test_a_folder_with_nothing_to_run_says_so(folder, capsys, monkeypatch):
-    """A folder with neither tests nor clients fails; the message says what `make new` writes."""
+    """A folder with neither tests nor clients fails. The message says what `make new` writes."""
     for name in ("test_deaf.py", "client.c", "client.py"):
         (folder / name).unlink()
     monkeypatch.setattr(check, "on_the_board", lambda example: 0)

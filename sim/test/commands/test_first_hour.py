@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run examples/README.md as it stands: from `make new` to a figure, in both languages.
+"""Run the commands of examples/README.md unchanged, from `make new` to a rate, in both languages.
 
-The home folder is always the same one, so that earlier builds are found again.
+The home folder of the runs is always the same, so that earlier builds are found again.
 """
 
 import os
@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from board_builds import ROOT
-from guest_terminal import shell
+
+from sim.test.board.board_builds import ROOT
+from sim.test.guest.guest_terminal import shell
 
 PAGE = ROOT / "examples" / "README.md"
 HOMES = ROOT / "build" / "test-first-hour"
@@ -24,10 +25,10 @@ SECONDS = 900
 BOARD = "make board EXAMPLE=~/crc"
 BEGIN = {"migen": "make new NAME=crc", "spinal": "make new NAME=crc LANG=spinal"}
 IN_A_GUEST = "make sim EXAMPLE=~/crc"
-# The page's lines for a guest's prompt are typed in both; client.py needs Debian's Python.
+# The page's lines for a guest's prompt are typed in both guests. client.py needs Debian's Python.
 SHELL, DEBIAN = "make shell EXAMPLE=~/crc", "make shell EXAMPLE=~/crc GUEST=debian"
 GUESTS = {IN_A_GUEST, SHELL, DEBIAN}
-# Commands in the text around the blocks, each with the test that runs it.
+# commands in the page's text, outside the blocks: {command: the test that runs it}
 IN_THE_TEXT = {"make board EXAMPLE=~/crc WAVES=1": "test_waves_and_tlps_of_a_board_that_stays"}
 each_language = pytest.mark.parametrize(
     "language", ["migen", pytest.param("spinal", marks=pytest.mark.spinal)]
@@ -41,24 +42,35 @@ def commands():
 
 
 def environment(home):
-    """The user's environment with another home, but the same compiler cache."""
+    """The user's environment with another home folder, but the same compiler cache."""
     cache = os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache"))
     return {**os.environ, "HOME": str(home), "CCACHE_DIR": cache}
 
 
 def typed(command, home):
-    """Run a command of the page in the clone; returns its output, fails unless its status is 0."""
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True,
-        env=environment(home), timeout=SECONDS)  # fmt: skip
+    """Run a command of the page in the repository; returns its output. Its status must be 0."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=environment(home),
+        timeout=SECONDS,
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
     return done.stdout
 
 
 def board(home, more=""):
-    """Start `make board`; returns once it listens."""
-    started = subprocess.Popen(["bash", "-c", f"exec {BOARD} {more}"], cwd=ROOT,
-        stdout=subprocess.PIPE, text=True, env=environment(home),
-        start_new_session=True)  # fmt: skip
+    """Start `make board`; returns the process once it listens."""
+    started = subprocess.Popen(
+        ["bash", "-c", f"exec {BOARD} {more}"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(home),
+        start_new_session=True,
+    )
     for line in started.stdout:
         if line.startswith("Ctrl-C"):
             return started
@@ -66,14 +78,14 @@ def board(home, more=""):
 
 
 def ended(started):
-    """End it by SIGINT, as Ctrl-C in a terminal does."""
+    """End `make board` by SIGINT, as Ctrl-C in a terminal does."""
     os.killpg(started.pid, signal.SIGINT)
     started.wait(20)
     started.stdout.close()
 
 
 def home_of(language):
-    """An empty home folder."""
+    """An empty home folder for this language."""
     home = HOMES / language
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -104,16 +116,21 @@ def test_the_page_leads_from_nothing_to_a_figure(language, results_kept, one_boa
     on_the_board = [text for command, text in said.items() if "--running" in command]
     assert "Lanebox sim" in on_the_board[0]
     assert all(text.startswith("100 packets right") for text in on_the_board[1:3])
-    assert int(on_the_board[3].split()[-1], 0) == 0, "each program has a card after power-on"
+    assert int(on_the_board[3].split()[-1], 0) == 0, (
+        "each program must find the card as after power-on"
+    )
     assert own == "0\n"
-    assert len(said) + 1 - len(on_the_board) <= 8, "commands until the board stays"
+    assert len(said) + 1 - len(on_the_board) <= 8, (
+        "at most 8 commands before those on a running board"
+    )
 
 
 @pytest.mark.soak
 @pytest.mark.guest
 @each_language
 def test_the_page_s_guest_runs_the_client(language, results_kept):
-    """In a guest with the default driver the client passes as it does without a guest."""
+    """`make sim EXAMPLE=` with a guest: behind the default driver the client passes as it does
+    without a guest."""
     home = home_of(language)
     typed(BEGIN[language], home)
     said = typed(IN_A_GUEST, home)
@@ -122,15 +139,17 @@ def test_the_page_s_guest_runs_the_client(language, results_kept):
 
 
 def in_the_guest():
-    """What the page types at the guest's prompt, without what is said behind a line."""
+    """The lines that the page has for the guest's prompt, without the explanations behind them."""
     lines = re.findall(r"^# (.*)$", PAGE.read_text(), re.MULTILINE)
-    return [line.partition("  ")[0] for line in lines[1:]]  # the first is the page's title
+    # without the first, which is the page's title
+    return [line.partition("  ")[0] for line in lines[1:]]
 
 
 @pytest.mark.guest
 @pytest.mark.parametrize("command", [SHELL, pytest.param(DEBIAN, marks=pytest.mark.soak)])
 def test_a_guest_of_one_s_own(command, results_kept):
-    """The page's lines work there; what changed in the folder is at home afterwards."""
+    """The page's lines work in the guest of `make shell EXAMPLE=`. Changes in the folder are in the
+    home folder afterwards."""
     lines = in_the_guest()
     assert lines[-1] == "exit" and any("client.py" in line for line in lines)
     if command == SHELL:
@@ -146,7 +165,7 @@ def test_a_guest_of_one_s_own(command, results_kept):
 
 
 def test_waves_and_tlps_of_a_board_that_stays(one_board):
-    """WAVES and TLP_LOG write their files, as the page says."""
+    """`make board` with WAVES and TLP_LOG writes both files, as the page says."""
     home, log = home_of("waves"), ROOT / "build" / "test-first-hour" / "trace.pcapng"
     typed(BEGIN["migen"], home)
     running = board(home, f"WAVES=1 TLP_LOG={log}")
@@ -159,7 +178,8 @@ def test_waves_and_tlps_of_a_board_that_stays(one_board):
 
 
 def test_the_page_names_no_other_command():
-    """Each command in the page's text is in one of its blocks, or in IN_THE_TEXT with its test."""
+    """Each command in the page's text is in one of its blocks, or in IN_THE_TEXT with a test. Each
+    file that the text names exists."""
     page = PAGE.read_text()
     text = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
     spoken = set(re.findall(r"`(make [^`]+)`", text)) - {"make new"}

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every command in README.md, and in those of the user software, works as it stands."""
+"""Every command in README.md, and in the READMEs of the user software, works unchanged."""
 
 import os
 import re
@@ -10,51 +10,51 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from guest_terminal import shell
 
 from sim.guest import driver
 from sim.guest import kernel as guest_kernel
+from sim.test.guest.guest_terminal import shell
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 900
 
-# Run only by `make soak` and CI, because they are too long for `make test`.
+# commands too long for `make test`; they run in `make soak` and CI
 LONG = {
-    "make sim", "make bench", "make sim MPS=128", "make sim KERNEL=6.12",
-    "make sim ENDPOINT=litepcie", "make sim DRIVER=stock", "make sim MSIX=1",
-}  # fmt: skip
-ELSEWHERE = {"make test"}  # this very run
-# test_serve.py has the second. test_guest_example.py makes what is in the third one's guest.
+    "make sim",
+    "make bench",
+    "make sim MPS=128",
+    "make sim KERNEL=6.12",
+    "make sim ENDPOINT=litepcie",
+    "make sim DRIVER=stock",
+    "make sim MSIX=1",
+}
+ELSEWHERE = {"make test"}  # this test itself runs in `make test`
+# Commands that need a terminal. test_serve.py has the second; test_guest_example.py tests parts of
+# the third.
 INTERACTIVE = {"make shell", "make board", "make shell EXAMPLE=scale GUEST=debian"}
-# Commands in the text around the blocks, each with the test that runs it or its parts.
+# commands in the text, outside the blocks: {command: the test that runs it or its parts}
 IN_THE_TEXT = {
-    "DEBIAN_MIRROR=... make sim": "sim/test/test_guest_mirror.py::test_a_named_mirror_overrides",
-    "make shell EXAMPLE=~/my_block":
-        "sim/test/test_guest_example.py::test_the_user_s_things_are_in_the_guest_and_come_back",
-    "make bench VM=1": "sim/test/test_host.py::test_the_driver_costs_less_than_litepcie_s",
-    "make new NAME=crc": "test/test_new.py::test_a_bare_name_is_a_folder_of_the_home",
-    "make soak": "test/test_campaigns.py::test_every_soak_test_is_in_one_campaign",
-    "make soak SOAK=full": "sim/test/test_guest_driver_soak.py::test_surprise_removals",
-    "make soak SOAK=kernels": "sim/test/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
-    "make -C software/kernel": "sim/test/test_readme.py::test_the_driver_is_built_by_its_makefile",
-    "man software/user/litepcie_util.1":
-        "test/test_software_util.py::test_the_manual_page_is_well_formed",
-    "pip install ./software/python":
-        "sim/test/test_python_host.py::test_pip_builds_and_installs_it",
-    "lanebox-live": "sim/test/test_python_host.py::test_pip_builds_and_installs_it",
-    "targets/ku5p.py --compat seed000":
-        "sim/test/test_compat.py::test_the_memories_are_where_the_seed_has_them",
-    "./targets/ku5p.py --synth-only": "test/test_silicon.py::test_the_default_build_fits",
-    "python3 tools/campaigns.py":
-        "test/test_campaigns.py::test_the_program_says_what_it_would_run_and_why",
-    "tools/fresh_root.sh 13 make test":
-        "test/test_fresh_root.py::test_ci_takes_either_release_by_the_number_of_commits",
-}  # fmt: skip
+    "DEBIAN_MIRROR=... make sim": "sim/test/guest/test_guest_mirror.py::test_a_named_mirror_overrides",
+    "make shell EXAMPLE=~/my_block": "sim/test/guest/test_guest_example.py::test_the_user_s_things_are_in_the_guest_and_come_back",
+    "make bench VM=1": "sim/test/rows/test_host.py::test_the_driver_costs_less_than_litepcie_s",
+    "make new NAME=crc": "tools/test/test_new.py::test_a_bare_name_is_a_folder_of_the_home",
+    "make soak": "tools/test/test_campaigns.py::test_every_soak_test_is_in_one_campaign",
+    "make soak SOAK=full": "sim/test/driver/test_guest_driver_soak.py::test_surprise_removals",
+    "make soak SOAK=kernels": "sim/test/util/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
+    "make -C software/kernel": "sim/test/commands/test_readme.py::test_the_driver_is_built_by_its_makefile",
+    "man software/user/litepcie_util.1": "software/test/test_software_util.py::test_the_manual_page_is_well_formed",
+    "pip install ./software/python": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
+    "lanebox-live": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
+    "targets/ku5p.py --compat seed000": "sim/test/card/test_compat.py::test_the_memories_are_where_the_seed_has_them",
+    "./targets/ku5p.py --synth-only": "targets/test/test_silicon.py::test_the_default_build_fits",
+    "python3 tools/campaigns.py": "tools/test/test_campaigns.py::test_the_program_says_what_it_would_run_and_why",
+    "tools/fresh_root.sh 13 make test": "tools/test/test_fresh_root.py::test_ci_takes_either_release_by_the_number_of_commits",
+}
 SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python3?|sudo) [^`]+|(?:\./)?targets/\S+ -[^`]+"
 SPOKEN += r"|tools/[^`\s]+ [^`]+|lanebox-live)`"
 
 
-# software/examples/README.md has a test of its own.
+# software/examples/README.md has its own test, test_software_examples.py.
 PAGES = ("README.md", "software/user/README.md", "software/python/README.md")
 
 
@@ -66,7 +66,7 @@ def commands() -> list[str]:
 
 
 def plain() -> list:
-    """The commands that need no terminal; long ones are marked."""
+    """The commands that need no terminal. Those in LONG run in `make soak` only."""
     return [
         pytest.param(line, marks=pytest.mark.soak if line in LONG else ())
         for line in commands()
@@ -76,7 +76,7 @@ def plain() -> list:
 
 @pytest.mark.parametrize("command", plain())
 def test_a_command_of_the_readme_works(command, results_kept):
-    """A command ends with status 0, in a shell, from the repository's root."""
+    """A command of the READMEs, run by a shell in the repository's root, ends with status 0."""
     done = subprocess.run(
         command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS
     )
@@ -84,12 +84,13 @@ def test_a_command_of_the_readme_works(command, results_kept):
 
 
 def test_the_lists_above_are_the_readmes():
-    """The lists above name only commands that the README has."""
+    """LONG, ELSEWHERE and INTERACTIVE name only commands that the READMEs have."""
     assert LONG | ELSEWHERE | INTERACTIVE <= set(commands())
 
 
 def test_a_command_in_the_text_is_run_somewhere():
-    """A command in the text is also in a block, or is in IN_THE_TEXT with an existing test."""
+    """A command in the text of a README is also in a block, or in IN_THE_TEXT with a test that
+    exists."""
     text = "".join((ROOT / page).read_text() for page in PAGES)
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     spoken = set(re.findall(SPOKEN, text))
@@ -100,7 +101,7 @@ def test_a_command_in_the_text_is_run_somewhere():
 
 
 def test_a_link_leads_somewhere():
-    """A relative link leads to a file or folder, and its anchor to a heading there."""
+    """A relative link in a README leads to a file or folder, and its anchor to a heading there."""
     for page in PAGES:
         text = (ROOT / page).read_text()
         for place, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text):
@@ -113,7 +114,8 @@ def test_a_link_leads_somewhere():
 
 
 def test_the_first_screen_has_the_two_commands_and_what_comes_out():
-    """The first 40 lines have the purpose, the audience, both commands and the table's head."""
+    """The first 40 lines of README.md have the purpose, the audience, both commands and the head of
+    the result table."""
     first = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
     words = ("board in a box", "It is for people who", "make sim", "make test", "measured  unit")
     assert all(word in first for word in words)
@@ -121,17 +123,24 @@ def test_the_first_screen_has_the_two_commands_and_what_comes_out():
 
 @pytest.mark.guest
 def test_the_driver_is_built_by_its_makefile(tmp_path):
-    """The driver's Makefile builds it against the guest kernel's headers."""
+    """The driver's Makefile builds the module against the guest kernel's headers."""
     kernel = guest_kernel.ensure()
     place = shutil.copytree(ROOT / "software" / "kernel", tmp_path / "kernel")
-    command = ["make", "-C", place, f"KDIR={kernel.headers}", f"CC={driver.compiler(kernel)}",
-               *driver.OPTIONS]  # fmt: skip
+    command = [
+        "make",
+        "-C",
+        place,
+        f"KDIR={kernel.headers}",
+        f"CC={driver.compiler(kernel)}",
+        *driver.OPTIONS,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0 and (place / "litepcie.ko").exists(), done.stderr[-3000:]
 
 
 @pytest.mark.guest
 def test_make_shell_gives_a_guest_to_a_person():
-    """On a terminal: a prompt, the driver loaded, the utility in the path; exit powers off."""
+    """`make shell` on a terminal gives a prompt in a guest, with the driver loaded and the utility
+    in the path. `exit` powers the guest off."""
     text = shell(["make", "shell"], "litepcie_util scratch_test\nexit\n", ROOT, {**os.environ})
     assert "38 patterns, 0 errors" in text

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""make board: a board that stays, with logic from any folder, for one client after another."""
+"""`make board`: a board that stays for one client after another, with logic from any folder."""
 
 import os
 import shlex
@@ -11,24 +11,30 @@ import subprocess
 import time
 
 import pytest
-from board_builds import ROOT
 
 from sim import examples
 from sim.serve import SOCKET
+from sim.test.board.board_builds import ROOT
 
-COMMAND = ["make", "board"]  # as a user types it
+COMMAND = ["make", "board"]  # the command as a user types it
 
 
 @pytest.fixture
 def logic(tmp_path):
-    """A copy of the example scale in a folder outside the tree, as a user has it."""
+    """A copy of the example `scale` in a folder outside the repository, as a user would have it."""
     return shutil.copytree(examples.EXAMPLES / "scale", tmp_path / "scale")
 
 
 def started(*options):
-    """Start `make board`; returns the process and the commands that it prints."""
-    board = subprocess.Popen([*COMMAND, *options], cwd=ROOT, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+    """Start `make board`; returns the process and the commands that it prints for its user."""
+    board = subprocess.Popen(
+        [*COMMAND, *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     lines = []
     while not lines or not lines[-1].startswith("Ctrl-C"):
         line = board.stdout.readline()
@@ -38,7 +44,7 @@ def started(*options):
 
 
 def ended(board):
-    """End the board as Ctrl-C in a terminal does: every process gets SIGINT."""
+    """End the board as Ctrl-C in a terminal does: every process of it gets SIGINT."""
     os.killpg(board.pid, signal.SIGINT)
     _, said = board.communicate(timeout=20)
     assert "The board has ended." in said and "Traceback" not in said
@@ -46,7 +52,8 @@ def ended(board):
 
 
 def test_a_board_stays_for_one_client_after_another(logic, one_board):
-    """The printed commands run as they stand, twice, and the user's registers have names."""
+    """The commands that `make board` prints run unchanged, twice, and the user logic's registers
+    have names."""
     board, commands = started(f"EXAMPLE={logic}")
     try:
         for command in commands * 2:
@@ -58,7 +65,7 @@ def test_a_board_stays_for_one_client_after_another(logic, one_board):
 
 
 def test_a_second_one_hears_of_the_first(one_board):
-    """A second `make board` is refused at once, and the first stays reachable."""
+    """A second `make board` is refused at once with a sentence, and the first stays usable."""
     board, (command, _) = started()
     try:
         begun = time.monotonic()

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim`: a real kernel with Lanebox's driver, or LitePCIe's, and data compared end to end."""
+"""`make sim` with a guest: a real kernel, Lanebox's driver or LitePCIe's, and data compared end to
+end."""
 
 import json
 import subprocess
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sim import artefacts, results
+from sim import artefacts
 from sim.endpoints import DEFAULT
 from sim.guest import run as guest_run
-from sim.measure import Conditions
+from sim.rows import results
+from sim.rows.measure import Conditions
 from sim.run import Plan
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 300
 MIB16 = 16 << 20
 
@@ -24,14 +26,15 @@ pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("results_kept")]
 
 
 def sim(*arguments):
-    """Run `python -m sim.run`; returns the process and the rows that it recorded, by id."""
+    """Run `python -m sim.run`; returns (the process, {id: row that it recorded})."""
     command = [sys.executable, "-m", "sim.run", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS)
     return done, {entry["id"]: entry for entry in results.load()}
 
 
 def test_the_driver_moves_the_same_data_both_ways():
-    """16 MiB each way through Lanebox's driver are compared, and c2h reaches its limit."""
+    """16 MiB each way through Lanebox's driver are compared without error, and c2h reaches 98 % of
+    its limit."""
     done, rows = sim()
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("c2h/mps256", "h2c/cpl256", "duplex/mps256"):
@@ -44,7 +47,8 @@ def test_the_driver_moves_the_same_data_both_ways():
 
 
 def test_a_thunderbolt_link_has_128_byte_payloads():
-    """With MPS=128 the guest negotiates 128 bytes, the card uses them, and the table shows them."""
+    """With MPS=128, as on a Thunderbolt link, the guest negotiates 128 bytes, the card uses them,
+    and the table shows them."""
     done, rows = sim("--mps", "128")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "MPS 128" in done.stdout
@@ -53,7 +57,7 @@ def test_a_thunderbolt_link_has_128_byte_payloads():
 
 
 def test_a_flipped_bit_fails_the_guest_run():
-    """One flipped payload bit in 65,536 TLPs gives exit status 1 and no row."""
+    """One flipped payload bit in 65,536 TLPs makes the run end with status 1 and without a row."""
     done, rows = sim("--fault", "flip-c2h:40000")
     assert done.returncode == 1, done.stdout
     assert rows == {}
@@ -64,16 +68,17 @@ litepcie_util_stock info
 litepcie_util_stock scratch_test
 litepcie_util_stock -z -t {seconds} dma_test >/out/dma_test || true
 """
-WARM_UP = 128 * 256  # buffers of 8 KiB in which the stock utility compares nothing
+WARM_UP = 128 * 256  # buffers of 8 KiB that the stock utility receives before it compares any
 
 
 def stock_dma_test(pace):
-    """Run LitePCIe's utility in a guest; returns (buffers compared, errors, fell behind)."""
+    """Run LitePCIe's utility in a guest. Returns (buffers compared, errors, whether the driver fell
+    behind)."""
     built = artefacts.build(DEFAULT)
     stock = artefacts.stock_utility(built.headers)
     guest = guest_run.prepare(None, built.headers, choice="stock")
     plan = Plan(built, Conditions(read_latency_ns=2000), [], guest)
-    # The 40 seconds are for the boot, and for a board that lags behind its pace.
+    # The 40 seconds are for the boot, and for a board that is slower than its pace.
     seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 40
     with plan.board("--pace", str(pace)) as board:
         files = [(stock, "bin/litepcie_util_stock")]
@@ -88,15 +93,16 @@ def stock_dma_test(pace):
 
 @pytest.mark.soak
 def test_the_stock_utility_compares_a_thousand_buffers():
-    """LitePCIe's own utility and driver compare a thousand buffers, over long round trips.
+    """LitePCIe's own utility and driver compare a thousand buffers without error, over long round
+    trips.
 
-    The utility compares nothing in its first 268 MB and always exits 0, so its ERRORS column is
-    read.
+    The utility compares nothing in its first 268 MB, and its status is always 0, so its ERRORS
+    column is read.
     """
     for pace in (400_000, 200_000):
         compared, errors, fell_behind = stock_dma_test(pace)
         print(json.dumps({"pace": pace, "buffers compared": compared, "errors": errors}))
-        if not fell_behind:  # the driver's rings never wait: a busy machine loses buffers
+        if not fell_behind:  # the stock driver's rings do not wait, so a busy machine loses buffers
             break
     assert compared >= 1000
     assert errors == 0

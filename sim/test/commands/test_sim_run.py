@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim VM=0`: from the sources to the table of results; planted faults make it fail."""
+"""`make sim VM=0`, without a guest: from the sources to the table of results. Planted faults make
+it fail."""
 
 import json
 import os
@@ -14,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from sim import results
+from gateware.phy.pins import PINS
 from sim.report.page import REPORT
+from sim.rows import results
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
 SHORT_SET = {
     "mmio_read/4",
@@ -58,7 +60,8 @@ def test_the_short_set_ends_in_the_table_and_in_the_file():
 
 
 def test_the_stock_endpoint_has_rows_of_its_own():
-    """LitePCIe's endpoint gives the same rows with a prefix; what it cannot do has a reason."""
+    """With LitePCIe's endpoint the same rows are recorded with the prefix "stock/". What that
+    endpoint cannot do has a reason."""
     done = sim("--endpoint", "litepcie")
     assert done.returncode == 0, done.stderr
     recorded = {entry["id"]: entry for entry in results.load()}
@@ -70,14 +73,15 @@ def test_the_stock_endpoint_has_rows_of_its_own():
 @pytest.mark.parametrize(
     "fault, words",
     [
-        ("flip-c2h:9000", "c2h"),  # in the c2h test, past the first buffers
+        ("flip-c2h:9000", "c2h"),  # strikes in the c2h test, after its first buffers
         ("flip-h2c:4000", "h2c"),
         ("lose-msi:3", "interrupt"),
         ("c2h-be:9000", "c2h"),
     ],
 )
 def test_a_planted_fault_fails_the_run(fault, words):
-    """A flipped bit either way, a lost MSI and a wrong byte enable each end in exit status 1."""
+    """A flipped bit in either direction, a lost MSI or a wrong byte enable makes the run end with
+    status 1."""
     done = sim("--fault", fault)
     assert done.returncode == 1, done.stdout
     assert words in done.stdout + done.stderr
@@ -87,7 +91,8 @@ def test_a_planted_fault_fails_the_run(fault, words):
     "example", ["scale", pytest.param("spinal_scale", marks=pytest.mark.spinal)]
 )
 def test_an_example_runs_in_the_user_slot(example):
-    """The example's own client sends data through the example's logic and compares it."""
+    """With an example in the user slot, the example's own client sends data through its logic and
+    finds it right."""
     done = sim("--example", example)
     assert done.returncode == 0, done.stderr
     assert "shift 31: 16 buffers right" in done.stdout
@@ -100,7 +105,8 @@ def test_an_example_runs_in_the_user_slot(example):
 
 
 def test_waves_are_written_with_their_layout():
-    """--waves writes a wave file of the chosen window, and its layout beside it."""
+    """--waves writes a wave file of the chosen window, and a copy of its GTKWave layout beside
+    it."""
     waves = ROOT / "build" / "waves.fst"
     waves.unlink(missing_ok=True)
     done = sim("--waves", "--waves-to", "100000")
@@ -111,14 +117,13 @@ def test_waves_are_written_with_their_layout():
 
 def test_the_wave_layout_names_pins_that_exist():
     """Every signal of the layout is a port of the hard block's model, or the activity pin."""
-    ports = (ROOT / "sim" / "board" / "pcie4" / "pcie_usp.sv").read_text()
     names = re.findall(r"^TOP\.lanebox\.(\S+)$", LAYOUT.read_text(), re.MULTILINE)
     assert len(names) > 20
     for path in names:
         scope, _, name = path.rpartition(".")
         name = name.partition("[")[0]
         assert (scope, name) == ("", "busy") or scope == "pcie_usp_i"
-        assert name == "busy" or re.search(rf"\b{name}\b", ports), path
+        assert name == "busy" or name in PINS, path
 
 
 @pytest.mark.parametrize(
@@ -131,21 +136,23 @@ def test_the_wave_layout_names_pins_that_exist():
     ],
 )
 def test_bad_arguments_name_what_there_is(arguments, status, words):
-    """A wrong value ends the run before anything starts, with a list of the right ones."""
+    """A wrong value of an option ends the run before anything starts, with a list of the right
+    values."""
     done = sim(*arguments)
     assert done.returncode == status
     assert words in done.stderr
 
 
 def boards(session: int) -> set[str]:
-    """Command lines of the boards in this session; boards of other runs do not count."""
+    """The command lines of the boards in this session. Boards of other runs on the machine do not
+    count."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes().split(b"\0")
             if line[0].endswith(b"/board") and os.getsid(int(entry.parent.name)) == session:
                 found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
-        except OSError:  # the process ended meanwhile
+        except OSError:  # the process has just ended
             continue
     return found
 
@@ -168,7 +175,7 @@ def test_an_interrupt_leaves_no_board_behind():
 
 
 def test_results_json_has_the_stated_shape():
-    """Each row has the agreed keys, whatever its value."""
+    """Each row in results.json has all keys of the schema, whatever its value."""
     done = sim()
     assert done.returncode == 0, done.stderr
     document = json.loads(results.RESULTS.read_text())
@@ -179,7 +186,8 @@ def test_results_json_has_the_stated_shape():
 
 
 def test_a_wrong_memory_file_is_named_with_its_rule(tmp_path):
-    """The run ends before anything is built, with the file's name, line and value."""
+    """A wrong memory file ends the run before anything is built, with the file's name and the wrong
+    value."""
     wrong = tmp_path / "wrong.hex"
     wrong.write_text("cafef00d\nno number\n")
     done = sim("--memory0", str(wrong))

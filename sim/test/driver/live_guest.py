@@ -1,14 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest that stays up while tests send their commands into it, one after the other.
+"""A guest that stays up while tests run their commands in it, one test after another.
 
-Promises: each test gets its own files in /out and its own kernel log. After each test the card is
-bound, every lock of the driver can be taken, and the card has broken no rule. A test that fails,
-panics or hangs ends the guest and the board; the next test gets new ones.
+Each test gets its own files in /out and its own kernel log. After each test the card must be bound,
+every lock of the driver free, and no rule of the hard block broken. A test that fails, panics or
+hangs ends the guest and the board; the next test gets new ones.
 
-Limit: a task that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not, the
-kernel panics, and the trace says which task waits where.
+A task that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not, the kernel
+panics, and its trace shows which task waits where.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from board_builds import build_executable, register_map
-from board_process import WatchedBoard
-from driver_guest import check_text, program
-from guest_line import GuestLine, connect
-
 from sim.guest import run
 from sim.guest.supervise import GuestError
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_process import WatchedBoard
+from sim.test.driver.driver_guest import check_text, program
+from sim.test.guest.guest_line import GuestLine, connect
 
-PATIENCE = 30  # seconds that a task may sleep without running before the kernel calls it hung
-STEP_SECONDS = 200  # of one test's commands; on an idle machine the longest test takes ten
-GUEST_SECONDS = 1800  # of all commands sent to one guest
-LAST_WORDS = 5  # seconds in which a panicking guest prints its reason
+PATIENCE = 30  # seconds for which a task may sleep before the kernel reports it as hung
+STEP_SECONDS = 200  # seconds for one test's commands; on an idle machine the longest test takes ten
+GUEST_SECONDS = 1800  # seconds for all commands sent to one guest
+LAST_WORDS = 5  # seconds in which a guest that panics prints its reason
 LOCKS = "locks /dev/litepcie0"
 
-# Runs each script that arrives on the line in a new shell, and sends back that shell's /out.
+# Shell text of the guest: run each script that arrives on the serial line in a new shell, and send
+# back the content of /out.
 AGENT = f"""
 stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
 echo {PATIENCE} >/proc/sys/kernel/hung_task_timeout_secs
@@ -49,7 +49,7 @@ while read -r size <&3 && [ "$size" -gt 0 ]; do
 done
 mv /facts /out/guest
 """
-# `ask remove` runs a function of the test, as with guest_line.SHELL.
+# Shell text: `ask remove` calls a function of the test, as with guest_line.SHELL.
 ASK = """
 ask() { echo "ask $*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
 """
@@ -59,12 +59,14 @@ Functions = Callable[[WatchedBoard], dict[str, Callable[[], object]]]
 
 
 class LiveGuest:
-    """`with LiveGuest(programs=["stress"]) as guest: files = guest.run(["stress cycle ..."])`
+    """A context manager: `with LiveGuest(programs=["stress"]) as guest: files =
+    guest.run(["..."])`.
 
     options  the board's options
-    files    pairs (path or bytes, guest path), as run_guest() takes them
+    files    pairs (path or bytes, path in the guest), as run_guest() takes them
     choices  run_guest()'s arguments append, devices, memory
-    The guest is booted for the first command.
+
+    The guest is booted when the first commands come.
     """
 
     def __init__(self, options=(), programs=(), files=(), **choices):
@@ -73,7 +75,7 @@ class LiveGuest:
         self.files += files
         self.choices = choices
         self.line = GuestLine({})
-        self.board: WatchedBoard | None = None  # while the guest runs
+        self.board: WatchedBoard | None = None  # not None while the guest runs
         self.boots = 0
 
     def __enter__(self) -> LiveGuest:
@@ -90,11 +92,11 @@ class LiveGuest:
         then: str = LOCKS,
         restarts: bool = False,
     ) -> dict[str, bytes]:
-        """Run commands in the guest; returns the files that they left in /out, by name.
+        """Run commands in the guest. Returns {name: content} of the files that they left in /out.
 
-        functions  called with the board; returns what the guest may `ask` for, by name
-        then       the check after the commands; empty where the card has gone
-        restarts   the commands end in another boot of the guest, which hands over no files
+        functions  called with the board; returns {name: function} of what the guest may `ask` for
+        then       the check after the commands; empty if the card is gone by then
+        restarts   true if the commands end in another boot of the guest, which hands over no files
         """
         if not self.board:
             self._boot()
@@ -109,7 +111,8 @@ class LiveGuest:
         return files
 
     def power_off(self) -> None:
-        """End the guest with all that runs in it. Fails if the card has broken a rule."""
+        """End the guest and all that runs in it. Fails if the kernel log has a complaint, or if the
+        card has accessed unmapped memory."""
         with self._or_its_end():
             self.channel.sendall(b"0\n")
             self.thread.join(STEP_SECONDS)
@@ -123,7 +126,8 @@ class LiveGuest:
     def _boot(self) -> None:
         self.line.open()
         self.reason = self.ended = self.error = self.channel = None
-        self.guest = run.prepare()  # outside the time limit: something may have to be built first
+        # outside the time limit, since something may have to be built first
+        self.guest = run.prepare()
         self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
         self.board.__enter__()
         self.thread = threading.Thread(target=self._run_guest, daemon=True)
@@ -138,20 +142,25 @@ class LiveGuest:
         devices = (*self.line.devices, *self.choices.get("devices", ()))
         try:
             self.ended = run.run_guest(
-                self.board.socket, AGENT, self.files, guest=self.guest, timeout=GUEST_SECONDS,
-                alive=lambda: self.reason, **{**self.choices, "devices": devices},
-            )  # fmt: skip
-        except Exception as error:  # _or_its_end() raises it in the test
+                self.board.socket,
+                AGENT,
+                self.files,
+                guest=self.guest,
+                timeout=GUEST_SECONDS,
+                alive=lambda: self.reason,
+                **{**self.choices, "devices": devices},
+            )
+        except Exception as error:  # _or_its_end() raises this error in the test's thread
             self.error = error
 
     @contextlib.contextmanager
     def _or_its_end(self) -> Iterator[None]:
-        """End guest and board when the body fails; the error gets the guest's last output."""
+        """If the body fails, end guest and board. The error gets the guest's last output."""
         try:
             yield
         except BaseException as error:
             if isinstance(error, GuestLost):
-                self.thread.join(LAST_WORDS)  # a panicking guest sets a reason of its own
+                self.thread.join(LAST_WORDS)  # a guest that panics sets a reason of its own
             self.reason = f"{type(error).__name__}: {error}"
             self.thread.join(STEP_SECONDS)
             self._close(error)
@@ -170,7 +179,7 @@ class LiveGuest:
     # The line ----------------------------------------------------------------------------------
 
     def _follow(self, restarts: bool) -> dict[str, bytes]:
-        """Answer the guest's requests until its script is over; returns the script's files."""
+        """Answer the guest's requests until its script has ended; returns the files of /out."""
         deadline = time.monotonic() + STEP_SECONDS
         while True:
             self.channel.settimeout(max(deadline - time.monotonic(), 0.1))
@@ -198,4 +207,4 @@ class LiveGuest:
 
 
 class GuestLost(RuntimeError):
-    """The guest closed its line, or sent a word that was not expected at this point."""
+    """The guest closed its serial line, or sent a word that was not expected at this point."""

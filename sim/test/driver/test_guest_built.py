@@ -1,17 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""On kernels of our own configuration: peer-to-peer DMA, and the debug options that find mistakes.
+"""The driver on kernels of our own configuration: peer-to-peer DMA, and debug options that find
+mistakes.
 
-Building such a kernel takes minutes, so these tests run only with `make soak SOAK=full`, or with
-SOAK=kernels, which runs these alone at full length.
+Building such a kernel takes minutes. So these tests run only with `make soak SOAK=full`, or with
+SOAK=kernels, which runs these tests alone at full length.
 """
 
 import re
 
 import pytest
 import test_guest_driver_held as held
-from driver_guest import (
+
+from gateware import numbers
+from sim.guest import built, driver, qemu, run
+from sim.test.driver.driver_guest import (
     AWAY,
     CARD,
     HELD,
@@ -20,11 +24,8 @@ from driver_guest import (
     check_text,
     needs_kernels,
     program,
-)  # fmt: skip
-from seeds import SHIFT
-
-from lanebox import layouts
-from sim.guest import built, driver, qemu, run
+)
+from tools.testing.seeds import SHIFT
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +38,14 @@ P2PMEM = [
     "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",
     "rmmod litepcie; insmod /lib/modules/litepcie.ko; stress cycle /dev/litepcie0 1",
 ]
-# Two scans: kmemleak may report an object that is only young in the first.
+# Scan twice: kmemleak may report an object in the first scan only because it is young.
 LEAKS = (
     "sleep 6; for n in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 1; done",
     "cat /sys/kernel/debug/kmemleak >/out/leaks; cat /sys/kernel/debug/dma-api/error_count "
     ">/out/errors",
 )
-# `starving P` makes P of 100 allocations fail, for processes with 1 in /proc/self/make-it-fail.
+# The shell function `starving P` makes P of 100 kernel allocations fail, for processes that have 1
+# in /proc/self/make-it-fail.
 STARVING = """
 starving() (
 	for kind in failslab fail_page_alloc; do
@@ -57,31 +59,43 @@ starving() (
 
 
 def guest(name):
-    """A guest with the kernel of this configuration and the driver built for it."""
+    """A guest with the kernel of this configuration, and the driver built for it."""
     kernel = built.ensure(name)
     return run.Guest(qemu.ensure(), kernel, driver.ensure(kernel))
 
 
 def boot_debug(board, commands, programs=("stress",)):
-    """Boot the kernel with all debug options.
+    """Run commands on the kernel with all debug options.
 
-    It has four levels of page tables: with five KASAN once reported the kernel's own start, where
-    an interrupt had come within get_cpu_cap().
+    The kernel uses four levels of page tables. With five, KASAN once reported the kernel's own
+    start, where an interrupt had come within get_cpu_cap().
     """
-    return boot(board, commands, guest=guest("debug"), programs=programs, memory=1024, timeout=900,
-        append=("no5lvl",))
+    return boot(
+        board,
+        commands,
+        guest=guest("debug"),
+        programs=programs,
+        memory=1024,
+        timeout=900,
+        append=("no5lvl",),
+    )
 
 
 def disk(tmp_path):
     """QEMU's arguments for an NVMe disk of 4 MiB."""
     image = tmp_path / "disk"
     image.write_bytes(bytes(4 << 20))
-    return ("-drive", f"file={image},if=none,id=disk,format=raw",
-            "-device", "nvme,drive=disk,serial=1")  # fmt: skip
+    return (
+        "-drive",
+        f"file={image},if=none,id=disk,format=raw",
+        "-device",
+        "nvme,drive=disk,serial=1",
+    )
 
 
 def test_a_kernel_is_named_after_its_configuration():
-    """Each configuration is a kernel of its own, and an unknown one is refused with a sentence."""
+    """Each configuration gives a kernel with its own name. An unknown one is refused with a
+    list."""
     assert built.digest("p2p") != built.digest("debug")
     with pytest.raises(run.SetupError, match="kernel rt: there are p2p, debug, races"):
         built.ensure("rt")
@@ -91,11 +105,13 @@ def test_a_kernel_is_named_after_its_configuration():
 @pytest.mark.guest
 @pytest.mark.soak
 def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
-    """A disk reads and writes 64 KiB of the card's memory with no copy in the host's memory.
+    """By peer-to-peer DMA an NVMe disk reads and writes 64 KiB of the card's memory, without a copy
+    in host memory.
 
-    Only the memory of the BAR is offered to other devices. The driver can be loaded again after it.
+    The driver offers only the card's memory in BAR2 to other devices. It can be unloaded and loaded
+    again afterwards.
     """
-    offset, size = layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE
+    offset, size = numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE
     commands = [
         "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
         f"cat {CARD}/p2pmem/available >/out/available",
@@ -103,7 +119,8 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
         "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
         f"peer {CARD} /dev/litepcie0 /dev/nvme0n1 {offset:#x} {size:#x}",
     ]
-    # The kernel allows this below different ports only on processors that it knows: AMD's Zen.
+    # Between different root ports the kernel allows peer-to-peer DMA only on processors that it
+    # knows: AMD's Zen here.
     devices = (*disk(tmp_path), "-cpu", "max,family=23")
     with start_board() as board:
         result = boot(board, commands, guest=guest("p2p"), programs=["peer"], devices=devices)
@@ -114,8 +131,8 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
-    """A suspend to idle stops the DMA, and the card works after it. Debian's kernels cannot try
-    this in a guest."""
+    """A suspend to idle stops the DMA, and the card works afterwards. Debian's kernels cannot be
+    suspended in a guest."""
     commands = [
         STOPPED,
         "echo devices >/sys/power/pm_test",
@@ -131,7 +148,8 @@ def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_the_debug_kernel_finds_nothing(start_board):
-    """KASAN, lockdep, list, object and DMA API debugging are silent, and kmemleak finds nothing.
+    """On a kernel with KASAN, lockdep, and list, object and DMA API debugging, the driver's tests
+    cause no report, and kmemleak finds nothing.
 
     O_DIRECT on a ring is left out: one page is then mapped for two devices, which DMA API debugging
     reports ("overlapping mappings aren't supported").
@@ -157,13 +175,15 @@ def test_the_debug_kernel_finds_nothing(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_held_runs_and_packets_find_nothing_there(start_board):
-    """The debug options find nothing in held runs, packets, a reset and a megabyte through cat."""
+    """The debug kernel reports nothing in held runs, packets, a reset, and a megabyte sent by
+    cat."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     commands = [
         "mount -t debugfs none /sys/kernel/debug",
         *held.held(600, 60, seed),
-        *[line for line in held.packets(200, seed) if "ended" not in line],  # no userfaultfd there
+        # `packets ended` needs userfaultfd, which the debug kernel lacks
+        *[line for line in held.packets(200, seed) if "ended" not in line],
         *held.poured(1 << 20),
         *held.RESET,
         *LEAKS,
@@ -177,7 +197,7 @@ def test_held_runs_and_packets_find_nothing_there(start_board):
 
 
 def races(log):
-    """(KCSAN's reports that name the driver, the log without any report)."""
+    """(KCSAN's reports that name the driver, the kernel log without any report of KCSAN)."""
     parts = re.split(r"^.*={40,}\n", log, flags=re.MULTILINE)
     reports = [part for part in parts if "BUG: KCSAN" in part]
     rest = "".join(part for part in parts if part not in reports)
@@ -188,10 +208,10 @@ def races(log):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_two_processors_race_nowhere(start_board):
-    """KCSAN on two processors finds no access of the driver that races with another.
+    """KCSAN, on two processors, reports no data race of the driver.
 
-    It watches one access in eight; its default is one in thousands. So it found a planted race in
-    each run. Reports that name no function of the driver are left out.
+    It watches one access in eight, where its default is one in thousands; with that it found a
+    planted race in each run. Reports that name no function of the driver do not count.
     """
     seed = 1 + SHIFT
     print(f"seed {seed}")
@@ -200,16 +220,24 @@ def test_two_processors_race_nowhere(start_board):
         "stress race /dev/litepcie0 120; stress share /dev/litepcie0 200",
         "stress cycle /dev/litepcie0 12",
         *held.held(600, 60, seed),
-        *[line for line in held.packets(200, seed) if "ended" not in line],  # no userfaultfd there
+        # `packets ended` needs userfaultfd, which this kernel lacks
+        *[line for line in held.packets(200, seed) if "ended" not in line],
         *held.poured(1 << 20),
         "rings shapes /dev/litepcie0; rings event /dev/litepcie0",
     ]
     programs = ("stress", "rings", "held", "packets", "words")
     files = [(program(name), f"bin/{name}") for name in programs]
     with start_board() as board:
-        result = run.run_guest(board.socket, commands, files, guest=guest("races"), memory=1024,
-            timeout=1800, devices=("-smp", "2"),
-            append=("kcsan.skip_watch=8", "kcsan.udelay_task=400"))
+        result = run.run_guest(
+            board.socket,
+            commands,
+            files,
+            guest=guest("races"),
+            memory=1024,
+            timeout=1800,
+            devices=("-smp", "2"),
+            append=("kcsan.skip_watch=8", "kcsan.udelay_task=400"),
+        )
     log = result.files["dmesg"].decode()
     ours, rest = races(log)
     assert not ours, "\n".join(ours)[:8000]
@@ -221,11 +249,15 @@ def test_two_processors_race_nowhere(start_board):
 
 
 def test_a_race_in_the_driver_is_told_from_the_kernel_s():
-    """races() tells a report with the driver in it from one of the kernel's own."""
+    """races() keeps a report of KCSAN that names the driver apart from one of the kernel alone."""
     line = "[    1.0] " + "=" * 66 + "\n"
-    text = "".join(f"{line}[    1.0] BUG: KCSAN: data-race in {where}\n{line}[    2.0] {text}\n"
-                   for where, text in (("mutex_lock / mutex_unlock", "one"),
-                                       ("count [litepcie] / finish [litepcie]", "two")))
+    text = "".join(
+        f"{line}[    1.0] BUG: KCSAN: data-race in {where}\n{line}[    2.0] {text}\n"
+        for where, text in (
+            ("mutex_lock / mutex_unlock", "one"),
+            ("count [litepcie] / finish [litepcie]", "two"),
+        )
+    )
     ours, rest = races(text)
     assert len(ours) == 1 and "finish [litepcie]" in ours[0]
     assert rest == "[    2.0] one\n[    2.0] two\n"
@@ -235,10 +267,11 @@ def test_a_race_in_the_driver_is_told_from_the_kernel_s():
 @pytest.mark.guest
 @pytest.mark.soak
 def test_where_memory_is_refused_nothing_is_lost(start_board):
-    """With 5 % of allocations failing, calls that fail half-way leak nothing; then all works.
+    """With 5 % of the kernel's allocations failing, driver calls that fail half-way leak nothing.
+    Then the card works.
 
-    Probing is left out: the kernel's own code warns when it undoes what it was refused. DMA API
-    debugging itself runs out of memory, and stops.
+    Probing the card is left out, because the kernel's own code warns when it undoes a probe. DMA
+    API debugging itself runs out of memory, and stops.
     """
     commands = [
         STARVING + "mount -t debugfs none /sys/kernel/debug",
@@ -256,6 +289,7 @@ def test_where_memory_is_refused_nothing_is_lost(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_debian_s_kernels_cannot_offer_it(start_board):
-    """On Debian's kernels p2pmem=1 is refused with a sentence, and the card works without it."""
+    """On Debian's kernels the parameter p2pmem=1 is refused with a sentence, and the card works
+    without it."""
     with start_board() as board:
         boot(board, P2PMEM)

@@ -1,19 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's tools run unchanged on our driver. Our tools run on LitePCIe's, except for streams."""
+"""LitePCIe's tools run unchanged on our driver. Our tools run on LitePCIe's driver, except for
+streams."""
 
 import re
 
 import pytest
-from driver_guest import boot, check_log, kernels
 
 from sim import artefacts
 from sim.guest import run
+from sim.test.driver.driver_guest import boot, check_log, kernels
 
 pytestmark = pytest.mark.guest
 
-WARM_UP = 128 * 256  # buffers of 8 KiB in which the stock utility compares nothing
+WARM_UP = 128 * 256  # buffers of 8 KiB that the stock utility receives before it compares any
 WANTED = 1000
 
 
@@ -23,7 +24,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def counts(text):
-    """(buffers received, errors) from the table that dma_test prints."""
+    """(buffers received, errors) in the table that dma_test prints."""
     lines = [line.split() for line in text.splitlines()]
     rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     return int(rows[-1][2]) if rows else 0, sum(int(row[4]) for row in rows)
@@ -31,9 +32,10 @@ def counts(text):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
-    """info, scratch_test and both kinds of dma_test run on our driver without errors.
+    """LitePCIe's utility runs unchanged on our driver: info, scratch_test and both kinds of
+    dma_test, without errors.
 
-    Whether data is compared shows only in the next test.
+    These short runs do not reach the buffers that the utility compares; the next test does.
     """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     commands = ["stock info >/out/info", "stock scratch_test >/out/scratch"]
@@ -50,10 +52,10 @@ def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
 @pytest.mark.soak
 @pytest.mark.parametrize("zero_copy", ["", "-z"])
 def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, zero_copy):
-    """The stock utility compares a thousand buffers without an error.
+    """LitePCIe's utility on our driver compares a thousand buffers without an error.
 
-    It compares nothing in its first 268 MB and always exits 0, so its ERRORS column is read. The
-    read latency is 2 us, so that more than one buffer is being read at any time.
+    It compares nothing in its first 268 MB, and its status is always 0, so its ERRORS column is
+    read. The read latency is 2 us, so that more than one buffer is being read at any time.
     """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     for pace in (500_000, 250_000, 125_000):
@@ -64,21 +66,25 @@ def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, ze
             files = boot(board, commands, None, [], [stock], timeout=seconds + 120).files
         received, errors = counts(files["dma"].decode())
         print(f"pace {pace}: {received - WARM_UP} buffers compared, {errors} errors")
-        # The stock rings never wait: a busy machine loses buffers, and the driver counts them.
+        # The stock rings do not wait: a busy machine loses buffers, and the driver counts them.
         if not files["lost"].strip(b"0\n") and received >= WARM_UP + WANTED:
             break
     assert received >= WARM_UP + WANTED and errors == 0
 
 
 def test_our_utility_on_litepcie_s_driver(start_board, gateware):
-    """On LitePCIe's driver registers and memories work, and a stream is refused with a sentence.
+    """On LitePCIe's driver our utility reads registers and memories, and refuses a stream with a
+    sentence.
 
-    On ours the same commands also move data.
+    On our driver the same commands also move data.
     """
     headers = gateware / "include"
     util = (artefacts.utility(headers, static=True), "bin/litepcie_util")
-    commands = ["litepcie_util info", "litepcie_util scratch_test",
-                "litepcie_util mmio_bench --count 16"]  # fmt: skip
+    commands = [
+        "litepcie_util info",
+        "litepcie_util scratch_test",
+        "litepcie_util mmio_bench --count 16",
+    ]
     move = "litepcie_util dma_test --direction loopback --size 2M"
     for choice in ("lanebox", "stock"):
         guest = run.prepare(None, headers, choice=choice)
@@ -93,6 +99,8 @@ def test_our_utility_on_litepcie_s_driver(start_board, gateware):
             assert b"0 wrong c2h buffers, 0 wrong h2c beats" in result.files["dma"]
         else:
             assert moved == 0
-            assert re.search(r"/dev/litepcie0: LitePCIe's driver cannot hold a stream: load "
+            assert re.search(
+                r"/dev/litepcie0: LitePCIe's driver cannot hold a stream: load "
                 r"Lanebox's litepcie.ko, or give the card to VFIO \(litepcie_util vfio bind\)",
-                result.files["why"].decode())
+                result.files["why"].decode(),
+            )

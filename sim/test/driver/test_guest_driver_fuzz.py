@@ -7,16 +7,16 @@ import re
 from collections import defaultdict
 
 import pytest
-from driver_guest import AWAY, CONFINE, FULL, PINNED, boot
-from seeds import SHIFT
 
 from sim.guest import run
+from sim.test.driver.driver_guest import AWAY, CONFINE, FULL, PINNED, boot
+from tools.testing.seeds import SHIFT
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # slow, since together these tests take minutes
 
 CALLS, SECONDS = (1_000_000, 7200) if FULL else (20_000, 600)
 
-# Every call, and each result with which it may end.
+# {driver call: all results with which it may end}
 EXPECTED = {
     "reg": {"ok", "EPERM", "EBUSY", "EFAULT", "EINVAL", "ENODEV", "EIO"},
     "loopback": {"ok", "EFAULT", "EBUSY", "ENODEV", "EIO"},
@@ -27,8 +27,17 @@ EXPECTED = {
     "c2h_update": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENODEV"},
     "h2c_update": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENODEV"},
     "setup": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENOMEM", "ENODEV", "EIO"},
-    "memory": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENOMEM", "EMSGSIZE", "EOPNOTSUPP", "ENODEV",
-               "EIO"},
+    "memory": {
+        "ok",
+        "EFAULT",
+        "EBUSY",
+        "EINVAL",
+        "ENOMEM",
+        "EMSGSIZE",
+        "EOPNOTSUPP",
+        "ENODEV",
+        "EIO",
+    },
     "ring_info": {"ok", "EFAULT", "EINVAL"},
     "event": {"ok", "EFAULT", "EBUSY", "EINVAL", "EBADF", "ENXIO", "ENODEV", "EIO"},
     "advance": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENODEV", "EIO"},
@@ -44,7 +53,8 @@ EXPECTED = {
     "poll": {"ok"},
     "open": {"ok", "ENODEV", "EIO"},
 }
-# mmap() itself refuses an offset beyond a file's largest; a reset may end the wait of fsync().
+# Results that may also occur: mmap() itself refuses an offset beyond a file's largest, and a reset
+# may end the wait of fsync().
 ALSO = {("mmap", "EOVERFLOW"), ("sync", "EIO")}
 
 
@@ -54,29 +64,34 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def storm(calls, seed):
-    """The commands: random calls by a user whose memory is limited to the cgroup of CONFINE."""
+    """Return shell commands that let the program `fuzz` make `calls` random driver calls, with its
+    memory limited to the 96 MiB of the cgroup of CONFINE, and then check that the card still
+    works.
+    """
     return [
         *CONFINE,
-        # Closing waits for data that was written. A held card may never take it, so the wait is
-        # kept short.
+        # Closing a file waits for data that was written. A held card may never take that data, so
+        # the wait is made short.
         "echo 20 >/sys/module/litepcie/parameters/close_timeout_ms",
         PINNED + AWAY,
         f"fuzz /dev/litepcie1 {calls} {seed} 8 9 >/out/fuzz; [ $(pinned) -eq 0 ]",
-        "stress cycle /dev/litepcie1 4",  # after the storm the card does what it is asked
+        "stress cycle /dev/litepcie1 4",  # the card must work normally after the random calls
     ]
 
 
-def fuzz(board, calls, seed, seconds):
+def fuzz(board, calls, seed, seconds, live=FULL):
     """Run storm() in a guest; returns its outcomes and branches, as parse() does."""
     programs = ["fuzz", "stress"]
-    result = boot(board, storm(calls, seed), programs=programs, timeout=seconds, live=FULL)
+    result = boot(board, storm(calls, seed), programs=programs, timeout=seconds, live=live)
     text = result.files["fuzz"]
     print(f"{text.decode()}in {result.seconds:.0f} s")
     return parse(text.decode())
 
 
 def parse(text):
-    """(outcomes of each call, how often each branch was reached)."""
+    """Return ({call: {result: how often}}, {branch: how often it was reached}) from the output of
+    `fuzz`.
+    """
     counts = defaultdict(dict)
     for name, outcome, number in re.findall(r"fuzz (\w+) (\w+) (\d+)", text):
         counts[name][outcome] = int(number)
@@ -85,9 +100,10 @@ def parse(text):
 
 
 def test_calls_reach_every_branch(start_board):
-    """Each call ends in each of its ways, at least once in a thousand calls, and in no other.
+    """Each call ends with each of its results at least once in a thousand calls, and with no other
+    result.
 
-    Half of the calls are random; the other half choose what was reached least.
+    Half of the calls are random. The other half choose what has been reached least.
     """
     seed = 1 + SHIFT
     print(f"seed {seed}")
@@ -98,7 +114,7 @@ def test_calls_reach_every_branch(start_board):
 
 
 def check(counts, branches, calls):
-    """Fail unless each call ended in all of EXPECTED and nothing else, each often enough."""
+    """Fail unless each call ended with all results in EXPECTED and no others, each often enough."""
     for call, outcomes in counts.items():
         also = {outcome for name, outcome in ALSO if name == call}
         assert set(outcomes) - also == EXPECTED[call], (call, outcomes)

@@ -1,32 +1,34 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Held directions, in which the card works up to what it was given and then waits; and streams.
+"""Held runs, and the device node as a stream.
 
-Packets go both ways: by ADVANCE, and by read() and write(). What goes out comes back through the
-loopback of the user slot, or through that of the DMA.
+In a held run the program tells the card, by the ioctl ADVANCE, how many buffers it may fill or
+send; then the card waits. Packets go by ADVANCE, or by read() and write(). All data comes back
+through the loopback of the user slot or of the DMA.
 """
 
 import pytest
-from driver_guest import CARD, boot, kernels
-from seeds import SHIFT
 
-from lanebox import layouts
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
 from sim.guest import run
+from sim.test.driver.driver_guest import CARD, boot, kernels
+from tools.testing.seeds import SHIFT
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
 RESET = [
     "held reset /dev/litepcie0 /tmp/runs >>/out/held & user=$!",
     "rm -f /tmp/runs; while [ ! -e /tmp/runs ]; do kill -0 $user; sleep 0.05; done",
-    # QEMU's root port does not report the link after a hot reset, and the kernel complains of it.
+    # QEMU's root port does not report the link after a hot reset, so the kernel complains.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
-# `streamed N COMMAND`: the first N bytes of /tmp/in come back, however COMMAND splits its writes.
+# The shell function `streamed N COMMAND`: COMMAND writes /tmp/in in any pieces, and the first N
+# bytes of it must come back.
 STREAM = """
 run() { cat /sys/class/litepcie/litepcie0/c2h_run; }
 streamed() {
@@ -38,13 +40,13 @@ streamed() {
 	echo "$1 bytes" >>/out/streamed
 }
 """
-# The redirection of a pair of parentheses keeps one file open for all programs inside.
+# The redirection behind a pair of parentheses keeps one file open for all programs inside.
 PIECES = [
     "dd if=/dev/urandom of=/tmp/in bs=65536 count=40 2>/dev/null",
     STREAM,
     "streamed 1048576 'head -c 1048576 /tmp/in >/dev/litepcie0'",
-    # The reader is stopped, so its ring fills up. At the end the card still has data that the logic
-    # behind it has not taken.
+    # The reader is stopped, so that its ring fills up. At the end the card still has data that the
+    # logic behind it has not taken.
     "streamed 2621440 'kill -STOP $reader; cat /tmp/in >/dev/litepcie0 & writer=$!; sleep 1; "
     "kill -CONT $reader; wait $writer'",
     "streamed 65536 '(dd bs=1000 count=65; dd bs=1 count=536) </tmp/in >/dev/litepcie0'",
@@ -59,10 +61,10 @@ PIECES = [
 
 
 def poured(size):
-    """The commands: `size` bytes go through the card by cat, and each word is compared.
+    """The commands that send `size` bytes through the card by cat, and compare each word.
 
-    The reader ends when it has them all, while cat still waits for the card. With splice the kernel
-    locked the pipe, and the reader could not end.
+    The reader ends when it has all bytes, while cat still waits for the card. When the driver
+    supported splice, the kernel locked the pipe, so that the reader could not end.
     """
     return [
         STREAM,
@@ -74,7 +76,7 @@ def poured(size):
 
 
 def packets(count, seed):
-    """The commands: `count` packets compared by ADVANCE, and as many by the device node."""
+    """The commands that compare `count` packets by ADVANCE, and as many by the device node."""
     return [
         "packets refuse /dev/litepcie0 >>/out/packets",
         "packets flush /dev/litepcie0 >>/out/packets",
@@ -89,7 +91,8 @@ def packets(count, seed):
 
 
 def check_packets(files):
-    """Fail unless packets were compared both ways, and every other part said `ok`."""
+    """Fail unless packets were compared both ways, and every other part of the program printed
+    `ok`."""
     text = files["packets"].decode()
     print(text)
     for part in ("refuse", "flush", "full", "bytes", "places", "late", "ended"):
@@ -98,7 +101,8 @@ def check_packets(files):
 
 
 def held(buffers, runs, seed):
-    """The commands: `buffers` buffers compared, and `runs` runs that are stopped at random."""
+    """The commands for held runs: `buffers` buffers compared, and `runs` runs that are stopped at
+    random."""
     return [
         "held refuse /dev/litepcie0 >>/out/held",
         "held ready /dev/litepcie0 >>/out/held",
@@ -109,7 +113,8 @@ def held(buffers, runs, seed):
 
 
 def held_whole(buffers, runs, seed):
-    """As held(), for a card without records: it has no packets, and only whole beats."""
+    """The commands of held() for a card without records, which has no packets, and whole beats
+    only."""
     return [line for line in held(buffers, runs, seed) if "held sync" not in line]
 
 
@@ -120,7 +125,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_held_direction_loses_nothing(start_board, kernel):
-    """10,000 buffers and 300 runs, with random amounts and pauses: none is lost or repeated."""
+    """10,000 buffers and 300 held runs, with random amounts and pauses: no buffer is lost or
+    repeated."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -129,13 +135,14 @@ def test_a_held_direction_loses_nothing(start_board, kernel):
 
 
 def check_held(files):
-    """check_held_whole(), and the part that needs the end of a beat."""
+    """check_held_whole(), and the part of held() that needs a card with records."""
     check_held_whole(files)
     assert "sync: ok" in files["held"].decode()
 
 
 def check_held_whole(files):
-    """Fail unless buffers were compared both ways and every part said `ok`."""
+    """Fail unless buffers were compared both ways, and every part of the program `held` printed
+    `ok`."""
     text = files["held"].decode()
     print(text)
     assert all(f"{part}: ok" in text for part in ("refuse", "ready"))
@@ -144,20 +151,22 @@ def check_held_whole(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_node_is_a_stream_of_bytes(start_board, kernel):
-    """Bytes that cat, dd and head write in pieces of any length come back in order."""
+    """Bytes that cat, dd and head write to the device node in pieces of any length come back in
+    order."""
     with start_board() as board:
         check_streamed(boot(board, PIECES, kernel, []).files)
 
 
 def check_streamed(files):
-    """Fail unless each transfer was compared."""
+    """Fail unless every transfer of PIECES was compared."""
     lengths = [int(line.split()[0]) for line in files["streamed"].decode().splitlines()]
     assert lengths == [1048576, 2621440, 65536, 65536, 8192]
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
-    """5,000 packets of 1 byte to three buffers come back, by ADVANCE and by write() and read()."""
+    """5,000 packets of 1 byte up to three buffers come back, by ADVANCE and by write() and
+    read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -166,15 +175,15 @@ def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
 
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 def test_the_user_s_interrupt_is_an_event(msix):
-    """Each write to the logic's memory is one event, for the one file that asked for it; closing
-    that file ends it."""
+    """Each write to the user logic's memory is one event, for the file that asked for the events.
+    Closing that file ends them."""
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
-    with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
+    with BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)]) as board:
         boot(board, ["held user /dev/litepcie0"], None, ["held"])
 
 
 def test_a_reset_ends_a_held_run_with_an_error(start_board):
-    """After a reset a held run ends with an error until its owner stops it; then it can start
-    again."""
+    """After a reset of the card, a held run ends with an error until its owner stops it. Then it
+    can start again."""
     with start_board() as board:
         assert "reset: ok" in boot(board, RESET, None, ["held"]).files["held"].decode()

@@ -1,15 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver's life cycle: cards come and go while files are open, rings mapped and DMA running."""
+"""The driver's life cycle: cards are unbound and removed while files are open, rings mapped and DMA
+runs."""
 
 import pytest
-from driver_guest import CARD, HELD, boot, kernels
 
 from sim.guest import run
 from sim.guest.machine import card_arguments
+from sim.test.driver.driver_guest import CARD, HELD, boot, kernels
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 USED = [
     HELD,
     "held 'echo 0000:01:00.0 >$driver/unbind'",
@@ -18,7 +19,7 @@ USED = [
     "echo 1 >/sys/bus/pci/rescan",
     "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
     "rm -f /tmp/flows; while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-    "! rmmod litepcie 2>/dev/null",  # in use
+    "! rmmod litepcie 2>/dev/null",  # fails because the module is in use
     "echo 0000:01:00.0 >$driver/unbind; wait $holder",
     "rmmod litepcie && insmod /lib/modules/litepcie.ko",
     "stress cycle /dev/litepcie0 5",
@@ -26,7 +27,7 @@ USED = [
 RESET = [
     "stress reset /dev/litepcie0 /tmp/flows & user=$!",
     "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-    # QEMU's root port does not report the link after a hot reset, and the kernel complains of it.
+    # QEMU's root port does not report the link after a hot reset, so the kernel complains.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
 TWO_CARDS = [
@@ -50,12 +51,12 @@ BEHIND_IOMMU = [
 
 
 def race(rounds):
-    """The commands: threads that race on two processors."""
+    """The commands for threads that race on two processors."""
     return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
 
 
 def share(buffers):
-    """The commands: processes that share one open file."""
+    """The commands for processes that share one open file."""
     return [f"stress share /dev/litepcie0 {buffers}"]
 
 
@@ -66,10 +67,11 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_card_may_go_while_it_is_used(start_board, kernel):
-    """When the card is unbound or removed, all users of it see the end, and it works again later.
+    """When the card is unbound or removed, each program that uses it gets an error, and the card
+    works again later.
 
-    A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time. The board
-    would count a write to memory that is no longer the card's as unmapped.
+    A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time. A write of
+    the card to memory that it no longer owns would be counted as unmapped.
     """
     with start_board("--pace", "400000") as board:
         boot(board, USED, kernel)
@@ -77,7 +79,8 @@ def test_a_card_may_go_while_it_is_used(start_board, kernel):
 
 
 def test_a_card_that_vanishes_is_noticed(start_board):
-    """With a card that vanished the watchdog wakes all waiters, and the guest can remove it."""
+    """If the card vanishes, the driver's watchdog notices it and wakes all waiting programs. The
+    guest can then remove it."""
     commands = [
         "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
         "wait $holder",  # the driver is not told, and must find out by itself
@@ -87,7 +90,7 @@ def test_a_card_that_vanishes_is_noticed(start_board):
     with start_board("--pace", "400000") as board:
         struck = []
 
-        def strike():  # strikes when DMA is under way
+        def strike():  # the card vanishes only once DMA is under way
             if not struck and board.stats()["rc"]["tlps"] > 20000:
                 struck.append(board.command("fault remove"))
 
@@ -96,20 +99,21 @@ def test_a_card_that_vanishes_is_noticed(start_board):
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(start_board):
-    """A reset by sysfs stops running DMA with EIO; DMA starts again on the same file."""
+    """A reset by sysfs stops running DMA with EIO. DMA starts again on the same open file."""
     with start_board("--pace", "400000") as board:
         boot(board, RESET)
 
 
 def test_two_cards_are_two_devices(start_board, executable, tmp_path):
-    """Two cards have their own nodes and data; one can be removed while the other works."""
+    """Two cards have their own device nodes and data. One can be removed while the other works."""
     with start_board("--pace", "200000") as first, start_board("--pace", "200000") as second:
         boot(first, TWO_CARDS, devices=tuple(card_arguments(second.socket, slot=2)))
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
-    """Behind an IOMMU a removed or unbound card accesses no memory: that would be unmapped."""
+    """Behind an IOMMU, a card that was removed or unbound accesses no memory, which would be
+    counted as unmapped."""
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board("--pace", "400000") as board:
         boot(board, BEHIND_IOMMU, kernel, append=("intel_iommu=on",), devices=iommu)
@@ -119,7 +123,8 @@ def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
 def test_threads_that_race_do_no_harm(start_board):
     """Six threads that open, start, read, write and close at random on two processors do no harm.
 
-    They run behind an IOMMU, where an access by the card to a ring freed too early is noticed.
+    They run behind an IOMMU, where an access of the card to a ring that was freed too early would
+    be noticed.
     """
     devices = ("-smp", "2", "-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board() as board:
@@ -128,7 +133,7 @@ def test_threads_that_race_do_no_harm(start_board):
 
 
 def test_who_shares_a_file_gets_data(start_board):
-    """No reader of a shared file gets 0, the end of a file, which would end a program; not even one
-    whose news another reader has taken."""
+    """No reader of a file shared by several processes gets 0 (end of file), which would end a
+    program. That holds even if another process has just taken the data."""
     with start_board("--pace", "400000") as board:
         boot(board, share(400), devices=("-smp", "2"))

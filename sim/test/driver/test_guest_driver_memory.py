@@ -1,21 +1,23 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rings in a program's own memory: pinned while the card may write there, and charged to it."""
+"""Rings in a program's own memory: pinned as long as the card may access it, and charged to the
+program."""
 
 import functools
 import re
 
 import pytest
-from driver_guest import CARD, PINNED, boot, kernels
-from guest_line import SHELL, GuestLine
 
 from sim.guest import run
+from sim.test.driver.driver_guest import CARD, PINNED, boot, kernels
+from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-PACE = ("--pace", "400000")  # the rings run whether software keeps up or not
-SECONDS = 300  # for a busy machine; an idle one takes 40
+# the rings run whether software keeps up or not, so the board is slowed down
+PACE = ("--pace", "400000")
+SECONDS = 300  # of wall time; on an idle machine 40 s are enough
 OWN = [PINNED, "[ $(pinned) -eq 0 ]"]
 for part in ("shapes", "refuse", "charge", "leave"):
     OWN += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
@@ -28,7 +30,7 @@ QUIET = [
     "echo 0000:01:00.0 >$driver/bind",
     f"begin hold; echo 1 >{CARD}/remove; wait $user; [ $(pinned) -eq 0 ]",
     "echo 1 >/sys/bus/pci/rescan",
-    # The program ends during the card's reset; its memory must be released after it.
+    # The program ends during the card's reset. Its memory must be released after the reset.
     f"begin away; echo 1 >{CARD}/reset || true; wait $user; [ $(pinned) -eq 0 ]",
     "begin hold; kill -9 $user; wait $user || true; [ $(pinned) -eq 0 ]",
     "stress cycle /dev/litepcie0 4",
@@ -50,10 +52,10 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
-    """Rings in small pages, huge pages and the largest chunks have every word compared.
+    """Rings in small pages, huge pages and the largest chunks: every word is right.
 
-    What cannot be a ring is refused with its error. Pinned pages are charged. fork(), munmap() and
-    a process that is killed while DMA runs do no harm, and nothing stays pinned.
+    Memory that cannot be a ring is refused with its own error. Pinned pages are charged. fork(),
+    munmap() and the killing of a process during DMA do no harm, and nothing stays pinned.
     """
     with start_board(*PACE) as board:
         check_own(boot(board, OWN, kernel, ["memory"], timeout=SECONDS).files)
@@ -70,18 +72,25 @@ def check_own(files):
 def test_the_memory_stays_pinned_until_the_card_is_quiet(start_board):
     """A program's memory stays pinned until the card has stopped, and no longer.
 
-    The card is unbound, removed or reset with DMA in that memory; the program lives on or ends
+    The card is unbound, removed or reset during DMA in that memory; the program lives on, or ends
     first. Behind an IOMMU a late access would be counted as unmapped.
     """
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board(*PACE) as board:
-        boot(board, QUIET, programs=["memory", "stress"], append=("intel_iommu=on",),
-             devices=iommu, timeout=SECONDS)  # fmt: skip
+        boot(
+            board,
+            QUIET,
+            programs=["memory", "stress"],
+            append=("intel_iommu=on",),
+            devices=iommu,
+            timeout=SECONDS,
+        )
         assert board.stats()["unmapped"] == 0
 
 
 def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
-    """A card that vanished may still write, so the memory stays pinned until it is removed."""
+    """A card that has vanished may still write, so a program's memory stays pinned until the kernel
+    has removed the card."""
     with start_board(*PACE) as board:
         functions = {"remove": functools.partial(board.command, "fault remove")}
         with GuestLine(functions) as line:
@@ -90,8 +99,9 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(start_board):
-    """Where every access is bounced, memory of the program's own is refused: data would go to the
-    bounce buffers."""
+    """If every DMA goes through bounce buffers (swiotlb=force), a ring in the program's own memory
+    is refused, since its data would go to the bounce buffers."""
     with start_board() as board:
-        boot(board, ["memory bounce /dev/litepcie0"], programs=["memory"],
-             append=("swiotlb=force",))  # fmt: skip
+        boot(
+            board, ["memory bounce /dev/litepcie0"], programs=["memory"], append=("swiotlb=force",)
+        )

@@ -1,21 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""PCIe errors, reboots and kexec with DMA running; tracepoints and counts."""
+"""The driver in PCIe errors, reboots and kexec with DMA running; its tracepoints and counts."""
 
 import functools
 import struct
 
 import pytest
-from driver_guest import CARD, FAULTS, STOPPED, boot, faulty_guest
-from guest_line import SHELL, GuestLine
 
 from sim.guest import kernel as guest_kernel
 from sim.guest import modules, run
+from sim.test.driver.driver_guest import CARD, FAULTS, STOPPED, boot, faulty_guest
+from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-COMPLETION_TIMEOUT = 1 << 14  # in Uncorrectable Error Status; not fatal
+COMPLETION_TIMEOUT = 1 << 14  # bit of Uncorrectable Error Status; this error is not fatal
 NODE = "/sys/class/litepcie/litepcie0"
 FLOWS = "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done"
 COUNTS = " ".join(
@@ -34,8 +34,8 @@ TOLD = [
 INTERRUPTS = [
     "stress hold /dev/litepcie0 /tmp/flows & user=$!",
     "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.05; done",
-    # Interrupts are counted from the probe on, buffers from the start. A thousand buffers make the
-    # difference small.
+    # The driver counts interrupts from its probe on, and buffers from the start of the run. A
+    # thousand buffers make that difference small.
     f"while [ $(cat {NODE}/c2h_buffers) -lt 1200 ]; do kill -0 $user; sleep 0.1; done",
     f"for way in h2c c2h; do echo $way {COUNTS}; done >/out/counts",
     f"echo 1 >{CARD}/remove; wait $user",
@@ -56,15 +56,17 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def injection(status):
-    """The record that aer_inject takes: bus, device, function, uncorrectable, correctable bits."""
+    """The record that the kernel's aer_inject takes: bus, device, function, uncorrectable and
+    correctable bits."""
     return struct.pack("<3Bx7I", 1, 0, 0, status, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_pcie_error_ends_in_recovery(start_board):
-    """A PCIe error stops the DMA with EIO, and DMA runs again on the same file after recovery.
+    """A PCIe error that is not fatal stops the DMA with EIO. After recovery DMA runs again on the
+    same open file.
 
-    The errors are not fatal ones: for those the kernel resets the bus, which QEMU 11.1.3 does not
-    survive. The next test has them.
+    For fatal errors the kernel resets the bus, which QEMU 11.1.3 does not survive; the next test
+    covers them.
     """
     with start_board() as board:
         files = boot(board, recovery(2), files=injector()).files
@@ -73,14 +75,14 @@ def test_a_pcie_error_ends_in_recovery(start_board):
 
 
 def injector():
-    """The files that recovery() needs in the guest."""
+    """The files that the commands of recovery() need in the guest."""
     found = modules.ensure(guest_kernel.ensure(), "aer_inject")
     files = [(path, f"more/{number}-{path.name}") for number, path in enumerate(found)]
     return [*files, (injection(COMPLETION_TIMEOUT), "error")]
 
 
 def recovery(errors):
-    """The commands: `errors` PCIe errors, each with DMA running."""
+    """The commands for `errors` PCIe errors, each with DMA running."""
     return [
         STOPPED,
         "for module in /more/*.ko; do insmod $module; done",
@@ -96,10 +98,11 @@ def check_recovered(files, errors):
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_board):
-    """The driver recovers from a fatal error with DMA running; a card that cannot is given up.
+    """The driver recovers from a fatal PCIe error with DMA running. A card that does not recover is
+    given up.
 
-    The faulty build calls the driver as the kernel would, but does not reset the bus, so that part
-    is not tested. A card that was given up stays, and all calls on it are refused.
+    The driver built with faults is called as the kernel would call it, but the bus is not reset, so
+    that part is not tested. A card that was given up stays, and all calls on it are refused.
     """
     with start_board() as board:
         with GuestLine(removal(board)) as line:
@@ -110,17 +113,17 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_boar
 
 
 def removal(board):
-    """Functions for the guest: take the card away, and put it back."""
+    """Functions for the guest's `ask`: remove the card from the slot, and insert it."""
     words = ("remove", "insert")
     return {word: functools.partial(board.command, f"fault {word}") for word in words}
 
 
 def fatal(errors):
-    """The commands: `errors` fatal errors with recovery, and one without."""
+    """The commands for `errors` fatal errors with recovery, and one without."""
     return [
         "flows() { rm -f /tmp/flows; stress reset /dev/litepcie0 /tmp/flows 2>/dev/null & user=$!",
         "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; }",
-        # The user sees ENODEV during recovery and EIO afterwards, depending on when it looks.
+        # The program gets ENODEV during recovery and EIO afterwards, depending on when it calls.
         f"for i in $(seq {errors}); do flows; echo frozen >{FAULTS}/fatal",
         "kill $user 2>/dev/null || true; wait $user || true; stress cycle /dev/litepcie0 2; done",
         f"flows; ask remove; echo permanent >{FAULTS}/fatal; wait $user && exit 1",
@@ -137,9 +140,9 @@ def check_fatal(files, errors):
 
 
 def test_another_kernel_finds_a_quiet_card(start_board):
-    """After kexec with DMA running the card writes nothing into the next kernel's memory.
+    """After kexec with DMA running, the card writes nothing into the next kernel's memory.
 
-    The next kernel drives the card. It ends with DMA running, too, when the machine powers off.
+    The next kernel drives the card. It also powers the machine off with DMA running.
     """
     kernel = guest_kernel.ensure()
     with start_board() as board:
@@ -148,14 +151,21 @@ def test_another_kernel_finds_a_quiet_card(start_board):
 
 
 def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
-    """After a reboot with DMA running and files open the second boot finds the card as the first.
+    """After a reboot with DMA running and files open, the second boot finds a card that works as in
+    the first.
 
     A disk tells the boots apart, since memory is not kept.
     """
     disk = tmp_path / "disk"
     disk.write_bytes(bytes(1 << 20))
-    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw", "-device",
-               "nvme,drive=disk,serial=1", "-action", "reboot=reset")  # fmt: skip
+    devices = (
+        "-drive",
+        f"file={disk},if=none,id=disk,format=raw",
+        "-device",
+        "nvme,drive=disk,serial=1",
+        "-action",
+        "reboot=reset",
+    )
     commands = [
         "if [ $(head -c 4 /dev/nvme0n1) = once ]; then stress cycle /dev/litepcie0 8; exit 0; fi",
         "echo once | dd of=/dev/nvme0n1 bs=512 conv=sync,fsync 2>/dev/null",
@@ -169,13 +179,15 @@ def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
 
 
 def test_what_happens_is_told(start_board):
-    """Tracepoints and counts in sysfs show the starts, stops and reset that were made."""
+    """The driver's tracepoints and its counts in sysfs show exactly the starts, stops and resets
+    that were made."""
     with start_board() as board:
         check_told(boot(board, TOLD).files)
 
 
 def check_told(files):
-    """Fail unless the trace has four starts and stops each way, the reset, and every count."""
+    """Fail unless the trace has four starts and stops of each direction and the reset, and sysfs
+    has every count."""
     trace, counts = files["trace"].decode(), files["counts"].decode()
     for way in ("h2c", "c2h"):
         assert trace.count(f"litepcie0 {way} start error=0") == 4
@@ -184,15 +196,17 @@ def check_told(files):
     assert "01:00.0 offline" in trace and "01:00.0 live" in trace
     told = dict(line.split(" ", 1) for line in counts.splitlines() if " " in line)
     assert told["target"] == "sim" and len(told["source"]) == 64
-    assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0  # no run is active now
+    # no buffers, since no run is active now
+    assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0
     for what in ("buffers", "interrupts", "lost", "interrupts_missed"):
         assert f"h2c_{what}" in told and f"c2h_{what}" in told
 
 
 def test_each_interrupt_is_taken_once(start_board):
-    """There are as many interrupts as the card has reason to send, and none is missed.
+    """The driver takes as many interrupts as the card has reason to send, and misses none.
 
-    A cause that is not cleared would give none or too many. A slow machine may merge two.
+    If the driver did not clear a cause, no interrupt or too many would come. A slow machine may
+    merge two into one.
     """
     with start_board("--pace", "400000") as board:
         check_interrupts(boot(board, INTERRUPTS).files)
@@ -201,12 +215,12 @@ def test_each_interrupt_is_taken_once(start_board):
 def check_interrupts(files):
     """Fail unless there was about one interrupt for every 32 buffers, and none was missed.
 
-    Up to four groups of 32 may have been merged on a slow machine.
+    On a slow machine up to four groups of 32 may have been merged.
     """
     text = files["counts"].decode()
     print(text)
     for line in text.splitlines():
         interrupts, buffers, missed = map(int, line.split()[1:])
-        due = buffers / 32  # LitePCIe's ring interrupts every 32 buffers
+        due = buffers / 32  # LitePCIe's ring interrupts once for every 32 buffers
         assert due > 20 and due / 4 < interrupts < due + 2 and missed == 0, line
     assert len(text.splitlines()) == 2

@@ -1,30 +1,42 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card without a valid capability table is refused, with a sentence that says why.
+"""The driver refuses a card without a valid capability table, with a sentence that says why.
 
-The card is QEMU's bochs-display: its BAR0 is plain memory, into which the test writes tables.
+The card is QEMU's bochs-display, whose BAR0 is plain memory. The test writes tables into it.
 """
 
 import struct
 import zlib
 
 import pytest
-from driver_guest import boot, kernels
 
-from lanebox import capability, layouts
-from lanebox.capability import HEADER, HEADER_WORDS, Block
+from gateware import numbers
+from gateware.observe import capability
+from gateware.observe.capability import HEADER, HEADER_WORDS, Block
 from sim.guest import run
+from sim.test.driver.driver_guest import boot, kernels
 
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
 
 DIGEST = "00" * 32
-INTERRUPTS = Block("interrupts", 0x1800, 0x800,
-    {"delivery": 1, "causes": 32, "enable": 0, "clear": 4, "vector": 8})  # fmt: skip
-DMA = {"h2c": 0x20, "c2h": 0, "loopback": 0x40, "table_depth": 256, "address_width": 64,
-       "h2c_cause": 0, "c2h_cause": 1, "h2c_buffered": 8192, "c2h_buffered": 8192,
-       "h2c_settled": 1, "h2c_taken": 1}  # fmt: skip
+INTERRUPTS = Block(
+    "interrupts", 0x1800, 0x800, {"delivery": 1, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
+)
+DMA = {
+    "h2c": 0x20,
+    "c2h": 0,
+    "loopback": 0x40,
+    "table_depth": 256,
+    "address_width": 64,
+    "h2c_cause": 0,
+    "c2h_cause": 1,
+    "h2c_buffered": 8192,
+    "c2h_buffered": 8192,
+    "h2c_settled": 1,
+    "h2c_taken": 1,
+}
 
 
 def dma(**changes):
@@ -32,7 +44,10 @@ def dma(**changes):
 
 
 def sealed(entries, **header):
-    """A table with a right checksum; `header` changes words of it. An entry may be bare words."""
+    """A capability table with a right checksum.
+
+    `header` replaces words of its header. An entry is a Block, or a list of bare words.
+    """
     words = capability.table("test", DIGEST, [e for e in entries if isinstance(e, Block)])
     for raw in (e for e in entries if not isinstance(e, Block)):
         words += raw
@@ -52,7 +67,7 @@ def damaged():
     return words
 
 
-# By name: (the table, what the driver says about it).
+# {name: (the table, part of the driver's message about it)}
 TABLES = {
     "none": ([0] * 40, "no capability table at BAR0"),
     "ones": ([0xFFFFFFFF] * 40, "does not answer"),
@@ -63,7 +78,7 @@ TABLES = {
     "count": (sealed([INTERRUPTS], blocks=0x10000000), "has a block that cannot be"),
     "count2": (sealed([INTERRUPTS], blocks=3), "has a block that cannot be"),
     "length": (sealed([[0x10005, 4, 0, 0]]), "has a block that cannot be"),
-    "beyond": (sealed([[0x10005, 0x7ff8, 0, 0]]), "has a block that cannot be"),
+    "beyond": (sealed([[0x10005, 0x7FF8, 0, 0]]), "has a block that cannot be"),
     "outside": (sealed([Block("memory", 0xFFFFF000, 0x2000, {})]), "has a block that cannot be"),
     "bar": (sealed([Block("memory", 0, 4, {}, bar=6)]), "has a block that cannot be"),
     "absent": (sealed([Block("memory", 0, 4, {}, bar=4)]), "BAR4 has no address"),
@@ -74,7 +89,8 @@ TABLES = {
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
-    # The table is valid, but the display has no MSI: the probe must undo what it has done.
+    # This table is valid, but the display has no MSI, so the driver's probe must undo what it has
+    # done.
     "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
 }
 DISPLAY = ("-device", "bochs-display")
@@ -84,7 +100,7 @@ REFUSED = [
     "echo 1234 1111 >$driver/new_id; dmesg -c >/dev/null",
     "echo 1 >$card/enable",
     "for table in /tables/*; do",
-    f"stress poke $card/resource0 {layouts.CAPABILITY_BASE:#x} $table",
+    f"stress poke $card/resource0 {numbers.CAPABILITY_BASE:#x} $table",
     "! echo ${card##*/} >$driver/bind 2>/dev/null",
     "[ ! -e /dev/litepcie0 -a ! -e $card/driver ]",
     "dmesg -c >/out/${table##*/}; done",
@@ -99,7 +115,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_card_without_a_sound_table_is_refused(kernel):
-    """Each table is refused with its sentence, and the driver leaves nothing behind."""
+    """The driver refuses each table with its sentence, and leaves nothing behind."""
     result = boot(None, REFUSED, kernel, files=tables(), devices=DISPLAY)
     check_refused(result.files)
 
@@ -113,6 +129,6 @@ def tables():
 
 
 def check_refused(files):
-    """Fail unless the driver said each table's sentence."""
+    """Fail unless the kernel log has the sentence of each table."""
     for name, (_, sentence) in TABLES.items():
         assert sentence in files[name].decode(), (name, files[name].decode())

@@ -1,34 +1,35 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What members of the card's group may do with the card, and what they cannot do to others.
+"""What members of the card's group may do with the card, and that they cannot harm others.
 
-One guest has the driver as it is, the other a build with faults (software/kernel/test/faults).
+One guest has the driver as it is, the other a driver built with faults
+(software/kernel/test/faults).
 """
 
 import re
 import subprocess
 
 import pytest
-from board_builds import build_executable, build_gateware, register_map
-from capability_table import table_of
-from driver_guest import CARD, FAULTS, boot, faulty_guest, program
 
-from lanebox import layouts
-from lanebox.capability import BLOCK_TYPES
+from gateware import numbers
+from gateware.observe.capability import BLOCK_TYPES
+from gateware.test.observe.capability_table import table_of
 from sim import artefacts
 from sim.guest import driver, run
 from sim.guest import kernel as guest_kernel
+from sim.test.board.board_builds import build_executable, build_gateware, register_map
+from sim.test.driver.driver_guest import CARD, FAULTS, boot, faulty_guest, program
 
 MEMBER = "chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"
 PAGE = 4096
 
-# Registers that users may write to, beside memories; writes to all others are refused.
+# Registers that members may write, besides memories. Writes to all others are refused.
 REGISTERS = ("ctrl_scratch", "pcie_counters_control", "pattern_control")
-# Types of block that users may access as a whole.
+# Types of block in the capability table that members may access as a whole.
 WHOLE = {"memory", "user", "user_window"}
-# Types that a memory's block is changed to. The block lacks the parameters of a type with
-# registers, so no register of it is allowed.
+# Types to which the block of a memory is changed for the test. The block lacks the parameters that
+# a type with registers needs, so that no register of it is allowed.
 PLANTED = [*BLOCK_TYPES, "unknown"]
 
 
@@ -38,13 +39,14 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def ranges(text, what):
-    """(start, end) of each line of `member registers` or `member pages` for one kind of access."""
+    """(start, end) of each line that `member registers` or `member pages` printed for the kind of
+    access `what`."""
     words = [line.split() for line in text.splitlines()]
     return [(int(start, 16), int(end, 16)) for name, start, end in words if name == what]
 
 
 def merged(places):
-    """Sorted (start, end) pairs; adjacent ones are joined."""
+    """Sorted (start, end) pairs, with adjacent ones joined."""
     found = []
     for start, end in sorted(places):
         if found and found[-1][1] == start:
@@ -54,41 +56,41 @@ def merged(places):
     return found
 
 
-def memories(size=layouts.MEMORY_SIZE, bases=layouts.MEMORY_BASES):
+def memories(size=numbers.MEMORY_SIZE, bases=numbers.MEMORY_BASES):
     return [(base, base + size) for base in bases]
 
 
 def registers(msix=False):
-    """The registers that users may write to one by one."""
+    """(start, end) of the registers that members may write one by one."""
     csr = register_map(msix=msix)["csr_registers"]
     return [(csr[name]["addr"], csr[name]["addr"] + 4) for name in REGISTERS]
 
 
 def memory_block():
-    """The number of the first memory's block in the capability table of the default gateware."""
-    place = (BLOCK_TYPES["memory"].number, 0, layouts.MEMORY_BASES[0])
+    """The index of the first memory's block in the capability table of the default gateware."""
+    place = (BLOCK_TYPES["memory"].number, 0, numbers.MEMORY_BASES[0])
     blocks = [(entry.kind, entry.bar, entry.offset) for entry in table_of(build_gateware())[1]]
     return blocks.index(place)
 
 
 CARD_MEMORY = (
-    layouts.CARD_MEMORY_BASE,
-    layouts.CARD_MEMORY_BASE + layouts.CARD_MEMORY_SIZE,
+    numbers.CARD_MEMORY_BASE,
+    numbers.CARD_MEMORY_BASE + numbers.CARD_MEMORY_SIZE,
 )
 
 
 def start_with_memory(start_board, **choices):
-    return start_board("--pace", "400000", "--bar2", layouts.BAR2_SIZE, **choices)
+    return start_board("--pace", "400000", "--bar2", numbers.BAR2_SIZE, **choices)
 
 
 @pytest.mark.guest
 def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
-    """A member can write to REGISTERS and memories only, of all registers and pages.
+    """Of all registers and pages, a member can write to REGISTERS and memories only.
 
-    A second open beside a stream sees and changes nothing of the first's. Memory is limited and
-    charged, whatever keeps it. 32-bit programs get the same answers.
+    A second open of the device beside a running stream sees and changes nothing of the first.
+    Memory is limited and charged, whatever keeps it. 32-bit programs get the same answers.
     """
-    # `leftovers` must come before any file has set up a ring.
+    # `leftovers` must come before any file has set up a ring
     parts = ("registers", "pages", "leftovers", "beside", "charge", "compat")
     commands = [MEMBER, "ulimit -n 1000"]
     commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in parts]
@@ -107,18 +109,29 @@ def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
 
 @pytest.mark.guest
 def test_a_member_of_the_group_has_the_tools(start_board, gateware):
-    """Our tools and LitePCIe's work for a member, also with a small limit on locked memory."""
-    tools = [(artefacts.utility(gateware / "include", static=True), "bin/litepcie_util"),
-             (artefacts.stock_utility(gateware / "include"), "bin/stock")]  # fmt: skip
+    """Our tools and LitePCIe's work for a member of the group, also with a small limit on locked
+    memory."""
+    tools = [
+        (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util"),
+        (artefacts.stock_utility(gateware / "include"), "bin/stock"),
+    ]
     commands = [MEMBER, "ulimit -l 64"]
     commands += [
         f"member as litepcie_util {command} >/out/{command.split()[0]}"
-        for command in ("info", "scratch_test", "peek ctrl_scratch", "dma_bench --size 4M",
-                        "dma_test --direction loopback --size 2M", "mmio_bench --all --count 16")
-    ]  # fmt: skip
-    commands += ["member as stock scratch_test >/out/stock_scratch",
-                 "member as stock -z -t 2 dma_test >/out/stock_dma || true"]  # fmt: skip
-    # Slow pace: LitePCIe's tool never waits, and a guest may not be scheduled for a second.
+        for command in (
+            "info",
+            "scratch_test",
+            "peek ctrl_scratch",
+            "dma_bench --size 4M",
+            "dma_test --direction loopback --size 2M",
+            "mmio_bench --all --count 16",
+        )
+    ]
+    commands += [
+        "member as stock scratch_test >/out/stock_scratch",
+        "member as stock -z -t 2 dma_test >/out/stock_dma || true",
+    ]
+    # A slow pace, since LitePCIe's tool never waits, and a guest may not be scheduled for a second.
     with start_board("--pace", "50000") as board:
         files = boot(board, commands, programs=["member"], files=tools, timeout=240).files
     # The card's memory in BAR2 is mapped for the tool, which loads and stores directly.
@@ -126,25 +139,28 @@ def test_a_member_of_the_group_has_the_tools(start_board, gateware):
         assert re.search(rb"^  " + way + rb" +[\d.]+ +[\d.]+ ", files["mmio_bench"], re.M), way
     assert b"0 wrong c2h buffers, 0 wrong h2c beats" in files["dma_test"]
     assert b"Read: 0xdeadbeef" in files["stock_scratch"]
-    # The last row of its table has received buffers, and no errors.
+    # the last row of dma_test's table has received buffers, and no errors
     row = [line.split() for line in files["stock_dma"].decode().splitlines() if "." in line][-1]
     assert int(row[2]) > 32 and int(row[4]) == 0, row
 
 
 @pytest.mark.guest
 def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
-    """A block is accessible to members only if its type is in WHOLE, by ioctl and by mapping.
+    """A member can access a block, by ioctl and by mapping, only if its type is in WHOLE.
 
-    The same build shows two more things. If a direction does not stop, the driver switches off bus
-    mastering. A card in recovery cannot be opened before the whole bus has recovered.
+    The driver built with faults shows two more things. If a direction does not stop, the driver
+    switches bus mastering off. A card in recovery cannot be opened before the whole bus has
+    recovered.
     """
     commands = [MEMBER, f"p={FAULTS}"]
     first, _ = memories()
     block = memory_block()
     for name in PLANTED:
         kind = BLOCK_TYPES[name].number if name in BLOCK_TYPES else 999
-        commands += [f"echo {block} {kind} >$p/plant",
-                     f"member part /dev/litepcie0 {first[0]} {first[1]} >/out/{name}"]  # fmt: skip
+        commands += [
+            f"echo {block} {kind} >$p/plant",
+            f"member part /dev/litepcie0 {first[0]} {first[1]} >/out/{name}",
+        ]
     commands += [
         f"echo {block} {BLOCK_TYPES['memory'].number} >$p/plant",
         f"member stuck /dev/litepcie0 $p/stuck {CARD}/config >/out/stuck",
@@ -154,8 +170,12 @@ def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
     ]
     with start_with_memory(start_board, program=build_executable("lanebox")) as board:
         files = boot(
-            board, commands, programs=["member"], guest=faulty_guest(), timeout=240,
-        ).files  # fmt: skip
+            board,
+            commands,
+            programs=["member"],
+            guest=faulty_guest(),
+            timeout=240,
+        ).files
         assert board.stats()["unmapped"] == 0
     for name in PLANTED:
         text = files[name].decode()
@@ -168,12 +188,12 @@ def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_the_table_of_msix_is_nobodys(start_msix):
-    """Members cannot access the table, since its addresses are those that the card writes to. Each
-    direction's interrupt has a name."""
+    """Members cannot access the MSI-X table, since a changed address would let the card write
+    anywhere. Each direction's interrupt has its own name in /proc/interrupts."""
     commands = [MEMBER]
     commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in ("registers", "pages")]
     commands += ["member charge /dev/litepcie0", "cat /proc/interrupts >/out/interrupts"]
-    with start_msix("--bar2", layouts.BAR2_SIZE) as board:
+    with start_msix("--bar2", numbers.BAR2_SIZE) as board:
         files = boot(board, commands, programs=["member"]).files
     found = ranges(files["registers"].decode(), "ioctl")
     assert found == merged(registers(msix=True) + memories())
@@ -183,36 +203,51 @@ def test_the_table_of_msix_is_nobodys(start_msix):
 
 
 def test_no_place_of_an_interrupt_breaks_the_timer():
-    """An interrupt or a stop at any point of the timer's callback gives no warning, and loses no
-    news (a user-space test)."""
+    """An interrupt or a stop at any point of the driver's timer callback gives no warning and loses
+    no event. (The timer code is tested in user space.)"""
     done = subprocess.run([program("timer")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "timer: ok\n"
 
 
 def test_counts_go_on_behind_their_wrap():
-    """Counts stay right beyond their wrap, in the loop and in held runs (a user-space test).
+    """The driver's counts stay right when the card's counters wrap around, in the loop and in held
+    runs. (The code is tested in user space.)
 
-    Each buffer is announced after its data and with its end. Interrupts are raised where they were
-    asked for, and no buffer is given to the card twice.
+    Each buffer is announced after its data, together with its end. Interrupts are raised where they
+    were asked for, and no buffer is given to the card twice.
     """
     done = subprocess.run([program("counts")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "counts: ok\n"
 
 
-# Functions that take an index from a user, and the number of such indices.
+def test_a_channel_has_its_own_blocks():
+    """The blocks of a channel are found by its index, in any order of the table (a user-space
+    test)."""
+    done = subprocess.run([program("blocks")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "blocks: ok\n"
+
+
+# The driver's functions that must clamp an index from a user with array_index_nospec(), and how
+# many indices each clamps.
 INDEXED = {
-    "litepcie_setup_ring": 1, "litepcie_setup_memory": 1, "litepcie_setup_packets": 1,
-    "litepcie_setup_info": 1, "litepcie_held_advance": 1, "litepcie_bar_info": 1, "bar_fault": 1,
+    "litepcie_setup_ring": 1,
+    "litepcie_setup_memory": 1,
+    "litepcie_setup_packets": 1,
+    "litepcie_setup_info": 1,
+    "litepcie_held_advance": 1,
+    "litepcie_bar_info": 1,
+    "bar_fault": 1,
     "dispatch": 3,  # for EVENT, ADVANCE and COUNTS, whose functions have no other caller
-}  # fmt: skip
+}
 
 
 @pytest.mark.guest
 def test_indices_of_users_are_clamped():
-    """Each index from a user goes through array_index_nospec(): on x86 a `sbb` of a register with
-    itself."""
+    """Each index from a user goes through array_index_nospec(), so that speculation cannot go out
+    of bounds. On x86 that is a `sbb` of a register with itself."""
     module = driver.ensure(guest_kernel.ensure())
     done = subprocess.run(["objdump", "-d", module], capture_output=True, text=True, check=True)
     functions = dict(re.findall(r"^[0-9a-f]+ <(\w+)>:\n(.*?)(?=^$|\Z)", done.stdout, re.M | re.S))

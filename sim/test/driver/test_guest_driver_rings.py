@@ -1,22 +1,29 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the driver adds to LitePCIe's ABI: page-backed rings of any shape, index page, BARs."""
+"""Additions of the driver to LitePCIe's ABI: rings of any shape made of pages, index page, mapped
+BARs.
+
+The index page is shared memory with the counts of driver and program, so that no system call is
+needed while data flows.
+"""
 
 import re
 
 import pytest
-from board_builds import build_executable
-from driver_guest import CARD, DEBUGFS, boot, importer, kernels
 
-from lanebox import layouts
+from gateware import numbers
 from sim.guest import run
+from sim.test.board.board_builds import build_executable
+from sim.test.driver.driver_guest import CARD, DEBUGFS, boot, importer, kernels
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-PACE = ("--pace", "400000")  # the rings run whether software keeps up or not
-SHAPES = [f"rings {part} /dev/litepcie0 >>/out/rings"
-          for part in ("refuse", "event", "index", "shapes")]  # fmt: skip
+# the rings run whether software keeps up or not, so the board is slowed down
+PACE = ("--pace", "400000")
+SHAPES = [
+    f"rings {part} /dev/litepcie0 >>/out/rings" for part in ("refuse", "event", "index", "shapes")
+]
 READ = "rings read /dev/litepcie0 {} >/out/rings"
 DISK = [
     "pinned splice /dev/litepcie0",
@@ -34,7 +41,7 @@ REGISTERS = [
 ]
 CARD_MEMORY = [
     DEBUGFS,
-    f"rings memory /dev/litepcie0 {layouts.CARD_MEMORY_BASE:#x} >/out/memory & user=$!",
+    f"rings memory /dev/litepcie0 {numbers.CARD_MEMORY_BASE:#x} >/out/memory & user=$!",
     "while [ ! -s /out/memory ]; do kill -0 $user; sleep 0.05; done",
     "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
     f"sed -n 3p {CARD}/resource >/out/bar2; kill $user",
@@ -56,17 +63,17 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_rings_have_the_shape_that_was_asked_for(start_board, kernel):
-    """Rings of six shapes have every word compared; index page, eventfd and poll() agree.
+    """Rings of six shapes have every word right; index page, eventfd and poll() agree.
 
-    `rings index` makes no system call while data flows. Impossible arguments are refused, each with
-    its error.
+    The program `rings index` makes no system call while data flows. Impossible arguments are
+    refused, each with its own error.
     """
     with start_board(*PACE) as board:
         check_compared(boot(board, SHAPES, kernel, ["rings"]).files, 7)
 
 
 def check_compared(files, times):
-    """Fail unless each part of `rings` compared some buffers."""
+    """Fail unless the program `rings` compared some buffers, `times` times."""
     text = files["rings"].decode()
     compared = [int(number) for number in re.findall(r"(\d+) buffers compared", text)]
     print(text)
@@ -77,7 +84,8 @@ def check_compared(files, times):
 def test_read_gives_what_the_card_has_written(start_board, kernel):
     """read() gives every word of 400 buffers, and as many buffers as the card has counted.
 
-    A buffer's data differs from round to round, so a buffer that is given too early is noticed.
+    A buffer's data differs from one turn of the ring to the next, so that a buffer given too early
+    is noticed.
     """
     with start_board(*PACE) as board:
         files = boot(board, [READ.format(400)], kernel, ["rings"]).files
@@ -100,19 +108,23 @@ def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, ke
 def nvme(disk):
     """QEMU's arguments for an empty NVMe disk of 4 MiB."""
     disk.write_bytes(bytes(4 << 20))
-    return ("-drive", f"file={disk},if=none,id=disk,format=raw",
-            "-device", "nvme,drive=disk,serial=1")  # fmt: skip
+    return (
+        "-drive",
+        f"file={disk},if=none,id=disk,format=raw",
+        "-device",
+        "nvme,drive=disk,serial=1",
+    )
 
 
 def check_disk(disk):
-    """Fail unless the disk's file holds what was in the ring."""
+    """Fail unless the disk's file has the words that were in the ring."""
     words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
     assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
 
 
 def test_registers_are_mapped_uncached_and_taken_away(start_board):
-    """A mapping of registers keeps to its bounds and rights; when the card goes it gives SIGBUS,
-    not all ones."""
+    """A program's mapping of registers is uncached and keeps to its bounds and rights. When the
+    card is removed, the mapping gives SIGBUS, and not all ones."""
     with start_board() as board:
         files = boot(board, REGISTERS, programs=["rings"]).files
     assert memory_types(files, "bar0") == {"uncached-minus"}
@@ -126,8 +138,8 @@ def memory_types(files, bar):
 
 
 def test_card_memory_is_mapped_write_combining(start_board):
-    """BAR2 of the Lanebox endpoint is mapped write-combining; 4 KiB written there read back."""
-    board = start_board("--bar2", layouts.BAR2_SIZE, program=build_executable("lanebox"))
+    """The card's memory in BAR2 is mapped write-combining. 4 KiB written there read back."""
+    board = start_board("--bar2", numbers.BAR2_SIZE, program=build_executable("lanebox"))
     with board:
         files = boot(board, CARD_MEMORY, programs=["rings"]).files
     check_card_memory(files)
@@ -140,7 +152,8 @@ def check_card_memory(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_another_device_reads_the_ring_in_place(start_board, kernel):
-    """Another device reads the ring through a dma-buf, also after file and card are gone."""
+    """Another driver reads the ring through a dma-buf without a copy, also after the file was
+    closed and the card removed."""
     with start_board() as board:
         files = [(importer(kernel), "root/litepcie_importer.ko")]
         check_sums(boot(board, EXPORT, kernel, ["rings"], files).files)

@@ -4,7 +4,7 @@
 """The tests of `make soak` on the driver, for seconds each, in one guest that stays up.
 
 Commands and checks are those of the long tests, with smaller counts. Tests that need an IOMMU, two
-processors or another card are in test_guest_driver_short_iommu.py.
+processors or a second card are in test_guest_driver_short_iommu.py.
 """
 
 import pytest
@@ -16,29 +16,40 @@ import test_guest_driver_power as power
 import test_guest_driver_rings as rings
 import test_guest_driver_soak as soak
 import test_guest_driver_unwind as unwind
-from board_builds import register_map
-from driver_guest import FAULTS, HELD, boot, faulty_guest, importer
-from live_guest import LiveGuest
-from seeds import SHIFT
 from test_guest_built import P2PMEM
 
-from lanebox import layouts
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.guest import kernel as guest_kernel
 from sim.guest import run
+from sim.test.board.board_builds import register_map
+from sim.test.driver.driver_guest import FAULTS, HELD, boot, faulty_guest, importer
+from sim.test.driver.live_guest import LiveGuest
+from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.guest
 
-PROGRAMS = ("stress", "rings", "cost", "held", "words", "packets", "pinned", "memory", "fuzz",
-            "unwind", "kexec")  # fmt: skip
-FAULTY = "/faulty/litepcie.ko"  # the build of software/kernel/test/faults
+PROGRAMS = (
+    "stress",
+    "rings",
+    "cost",
+    "held",
+    "words",
+    "packets",
+    "pinned",
+    "memory",
+    "fuzz",
+    "unwind",
+    "kexec",
+)
+FAULTY = "/faulty/litepcie.ko"  # the driver built with software/kernel/test/faults
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
 UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
-FUZZ_CALLS = 4000  # reaches each branch four times or more
+FUZZ_CALLS = 4000  # enough to reach each branch four times or more
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +67,7 @@ def guest(disk, tmp_path_factory):
         *power.injector(),
     ]
     devices = (*rings.nvme(disk), "-action", "reboot=reset")
-    options = (*rings.PACE, "--bar2", layouts.BAR2_SIZE)
+    options = (*rings.PACE, "--bar2", numbers.BAR2_SIZE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
         append = ("log_buf_len=4M",)
@@ -65,21 +76,24 @@ def guest(disk, tmp_path_factory):
 
 
 def test_the_driver_stands_a_little_of_everything(guest):
-    """The driver works after opens, an unbind and a removal under traffic, and a reload."""
-    guest.run([
-        HELD,
-        "stress cycle /dev/litepcie0 4",
-        "held 'echo 0000:01:00.0 >$driver/unbind'; echo 0000:01:00.0 >$driver/bind",
-        f"held 'echo 1 >$card/remove'; {RESCAN}",
-        f"{WITHOUT}; stress cycle /dev/litepcie0 2",
-    ])  # fmt: skip
+    """The driver works after opens, after an unbind and a removal under traffic, and after a
+    reload."""
+    guest.run(
+        [
+            HELD,
+            "stress cycle /dev/litepcie0 4",
+            "held 'echo 0000:01:00.0 >$driver/unbind'; echo 0000:01:00.0 >$driver/bind",
+            f"held 'echo 1 >$card/remove'; {RESCAN}",
+            f"{WITHOUT}; stress cycle /dev/litepcie0 2",
+        ]
+    )
 
 
 # Rings --------------------------------------------------------------------------------------------
 
 
 def test_rings_have_the_shape_that_was_asked_for(guest):
-    """Rings of six shapes have every word compared; impossible arguments are refused."""
+    """Rings of six shapes have every word right; impossible arguments are refused."""
     rings.check_compared(guest.run(rings.SHAPES), 7)
 
 
@@ -89,41 +103,46 @@ def test_read_gives_what_the_card_has_written(guest):
 
 
 def test_a_ring_goes_to_a_disk_and_back_without_a_copy(guest, disk):
-    """O_DIRECT from and to both rings and vmsplice() into a pipe move the right data."""
+    """O_DIRECT from and to both rings, and vmsplice() into a pipe, move the right data."""
     guest.run(rings.DISK)
     rings.check_disk(disk)
 
 
 def test_registers_are_mapped_uncached_and_taken_away(guest):
-    """A mapping of registers keeps to its bounds and rights; when the card goes it gives SIGBUS."""
+    """A program's mapping of registers is uncached and keeps to its bounds and rights. When the
+    card is removed, the mapping gives SIGBUS."""
     files = guest.run([*rings.REGISTERS, RESCAN])
     assert rings.memory_types(files, "bar0") == {"uncached-minus"}
 
 
 def test_card_memory_is_mapped_write_combining(guest):
-    """4 KiB of BAR2, mapped write-combining, are written and read back."""
+    """4 KiB of the card's memory in BAR2, mapped write-combining, are written and read back."""
     rings.check_card_memory(guest.run([*rings.CARD_MEMORY, "wait $user || true"]))
 
 
 def test_another_device_reads_the_ring_in_place(guest):
-    """Another device reads the ring through a dma-buf, also after file and card are gone."""
+    """Another driver reads the ring through a dma-buf without a copy, also after the file was
+    closed and the card removed."""
     rings.check_sums(guest.run([*rings.EXPORT, "insmod /lib/modules/litepcie.ko", RESCAN]))
 
 
 def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
-    """With moderation_us a program that reads the index page gets a quarter of the interrupts that
-    its ring asks for, other programs get half. The driver reads it when a direction starts."""
+    """With the parameter moderation_us, a program that reads the index page gets a quarter of the
+    interrupts that its ring asks for, and other programs get half. The driver reads the parameter
+    when a direction starts."""
     generator = f"{register_map()['csr_registers']['pattern_control']['addr']:#x} 1"
     counts = []
     for way, microseconds in (("poll", 0), ("poll", 50_000), ("abi", 50_000)):
-        found = guest.run([
-            f"echo {microseconds} >/sys/module/litepcie/parameters/moderation_us",
-            "before=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
-            f"cost {way} /dev/litepcie0 {generator} 2048 >/out/cost",
-            "after=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
-            "echo $((after - before)) >/out/interrupts",
-            "echo 100 >/sys/module/litepcie/parameters/moderation_us",
-        ])  # fmt: skip
+        found = guest.run(
+            [
+                f"echo {microseconds} >/sys/module/litepcie/parameters/moderation_us",
+                "before=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
+                f"cost {way} /dev/litepcie0 {generator} 2048 >/out/cost",
+                "after=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
+                "echo $((after - before)) >/out/interrupts",
+                "echo 100 >/sys/module/litepcie/parameters/moderation_us",
+            ]
+        )
         counts.append(int(found["interrupts"]))
     print(counts)
     each, four, two = counts
@@ -135,24 +154,28 @@ def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
 
 
 def test_a_held_direction_loses_nothing(guest):
-    """10,000 buffers and 60 runs, with random amounts and pauses: none is lost or repeated."""
+    """10,000 buffers and 60 held runs, with random amounts and pauses: no buffer is lost or
+    repeated."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_held(guest.run(held.held(10_000, 60, seed)))
 
 
 def test_a_node_is_a_stream_of_bytes(guest):
-    """Bytes that cat, dd and head write in pieces of any length come back in order."""
+    """Bytes that cat, dd and head write to the device node in pieces of any length come back in
+    order."""
     held.check_streamed(guest.run(held.PIECES))
 
 
 def test_many_bytes_go_through_cat(guest):
-    """64 MiB go through cat, 32 rounds of the ring each way. `make soak` sends a gigabyte."""
+    """64 MiB go through the card by cat, which is 32 turns of the ring each way. (`make soak` sends
+    a gigabyte.)"""
     assert guest.run(held.poured(64 << 20))["poured"] == b"67108864 bytes right\n"
 
 
 def test_a_card_without_records_is_held(tmp_path, monkeypatch):
-    """LitePCIe's endpoint has no records: it is held by its own count, in whole buffers."""
+    """A card with LitePCIe's endpoint, which writes no records, is held by its own count, in whole
+    buffers."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with BoardProcess(artefacts.build("litepcie").board, rings.PACE) as board:
         commands = held.held_whole(400, 20, 1 + SHIFT)
@@ -160,25 +183,30 @@ def test_a_card_without_records_is_held(tmp_path, monkeypatch):
 
 
 def test_packets_keep_their_bytes_and_their_ends(guest):
-    """500 packets of 1 byte to three buffers come back, by ADVANCE and by write() and read()."""
+    """500 packets of 1 byte up to three buffers come back, by ADVANCE and by write() and read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_packets(guest.run(held.packets(500, seed)))
 
 
 def test_what_another_has_left_on_is_off(guest):
-    """The driver switches off notices that a former user of the card has left on."""
+    """Records and status lines that an earlier user of the card has left switched on are switched
+    off by the driver."""
     control = register_map()["csr_registers"]["pcie_notices0_control"]["addr"]
-    files = guest.run([
-        HELD, r"rmmod litepcie; echo 1 >$card/enable; printf '\7\0\0\0' >/tmp/on",
-        f"stress poke $card/resource0 {control:#x} /tmp/on; insmod /lib/modules/litepcie.ko",
-        f"packets off /dev/litepcie0 {control:#x} >/out/packets",
-    ])  # fmt: skip
+    files = guest.run(
+        [
+            HELD,
+            r"rmmod litepcie; echo 1 >$card/enable; printf '\7\0\0\0' >/tmp/on",
+            f"stress poke $card/resource0 {control:#x} /tmp/on; insmod /lib/modules/litepcie.ko",
+            f"packets off /dev/litepcie0 {control:#x} >/out/packets",
+        ]
+    )
     assert "off: ok" in files["packets"].decode()
 
 
 def test_the_user_hears_of_a_bad_packet(guest):
-    """After a read by the card fails, read() and fsync() report it once, and give all data."""
+    """After a read by the card has failed, read() and fsync() report that once, and give all
+    data."""
     functions = {"fail": lambda: guest.board.command("fault ca:1")}
     commands = [
         "ask fail; packets bad /dev/litepcie0 >/out/packets",
@@ -189,8 +217,8 @@ def test_the_user_hears_of_a_bad_packet(guest):
 
 
 def test_a_reset_ends_a_held_run_with_an_error(guest):
-    """After a reset a held run ends with an error until its owner stops it; then it can start
-    again."""
+    """After a reset of the card, a held run ends with an error until its owner stops it. Then it
+    can start again."""
     assert "reset: ok" in guest.run(held.RESET)["held"].decode()
 
 
@@ -198,45 +226,55 @@ def test_a_reset_ends_a_held_run_with_an_error(guest):
 
 
 def test_a_ring_lies_in_memory_of_the_program_s_own(guest):
-    """A ring in small or huge pages of a program's own is charged, and always given back."""
+    """A ring in small or huge pages of the program's own memory is charged to it, and always
+    released."""
     memory.check_own(guest.run(memory.OWN))
 
 
 def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(guest):
-    """A card that vanished may still write, so the memory stays pinned until it is removed."""
-    guest.run([*memory.VANISHED, "ask insert; insmod /lib/modules/litepcie.ko", RESCAN],
-              power.removal)  # fmt: skip
+    """A card that has vanished may still write, so a program's memory stays pinned until the kernel
+    has removed the card."""
+    guest.run(
+        [*memory.VANISHED, "ask insert; insmod /lib/modules/litepcie.ko", RESCAN], power.removal
+    )
 
 
 # Life ---------------------------------------------------------------------------------------------
 
 
 def test_a_card_may_go_while_it_is_used(guest):
-    """When the card is unbound or removed, all users see the end, and it works again later."""
+    """When the card is unbound or removed, each program that uses it gets an error, and the card
+    works again later."""
     guest.run(life.USED)
 
 
 def test_a_card_that_vanishes_is_noticed(guest):
-    """With a card that vanished the watchdog wakes all waiters, and the guest can remove it."""
-    guest.run([
-        HELD,
-        "held 'ask remove' \"dmesg | grep -q 'the card answers no more'; echo 1 >$card/remove\"",
-        f"rmmod litepcie; ask insert; insmod /lib/modules/litepcie.ko; {RESCAN}",
-    ], power.removal)  # fmt: skip
+    """If the card vanishes, the driver's watchdog notices it and wakes all waiting programs. The
+    guest can then remove it."""
+    guest.run(
+        [
+            HELD,
+            "held 'ask remove' \"dmesg | grep -q 'the card answers no more'; "
+            'echo 1 >$card/remove"',
+            f"rmmod litepcie; ask insert; insmod /lib/modules/litepcie.ko; {RESCAN}",
+        ],
+        power.removal,
+    )
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(guest):
-    """A reset by sysfs stops running DMA with EIO; DMA starts again on the same file."""
+    """A reset by sysfs stops running DMA with EIO. DMA starts again on the same open file."""
     guest.run(life.RESET)
 
 
 def test_opening_and_closing(guest):
-    """Ten opens, twice, lose no memory."""
+    """Twice ten rounds of opening and closing the device lose no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.OPENED, 2, warm_up=1)), 2)
 
 
 def test_loading_and_binding_under_traffic(guest):
-    """Loading the module and binding the card with files open, twice, loses no memory."""
+    """Binding the card and loading the module again while files are open and data flows, twice,
+    loses no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.LOADED, 2, HELD, warm_up=1)), 2)
 
 
@@ -247,7 +285,8 @@ def test_surprise_removals(guest):
 
 
 def test_debian_s_kernels_cannot_offer_memory_to_other_devices(guest):
-    """On Debian's kernels p2pmem=1 is refused with a sentence, and the card works without it."""
+    """On Debian's kernels the parameter p2pmem=1 is refused with a sentence, and the card works
+    without it."""
     guest.run(P2PMEM)
 
 
@@ -255,17 +294,19 @@ def test_debian_s_kernels_cannot_offer_memory_to_other_devices(guest):
 
 
 def test_a_pcie_error_ends_in_recovery(guest):
-    """A PCIe error stops the DMA with EIO, and DMA runs again on the same file after recovery."""
+    """A PCIe error that is not fatal stops the DMA with EIO. After recovery DMA runs again on the
+    same open file."""
     power.check_recovered(guest.run(power.recovery(1)), 1)
 
 
 def test_what_happens_is_told(guest):
-    """Tracepoints and counts in sysfs show the starts, stops and reset that were made."""
+    """The driver's tracepoints and its counts in sysfs show exactly the starts, stops and resets
+    that were made."""
     power.check_told(guest.run(power.TOLD))
 
 
 def test_each_interrupt_is_taken_once(guest):
-    """There are as many interrupts as the card has reason to send, from the probe on."""
+    """From its probe on, the driver takes as many interrupts as the card has reason to send."""
     power.check_interrupts(guest.run([WITHOUT, *power.INTERRUPTS, RESCAN]))
 
 
@@ -273,7 +314,8 @@ def test_each_interrupt_is_taken_once(guest):
 
 
 def test_calls_reach_every_branch_and_leave_no_lock(guest):
-    """Each call ends in each of its ways and in no other, and holds no lock when it returns."""
+    """Each random call ends with each of its results and no other, and holds no lock of the driver
+    when it returns."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     after = ["exec 8<&- 9<&-", NO_LOCK, WITHOUT]
@@ -282,18 +324,20 @@ def test_calls_reach_every_branch_and_leave_no_lock(guest):
 
 
 def test_what_is_refused_leaves_nothing_behind(guest):
-    """When one request of the driver is refused, everything that it had by then is given back."""
+    """If the kernel refuses any one request of the driver, the driver gives back everything that it
+    had by then."""
     unwind.check_refusals(guest.run([WITH_FAULTS, *unwind.refusals("sweep 1", FAULTY), WITHOUT]))
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(guest):
-    """An export keeps the pages of a replaced ring but not their mapping, which would outlive the
-    device."""
+    """An exported dma-buf keeps the pages of a ring that was replaced, but not their DMA mapping,
+    which would outlive the card."""
     unwind.check_replaced(guest.run([WITH_FAULTS, *unwind.REPLACED, RESCAN, WITHOUT]))
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
-    """The driver recovers from a fatal error; a card that cannot is given up and refused to all."""
+    """The driver recovers from a fatal PCIe error. A card that does not recover is given up, and
+    all calls on it are refused."""
     commands = [WITH_FAULTS, *power.fatal(1), WITHOUT]
     power.check_fatal(guest.run(commands, power.removal), 1)
 
@@ -308,9 +352,10 @@ def test_a_restarted_machine_drives_its_card_again(guest):
 
 
 def test_another_kernel_finds_a_quiet_card(guest):
-    """After kexec with DMA running the next kernel drives the card, until it powers off in DMA.
+    """After kexec with DMA running, the next kernel drives the card, and powers off with DMA
+    running.
 
-    This test ends the guest. It first deletes what the initramfs of the next kernel does not need.
+    This test ends the guest. It first deletes files that the next kernel's initramfs does not need.
     """
     guest.run([UNUSED, *power.KEXEC], restarts=True)
     guest.run(["[ $second = 1 ]", "stress cycle /dev/litepcie0 4", power.FLOWS], then="")

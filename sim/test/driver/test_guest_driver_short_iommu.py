@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The tests of `make soak` on the driver, for seconds each, in guests with unusual machines.
 
-One has an IOMMU, two processors and two cards; a late access by a card is an unmapped one there.
-The other bounces every access.
+One machine has an IOMMU, two processors and two cards; a late access by a card is counted as
+unmapped there. In the other, every DMA goes through bounce buffers.
 """
 
 import functools
@@ -14,12 +14,12 @@ import pytest
 import test_guest_driver_life as life
 import test_guest_driver_memory as memory
 import test_guest_driver_soak as soak
-from board_builds import build_executable, register_map
-from board_process import WatchedBoard
-from live_guest import LiveGuest
 
 from sim.guest import run
 from sim.guest.machine import card_arguments
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_process import WatchedBoard
+from sim.test.driver.live_guest import LiveGuest
 
 pytestmark = pytest.mark.guest
 
@@ -44,26 +44,28 @@ def bounced():
 def guest():
     with WatchedBoard(build_executable(), register_map(), PACE, None) as second:
         devices = ("-smp", "2", *IOMMU, *card_arguments(second.socket, slot=2))
-        with LiveGuest(PACE, ["stress", "memory"], devices=devices,
-                       append=("intel_iommu=on",)) as live:  # fmt: skip
+        with LiveGuest(
+            PACE, ["stress", "memory"], devices=devices, append=("intel_iommu=on",)
+        ) as live:
             yield live
         assert second.stats()["unmapped"] == 0
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(bounced):
-    """Where every access is bounced, memory of the program's own is refused: data would go to the
-    bounce buffers."""
-    # The usual check of the locks maps a ring, which is refused here as well.
+    """If every DMA goes through bounce buffers (swiotlb=force), a ring in the program's own memory
+    is refused, since its data would go to the bounce buffers."""
+    # The usual check of the driver's locks maps a ring, which is refused here as well.
     bounced.run(["memory bounce /dev/litepcie0"], then="stress share /dev/litepcie0 4")
 
 
 def test_two_cards_are_two_devices(guest):
-    """Two cards have their own nodes and data; one can be removed while the other works."""
+    """Two cards have their own device nodes and data. One can be removed while the other works."""
     guest.run(life.TWO_CARDS)
 
 
 def test_behind_an_iommu_nothing_is_written_after_the_end(guest):
-    """Behind an IOMMU a removed or unbound card accesses no memory: that would be unmapped."""
+    """Behind an IOMMU, a card that was removed or unbound accesses no memory, which would be
+    counted as unmapped."""
     guest.run([*life.BEHIND_IOMMU, "echo 0000:01:00.0 >$driver/bind"])
 
 
@@ -73,18 +75,20 @@ def test_threads_that_race_do_no_harm(guest):
 
 
 def test_who_shares_a_file_gets_data(guest):
-    """No reader of a shared file gets 0, the end of a file, which would end a program; not even one
-    whose news another reader has taken."""
+    """No reader of a file shared by several processes gets 0 (end of file), which would end a
+    program. That holds even if another process has just taken the data."""
     guest.run(life.share(60))
 
 
 def test_the_memory_stays_pinned_until_the_card_is_quiet(guest):
-    """A program's memory stays pinned while the card is unbound, removed or reset under DMA."""
+    """A program's memory stays pinned while the card is unbound, removed or reset with DMA running
+    in it."""
     guest.run(memory.QUIET)
 
 
 def test_orderly_ejects(guest):
-    """The slot is asked to eject its card with DMA running and files open; ends this guest."""
+    """The slot ejects its card on request with DMA running and files open. This test ends the
+    guest."""
 
     def eject(board):
         card = json.loads(card_arguments(board.socket)[-1])

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same action many times over, under traffic: nothing leaks, and the card still works.
+"""The same action many times, under traffic: nothing leaks, and the card still works.
 
 Each test has two counts: one for `make soak`, and a larger one for `make soak SOAK=full`.
 """
@@ -11,16 +11,16 @@ import json
 import re
 
 import pytest
-from driver_guest import FULL, HELD, boot
-from guest_line import SHELL, GuestLine
 
 from sim.guest import run
 from sim.guest.machine import card_arguments
+from sim.test.driver.driver_guest import FULL, HELD, boot
+from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-WARM_UP = 3  # rounds after which caches have reached their size
-# Growth that is no leak: 2 MiB of pages, and the objects in half-filled slabs.
+WARM_UP = 3  # rounds after which the kernel's caches have their final size
+# growth that does not count as a leak: 2 MiB of pages, and the objects in half-filled slabs
 PAGES, OBJECTS = 512, 1500
 SECONDS = 7200 if FULL else 120
 
@@ -33,7 +33,7 @@ counts() {
 }
 """
 
-# One round of each test.
+# the shell text of one round of each test
 OPENED = "stress cycle /dev/litepcie0 10 >/dev/null"
 LOADED = """
 	held 'echo 0000:01:00.0 >$driver/unbind'
@@ -62,7 +62,8 @@ def rounds(some, all_of_them):
 
 
 def repeat(once, count, shell="", warm_up=WARM_UP):
-    """The commands: run the shell text `once` COUNT times, and count memory before and after."""
+    """The commands that run the shell text `once` `count` times, and count memory before and
+    after."""
     return [
         shell + COUNTS + f"once() {{\n{once}\n}}",
         f"for i in $(seq {warm_up}); do once; done; counts >/out/before",
@@ -73,7 +74,7 @@ def repeat(once, count, shell="", warm_up=WARM_UP):
 
 
 def soak(board, once, count, shell="", **choices):
-    """Run a shell function's text COUNT times, and compare memory before and after."""
+    """Run the shell text `once` in a guest `count` times. Fails if memory is missing afterwards."""
     result = boot(board, repeat(once, count, shell), timeout=SECONDS, live=FULL, **choices)
     print(f"{count} rounds in {result.seconds:.0f} s")
     check_memory(result.files, count)
@@ -84,12 +85,12 @@ def check_memory(files, count):
     before, after = (parse(files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
-    # A processor keeps some freed pages for itself, up to a whole ring.
+    # A processor keeps some freed pages for itself, as many as a whole ring has.
     lost = -grown["nr_free_pages"] - grown["pages_at_hand"]
     print(f"{lost} pages fewer are free")
     print("grown:", {name: number for name, number in grown.items() if number})
     assert lost < PAGES
-    # One object leaked in each round gives as many objects as there were rounds.
+    # If each round leaked one object, there would be as many more objects as there were rounds.
     objects = {name: number for name, number in grown.items() if name.startswith("slab ")}
     assert not {k: v for k, v in objects.items() if v > OBJECTS + count / 2}
 
@@ -99,8 +100,8 @@ def parse(text):
 
 
 def test_opening_and_closing(start_board):
-    """Opening, starting both ways, stopping and closing leaks nothing; every other round only
-    closes."""
+    """Opening the device, starting both directions, stopping and closing leaks nothing. Every other
+    round closes without stopping."""
     many = rounds(40, 10_000)
     with start_board() as board:
         soak(board, OPENED, many // 10)
@@ -108,7 +109,7 @@ def test_opening_and_closing(start_board):
 
 
 def test_loading_and_binding_under_traffic(start_board):
-    """Unbinding the card under DMA with open files, binding it and reloading the module leaks
+    """Unbinding the card during DMA with files open, binding it and loading the module again leaks
     nothing."""
     with start_board() as board:
         soak(board, LOADED, rounds(8, 1000), HELD)
@@ -119,8 +120,9 @@ def test_surprise_removals(start_board):
     """A card that vanishes with DMA running, and comes back, leaks nothing."""
     many = rounds(6, 500)
     with start_board() as board:
-        functions = {word: functools.partial(board.command, f"fault {word}")
-                     for word in ("remove", "insert")}  # fmt: skip
+        functions = {
+            word: functools.partial(board.command, f"fault {word}") for word in ("remove", "insert")
+        }
         with GuestLine(functions) as line:
             soak(board, REMOVED, many, SHELL + HELD, devices=line.devices)
             assert line.asked.count("remove") == many + WARM_UP
@@ -128,9 +130,9 @@ def test_surprise_removals(start_board):
 
 
 def test_orderly_ejects(start_board):
-    """The slot can be asked to eject its card while DMA runs and files are open, with MSI.
+    """The slot ejects its card on request while DMA runs and files are open, with MSI.
 
-    Each eject has a guest of its own: QEMU 11.1.3 sometimes hangs when the card is put back.
+    Each eject has its own guest, since QEMU 11.1.3 sometimes hangs when the card is put back.
     """
     for _ in range(rounds(1, 20)):
         with start_board() as board, GuestLine({}) as line:

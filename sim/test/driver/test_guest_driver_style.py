@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver's sources pass the kernel's own checkers, checkpatch --strict and sparse.
 
-They also keep a rule that neither checks: how counts are published in the index page.
+A further test searches for a rule that neither checks: the memory order in which counts are
+published in the index page.
 """
 
 import os
@@ -12,35 +13,36 @@ import shutil
 import subprocess
 
 import pytest
-from driver_guest import PROGRAMS
 
 from sim.guest import built, driver
 from sim.guest import kernel as guest_kernel
+from sim.test.driver.driver_guest import PROGRAMS
 
-# By file: the complaints that are accepted. Only compat.h may test the kernel's version. Tracepoint
-# headers look like the kernel's own.
+# {file: complaints of checkpatch that are accepted}. Only compat.h may test the kernel's version.
+# Tracepoint headers look as the kernel's own do.
 EXCUSED = {
     "compat.h": {"LINUX_VERSION_CODE", "CONSTANT_COMPARISON"},
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 LIBRARY = driver.OURS.parent / "user" / "liblitepcie"
-# Accesses to `buffers` of struct litepcie_status_way, and those that are ordered after the data.
+# All accesses to `buffers` in struct litepcie_status_way, and those with the right memory order.
 BUFFERS = re.compile(r"(?:->|\.)buffers\b")
-RELEASE = re.compile(r"smp_(?:store_release|load_acquire)\(&[^,;]*?(?:->|\.)buffers[,)]")
+RELEASE = re.compile(r"(?:smp_store_release|litepcie_load_told)\(&[^,;]*?(?:->|\.)buffers[,)]")
 ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)buffers,\s*__ATOMIC_ACQUIRE\)")
 
 
 def unordered(text, ordered):
-    """Lines that access the status page's count without ordering."""
+    """The lines that access the count in the status page without memory order."""
     return [line.strip() for line in ordered.sub("", text).splitlines() if BUFFERS.search(line)]
 
 
 def test_the_status_page_s_count_is_ordered():
-    """The driver stores the count with release and loads it with acquire, as the library does.
+    """The driver stores the count with release, and loads the card's count with a barrier for DMA.
+    The library loads it with acquire.
 
-    Otherwise a processor that reorders could show software a count before the data. x86 does not
-    reorder like that, so no test in a guest would notice. The sources are searched instead.
+    Otherwise a processor that reorders stores could show software the count before the data. x86
+    does not reorder them, so no test in a guest would notice; the sources are searched instead.
     """
     stores = loads = 0
     for path in driver.OURS.glob("*.[ch]"):
@@ -59,12 +61,13 @@ def test_the_status_page_s_count_is_ordered():
         "way->status->buffers = way->hw_count;",
         "page->way[LITEPCIE_C2H].buffers = 1;",
         "u64 done = READ_ONCE(way->status->buffers);",
+        "u64 done = smp_load_acquire(&way->status->buffers);",
         "smp_store_release(&way->index->software, way->status->buffers);",
         "*count = __atomic_load_n(&status->way[way].buffers, __ATOMIC_RELAXED);",
     ],
 )
 def test_an_unordered_access_is_found(text):
-    """The search finds each kind of unordered access."""
+    """The search finds each kind of access without memory order."""
     assert unordered(text, RELEASE) and unordered(text, ACQUIRE)
 
 
@@ -75,13 +78,13 @@ def test_an_unordered_access_is_found(text):
     reason="fetches a kernel's sources: make soak SOAK=kernels",
 )
 def test_checkpatch_has_nothing_to_say(tmp_path):
-    """checkpatch complains only of what EXCUSED lists, and of all of that."""
+    """checkpatch complains about exactly what EXCUSED lists."""
     unpack = ["tar", "-x", "-f", built.source("6.1"), "-C", tmp_path, "--strip-components=2"]
     subprocess.run([*unpack, "--wildcards", *(f"*/scripts/{n}" for n in SCRIPTS)], check=True)
     files = [p for name, p in driver.our_inputs().items() if name != "Kbuild"]
     files.append(PROGRAMS / "importer" / "litepcie_importer.c")
     command = [tmp_path / "checkpatch.pl", "--no-tree", "--strict", "-q", "--terse", "--show-types"]
-    # checkpatch leaves a file in its working directory.
+    # the working directory is temporary, because checkpatch leaves a file in it
     done = subprocess.run([*command, "-f", *files], cwd=tmp_path, capture_output=True, text=True)
     print(done.stdout, done.stderr)
     assert done.stdout.count(" lines checked") == len(files)
@@ -95,7 +98,8 @@ def test_checkpatch_has_nothing_to_say(tmp_path):
 @pytest.mark.soak
 @pytest.mark.skipif(not shutil.which("sparse"), reason="no sparse on this machine")
 def test_sparse_has_nothing_to_say(tmp_path):
-    """sparse has no complaint about address spaces, byte orders and locks, gcc no warning."""
+    """sparse has no complaint about address spaces, byte orders and locks, and gcc gives no
+    warning."""
     kernel = guest_kernel.ensure()
     for name, path in driver.our_inputs().items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -107,5 +111,6 @@ def test_sparse_has_nothing_to_say(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("  CHECK   ") == len(list(driver.OURS.glob("*.c")))
     complaints = [line for line in done.stderr.splitlines() if "warning" in line or "error" in line]
-    # Debian's compiler is named with its version; the one used here is the same.
+    # Kbuild compares the compiler's name with Debian's, which has the version in it. The compiler
+    # is the same.
     assert not [line for line in complaints if "compiler differs" not in line], done.stderr

@@ -1,23 +1,23 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each request of the driver to the kernel may be refused; nothing it has by then is kept.
+"""If the kernel refuses any request of the driver, the driver keeps nothing that it had by then.
 
-The driver is a build for this test, from the same files: software/kernel/test/faults.
+The driver is a build for this test, from the same sources with software/kernel/test/faults.
 """
 
 import re
 
 import pytest
-from driver_guest import CARD, FAULTS, FULL, boot, faulty_guest, kernels
 
 from sim.guest import run
+from sim.test.driver.driver_guest import CARD, FAULTS, FULL, boot, faulty_guest, kernels
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
-# `sweep K` binds, uses and unbinds the card again and again, and refuses K requests in a row: first
-# from the 1st on, then from the 2nd, until there are no more. Nothing may be held once the card is
-# unbound.
+# The shell function `sweep K` binds, uses and unbinds the card again and again. In each round K
+# requests in a row are refused: first from the 1st request on, then from the 2nd, until there are
+# no more. After each unbind the driver may hold nothing.
 SWEEP = f"""
 card={CARD} driver=/sys/bus/pci/drivers/litepcie p={FAULTS}
 idle() {{
@@ -39,13 +39,32 @@ sweep() {{
 echo 0000:01:00.0 >$driver/unbind; idle "before"
 """
 WHERE = {  # the requests that must have been refused at least once
-    "kzalloc", "kmalloc", "kcalloc", "alloc_pages_node", "get_zeroed_page", "ida_alloc_max",
-    "dev_set_name", "cdev_device_add", "pci_enable_device_mem", "pci_request_mem_regions",
-    "pci_iomap", "pci_iomap_wc", "dma_set_mask_and_coherent", "pci_alloc_irq_vectors",
-    "request_irq", "dma_map_page", "eventfd_ctx_fdget", "dma_buf_export", "get_unused_fd_flags",
-    "kvzalloc", "kvcalloc", "pin_user_pages_fast", "vm_insert_page", "alloc_chrdev_region",
+    "kzalloc",
+    "kmalloc",
+    "kcalloc",
+    "alloc_pages_node",
+    "get_zeroed_page",
+    "ida_alloc_max",
+    "dev_set_name",
+    "cdev_device_add",
+    "pci_enable_device_mem",
+    "pci_request_mem_regions",
+    "pci_iomap",
+    "pci_iomap_wc",
+    "dma_set_mask_and_coherent",
+    "pci_alloc_irq_vectors",
+    "request_irq",
+    "dma_map_page",
+    "eventfd_ctx_fdget",
+    "dma_buf_export",
+    "get_unused_fd_flags",
+    "kvzalloc",
+    "kvcalloc",
+    "pin_user_pages_fast",
+    "vm_insert_page",
+    "alloc_chrdev_region",
     "__pci_register_driver",
-}  # fmt: skip
+}
 REPLACED = [
     SWEEP,
     "echo 0000:01:00.0 >$driver/bind",
@@ -63,22 +82,29 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels() if FULL else [None])
 def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
-    """Each request is refused by itself, and with all after it, while a card is bound and used.
+    """Each request is refused alone, and together with all after it, while a card is bound and
+    used.
 
-    Then those of the module's own loading. Nothing is kept, and the driver works as before.
+    Then the requests of the module's own loading are refused. Nothing is kept, and the driver works
+    afterwards.
     """
     commands = refusals("sweep 1; sweep 100000", "/lib/modules/litepcie.ko")
     with start_board() as board:
         result = boot(
-            board, commands, programs=["unwind", "stress"], guest=faulty_guest(kernel),
-            append=("log_buf_len=4M",), timeout=600,
-        )  # fmt: skip
+            board,
+            commands,
+            programs=["unwind", "stress"],
+            guest=faulty_guest(kernel),
+            append=("log_buf_len=4M",),
+            timeout=600,
+        )
         assert board.stats()["unmapped"] == 0
     check_refusals(result.files)
 
 
 def refusals(sweeps, module):
-    """The commands: these sweeps, then the requests that the module makes when it is loaded."""
+    """The commands for these sweeps, and then for the requests that the module makes when it is
+    loaded."""
     return [
         SWEEP,
         f"dmesg -n 1; {sweeps}",
@@ -90,7 +116,7 @@ def refusals(sweeps, module):
 
 
 def check_refusals(files):
-    """Fail unless each kind of request was refused, and none in the end."""
+    """Fail unless each kind of request was refused, and none at the end."""
     print(files["sweeps"].decode())
     refused = set(re.findall(r"fault: (\w+) is refused", files["dmesg"].decode()))
     assert refused == WHERE
@@ -98,8 +124,8 @@ def check_refusals(files):
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(start_board):
-    """An export keeps the pages of a replaced ring but not their mapping, which would outlive the
-    device."""
+    """An exported dma-buf keeps the pages of a ring that was replaced, but not their DMA mapping,
+    which would outlive the card."""
     with start_board() as board:
         check_replaced(boot(board, REPLACED, programs=["unwind"], guest=faulty_guest(None)).files)
 

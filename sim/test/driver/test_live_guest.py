@@ -1,20 +1,22 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""live_guest.py: a test that goes wrong ends its guest with a reason; the next gets a new one."""
+"""live_guest.py: a test that goes wrong ends its guest with a reason, and the next test gets a new
+guest."""
 
-import live_guest
 import pytest
-from live_guest import LiveGuest
 
 from sim.guest import run
 from sim.guest.supervise import GuestError
+from sim.test.driver import live_guest
+from sim.test.driver.live_guest import LiveGuest
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # a boot for each thing that goes wrong
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # boots a guest for each thing that goes wrong
 
 
 def test_what_goes_wrong_ends_the_guest(monkeypatch, tmp_path):
-    """Commands that hang or fail, and a card that is missing afterwards, each end the guest."""
+    """Commands that hang or fail, and a card that is missing after them, each end the guest. The
+    next commands run in a new one."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with LiveGuest() as guest:
         assert guest.run(["echo this >/out/that"])["that"] == b"this\n"

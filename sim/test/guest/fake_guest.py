@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stand-ins for QEMU and a kernel: the launcher's failure modes are tested without a boot."""
+"""Stand-ins for QEMU and a guest kernel, by which the launcher's failures are tested without a
+boot."""
 
 from __future__ import annotations
 
@@ -16,20 +17,22 @@ HELP = 'name "vfio-user-pci", bus PCI, desc "VFIO over socket PCI device assignm
 
 
 def program(path: Path, text: str) -> Path:
-    """An executable shell script."""
+    """Write an executable shell script; returns its path."""
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
 
 
 def fake_qemu(path: Path, text: str, devices: str = HELP) -> Path:
-    """A program that passes for QEMU when asked for its devices, and otherwise runs `text`."""
+    """A script in QEMU's place. Asked for its devices it answers `devices`; otherwise it runs
+    `text`."""
     asked = f"case \"$*\" in *'-device help'*) echo '{devices}'; exit 0 ;; esac"
     return program(path, f"{asked}\n{text}")
 
 
 def fake_guest(folder: Path, text: str) -> Guest:
-    """A guest whose QEMU runs the shell text `text`; see pid_of() for its process number."""
+    """A guest whose QEMU is a script that runs the shell text `text`; see pid_of() for its process
+    ID."""
     for name in ("vmlinuz", "busybox"):
         (folder / name).write_bytes(b"not run")
     kernel = Kernel("6.1.0-test", "1", folder / "vmlinuz", folder, folder / "busybox")
@@ -37,7 +40,7 @@ def fake_guest(folder: Path, text: str) -> Guest:
 
 
 def pid_of(guest: Guest, seconds: float = 10) -> int:
-    """Wait for a fake QEMU to start; returns its process number."""
+    """Wait until a fake QEMU has started; returns its process ID."""
     path = Path(f"{guest.qemu}.pid")
     deadline = time.monotonic() + seconds
     while not (path.exists() and path.read_text().strip()):
@@ -47,7 +50,7 @@ def pid_of(guest: Guest, seconds: float = 10) -> int:
 
 
 def is_gone(pid: int, seconds: float = 5) -> bool:
-    """Whether a process ends within this time; a zombie has ended."""
+    """Whether a process ends within `seconds`. A zombie has ended."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

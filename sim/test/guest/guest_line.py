@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A line from the guest's shell to the test: a script in the guest can ask the test to act.
+"""A serial line from the guest's shell to the test, by which a script in the guest calls functions
+here.
 
-With SHELL at the script's start, `ask remove` runs the test's function of that name. The command
-fails in the guest if the function failed.
+With SHELL at the start of the script, `ask remove` runs the test's function "remove". The command
+`ask` fails in the guest if the function failed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# The guest's third serial line, for `ask` alone: raw, because it must carry bytes unchanged.
+# `ask` has the guest's third serial line to itself. The line is raw, because it must carry bytes
+# unchanged.
 SHELL = """
 stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
 ask() { echo "$*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
@@ -27,7 +29,8 @@ CONNECT_SECONDS = 30
 
 
 class GuestLine:
-    """`with GuestLine({"remove": function}) as line: boot(..., devices=line.devices)`"""
+    """A context manager: `with GuestLine({"remove": function}) as line: boot(...,
+    devices=line.devices)`."""
 
     def __init__(self, functions: dict[str, Callable[[], object]]):
         self.functions = functions
@@ -48,13 +51,16 @@ class GuestLine:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """QEMU's arguments: the line, and QEMU's own control socket."""
+        """QEMU's arguments for the serial line and for QEMU's control socket (QMP)."""
         line, control = self.directory / "line", self.directory / "qmp"
         return (
-            "-chardev", f"socket,id=line,path={line},server=on,wait=off",
-            "-device", "isa-serial,chardev=line,index=2,irq=5",
-            "-qmp", f"unix:{control},server=on,wait=off",
-        )  # fmt: skip
+            "-chardev",
+            f"socket,id=line,path={line},server=on,wait=off",
+            "-device",
+            "isa-serial,chardev=line,index=2,irq=5",
+            "-qmp",
+            f"unix:{control},server=on,wait=off",
+        )
 
     def qmp(self, command: str, **arguments) -> dict:
         """Send one command to QEMU over QMP; returns its answer."""
@@ -67,7 +73,8 @@ class GuestLine:
                 lines.write(json.dumps(words) + "\n")
                 lines.flush()
                 answer = {}
-                while "return" not in answer and "error" not in answer:  # greeting, events
+                # skips QMP's greeting and events
+                while "return" not in answer and "error" not in answer:
                     answer = json.loads(lines.readline())
         if "error" in answer:
             raise RuntimeError(f"QEMU refused {command}: {answer['error']['desc']}")
@@ -81,10 +88,10 @@ class GuestLine:
                 lines.flush()
 
     def answer(self, word: str) -> str:
-        """Run the function that the guest asked for; returns `ok`, or the error as one line."""
+        """Run the function that the guest asked for; returns `ok`, or its error as one line."""
         try:
             self.functions[word]()
-        except Exception as error:  # the guest's commands fail, and say so
+        except Exception as error:  # the error becomes the answer, so that the guest's `ask` fails
             answer = f"{type(error).__name__}: {error}".replace("\n", " ")
             print(f"line: {word}: {answer}")
             return answer
@@ -92,12 +99,12 @@ class GuestLine:
         return "ok"
 
     def __exit__(self, *_) -> None:
-        self.thread.join(1)  # ends with QEMU
+        self.thread.join(1)  # the thread ends with QEMU
         self.close()
 
 
 def connect(path: Path) -> socket.socket:
-    """Connect to a socket that QEMU is about to make."""
+    """Connect to a socket that QEMU is about to make; wait for it at most CONNECT_SECONDS."""
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         channel = socket.socket(socket.AF_UNIX)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python that runs these tests, packed for a guest with the modules that a program needs.
 
-Promises: nothing is fetched. The modules are those that the program loads when it runs here. The
-libraries are those that the machine's loader finds for them. A module that the program loads only
-in the guest is missing there, and the import fails.
+Nothing is fetched. The modules are those that the program loads when it runs on this machine, and
+the shared libraries those that this machine's loader finds for them. A module that the program
+would load only in the guest is missing there, and its import fails.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
-PLACE = PurePosixPath("python")  # in the guest
+PLACE = PurePosixPath("python")  # folder in the guest that holds this Python
 MODULES = PLACE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 LOADER = "ld-linux-x86-64.so.2"
 COMMAND = (
@@ -33,14 +33,20 @@ print(json.dumps({name: file for name, file in files.items() if file}), file=sys
 
 
 def modules(program: str, environment: dict[str, str]) -> dict[str, Path]:
-    """Run these statements; returns the files of all modules then loaded, by module name."""
-    done = subprocess.run([sys.executable, "-c", program + LIST], capture_output=True, text=True,
-        check=True, env=environment)  # fmt: skip
+    """Run a Python program here; returns {module name: file} of all modules that are then
+    loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", program + LIST],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
     return {name: Path(file) for name, file in json.loads(done.stdout).items()}
 
 
 def compiled(source: Path) -> bytes:
-    """The bytecode of a source; a guest would take long to compile it."""
+    """The bytecode of a Python source file, since a guest would take long to compile it."""
     cached = Path(importlib.util.cache_from_source(str(source)))
     if cached.exists() and cached.stat().st_mtime >= source.stat().st_mtime:
         return cached.read_bytes()
@@ -49,7 +55,8 @@ def compiled(source: Path) -> bytes:
 
 
 def libraries(files: list[Path]) -> dict[str, Path]:
-    """Files that the machine's loader finds for these binaries, by the names they ask for."""
+    """The shared libraries of these binaries, as {name asked for: file that the machine's loader
+    finds}."""
     found = {}
     for file in files:
         asked = subprocess.run(["ldd", file], capture_output=True, text=True).stdout
@@ -59,7 +66,8 @@ def libraries(files: list[Path]) -> dict[str, Path]:
 
 
 def files(program: str, environment: dict[str, str]) -> list[tuple[Path | bytes, str]]:
-    """Files for run_guest(): with them COMMAND runs this program, or a part of it."""
+    """Files for run_guest() with which COMMAND can run this Python program, or a part of it, in the
+    guest."""
     interpreter = Path(sys.executable).resolve()
     pairs, binaries = [(interpreter, f"{PLACE}/python")], [interpreter]
     for name, file in modules(program, environment).items():

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A person at `make shell`: waits for the guest's prompt, types, and reads until it powers off."""
+"""Plays the user of `make shell`: waits for the guest's prompt, types, and reads until it powers
+off."""
 
 import os
 import pty
@@ -9,13 +10,14 @@ import select
 import time
 from pathlib import Path
 
-PROMPT = b"# \x1b[6n"  # of the guest's shell, with its question where the cursor is
+PROMPT = b"# \x1b[6n"  # the guest shell's prompt, and its query of the cursor's position
 
 
 def shell(command: list[str], keys: str, folder: Path, env: dict, seconds: float = 120) -> str:
-    """What `command` shows on a terminal when `keys` are typed at the guest's first prompt.
+    """Type `keys` at the first prompt of the guest that `command` starts; returns all terminal
+    output.
 
-    Raises AssertionError with the end of it where the command fails, or takes longer.
+    If the command fails or takes longer than `seconds`, AssertionError has the end of the output.
     """
     child, terminal = pty.fork()
     if child == 0:
@@ -27,7 +29,7 @@ def shell(command: list[str], keys: str, folder: Path, env: dict, seconds: float
             continue
         try:
             text += os.read(terminal, 4096)
-        except OSError:  # the terminal's other end is closed
+        except OSError:  # the command has ended, so the terminal's other end is closed
             break
         if not typed and b"Leave with" in text and text.rstrip().endswith(PROMPT):
             os.write(terminal, keys.encode())

@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board in a guest: Lanebox's driver binds, and MPS and MRRS are those asked for."""
+"""Tests of a guest with the simulated board: Lanebox's driver binds to the card, and the kernel
+sets MPS and MRRS to the values that the test asked for.
+"""
 
 import contextlib
 
@@ -14,13 +16,15 @@ pytestmark = pytest.mark.guest
 
 
 def runs():
-    """Kernel series, MPS and MRRS: 128 as on Thunderbolt; 6.12 where apt has it."""
+    """Yield (kernel series, MPS, MRRS). Series None is the Debian release's own. MPS and MRRS are
+    128 bytes as on a Thunderbolt host. Series 6.12 is run only if Debian 12's security archive
+    is among the mirror's sources.
+    """
     yield None, 256, 512
     yield None, 128, 128
     with contextlib.suppress(SetupError):
         if "bookworm-security" in [suite for _, suite in mirror.sources()]:
             yield "6.12", 256, 512
-
 
 
 @pytest.fixture(autouse=True)
@@ -30,13 +34,13 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("kernel", "mps", "mrrs"), runs())
 def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, kernel, mps, mrrs):
-    """The board sees the same sizes as the guest, and the driver has one MSI."""
+    """Guest and board agree on MPS and MRRS, and the bound driver has one MSI."""
     guest = run.prepare(kernel, gateware / "include")
     commands = ["test -c /dev/litepcie0", "cp /proc/interrupts /out/", "sleep 1"]
     seen = set()
     with start_board("--rules", "warn") as board:
-
-        def ask():  # while the guest runs: the board forgets the sizes when its client leaves
+        # asked while the guest runs, because the board resets the sizes when its client leaves
+        def ask():
             stats = board.stats()
             seen.add((stats["mps"], stats["mrrs"]))
 
@@ -50,14 +54,16 @@ def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, ke
 
 
 def test_a_card_that_can_less_is_given_less(start_board, gateware):
-    """The guest's MPS is no larger than the board's Device Capabilities allow."""
+    """The guest's MPS is not larger than the board's Device Capabilities allow, even if more is
+    asked for."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--mps", "128", "--rules", "warn") as board:
         assert run.run_guest(board.socket, guest=guest, mps=512).mps == 128
 
 
 def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
-    """With a board that has a client QEMU ends before the guest starts, and says why."""
+    """If the board has another client, QEMU ends before the guest starts, with the reason in the
+    error."""
     guest = run.prepare(headers=gateware / "include")
     with start_board() as board:
         board.connect()
@@ -67,10 +73,9 @@ def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
 
 
 def test_a_board_that_dies_ends_the_guest(start_board, gateware):
-    """When the board dies the run ends at once, and says why."""
+    """If the board dies, the guest's run ends at once with that reason."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn", status=-9) as board:
-
         rounds = iter(range(10))
 
         def alive():

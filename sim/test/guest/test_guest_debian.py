@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/debian.py: a tree of Debian's programs that needs nothing from this machine.
+"""sim/guest/debian.py: a tree of Debian's programs that uses nothing of this machine.
 
 test_guest_example.py runs such a tree in a guest; test_guest_fio.py runs fio alone.
 """
@@ -18,7 +18,8 @@ def says(tree, text):
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """An unpacked tree. Its loader prints the file `says`, and fails if the file `fails` exists."""
+    """An unpacked tree with a stand-in for the loader, which prints the file `says`, and fails if
+    the file `fails` exists."""
     (tmp_path / "tree" / "lib64").mkdir(parents=True)
     loader = tmp_path / "tree" / debian.LOADER_PLACE
     loader.write_text('#!/bin/sh\ncat "$0".says; [ ! -e "$0".fails ]\n')
@@ -30,7 +31,7 @@ def tree(tmp_path, monkeypatch):
 
 @pytest.fixture
 def package(tmp_path):
-    """A Python package, and the library that belongs to it."""
+    """A Python package, and the shared library that belongs to it."""
     folder = tmp_path / "lanebox_host"
     (folder / "__pycache__").mkdir(parents=True)
     (folder / "__pycache__" / "x.pyc").touch()
@@ -41,17 +42,21 @@ def package(tmp_path):
 
 
 def test_libraries_have_the_names_that_are_asked_for(tree, tmp_path):
-    """A library gets the name that programs ask for, not its file's own longer one. The loader and
-    the kernel's vdso are no libraries."""
-    says(tree, "\tlinux-vdso.so.1 (0x0)\n\tlibz.so.1 => /x/libz.so.1.2.13 (0x1)\n"
-        f"\t{debian.LOADER} => /x/{debian.LOADER} (0x2)\n")  # fmt: skip
+    """debian.libraries() names a library as programs ask for it, and not by its file's longer name.
+    The loader and the kernel's vdso do not count as libraries."""
+    says(
+        tree,
+        "\tlinux-vdso.so.1 (0x0)\n\tlibz.so.1 => /x/libz.so.1.2.13 (0x1)\n"
+        f"\t{debian.LOADER} => /x/{debian.LOADER} (0x2)\n",
+    )
     found = debian.libraries(tree, [tmp_path / "program"])
     assert {name: str(path) for name, path in found.items()} == {"libz.so.1": "/x/libz.so.1.2.13"}
 
 
 @pytest.mark.parametrize("text, fails", [("\tlibz.so.1 => not found\n", False), ("broken\n", True)])
 def test_a_program_without_all_its_libraries_is_refused(tree, tmp_path, text, fails):
-    """A program that lacks a library is refused here, not in the guest, with the loader's words."""
+    """A program that lacks a library is refused on the host, with the loader's message, and not
+    only in the guest."""
     says(tree, text)
     if fails:
         (tree / f"{debian.LOADER_PLACE}.fails").touch()
@@ -60,8 +65,8 @@ def test_a_program_without_all_its_libraries_is_refused(tree, tmp_path, text, fa
 
 
 def test_the_card_s_package_lies_where_debian_s_python_looks(tree, package):
-    """The card's package is where Debian's Python looks, with its library. The bytecode of this
-    machine's Python is left out."""
+    """The card's Python package and its library are put where Debian's Python looks for modules.
+    Bytecode of this machine's Python is left out."""
     root = Initramfs()
     debian.put(root, *package)
     names = {name for name in root.entries if name.startswith(debian.MODULES + "/")}
@@ -71,7 +76,8 @@ def test_the_card_s_package_lies_where_debian_s_python_looks(tree, package):
 
 
 def test_a_library_that_is_too_new_for_the_guest_has_a_way_out(tree, package):
-    """A library built for a newer C library is refused, and the message names a newer Debian."""
+    """A library that was built for a newer C library than the guest's is refused. The message names
+    a newer Debian release."""
     says(tree, "liblitepcie.so: version `GLIBC_2.38' not found (required by liblitepcie.so)\n")
     with pytest.raises(SetupError, match=r"GLIBC_2\.38.*\n.*DEBIAN_SUITE=trixie"):
         debian.put(Initramfs(), *package)

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest has the user's things: the example's folder, its client, the list of its registers."""
+"""A guest of `make sim EXAMPLE=` has the user's files: the example's folder, its client, the names
+of its registers."""
 
 import dataclasses
 import os
@@ -11,22 +12,23 @@ import sys
 from pathlib import Path
 
 import pytest
-from board_builds import ROOT
-from test_user_requests import ACCUMULATOR
 
-from sim import artefacts, clients, examples, run
+from sim import artefacts, examples, run
+from sim.clients import programs
 from sim.endpoints import DEFAULT
 from sim.examples import Example
 from sim.guest import run as guest_run
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
 from sim.run import DEVICE, Plan
+from sim.test.board.board_builds import ROOT
+from sim.test.util.test_user_requests import ACCUMULATOR
 
 pytestmark = pytest.mark.guest
 
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    """The plan of `make sim EXAMPLE=<tmp>/scale`, with the board of our own scale example."""
+    """The plan of `make sim EXAMPLE=<tmp>/scale`, with a board that has our example `scale`."""
     monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, examples.find("scale"))
     folder = shutil.copytree(examples.EXAMPLES / "scale", tmp_path / "scale")
@@ -36,8 +38,8 @@ def plan(tmp_path, monkeypatch):
 
 
 def test_the_user_s_things_are_in_the_guest_and_come_back(plan, capfd):
-    """The client runs in the guest, registers have names, a given file is there; the folder's
-    changes come back."""
+    """In the guest the example's client runs, registers have names, and a file given by --file is
+    there. Changes in the example's folder come back; a file deleted in the guest is kept here."""
     folder = plan.built.example.folder
     readme = (folder / "README.md").read_text()
     commands = [
@@ -87,13 +89,14 @@ with Card(device) as card:
 
 @pytest.fixture
 def with_state(tmp_path, monkeypatch):
-    """Logic whose later answers are all wrong after one beat too many, with a client in Python."""
+    """Logic whose answers depend on all data so far, with a client in Python, in a guest with
+    Debian's programs."""
     monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
     folder = tmp_path / "accumulator"
     folder.mkdir()
     (folder / "client.py").write_text(CLIENT)
     built = artefacts.build(DEFAULT, ACCUMULATOR)
-    shutil.copy(Path(__file__).with_name("accumulator.py"), folder)
+    shutil.copy(Path(__file__).parents[1] / "blocks" / "accumulator.py", folder)
     built = dataclasses.replace(built, example=Example(folder))
     guest = guest_run.prepare(None, built.headers)
     return Plan(built, Conditions(user="accumulator"), [], guest, debian=True)
@@ -107,19 +110,23 @@ PROGRAMS = {
     "ethtool": "ethtool lo",
 }
 PRINTED = {
-    "python": "[[0.5]]", "lspci": "Xilinx Corporation", "fio": "fio-", "iperf3": "iperf Done.",
+    "python": "[[0.5]]",
+    "lspci": "Xilinx Corporation",
+    "fio": "fio-",
+    "iperf3": "iperf Done.",
     "ethtool": "Link detected: yes",
-}  # fmt: skip
+}
 
 
-@pytest.mark.soak  # fetches 73 MB once
+@pytest.mark.soak  # fetches 73 MB of Debian's packages the first time
 def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
-    """A client in Python gets the same in a guest, behind the driver, as without one.
+    """A client in Python gets the same answers in a guest behind the driver as on the board alone.
 
-    The client asserts every answer, and writes the same file. Debian's programs run in the guest.
+    The client asserts every answer, and writes the same file both times. Debian's other programs
+    run in the guest, too.
     """
     folder, built = with_state.built.example.folder, with_state.built
-    places = clients.environment(built.gateware)
+    places = programs.environment(built.gateware)
     with with_state.board() as board:
         command = [sys.executable, "client.py", "-d", f"sim:{board.socket}"]
         subprocess.run(command, cwd=folder, env=places, check=True, timeout=60)
@@ -140,14 +147,15 @@ def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
 
 
 def test_a_client_in_python_wants_a_guest_that_has_it(with_state, capsys):
-    """Without GUEST=debian a client in Python is left out, with a message."""
+    """Without GUEST=debian a guest has no Python, so a client in Python is left out, with a
+    message."""
     commands, _ = run._commands(dataclasses.replace(with_state, debian=False))
     assert not any("client.py" in line for line in commands)
     assert "client.py is left out" in capsys.readouterr().err
 
 
 def test_without_a_guest_there_is_nowhere_to_put_debian():
-    """GUEST=debian without a guest is a usage error, before anything is built."""
+    """GUEST=debian with VM=0 is a usage error, before anything is built."""
     command = [sys.executable, "-m", "sim.run", "--vm", "0", "--guest", "debian"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and "GUEST=debian" in done.stderr
@@ -155,7 +163,7 @@ def test_without_a_guest_there_is_nowhere_to_put_debian():
 
 @pytest.mark.parametrize("text", ["tool", ":bin/tool", "tool:"])
 def test_a_file_without_a_place_in_the_guest_is_a_usage_error(text):
-    """A --file without both places is a usage error that shows the form."""
+    """--file without a place on the host or in the guest is a usage error that shows the form."""
     command = [sys.executable, "-m", "sim.run", "--file", text]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2 and "HOST:GUEST, such as" in done.stderr

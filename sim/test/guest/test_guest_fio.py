@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/fio.py: Debian's fio with the libraries it needs, and nothing from this machine."""
+"""sim/guest/fio.py: Debian's fio for a guest, with its libraries, and nothing of this machine."""
 
 import pytest
 
@@ -14,15 +14,15 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def test_a_tree_without_a_loader_is_refused(tmp_path):
-    """A tree without a loader is refused, and the message names the loader."""
+    """A tree without the dynamic loader is refused, and the message names the loader."""
     with pytest.raises(SetupError, match=f"has no {fio.LOADER}"):
         fio.closure(tmp_path)
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # fetches 63 MB once
+@pytest.mark.soak  # fetches 63 MB of Debian's packages the first time
 def test_it_writes_in_a_guest_that_has_nothing_else():
-    """In a guest with nothing else fio starts, writes what it was asked to, and verifies it."""
+    """In a guest that has no other files, fio starts, writes a file and verifies it."""
     files = fio.ensure()
     assert [place for _, place in files if place.endswith(("/fio", fio.LOADER))]
     command = (

@@ -1,23 +1,25 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/folder.py: a folder's changes in the guest come back; nothing else here changes."""
+"""sim/guest/folder.py: changes in the guest's copy of a folder come back; nothing else here
+changes."""
 
 import io
 import os
 import tarfile
 
 import pytest
-from fake_guest import fake_guest
 
 from sim.guest import SetupError, folder, run
 from sim.guest.folder import Folder
 from sim.guest.initramfs import Initramfs
+from sim.test.guest.fake_guest import fake_guest
 
 
 @pytest.fixture
 def own(tmp_path):
-    """A folder as a user has it: two files, one of them a program, a folder and a link."""
+    """A user's folder: two files, one of them a program, a subfolder and a link, and what
+    folder.LEFT_OUT names."""
     path = tmp_path / "crc"
     (path / "data").mkdir(parents=True)
     (path / "client.py").write_text("print(1)\n")
@@ -33,7 +35,7 @@ def own(tmp_path):
 
 @pytest.fixture
 def inside(own):
-    """The folder after it was put into a guest."""
+    """The user's folder after it was put into a guest."""
     found = Folder(own)
     found.put(Initramfs())
     return found
@@ -46,7 +48,7 @@ def member(name, kind=tarfile.REGTYPE, target="", mode=0o644):
 
 
 def everything(path):
-    """{path below the folder: content, or the target of a link}."""
+    """{path below the folder: content of a file, or target of a link}."""
     return {
         str(each.relative_to(path)): os.readlink(each) if each.is_symlink() else each.read_bytes()
         for each in sorted(path.rglob("*"))
@@ -55,7 +57,10 @@ def everything(path):
 
 
 def back(inside, tmp_path, *more, without=(), whole=True):
-    """Take the guest's folder back, changed by `more` and `without`; returns the messages."""
+    """Take the guest's folder back with the members `more` and without those in `without`.
+
+    Returns the messages for the user.
+    """
     archive = tmp_path / "archive.tar"
     with tarfile.open(archive, "w") as tar:
         for name, (kind, *rest) in inside.before.items():
@@ -77,7 +82,8 @@ def back(inside, tmp_path, *more, without=(), whole=True):
 
 
 def test_all_of_it_goes_in_but_for_what_belongs_to_the_host(own):
-    """The whole folder goes in, with permissions and links, except git's and Python's own files."""
+    """The whole folder goes into the guest, with permissions and links, except the folders of git
+    and Python that LEFT_OUT names."""
     root = Initramfs()
     Folder(own).put(root)
     entries = {name: entry for name, entry in root.entries.items() if name.startswith("root/crc/")}
@@ -90,8 +96,8 @@ def test_all_of_it_goes_in_but_for_what_belongs_to_the_host(own):
 
 
 def test_what_did_not_change_is_not_touched(inside, own, tmp_path):
-    """A file that did not change in the guest is not touched here, even if it changed here. No
-    message is printed."""
+    """A file that did not change in the guest is not touched here, even if it was changed here in
+    the meantime. No message is printed."""
     (own / "run.sh").write_text("#!/bin/sh\necho changed here\n")
     before = everything(own)
     unchanged = member("./run.sh", mode=0o755), b"#!/bin/sh\n"
@@ -100,16 +106,17 @@ def test_what_did_not_change_is_not_touched(inside, own, tmp_path):
 
 
 def test_what_changed_in_the_guest_comes_back(inside, own, tmp_path):
-    """Changed and new files, new folders, permissions and links come back from the guest."""
+    """Changed files, new files and folders, permissions and links come back from the guest."""
     said = back(
-        inside, tmp_path,
+        inside,
+        tmp_path,
         (member("./client.py", mode=0o755), b"print(2)\n"),
         (member("./new", tarfile.DIRTYPE), b""),
         (member("./new/result"), b"42\n"),
         (member("./latest"), b"a file now\n"),
         (member("./short", tarfile.SYMTYPE, "new/result"), b""),
         without=("client.py", "latest"),
-    )  # fmt: skip
+    )
     assert said == ["came back changed: client.py, latest, new, new/result, short"]
     assert (own / "client.py").read_text() == "print(2)\n"
     assert (own / "client.py").stat().st_mode & 0o777 == 0o755
@@ -119,8 +126,8 @@ def test_what_changed_in_the_guest_comes_back(inside, own, tmp_path):
 
 
 def test_what_changed_on_both_sides_is_kept_twice(inside, own, tmp_path):
-    """A file that changed on both sides stays as it is here; the guest's is put beside it under a
-    free name."""
+    """A file that was changed in the guest and here stays as it is here. The guest's is put beside
+    it, under a free name."""
     (own / "client.py").write_text("print('mine')\n")
     (own / "client.py.guest").write_text("of an earlier time\n")
     said = back(inside, tmp_path, (member("./client.py"), b"print(2)\n"), without=("client.py",))
@@ -132,7 +139,8 @@ def test_what_changed_on_both_sides_is_kept_twice(inside, own, tmp_path):
 
 
 def test_a_file_that_both_sides_made_is_kept_twice(inside, own, tmp_path):
-    """A file that both sides made is kept twice as well."""
+    """A file that was made both in the guest and here is kept twice: the guest's gets a name of its
+    own."""
     (own / "result").write_text("mine\n")
     back(inside, tmp_path, (member("./result"), b"the guest's\n"))
     assert (own / "result").read_text() == "mine\n"
@@ -140,15 +148,17 @@ def test_a_file_that_both_sides_made_is_kept_twice(inside, own, tmp_path):
 
 
 def test_the_same_change_on_both_sides_is_none(inside, own, tmp_path):
-    """The same change on both sides makes no second file."""
+    """The same change in the guest and here makes no second file and no message."""
     (own / "client.py").write_text("print(2)\n")
-    assert back(inside, tmp_path, (member("./client.py"), b"print(2)\n"),
-        without=("client.py",)) == []
+    assert (
+        back(inside, tmp_path, (member("./client.py"), b"print(2)\n"), without=("client.py",)) == []
+    )
     assert not (own / "client.py.guest").exists()
 
 
 def test_what_was_deleted_in_the_guest_stays_and_is_named(inside, own, tmp_path):
-    """What was deleted in the guest is kept here and named: a slip in a guest must cost nothing."""
+    """A file that was deleted in the guest is kept here and named, since a slip in a guest must
+    cost nothing."""
     said = back(inside, tmp_path, without=("data/table", "client.py"))
     assert said == ["deleted in the guest, kept here: client.py, data/table"]
     assert (own / "client.py").exists()
@@ -174,7 +184,8 @@ ESCAPES = {
 
 @pytest.mark.parametrize("way", ESCAPES)
 def test_nothing_leads_out_of_the_folder(inside, own, tmp_path, way):
-    """No archive writes outside the folder: such members are refused by name, the rest is taken."""
+    """No archive from the guest can write outside the folder. Members that would are refused by
+    name, and the others are taken."""
     outside = tmp_path / "outside"
     outside.write_text("the host's\n")
     for info, _ in ESCAPES[way]:
@@ -189,8 +200,8 @@ def test_nothing_leads_out_of_the_folder(inside, own, tmp_path, way):
 
 
 def test_a_link_of_the_user_s_own_is_no_way_out(own, tmp_path):
-    """If the guest makes a folder of the user's link, its files are refused: they would land where
-    the link leads."""
+    """If the guest replaces a link of the user by a folder, the files in it are refused: they would
+    be written where the user's link leads."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (own / "far").symlink_to(elsewhere)
@@ -202,7 +213,8 @@ def test_a_link_of_the_user_s_own_is_no_way_out(own, tmp_path):
 
 
 def test_a_link_that_is_replaced_is_not_followed(own, tmp_path):
-    """A file that replaces a link does not overwrite the link's target."""
+    """A file that replaces a link in the guest replaces the link here, and does not overwrite the
+    link's target."""
     target = tmp_path / "target"
     target.write_text("the host's\n")
     (own / "far").symlink_to(target)
@@ -214,7 +226,7 @@ def test_a_link_that_is_replaced_is_not_followed(own, tmp_path):
 
 
 def test_a_guest_that_was_cut_off_changes_nothing(inside, own, tmp_path):
-    """A guest that was cut off (Ctrl-A X, a full disk) changes nothing: half an archive is none."""
+    """If the guest was cut off (Ctrl-A X, a full disk), its half archive changes nothing here."""
     before = everything(own)
     said = back(inside, tmp_path, (member("./client.py"), b"half"), whole=False)
     assert len(said) == 1 and "nothing came back" in said[0]
@@ -222,11 +234,13 @@ def test_a_guest_that_was_cut_off_changes_nothing(inside, own, tmp_path):
 
 
 def test_who_leaves_at_once_hears_that_nothing_came_back(own, tmp_path, monkeypatch):
-    """After Ctrl-A X in `make shell` QEMU ends well, and the user hears that nothing came back."""
+    """After Ctrl-A X in `make shell`, QEMU ends with status 0, and the user is told that nothing
+    came back."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     before = everything(own)
-    result = run.run_guest(None, guest=fake_guest(tmp_path, "exit 0"), folder=Folder(own),
-        interactive=True)  # fmt: skip
+    result = run.run_guest(
+        None, guest=fake_guest(tmp_path, "exit 0"), folder=Folder(own), interactive=True
+    )
     assert result.rc == 0
     (sentence,) = result.folder
     assert "nothing came back" in sentence
@@ -234,7 +248,8 @@ def test_who_leaves_at_once_hears_that_nothing_came_back(own, tmp_path, monkeypa
 
 
 def test_what_cannot_be_written_is_kept_elsewhere(inside, own, tmp_path, monkeypatch):
-    """On a full disk the user hears what was not written, and where all of it is kept."""
+    """If the disk is full, the user is told which file was not written here, and where the whole
+    archive is kept."""
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -248,7 +263,7 @@ def test_what_cannot_be_written_is_kept_elsewhere(inside, own, tmp_path, monkeyp
 
 
 def test_what_cannot_go_in_is_refused(own, tmp_path, monkeypatch):
-    """A folder that does not exist, or is larger than the guest can hold, is refused."""
+    """A folder that does not exist, or that is larger than a guest can hold, is refused."""
     with pytest.raises(SetupError, match="no such folder"):
         Folder(tmp_path / "nowhere")
     monkeypatch.setattr(folder, "MOST", 0)

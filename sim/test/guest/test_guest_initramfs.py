@@ -1,20 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/initramfs.py: its archive is read back by a reader of this test's own."""
+"""sim/guest/initramfs.py writes newc archives; the test reads them by its own reader."""
 
 import os
 import random
 import stat
 
 import pytest
-from seeds import each_seed
 
 from sim.guest.initramfs import Initramfs
+from tools.testing.seeds import each_seed
 
 
 def read_newc(data):
-    """Entries of a newc archive in order: (path, mode, content, device numbers)."""
+    """The entries of a newc archive in order: (path, mode, content, device numbers)."""
     at, entries = 0, []
     while True:
         assert data[at : at + 6] == b"070701", f"no header at {at}"
@@ -31,8 +31,8 @@ def read_newc(data):
 
 
 def test_a_folder_of_the_host_goes_in_with_its_links(tmp_path):
-    """A folder keeps its permissions and links, which are not followed; the filter leaves files
-    out."""
+    """A folder of the host is put in with permissions and links, which are not followed. Files that
+    the filter rejects are left out."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "tool").write_text("tool")
     (tmp_path / "bin" / "tool").chmod(0o755)
@@ -47,7 +47,8 @@ def test_a_folder_of_the_host_goes_in_with_its_links(tmp_path):
 
 
 def test_every_kind_of_entry_comes_back():
-    """Files, links, directories and devices keep type, permissions, content and numbers."""
+    """Files, links, directories and devices have their type, permissions, content and numbers in
+    the archive."""
     root = Initramfs()
     root.directory("tmp", 0o1777)
     root.file("init", "#!/bin/sh\n", 0o755)
@@ -62,7 +63,7 @@ def test_every_kind_of_entry_comes_back():
 
 @each_seed(4)
 def test_any_name_and_length_is_aligned_right(seed):
-    """Contents and names of every length are found where the padding puts them."""
+    """Names and contents of every length are padded as newc asks, so that all are found."""
     rng = random.Random(seed)
     root, expected = Initramfs(), {}
     for number in range(50):
@@ -74,14 +75,15 @@ def test_any_name_and_length_is_aligned_right(seed):
 
 
 def test_parents_stand_before_what_is_in_them():
-    """A directory stands before its contents: the kernel unpacks in order and makes none itself."""
+    """A directory comes before its contents in the archive, since the kernel unpacks in order and
+    makes no directory by itself."""
     root = Initramfs()
     root.file("/a/b/c/file", b"1")
     assert [path for path, *_ in read_newc(root.tobytes())] == ["a", "a/b", "a/b/c", "a/b/c/file"]
 
 
 def test_a_host_file_keeps_its_permissions(tmp_path):
-    """A file keeps its permissions, so a program can be run in the guest."""
+    """A file of the host keeps its permissions, so that a program can be run in the guest."""
     path = tmp_path / "tool"
     path.write_bytes(b"\x7fELF")
     path.chmod(0o750)
@@ -91,7 +93,7 @@ def test_a_host_file_keeps_its_permissions(tmp_path):
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path):
-    """The same content gives the same bytes: neither clock nor file times are in the archive."""
+    """The same content gives the same archive: neither the clock nor file times are in it."""
     path = tmp_path / "data"
     path.write_bytes(b"data")
     archives = []
@@ -105,6 +107,6 @@ def test_the_same_content_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("path", ["", "/", "../etc/passwd", "a/../../b"])
 def test_a_path_outside_is_refused(path):
-    """A path outside the archive's root is refused, and the message names it."""
+    """A path outside the archive's root is refused with a message that names it."""
     with pytest.raises(ValueError, match="guest path"):
         Initramfs().file(path, b"")

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/kernel.py: image and headers of one kernel version, chosen by series."""
+"""sim/guest/kernel.py chooses image and headers of one kernel version from Debian's packages."""
 
 import re
 
@@ -10,7 +10,8 @@ import pytest
 from sim.guest import SetupError, kernel, mirror
 from sim.guest.packages import Plan
 
-# As in Debian 12: the default series has the plain name, the other one has its own.
+# Packages as in Debian 12: the default series has the plain name, the other series its number in
+# the name.
 PACKAGES = {
     "linux-headers-cloud-amd64": {"Depends": "linux-headers-6.1.0-56-cloud-amd64 (= 6.1.192-2)"},
     "linux-headers-6.12-cloud-amd64": {
@@ -28,7 +29,7 @@ PACKAGES = {
         "linux-kbuild-6.12.117+deb12, gcc-12",
     },
 }
-# Added in a release's backports: packages of kernels that a newer one has superseded.
+# packages in a release's backports, which keep kernels that a newer one has superseded
 BACKPORTS = {
     f"linux-headers-7.2.{patch}+deb13-cloud-amd64": {
         "Version": f"7.2.{patch}-1~bpo13+1",
@@ -62,13 +63,15 @@ class FakeArchive:
         ("", "6.1.0-56-cloud-amd64", ["linux-headers-6.1.0-56-common", "linux-kbuild-6.1"]),
         ("6.1", "6.1.0-56-cloud-amd64", ["linux-headers-6.1.0-56-common", "linux-kbuild-6.1"]),
         (
-            "6.12", "6.12.117+deb12-cloud-amd64",
+            "6.12",
+            "6.12.117+deb12-cloud-amd64",
             ["linux-headers-6.12.117+deb12-common", "linux-kbuild-6.12.117+deb12"],
         ),
     ],
-)  # fmt: skip
+)
 def test_every_part_has_the_version_of_the_headers(series, release, parts):
-    """All parts have the version of the headers: a module built for another would not load."""
+    """Image, headers and their parts all have the same version, since a module built for another
+    would not load."""
     facts, plan = kernel.plan(FakeArchive(), series)
     version = PACKAGES[f"linux-headers-{release}"]["Version"]
     assert facts == {"release": release, "version": version}
@@ -77,14 +80,16 @@ def test_every_part_has_the_version_of_the_headers(series, release, parts):
 
 
 def test_a_series_that_is_not_there_is_an_error():
-    """A series that does not exist is refused with a list; 6.1 is not taken for 6.12 or 6."""
+    """A series that does not exist is refused with a list of those that do. "6.1" does not match
+    6.12."""
     for series in ("6.6", "6.11", "6.0"):
         with pytest.raises(SetupError, match=rf"KERNEL={series}: .* 6\.1, 6\.12"):
             kernel.plan(FakeArchive(), series)
 
 
 def test_the_newest_of_a_superseded_series_is_taken(monkeypatch):
-    """The newest kernel is chosen by number (7.2.10 after 7.2.9); one without an image is not."""
+    """Of a series, the newest kernel with an image is chosen. Versions are compared as numbers:
+    7.2.10 is newer than 7.2.9."""
     monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})
     facts, _ = kernel.plan(FakeArchive(), "7.2")
     assert facts == {"release": "7.2.10+deb13-cloud-amd64", "version": "7.2.10-1~bpo13+1"}
@@ -95,7 +100,8 @@ def test_the_newest_of_a_superseded_series_is_taken(monkeypatch):
 
 
 def test_an_image_that_is_split_is_taken_in_parts(monkeypatch):
-    """From Linux 7 on Debian's image is two packages, one for the binary and one for modules."""
+    """From Linux 7 on, Debian's kernel image is two packages, one with the binary and one with
+    modules. Both are found."""
     release = "7.2.10+deb13-cloud-amd64"
     parts = ", ".join(f"linux-{part}-{release} (= 7.2.10-1)" for part in ("binary", "modules"))
     monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})
@@ -111,7 +117,9 @@ def test_an_image_that_is_split_is_taken_in_parts(monkeypatch):
     [("trixie", "7.2", True), ("trixie", "6.12", False), ("bookworm", "6.12", False)],
 )
 def test_only_a_newer_series_is_looked_for_in_backports(monkeypatch, suite, series, backports):
-    """Only a newer series is searched in backports; others come from the machine's own release."""
+    """On Debian 13 a kernel series other than the release's own is also looked for in backports; on
+    Debian 12 none is.
+    """
     monkeypatch.setenv("DEBIAN_MIRROR", "http://m.example")
     monkeypatch.setenv("DEBIAN_SUITE", suite)
     asked = []
@@ -122,13 +130,14 @@ def test_only_a_newer_series_is_looked_for_in_backports(monkeypatch, suite, seri
 
 
 def test_nonsense_for_a_series_is_an_error():
-    """A KERNEL that is no series is refused before anything is fetched."""
+    """A KERNEL that is not the number of a series is refused before anything is fetched."""
     with pytest.raises(SetupError, match=r"KERNEL=latest.*6\.12"):
         kernel.ensure("latest")
 
 
 def test_the_headers_can_be_moved(tmp_path):
-    """The absolute paths in Debian's headers become relative ones, so the tree can be moved."""
+    """Absolute paths in Debian's kernel headers become relative ones, so that the tree can lie
+    anywhere."""
     headers = tmp_path / "usr/src/linux-headers-6.1.0-1-cloud-amd64"
     headers.mkdir(parents=True)
     (tmp_path / "lib/modules").mkdir(parents=True)
@@ -141,24 +150,23 @@ def test_the_headers_can_be_moved(tmp_path):
     )
     kernel.make_movable(tmp_path, "6.1.0-1-cloud-amd64")
     text = (headers / "Makefile").read_text()
-    assert text == (
-        "KBUILD_OUTPUT=$(CURDIR)\ninclude ../linux-headers-6.1.0-1-common/Makefile\n"
-    )
+    assert text == ("KBUILD_OUTPUT=$(CURDIR)\ninclude ../linux-headers-6.1.0-1-common/Makefile\n")
     assert not (tmp_path / "lib/modules").exists()
-    # From Linux 7 on the image is beside its modules, and is moved to boot.
+    # From Linux 7 on the image is in the folder of its modules, and is moved to boot.
     assert (tmp_path / "boot/vmlinuz-6.1.0-1-cloud-amd64").exists()
     with pytest.raises(SetupError, match="layout"):
         kernel.make_movable(tmp_path, "6.1.0-1-cloud-amd64")
 
 
 def test_a_part_that_was_removed_is_an_error(tmp_path):
-    """If a part is missing the message names the file and what to remove."""
+    """If a part of a fetched kernel is missing, the message names the file and what to remove."""
     with pytest.raises(SetupError, match=r"vmlinuz-6\.1.*is missing.*Remove"):
         kernel.load(tmp_path, {"release": "6.1", "version": "1"})
 
 
 def test_a_machine_that_changed_its_release_gets_another_kernel(monkeypatch, tmp_path):
-    """The directory's name has the machine's suite, because headers must fit its compiler."""
+    """The folder of a fetched kernel has the machine's Debian release in its name, because the
+    headers must fit the machine's compiler."""
     monkeypatch.setattr(kernel, "BUILD", tmp_path)
     monkeypatch.delenv("KERNEL", raising=False)
     asked = []

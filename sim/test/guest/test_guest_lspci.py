@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lspci, an independent decoder, agrees with the card as the guest's kernel has set it up.
 
-The guest hands over the raw configuration space, and lspci decodes it here. lspci.txt holds the
-lines that must be there. Releases of lspci lay out the rest differently: 3.13 knows more of AER's
-bits than 3.9, and spreads them over several lines. Bits that only one release knows must be clear.
+The guest hands over the raw configuration space, and lspci decodes it here. lspci.txt has the lines
+that must appear. Releases of lspci print the rest differently: 3.13 knows more of AER's bits than
+3.9, and spreads them over several lines. Bits that only one release knows must be clear.
 """
 
 import re
@@ -21,7 +21,7 @@ CARD = "$(ls -d /sys/bus/pci/drivers/litepcie/0000:*)"
 
 
 def decoded(config: bytes, tmp_path: Path) -> str:
-    """`lspci -vvv` of one device with this configuration space."""
+    """The output of `lspci -vvv` for a device with this configuration space."""
     lines = [config[at : at + 16].hex(" ") for at in range(0, len(config), 16)]
     rows = [f"{at * 16:03x}: {line}" for at, line in enumerate(lines)]
     dump = tmp_path / "config.txt"
@@ -31,19 +31,21 @@ def decoded(config: bytes, tmp_path: Path) -> str:
 
 
 def registers(shown: str) -> str:
-    """The text with each register on one line; lspci indents the continuation lines."""
+    """lspci's output with each register on one line; lspci indents the continuation lines."""
     return re.sub(r"\n\t{3}(?=(?:\w+[-+] ?)+$)", " ", shown, flags=re.MULTILINE)
 
 
 def stated(line: str, shown: str) -> bool:
-    """Whether lspci prints this line; a register of AER may have more flags, if they are clear."""
+    """Whether lspci printed this line. A register of AER may have more flags than the line, if they
+    are clear."""
     more = r"(?: \w+-)*$" if re.match(r"[UC]E(?:Sta|Svrt):", line) else ""
     return bool(re.search(re.escape(line) + more, shown, re.MULTILINE))
 
 
 @pytest.mark.guest
 def test_lspci_shows_what_silicon_would_show(start_board, gateware, tmp_path):
-    """lspci sees a Gen3 x8 endpoint with power management, MSI and AER, and nothing else."""
+    """lspci shows a Gen3 x8 endpoint with the capabilities of lspci.txt, power management, MSI and
+    AER among them, and no other."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn") as board:
         result = run.run_guest(board.socket, [f"cat {CARD}/config >/out/config"], guest=guest)
@@ -66,7 +68,8 @@ NEW = f"""\t\t{AER}
 
 @pytest.mark.parametrize("release", [OLD, NEW], ids=["3.9", "3.13"])
 def test_every_bit_counts_in_both_releases_of_lspci(release):
-    """A wrong bit is noticed in either release's layout, also one that only the newer one knows."""
+    """A wrong bit of AER is noticed in the output of lspci 3.9 and of 3.13, also a bit that only
+    3.13 knows."""
     expected = f"{AER} ECRC- UnsupReq- ACSViol-"
     assert stated(expected, registers(release)) and stated("CESta:\tRxErr-", registers(release))
     for flag in re.finditer(r"\w+([-+])(?=\s)", release):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/mirror.py: which of a machine's apt sources is Debian's."""
+"""sim/guest/mirror.py finds out which of a machine's apt sources is Debian's."""
 
 import pytest
 
@@ -21,26 +21,29 @@ def no_overrides(monkeypatch):
 
 
 def test_main_comes_first_and_security_is_found():
-    """Debian's main source comes first, then security, then updates; other sources are left out."""
+    """Of Debian's sources main comes first, then security, then updates. Sources of others are left
+    out."""
     assert mirror.choose([OTHER, SECURITY, VENDOR, UPDATES, MAIN], "bookworm") == [
-        MAIN, SECURITY, UPDATES,
-    ]  # fmt: skip
+        MAIN,
+        SECURITY,
+        UPDATES,
+    ]
 
 
 def test_a_cloud_image_s_mirror_list_is_a_mirror():
-    """Debian's cloud images name a file with mirrors instead of one mirror."""
+    """The file with mirrors that Debian's cloud images name counts as a mirror."""
     pair = ("mirror+file:/etc/apt/mirrors/debian.list", "bookworm")
     assert mirror.choose([VENDOR, pair], "bookworm") == [pair]
 
 
 def test_a_configuration_that_says_stable_counts():
-    """A source that follows `stable` by that name is Debian's."""
+    """A source that follows Debian by the name `stable` counts as Debian's."""
     pair = ("http://mirror.example/debian", "stable")
     assert mirror.choose([pair], "trixie") == [pair]
 
 
 def test_the_machine_s_own_configuration_is_read(monkeypatch, tmp_path):
-    """The machine's sources are read through apt-get, whatever their format."""
+    """The machine's apt sources are read by apt-get, so that their format does not matter."""
     fake = tmp_path / "apt-get"
     fake.write_text(
         "#!/bin/sh\ncat <<E\n"
@@ -55,14 +58,15 @@ def test_the_machine_s_own_configuration_is_read(monkeypatch, tmp_path):
 
 
 def test_a_stranger_is_told_what_to_set(monkeypatch):
-    """On a machine that is not Debian the error names DEBIAN_MIRROR and the way without a guest."""
+    """On a machine that is not Debian, the error names DEBIAN_MIRROR, and VM=0 as the way without a
+    guest."""
     monkeypatch.setattr(mirror, "os_release", lambda: {"ID": "ubuntu", "PRETTY_NAME": "Ubuntu 24"})
     with pytest.raises(SetupError, match=r"Ubuntu 24.*DEBIAN_MIRROR.*VM=0"):
         mirror.sources()
 
 
 def test_a_named_mirror_overrides(monkeypatch):
-    """DEBIAN_MIRROR and DEBIAN_SUITE are taken as they are."""
+    """DEBIAN_MIRROR and DEBIAN_SUITE take the place of the machine's sources, on any machine."""
     monkeypatch.setattr(mirror, "os_release", lambda: {"ID": "ubuntu", "VERSION_CODENAME": "noble"})
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert mirror.sources() == [("http://near.example/debian", "bookworm")]
@@ -71,7 +75,7 @@ def test_a_named_mirror_overrides(monkeypatch):
 
 
 def test_without_apt_the_error_says_so(monkeypatch, tmp_path):
-    """Without apt-get the error names it, and says how to go on without a guest."""
+    """Without apt-get, the error says so and names VM=0 as the way without a guest."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match=r"no apt-get.*VM=0"):
         mirror.configured()

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/packages.py: packages are unpacked only if signed and complete."""
+"""sim/guest/packages.py unpacks Debian packages only if they are signed and complete."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def package(tmp_path):
 
 @pytest.fixture
 def local_archive(monkeypatch, package):
-    """An Archive whose update and fetch need no network; with `fail` set, fetch fails."""
+    """An Archive whose update() and fetch() need no network. If `fail` is set, fetch() fails."""
 
     class Local(Archive):
         fail = False
@@ -65,7 +65,8 @@ SOURCES = [("http://mirror.example/debian", "bookworm")]
 
 
 def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
-    """The manifest has file name, size and SHA-256 of every package, and what the caller adds."""
+    """The manifest of unpacked packages has the file name, size and SHA-256 of each, and what the
+    caller adds."""
     place = tmp_path / "build" / "thing"
     content = unpack(place, "thing", SOURCES, choose, lambda tree: {"release": "6.1"})
     assert (place / "root" / "usr" / "file").read_text() == "content"
@@ -81,14 +82,14 @@ def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
 
 
 def test_what_is_there_is_not_fetched_again(local_archive, tmp_path):
-    """The second call reads the manifest and fetches nothing."""
+    """If packages are already unpacked, unpack() reads the manifest and fetches nothing."""
     for _ in range(2):
         unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)
     assert local_archive.fetches == 1
 
 
 def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
-    """A failed fetch leaves neither a directory nor apt's state, and the next call starts anew."""
+    """A failed fetch leaves neither a directory nor state of apt. The next call starts anew."""
     place = tmp_path / "build" / "thing"
     local_archive.fail = True
     with pytest.raises(StepError, match="went away"):
@@ -100,7 +101,7 @@ def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
 
 
 def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
-    """A directory without a manifest, which a killed run left, is made anew."""
+    """A directory without a manifest, as a killed run leaves it, is made anew."""
     place = tmp_path / "build" / "thing"
     (place / "root").mkdir(parents=True)
     (place / "root" / "half").touch()
@@ -111,7 +112,8 @@ def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
 
 
 def test_an_archive_that_debian_did_not_sign_is_refused(package, tmp_path):
-    """apt refuses an index without a signature by Debian's key, whatever the machine allows."""
+    """A package index without a signature by Debian's key is refused, whatever the machine's apt
+    allows."""
     mirror = tmp_path / "mirror"
     index = mirror / "dists/bookworm/main/binary-amd64"
     index.mkdir(parents=True)
@@ -123,14 +125,15 @@ def test_an_archive_that_debian_did_not_sign_is_refused(package, tmp_path):
 
 
 def test_without_debian_s_keyring_nothing_is_tried(monkeypatch, tmp_path):
-    """Without Debian's keyring the error names the package that has it."""
+    """Without Debian's keyring, the error names the package that has it."""
     monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "none.gpg"))
     with pytest.raises(SetupError, match="debian-archive-keyring"):
         Archive(tmp_path / "apt", SOURCES)
 
 
 def test_a_mirror_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
-    """A mirror that cannot be reached gives one sentence; other failures give apt's last lines."""
+    """A mirror that cannot be reached gives one sentence. For other failures the error has apt's
+    last lines."""
     words = "Temporary failure resolving 'm.example'"
 
     def fail(*_, **__):
@@ -147,7 +150,8 @@ def test_a_mirror_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
 
 
 def test_another_processor_is_refused(monkeypatch, tmp_path):
-    """Another processor than amd64 is refused: the machine's own compiler builds the driver."""
+    """A processor other than amd64 is refused, because the machine's own compiler builds the
+    guest's driver."""
     monkeypatch.setattr(packages.platform, "machine", lambda: "aarch64")
     with pytest.raises(SetupError, match="aarch64"):
         unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)

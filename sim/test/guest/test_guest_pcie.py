@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/pcie.sh finds and writes Device Control; tried on made-up configuration spaces."""
+"""sim/guest/pcie.sh finds and writes Device Control; tested on made-up configuration spaces."""
 
 import os
 import random
@@ -9,11 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from seeds import each_seed
 
 from sim.guest import kernel
+from tools.testing.seeds import each_seed
 
-pytestmark = pytest.mark.guest  # nothing is booted, but the guest's busybox is fetched
+pytestmark = pytest.mark.guest  # nothing is booted, but the guest's busybox must be fetched
 
 SCRIPT = Path(kernel.__file__).with_name("pcie.sh")
 SIZES = [128, 256, 512, 1024, 2048, 4096]
@@ -27,7 +27,8 @@ def busybox():
 
 @pytest.fixture
 def call(busybox, tmp_path):
-    """Call a function of pcie.sh in the guest's own shell, with the guest's own tools."""
+    """A function that calls a function of pcie.sh in the guest's own shell, with the guest's own
+    tools."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("dd", "hexdump", "printf"):
@@ -36,16 +37,20 @@ def call(busybox, tmp_path):
     def run(*words):
         text = f'. "{SCRIPT}"; "$@"'
         result = subprocess.run(
-            [busybox, "sh", "-c", text, "sh", *map(str, words)], env={"PATH": str(tools)},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [busybox, "sh", "-c", text, "sh", *map(str, words)],
+            env={"PATH": str(tools)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return result.returncode, result.stdout.strip(), result.stderr.strip()
 
     return run
 
 
 def space(path, capabilities, can=512, control=0, rest=0):
-    """A configuration space with (identifier, offset) capabilities in order, filled with `rest`."""
+    """Write a configuration space with capabilities (ID, offset) in this order; other bytes are
+    `rest`."""
     data = bytearray([rest] * 256)
     data[0x34] = capabilities[0][1] if capabilities else 0
     for i, (identifier, at) in enumerate(capabilities):
@@ -64,7 +69,8 @@ def control_of(path, at):
 
 @each_seed(3)
 def test_both_sizes_are_set_and_no_other_bit(call, tmp_path, seed):
-    """MPS and MRRS are set, and no other bit changes, wherever the capability lies."""
+    """program_sizes writes MPS and MRRS and changes no other bit, at any offset of the PCI Express
+    capability."""
     rng = random.Random(seed)
     for _ in range(5):
         offsets = rng.sample(range(0x40, 0xE8, 4), 3)
@@ -91,14 +97,14 @@ def _distances(offsets):
 
 @pytest.mark.parametrize(("can", "asked", "set_to"), [(128, 512, 128), (512, 256, 256)])
 def test_no_more_than_the_card_can(call, tmp_path, can, asked, set_to):
-    """MPS is bounded by Device Capabilities; MRRS has no such bound."""
+    """program_sizes limits MPS by Device Capabilities. MRRS has no such limit."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)], can)
     assert call("program_sizes", path, asked, 4096)[0] == 0
     assert call("sizes", path)[1] == f"{set_to} 4096"
 
 
 def test_a_device_without_the_capability_is_refused(call, tmp_path):
-    """A device without the PCI Express capability is refused, and nothing is written to it."""
+    """A device without a PCI Express capability is refused, and nothing is written to it."""
     path = space(tmp_path / "config", [(PM, 0x40)])
     old = path.read_bytes()
     status, _, errors = call("program_sizes", path, 256, 512)
@@ -107,7 +113,8 @@ def test_a_device_without_the_capability_is_refused(call, tmp_path):
 
 
 def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
-    """A capability list with a loop ends in an error: a broken card must not hang the boot."""
+    """A capability list with a loop ends in an error, so that a broken card does not hang the
+    boot."""
     path = space(tmp_path / "config", [(PM, 0x40), (MSI, 0x48)])
     data = bytearray(path.read_bytes())
     data[0x49] = 0x40
@@ -116,14 +123,14 @@ def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
 
 
 def test_a_device_that_is_gone_is_refused(call, tmp_path):
-    """A device that reads as all ones is refused."""
+    """A device whose configuration space reads as all ones is refused."""
     path = tmp_path / "config"
     path.write_bytes(b"\xff" * 256)
     assert call("program_sizes", path, 256, 512)[0] != 0
 
 
 def test_an_odd_size_is_refused(call, tmp_path):
-    """A size that is no power of two is refused, and the message names it."""
+    """A size that is no power of two is refused with a message that names it."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)])
     status, _, errors = call("program_sizes", path, 300, 512)
     assert status != 0 and "300" in errors

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/supervise.py, run.py: however a guest ends, the user is told, and nothing is left."""
+"""sim/guest/supervise.py and run.py: however a guest ends, the user is told why, and nothing is
+left over."""
 
 import io
 import signal
@@ -12,12 +13,12 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_guest import fake_guest, is_gone, pid_of
 
 from sim.guest import SetupError, run, supervise
 from sim.guest.supervise import GuestError, GuestPanic, GuestTimeout
+from sim.test.guest.fake_guest import fake_guest, is_gone, pid_of
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def results(path, files):
-    """A shell command that hands over an archive as the guest's init does."""
+    """Shell text for a fake QEMU that hands over an archive of these files, as the guest's init
+    does."""
     with tarfile.open(path, "w") as archive:
         for name, data in files.items():
             member = tarfile.TarInfo(f"./{name}")
@@ -36,7 +38,8 @@ def results(path, files):
 
 
 def test_the_results_come_back_byte_for_byte(tmp_path):
-    """Facts, status and files come back unchanged; the console's line ends become the host's."""
+    """The guest's facts, status and files come back byte for byte. Line ends of its console become
+    the host's."""
     data = bytes(range(256)) * 3
     facts = b"kernel=6.1\nid=0x10ee:0x9038\nmps=256\nmrrs=512\nrc=3\n"
     text = results(tmp_path / "results", {"guest": facts, "info.json": data})
@@ -48,7 +51,8 @@ def test_the_results_come_back_byte_for_byte(tmp_path):
 
 
 def test_a_panic_is_seen_at_once(tmp_path):
-    """A panic ends the run long before the time-out, with the reason first and the last lines."""
+    """A kernel panic ends the run long before the timeout. The error begins with the reason and has
+    the console's last lines."""
     guest = fake_guest(
         tmp_path, "echo starting; echo '[1.0] Kernel panic - not syncing: No init'; sleep 60"
     )
@@ -61,14 +65,16 @@ def test_a_panic_is_seen_at_once(tmp_path):
 
 
 def test_a_panic_that_ends_qemu_is_a_panic(tmp_path):
-    """panic=-1 makes the kernel reboot, and QEMU then ends without a complaint."""
+    """A panic is reported as a panic although the kernel reboots (panic=-1) and QEMU then ends with
+    status 0."""
     guest = fake_guest(tmp_path, "echo 'Kernel panic - not syncing: Oops'")
     with pytest.raises(GuestPanic, match="Oops"):
         run.run_guest(None, guest=guest)
 
 
 def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
-    """A time-out shows the last lines of console and board, and ends QEMU and its children."""
+    """A timeout reports the last lines of the console and of the board's log, and ends QEMU and its
+    children."""
     board = tmp_path / "board.log"
     board.write_text("board: listening\nboard: waiting for a completion\n")
     guest = fake_guest(tmp_path, 'echo last words; sleep 60 & echo $! > "$0.child"; wait')
@@ -83,8 +89,8 @@ def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
 
 @pytest.mark.parametrize("icount", [None, 0])
 def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
-    """A guest that does not power off after it handed over its results: with -icount it is ended
-    and the results count, otherwise it times out."""
+    """A guest that does not power off after it has handed over its results is ended, and the
+    results count, if it runs with -icount. Otherwise the run times out."""
     monkeypatch.setattr(supervise, "OFF", 0.5)
     text = results(tmp_path / "results", {"guest": b"kernel=6.1\nrc=0\n", "info": b"whole"})
     guest = fake_guest(tmp_path, rf"{text}; printf 'GUEST-DONE rc=0\r\n'; sleep 60")
@@ -98,20 +104,20 @@ def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
 
 
 def test_qemu_s_own_complaint_is_shown(tmp_path):
-    """If QEMU refuses an option or socket, the error has its status and its message."""
+    """If QEMU refuses an option or a socket, the error has QEMU's status and message."""
     guest = fake_guest(tmp_path, "echo 'Failed to connect: Connection refused' >&2; exit 1")
     with pytest.raises(GuestError, match=r"status 1(.|\n)*Connection refused"):
         run.run_guest(None, guest=guest)
 
 
 def test_an_end_without_results_is_an_error(tmp_path):
-    """A guest that powers off without results is an error, not a success."""
+    """A guest that powers off without handing over results is an error."""
     with pytest.raises(GuestError, match="without handing over"):
         run.run_guest(None, guest=fake_guest(tmp_path, "echo GUEST-DONE rc=0"))
 
 
 def test_half_an_archive_is_an_error(tmp_path):
-    """Half an archive, as from a QEMU killed meanwhile, is an error."""
+    """Half an archive of results, as from a QEMU that was killed, is an error."""
     whole = tmp_path / "results"
     text = results(whole, {"guest": b"rc=0\n"})
     whole.write_bytes(whole.read_bytes()[:300])
@@ -120,7 +126,7 @@ def test_half_an_archive_is_an_error(tmp_path):
 
 
 def test_a_lost_board_ends_the_run(tmp_path):
-    """When the board is lost the run ends at once with the board's reason."""
+    """If the board ends, the guest's run ends at once with the board's reason."""
     guest = fake_guest(tmp_path, "sleep 60")
     started = time.monotonic()
     with pytest.raises(GuestError, match="the board ended with status 1"):
@@ -130,7 +136,8 @@ def test_a_lost_board_ends_the_run(tmp_path):
 
 
 def test_the_last_failure_is_kept_and_a_success_leaves_nothing(tmp_path):
-    """Console and QEMU's messages of the last failure are kept; a success leaves nothing."""
+    """The console and QEMU's messages of the last failed run are kept. A successful run leaves
+    nothing."""
     with pytest.raises(GuestError):
         run.run_guest(None, guest=fake_guest(tmp_path, "echo hello; exit 1"))
     assert (tmp_path / "guest" / "failed" / "console.log").read_text() == "hello\n"
@@ -139,14 +146,15 @@ def test_the_last_failure_is_kept_and_a_success_leaves_nothing(tmp_path):
 
 
 def test_a_missing_file_is_refused_before_the_start(tmp_path):
-    """A missing file is refused by name before QEMU starts."""
+    """A file to be put into the guest that does not exist is refused by name, before QEMU
+    starts."""
     guest = fake_guest(tmp_path, "exit 0")
     with pytest.raises(SetupError, match="litepcie_util: there is no such file"):
         run.run_guest(None, "", [(tmp_path / "litepcie_util", "bin/litepcie_util")], guest=guest)
 
 
 def launcher(tmp_path):
-    """A launcher in a process of its own, around a QEMU that would run for a minute."""
+    """Start the launcher in its own process, with a fake QEMU that would run for a minute."""
     guest = fake_guest(tmp_path, "echo up; exec sleep 60")
     text = (
         "import sys; from pathlib import Path; from sim.guest import run\n"
@@ -166,7 +174,7 @@ def launcher(tmp_path):
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
 )
 def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
-    """QEMU ends with its launcher, also by Ctrl-C, SIGTERM and SIGKILL."""
+    """QEMU ends when its launcher does, also by Ctrl-C, SIGTERM or SIGKILL."""
     process, guest = launcher(tmp_path)
     pid = pid_of(guest)
     assert process.stdout.readline() == b"up\n"
@@ -177,7 +185,7 @@ def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
 
 
 def test_ctrl_c_leaves_no_work_directory(tmp_path):
-    """Ctrl-C leaves no work directory, and says that the run was interrupted."""
+    """Ctrl-C leaves no work directory, and the launcher says that the run was interrupted."""
     process, _ = launcher(tmp_path)
     process.stdout.readline()
     process.send_signal(signal.SIGINT)

@@ -1,20 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI: one message for each request; the eventfd, the TLP log and the statistics count alike."""
+"""MSI: each request is one message, and eventfd, TLP log and statistics count the same number."""
 
 import os
 import time
 
 import pytest
-from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
-from stamped import TICK_NS
+
+from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
+from sim.test.card.stamped import TICK_NS
 
 TOTAL = 64 * 1024
 
 
 def c2h(card, descriptors, interrupts="last"):
-    """Fill `descriptors` with the pattern, from its beginning at each call."""
+    """Fill the buffers of `descriptors` with the pattern, which starts anew at each call."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", descriptors, interrupts)
     card.start("c2h")
@@ -30,7 +31,8 @@ def run_until_idle(board, card, memory):
 
 @pytest.mark.parametrize("interrupts,count", [("all", 8), ("last", 1), ("none", 0)])
 def test_one_msi_for_each_request(start_board, interrupts, count):
-    """Each descriptor that asks for an interrupt raises one, and no other does."""
+    """Each c2h descriptor that asks for an interrupt raises one MSI, and no other descriptor
+    does."""
     with start_board(log=True) as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -43,7 +45,8 @@ def test_one_msi_for_each_request(start_board, interrupts, count):
 
 
 def moderated(wanted, interval, count):
-    """The times in ns at which messages go, for descriptors that end at the times `wanted`."""
+    """The times in ns at which messages must go, for c2h descriptors that end at the times
+    `wanted`."""
     went, kept, last = [], 0, -interval
     for at in wanted:
         if kept and last + interval <= at:
@@ -58,12 +61,13 @@ def moderated(wanted, interval, count):
 
 @pytest.mark.parametrize("count", [255, 6, 1])
 def test_interrupts_that_come_fast_become_one(start_board, count):
-    """At full rate a message goes for `count` descriptors, or when the interval is over.
+    """Interrupt moderation at full rate: a message goes after `count` descriptors, or when the
+    interval is over.
 
-    The first goes at once, as every message does in a slow stream. The last waits for its interval
-    in device time.
+    The first message goes at once, as every message does in a slow stream. The last one goes when
+    its interval of device time is over.
     """
-    buffer, interval = 2048, 1500  # bytes; cycles, in which some 20 buffers are filled
+    buffer, interval = 2048, 1500  # bytes; cycles, in which about 20 such buffers are filled
     with start_board(log=True) as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -71,7 +75,7 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
         card.write("pcie_moderation0_writer", count << 24 | interval)
         c2h(card, slices(HIGH_MEMORY, TOTAL, buffer), "all")
         card.wait_data(memory, pattern(TOTAL))
-        # The pattern generator keeps the card busy, so device time passes.
+        # the pattern generator keeps the card busy, so device time passes
         end = card.device_time() + 2 * interval
         wait_until(lambda: card.device_time() > end, "the last message")
         card.stop()
@@ -81,12 +85,14 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
     messages = [tlp.ns for tlp in log.on("RQ", "MSI")]
     assert len(messages) == len(expected) < len(ends) or count == 1
     late = [message - at for message, at in zip(messages, expected, strict=True)]
-    # `ends` are taken at the pins. The engine is ahead of them, and a message follows its data.
+    # `ends` are times at the pins. The DMA engine is ahead of the pins, and a message follows its
+    # data.
     assert max(map(abs, late)) < 200 < interval * TICK_NS / 20, late
 
 
 def test_the_vector_names_the_cause_until_it_is_cleared(start_board):
-    """One MSI may stand for many causes: the vector register holds them until `clear`."""
+    """One MSI may stand for several causes. The vector register has their bits until software
+    clears them."""
     with start_board() as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL)
@@ -111,7 +117,8 @@ def test_a_cause_that_is_not_enabled_is_silent(start_board):
 
 
 def test_no_msi_while_it_is_disabled(start_stock):
-    """With MSI off in configuration space a request sends nothing, and breaks `msi-disabled`."""
+    """With MSI disabled in configuration space, stock LitePCIe's interrupt request sends nothing,
+    and breaks the rule `msi-disabled`."""
     with start_stock("--rules", "warn", violations=["msi-disabled"], log=True) as board:
         card = board.card(msi=False)
         card.client.set_eventfd(card.eventfd)
@@ -124,11 +131,12 @@ def test_no_msi_while_it_is_disabled(start_stock):
 
 
 def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
-    """An MSI for a client that took its eventfd back is counted as lost."""
+    """An MSI for a client that has withdrawn its eventfd is counted as lost."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
-        card.client.set_eventfd(None, count=0)  # as QEMU does it: trigger, no data, count 0
+        # withdraws the eventfd as QEMU does: trigger, no data, count 0
+        card.client.set_eventfd(None, count=0)
         card.client.set_eventfd(None)
         card.enable_interrupts("c2h")
         c2h(card, slices(HIGH_MEMORY, TOTAL, 8192))
@@ -137,7 +145,7 @@ def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
 
 
 def test_a_new_eventfd_replaces_the_old_one(start_board):
-    """Interrupts go to the eventfd that was set last."""
+    """MSIs go to the eventfd that the client set last."""
     other = os.eventfd(0, os.EFD_NONBLOCK)
     with start_board() as board:
         card = board.card()

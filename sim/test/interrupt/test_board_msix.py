@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI-X by option: the capability, the pins, and clients with and without eventfds.
+"""MSI-X of the simulated hard block (--msix): capability, pins, clients with and without eventfds.
 
-Table and pending bits belong to the gateware. Here they are in the bench card's memory, and the
+Table and pending bits belong to the gateware. Here both are in the bench card's memory, and the
 test sends the messages that a card would send.
 """
 
@@ -13,10 +13,11 @@ import select
 import struct
 
 import pytest
-from bench_card import BAR2, HOLD_THEN, SEND_RQ, build_bench, request
-from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
-from board_process import run_board
-from vfio_client import BAR0
+
+from sim.clients.vfio import BAR0
+from sim.test.board.bench_card import BAR2, HOLD_THEN, SEND_RQ, build_bench, request
+from sim.test.board.board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
+from sim.test.board.board_process import run_board
 
 VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
 OPTION = ("--bar2", "64K", "--msix", f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}")
@@ -27,7 +28,7 @@ MASKED = 1
 
 
 def entry(card, vector, bar=BAR2, table=TABLE):
-    """(address, data, vector control) of a vector, as they stand in the table."""
+    """(address, data, vector control) of a vector in the MSI-X table."""
     words = [card.read(table + 16 * vector + 4 * i, bar=bar) for i in range(4)]
     return words[1] << 32 | words[0], words[2], words[3]
 
@@ -45,14 +46,14 @@ def raised(fd, seconds=2.0):
 
 
 def listen(card, fds, start=0):
-    """Send SET_IRQS as QEMU does, with a descriptor for each vector."""
+    """Send SET_IRQS as QEMU does, with an eventfd for each vector from `start` on."""
     flags = 4 | 32
     body = struct.pack("<IIIII", 20, flags, IRQ_MSIX, start, len(fds))
     card.client.call(8, body, fds)
 
 
 def ignore(card, start, count):
-    """Send SET_IRQS without descriptors: the client no longer listens to these vectors."""
+    """Send SET_IRQS without eventfds, so that the client no longer listens to these vectors."""
     card.client.set_eventfd(None, index=IRQ_MSIX, start=start, count=count)
 
 
@@ -65,7 +66,8 @@ def clear_table(card):
 
 
 def test_the_capability_says_where_table_and_pending_bits_are(bench):
-    """The capability follows MSI and has the option's places; only enable and mask are writable."""
+    """The MSI-X capability follows MSI in the list, and has the option's places of table and
+    pending bits. Only enable and function mask are writable."""
     with bench(*OPTION) as (_, card):
         assert card.config_read(0x49, 1) == MSIX and card.config_read(MSIX + 1, 1) == 0x70
         assert card.config_read(MSIX, 1) == CAP_MSIX
@@ -79,14 +81,15 @@ def test_the_capability_says_where_table_and_pending_bits_are(bench):
 
 
 def test_without_the_option_there_is_none(bench):
-    """Without --msix PCI Express follows MSI in the list, and the client is offered no vector."""
+    """Without --msix the capability list has no MSI-X, and the client is offered no MSI-X
+    vector."""
     with bench() as (_, card):
         assert card.config_read(0x49, 1) == 0x70 and card.config_read(MSIX) == 0
         assert card.client.irq_count(IRQ_MSIX) == 0
 
 
 def test_enable_and_mask_reach_the_pins(bench):
-    """cfg_interrupt_msix_enable and _mask follow Message Control."""
+    """The pins cfg_interrupt_msix_enable and cfg_interrupt_msix_mask follow Message Control."""
     with bench(*OPTION) as (_, card):
         for control in (0, ENABLE, ENABLE | MASK_ALL, MASK_ALL, 0):
             enable(card, control)
@@ -95,7 +98,8 @@ def test_enable_and_mask_reach_the_pins(bench):
 
 
 def test_eventfds_make_the_board_program_the_table(bench):
-    """The board gives each vector with an eventfd an address of its own, and unmasks it."""
+    """For each vector with an eventfd the board itself writes an address into the card's table,
+    different for each, and unmasks the vector. It masks a vector whose eventfd is withdrawn."""
     with bench(*OPTION) as (_, card), eventfds(3) as fds:
         clear_table(card)
         listen(card, fds, start=2)
@@ -109,7 +113,8 @@ def test_eventfds_make_the_board_program_the_table(bench):
 
 
 def test_a_message_raises_its_vector(bench):
-    """A write by the card to a vector's address raises its eventfd, and reaches no memory."""
+    """A write by the card to a vector's address raises the vector's eventfd, and changes no
+    memory."""
     with bench(*OPTION) as (board, card), eventfds(VECTORS) as fds:
         enable(card)
         listen(card, fds)
@@ -122,7 +127,8 @@ def test_a_message_raises_its_vector(bench):
 
 
 def test_a_message_comes_behind_the_data(bench):
-    """A message is a posted write: data written before it is in memory when the client wakes up."""
+    """A message is a posted write, so data that the card wrote before it is in host memory when the
+    client wakes up."""
     with bench(*OPTION, "--write-stall", "100:20000") as (_, card), eventfds(1) as fds:
         memory = card.memory(HIGH_MEMORY, 4096)
         enable(card)
@@ -137,7 +143,8 @@ def test_a_message_comes_behind_the_data(bench):
 
 @pytest.mark.parametrize("control", [0, ENABLE | MASK_ALL])
 def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
-    """A message that the card sends while MSI-X is off or masked breaks `msi-disabled`."""
+    """A message that the card sends while MSI-X is disabled or masked breaks the rule
+    `msi-disabled`."""
     options = {"violations": ["msi-disabled"]}
     with bench(*OPTION, "--rules", "warn", **options) as (board, card), eventfds(1) as fds:
         enable(card)
@@ -148,16 +155,16 @@ def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
         wait_until(lambda: board.stats()["violations"], "the breach")
 
 
-# Cycles that the card holds the message back. Three more pass between Message Control and the card:
-# one to the pins, two in registers of the card.
+# Cycles for which the card holds the message back. Three more pass between the write of Message
+# Control and the card: one to the pins, two in registers of the card.
 LAST_CYCLE, FIRST_TOO_LATE = 4 - 3, 5 - 3
 
 
 @pytest.mark.parametrize("control", [0, ENABLE | MASK_ALL])
 @pytest.mark.parametrize("held, broken", [(LAST_CYCLE, []), (FIRST_TOO_LATE, ["msi-disabled"])])
 def test_a_message_may_be_shown_four_cycles_after_its_mask_came(bench, control, held, broken):
-    """After MSI-X is turned off or masked a message on RQ is legal up to the fourth cycle; in the
-    fifth it breaks `msi-disabled`."""
+    """After MSI-X is disabled or masked, a message may still begin on RQ up to the fourth cycle.
+    From the fifth on it breaks `msi-disabled`."""
     with bench(*OPTION, "--rules", "warn", violations=broken) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -170,8 +177,8 @@ def test_a_message_may_be_shown_four_cycles_after_its_mask_came(bench, control, 
 
 
 def test_a_message_between_two_sets_of_eventfds_waits(bench):
-    """A message while no eventfd is set is kept for the next: QEMU takes all vectors back before it
-    sets more of them."""
+    """A message that comes while no eventfd is set is kept for the next set of eventfds. That
+    matters since QEMU withdraws all eventfds before it sets more of them."""
     with bench(*OPTION) as (board, card), eventfds(2) as fds:
         enable(card)
         listen(card, fds[:1])
@@ -185,7 +192,7 @@ def test_a_message_between_two_sets_of_eventfds_waits(bench):
 
 
 def test_a_message_that_waited_comes_once(bench):
-    """A message that was kept goes to the next set of eventfds only, not to later ones."""
+    """A message that was kept raises the next set of eventfds only, and not later ones."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -204,7 +211,8 @@ def test_a_message_that_waited_comes_once(bench):
 
 
 def test_a_plain_client_has_the_table_for_itself(bench):
-    """Without eventfds the board leaves the table to the client; messages are memory writes."""
+    """If the client sets no eventfds, the board leaves the table to the client. Messages are then
+    plain writes to its memory."""
     with bench(*OPTION) as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         enable(card)
@@ -217,7 +225,8 @@ def test_a_plain_client_has_the_table_for_itself(bench):
 
 
 def test_the_table_is_programmed_again_when_memory_space_comes_back(bench):
-    """Vectors set while memory space is off are in the table as soon as it is on."""
+    """Vectors whose eventfds are set while memory space is disabled are in the card's table as soon
+    as it is enabled."""
     with bench(*OPTION) as (_, card), eventfds(1) as fds:
         clear_table(card)
         card.read(0)
@@ -232,7 +241,8 @@ def test_the_table_is_programmed_again_when_memory_space_comes_back(bench):
 
 
 def test_a_client_that_leaves_takes_its_vectors_with_it(bench):
-    """When a client leaves, its vectors end: the next client's reset raises nothing on them."""
+    """When a client leaves, the board drops its eventfds: a reset by the next client raises nothing
+    on them."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         listen(card, fds)
         assert entry(card, 0)[0]
@@ -258,7 +268,7 @@ def test_lose_msi_loses_messages_of_both_kinds(bench):
 
 
 def test_vectors_may_lie_in_bar0(bench):
-    """The option may put table and pending bits into BAR0."""
+    """--msix may put table and pending bits into BAR0."""
     options = ("--msix", "2:0:0x4000:0x5000")
     with bench(*options) as (_, card), eventfds(2) as fds:
         enable(card)
@@ -282,6 +292,7 @@ def test_vectors_may_lie_in_bar0(bench):
     ],
 )
 def test_an_option_that_cannot_be_is_refused(option, rule):
-    """A wrong --msix is status 2 with the rule, before a socket is made at the invalid path."""
+    """A wrong --msix ends the board with status 2 and the rule, before it tries to make a
+    socket."""
     status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--msix", option)
     assert status == 2 and rule in error

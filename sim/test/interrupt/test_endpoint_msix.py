@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI-X of the Lanebox endpoint: table and pending bits in BAR0, a vector for each cause.
+"""MSI-X of the Lanebox endpoint: table and pending bits in BAR0, a vector for each interrupt cause.
 
-The plain client owns the table: messages are writes into its memory.
+The client here sets no eventfds, so it programs the table itself, and messages are writes to its
+memory.
 """
 
 import contextlib
@@ -11,11 +12,18 @@ import os
 import random
 
 import pytest
-from board_builds import build_gateware, register_map
-from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices, wait_until
-from driver_guest import boot
-from seeds import SHIFT
-from stamped import (
+
+from sim import artefacts
+from sim.test.board.board_builds import build_gateware, register_map
+from sim.test.board.board_client import (
+    C2H_GENERATE,
+    H2C_CHECK,
+    HIGH_MEMORY,
+    pattern,
+    slices,
+    wait_until,
+)
+from sim.test.card.stamped import (
     BAR0_OFFSETS,
     TICK_NS,
     doorbells,
@@ -25,19 +33,19 @@ from stamped import (
     transfer,
     zero_of,
 )
+from sim.test.driver.driver_guest import boot
+from tools.testing.seeds import SHIFT
 
-from sim import artefacts
-
-pytestmark = pytest.mark.soak  # gateware and board of its own
+pytestmark = pytest.mark.soak  # this file builds gateware and a board of its own
 
 CAP_MSIX, ENABLE, MASK_ALL = 0x11, 1 << 15, 1 << 14
 MASKED, IRQ_MSIX = 1, 2
-MESSAGES = 2 * HIGH_MEMORY  # above 4 GiB
+MESSAGES = 2 * HIGH_MEMORY  # bus address above 4 GiB of the vectors' messages
 TOTAL, DESCRIPTOR = 1 << 18, 8192
 
 
 class Vectors:
-    """The card's table, with a dword of the host's memory for the message of each vector."""
+    """The card's MSI-X table. Each vector's message goes to a dword of host memory of its own."""
 
     def __init__(self, card):
         self.card = card
@@ -59,10 +67,10 @@ class Vectors:
         self.card.mmio_write(self.table + 16 * vector + 12, int(masked))
 
     def message(self, vector):
-        """Take the message that has come for the vector; 0 for none."""
+        """Take the message of a vector out of host memory; 0 if none has come."""
         at = slice(4 * vector, 4 * vector + 4)
         value = int.from_bytes(self.memory.data[at], "little")
-        if value:  # clearing an empty place could lose a message that comes just then
+        if value:  # without this test, a message that comes just now could be erased
             self.memory.data[at] = bytes(4)
         return value
 
@@ -75,7 +83,7 @@ class Vectors:
 
 @contextlib.contextmanager
 def msix(start, *options, **choices):
-    """A board with MSI-X and both causes of the DMA enabled."""
+    """A board with MSI-X enabled, and with both interrupt causes of the DMA channel."""
     with start(*options, **choices) as board:
         card = board.card(msi=False)
         vectors = Vectors(card)
@@ -91,12 +99,12 @@ def move(card, total=DESCRIPTOR, interrupts="last"):
     card.start("c2h")
 
 
-C2H = 1  # the vector's number, which is the cause's
+C2H = 1  # vector of c2h; the vector's number is that of the cause
 
 
 def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
-    """A masked vector stays pending: as after reset, by its entry or by the function mask. Once
-    nothing masks it the message comes, once."""
+    """A masked vector stays pending, whether it is masked as after reset, by its entry, or by the
+    function mask. Once nothing masks it, its message comes once."""
     with msix(start_msix) as (_, card, vectors):
         assert vectors.number == 32 and vectors.pending() == 0
         assert card.mmio_read(vectors.table + 12) & MASKED
@@ -117,7 +125,8 @@ def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
 
 
 def test_each_cause_has_its_vector(start_msix):
-    """h2c and c2h each raise their own vector with its own data; the user's is not raised."""
+    """h2c and c2h each raise their own vector with its own data. The user slot's vector is not
+    raised."""
     with msix(start_msix) as (board, card, vectors):
         for vector in range(3):
             vectors.program(vector, 0x100 + vector)
@@ -138,10 +147,10 @@ def test_each_cause_has_its_vector(start_msix):
 
 @pytest.mark.parametrize("slow", [("--stall", 40), ("--link-width", 1)], ids=["stalls", "link"])
 def test_a_message_never_overtakes_its_data(start_msix, slow):
-    """On RQ every message stands behind all the data that its descriptor has moved.
+    """On RQ every message comes after all data that its descriptor has moved.
 
     Only one descriptor runs at a time, so that a message belongs to a known amount of data. RQ is
-    slower than the pattern, so that writes still wait when the cause is raised.
+    slower than the pattern generator, so that writes still wait when the cause is raised.
     """
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
@@ -171,7 +180,8 @@ HELD_OFF = pytest.mark.parametrize(
 
 
 def send_for_ever(card):
-    """Start c2h with the pattern in a loop of 1 KiB descriptors, with a message behind each."""
+    """Start c2h with the pattern in an endless loop of 1 KiB descriptors, each with an
+    interrupt."""
     card.memory(HIGH_MEMORY, TOTAL)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, 4096, 1024), "all")
@@ -181,8 +191,8 @@ def send_for_ever(card):
 
 @HELD_OFF
 def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, options):
-    """Once the mask of a vector was read back, RQ shows no message of it, however long RQ was held
-    off before."""
+    """Once the host has read back the mask of a vector, no message of that vector begins on RQ,
+    however long RQ was held off before."""
     print(f"seed {SHIFT}")
     rng, rounds = random.Random(SHIFT), 60
     with msix(start_msix, *options, "--seed", SHIFT + 1, log=True) as (board, card, vectors):
@@ -201,7 +211,8 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
         vectors.wait_pending(0)
     log = board.tlps()
     own = [t for t in log.on("CQ") if t.address & BAR0_OFFSETS == control]
-    writes = [t.ns for t in own if t.kind == "MWr"][1:]  # the first is that of `program`
+    # without the first write to the mask, made by `program`
+    writes = [t.ns for t in own if t.kind == "MWr"][1:]
     answers = log.on("CC")
     masked, unmasked = writes[0::2], writes[1::2]
     read_back = [
@@ -219,8 +230,8 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
 
 @HELD_OFF
 def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, options):
-    """With the function masked or MSI-X disabled RQ shows no message, which would break the rule
-    `msi-disabled`."""
+    """While the function is masked or MSI-X is disabled, no message begins on RQ. It would break
+    the rule `msi-disabled`."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with msix(start_msix, *options, "--seed", SHIFT + 1) as (board, card, vectors):
@@ -242,14 +253,15 @@ def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, opt
 
 @pytest.mark.parametrize("stall", [0, 40])
 def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
-    """Of all writes on RQ only the message is stamped, in the cycle in which its beat was taken."""
+    """The interrupt stamp takes the cycle in which RQ takes the message's beat, and that of no
+    other write."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     found = []
     with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         open_loopback(card)
-        for _ in range(40):  # more rounds than there are numbers to tell writes apart
+        for _ in range(40):  # more rounds than there are sequence numbers for writes
             transfer(card, 64 << rng.randrange(7))
             wait_until(lambda: vectors.message(C2H) == 1, "the message")
             found.append(stamps(card))
@@ -263,11 +275,12 @@ def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
 
 
 def test_messages_in_a_stream_are_stamped(start_msix):
-    """In a stream of writes and messages the first message behind a doorbell is stamped."""
+    """In a stream of writes and messages, the interrupt stamp is that of the first message after
+    the doorbell."""
     with msix(start_msix, "--stall", 40, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         card.memory(HIGH_MEMORY, TOTAL)
-        move(card, TOTAL, "all")  # the doorbell is here the write of `enable`
+        move(card, TOTAL, "all")  # the doorbell is here the write to the channel's `enable`
         vectors.wait_pending(0)
         wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")
         found = stamps(card)
@@ -286,7 +299,8 @@ def test_messages_in_a_stream_are_stamped(start_msix):
 
 
 def test_the_table_keeps_whole_dwords(start_msix):
-    """Entries read back as they were written; a write of part of a dword changes nothing."""
+    """Entries of the MSI-X table read back as they were written. A write to part of a dword changes
+    nothing."""
     seed = SHIFT
     print(f"seed {seed}")
     rng = random.Random(seed)
@@ -304,7 +318,7 @@ def test_the_table_keeps_whole_dwords(start_msix):
 
 
 def test_msi_stays_when_the_host_wants_that(start_msix):
-    """The same gateware sends its one MSI while MSI-X is off. A cause that MSI-X has reported
+    """Gateware with MSI-X sends its MSI while MSI-X is disabled. A cause that was reported by MSI-X
     raises no MSI later."""
     with start_msix() as board:
         card = board.card()
@@ -325,7 +339,8 @@ def test_msi_stays_when_the_host_wants_that(start_msix):
 
 
 def interrupts(start, *options):
-    """Count each name in /proc/interrupts for a loopback of 2 MiB; returns counts and the log."""
+    """Boot a guest that loads the driver and loops 2 MiB. Returns ({name in /proc/interrupts:
+    count}, kernel log)."""
     gateware = build_gateware(msix=True)
     util = (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util")
     commands = [
@@ -342,7 +357,8 @@ def interrupts(start, *options):
 
 @pytest.mark.guest
 def test_the_driver_has_a_vector_for_each_source(start_msix):
-    """A kernel uses MSI-X: both vectors count, with names of the card, and all data is right."""
+    """A guest's driver uses MSI-X: /proc/interrupts has a vector for h2c and one for c2h, named
+    after the card. Both count, and all data is right."""
     counts, log = interrupts(start_msix)
     assert counts["litepcie0-h2c"] > 0 and counts["litepcie0-c2h"] > 0, counts
     assert ", MSI-X: 1 DMA channel" in log
@@ -350,7 +366,8 @@ def test_the_driver_has_a_vector_for_each_source(start_msix):
 
 @pytest.mark.guest
 def test_the_driver_does_with_msi_where_vectors_are_too_few(start_msix):
-    """With one vector for two directions the driver uses MSI instead, and all data is right."""
+    """If the card has one MSI-X vector for its two directions, the driver uses MSI, and all data is
+    right."""
     constants = register_map(msix=True)["constants"]
     table, pending = (constants[f"pcie_msix_{name}"] for name in ("table", "pending"))
     counts, log = interrupts(start_msix, "--msix", f"1:0:{table:#x}:{pending:#x}")

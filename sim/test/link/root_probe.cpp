@@ -2,28 +2,37 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The root complex without hard block and gateware. Commands on stdin are the card's TLPs and the
-// host's settings. Lines on stdout are what the card and the host memory receive, with its time.
+// A test program for the simulation's root complex alone: no hard block and no gateware are linked.
+// Each line on stdin is a command: a TLP that the card sends, or a setting of the host. Each line
+// on stdout is a TLP that arrives at the card, or a write that host memory stores, with its time in
+// ns.
 //
 //   latency SPEC, miss SPEC, stall SPEC, split NAME, size BYTES, reorder 0|1, seed N, fault SPEC
+//                                        settings of the host, written as the board's options are
 //   config OFFSET BYTES VALUE            write configuration space
-//   mrd ADDRESS DWORDS TAG FIRST_BE LAST_BE       a read leaves the card's pins now
-//   mwr ADDRESS DWORDS ATTRIBUTES        a write leaves the card's pins; printed when it is stored
-//   host OFFSET                          the host reads a dword of BAR0
-//   cpl TAG BYTE_COUNT DWORD             the card answers such a read
-//   peer read|write OFFSET SIZE COUNT TAGS GAP_NS      another device accesses the card
-//   pcpl TAG LOW BYTE_COUNT DWORDS OFFSET         the card answers it, with the peer's pattern at
-//                                        OFFSET as data
-//   peer-stats                           print the peer's counters
+//   mrd ADDRESS DWORDS TAG FIRST_BE LAST_BE       a memory read leaves the card's pins now
+//   mwr ADDRESS DWORDS ATTRIBUTES        a memory write leaves the card's pins now; a line `stored`
+//                                        is printed when host memory has it
+//   host OFFSET [BYTES]                  the host's CPU reads so many bytes of BAR0, 4 if not given
+//   cpl TAG BYTE_COUNT DWORD             the card answers a read that `host` started
+//   peer read|write OFFSET SIZE COUNT TAGS GAP_NS      another PCIe device accesses the card's BAR0
+//   pcpl TAG LOW BYTE_COUNT DWORDS OFFSET         the card answers a read of that other device. Its
+//                                        data is what the device expects at OFFSET.
+//   peer-stats                           print the counters of that other device
+//   reset                                a reset of the card and its link
+//   flr                                  a function level reset of the card, whose link stays up
+//   keep 0|1                             1: requests stay in the card's receive buffer from now on
 //   full                                 print whether the transmit buffer is full
 //   run NS                               let time pass in steps of 4 ns
 //
-// Addresses, enables and configuration are hexadecimal. Byte i of host memory is i & 0xff.
+// Addresses, BAR offsets, byte enables and all numbers of `config` are hexadecimal. Byte i of host
+// memory reads as i & 0xff.
 #include <cstdio>
 #include <iostream>
 #include <sstream>
 
-#include "pcie4/peer.hpp"
+#include "block/transmit_buffer.hpp"
+#include "host/peer.hpp"
 
 using namespace lanebox;
 
@@ -61,11 +70,13 @@ private:
     void peer(const std::string &verb, std::istringstream &words);
 
     Time now_ = 0;
+    bool keep_ = false;
     Memory memory_{now_};
     ConfigSpace config_{{512, 512, 64, 0x20000}};
     Rules rules_{Rules::Mode::Fatal};
     Faults faults_;
     RootComplex root_{memory_, config_, rules_, faults_};
+    TransmitBuffer transmit_{root_.link};
     Peer peer_{root_, config_, rules_};
 };
 
@@ -89,9 +100,11 @@ void Bench::print_request(const Tlp &tlp) const {
 void Bench::run(Time nanoseconds) {
     for (Time end = now_ + nanoseconds * kNanosecond; now_ < end; now_ += kCycle) {
         peer_.run(now_);
+        transmit_.run(now_);
         root_.run(now_);
-        while (root_.completion_arrived(now_)) print(root_.take_completion());
-        while (root_.request_arrived(now_, true)) print_request(root_.take_request(now_, true));
+        while (root_.link.completion_at_card()) print(root_.link.take_completion());
+        while (!keep_ && root_.link.request_at_card(true))
+            print_request(root_.link.take_request(true));
     }
 }
 
@@ -103,6 +116,7 @@ void Bench::setting(const std::string &verb, std::istringstream &words) {
     if (verb == "stall") root_.timing.write_stall = Chance::parse(value, 500'000);
     if (verb == "size") root_.timing.completion_size = static_cast<unsigned>(std::stoul(value));
     if (verb == "reorder") root_.timing.reorder = value == "1";
+    if (verb == "keep") keep_ = value == "1";
     if (verb == "seed") root_.seed(std::stoull(value));
     if (verb == "fault") faults_.arm(value);
     if (verb == "split")
@@ -133,7 +147,7 @@ void Bench::card(const std::string &verb, std::istringstream &words) {
     tlp.last_be = static_cast<uint8_t>(last);
     tlp.attributes = static_cast<uint8_t>(attributes);
     tlp.pins_at = now_;
-    root_.receive(std::move(tlp));
+    transmit_.push(std::move(tlp));
 }
 
 void Bench::peer(const std::string &verb, std::istringstream &words) {
@@ -156,7 +170,7 @@ void Bench::peer(const std::string &verb, std::istringstream &words) {
         for (unsigned i = 0; i < tlp.dwords; i++)
             tlp.payload.push_back(peer_pattern(offset + 4 * i));
         tlp.pins_at = now_;
-        root_.receive(std::move(tlp));
+        transmit_.push(std::move(tlp));
     } else {
         const Peer::Counters &c = peer_.counters();
         for (uint64_t value : {c.issued, c.completed, c.bytes, c.errors, c.timeouts, c.mismatches,
@@ -179,8 +193,10 @@ void Bench::command(const std::string &line) {
         peer(verb, words);
     } else if (verb == "host") {
         uint64_t offset;
+        unsigned bytes;
         words >> std::hex >> offset;
-        root_.mmio_read(0, offset, 4, [this](const uint8_t *, bool ok) {
+        if (!(words >> std::dec >> bytes)) bytes = 4;
+        root_.cpu.read(0, offset, bytes, [this](const uint8_t *, bool ok) {
             printf("answer %llu %d\n", static_cast<unsigned long long>(now_ / kNanosecond), ok);
         });
     } else if (verb == "config") {
@@ -188,8 +204,12 @@ void Bench::command(const std::string &line) {
         words >> std::hex >> offset >> bytes >> value;
         config_.write(offset, &value, bytes);
         root_.configure();
+    } else if (verb == "reset") {
+        root_.reset();
+    } else if (verb == "flr") {
+        root_.function_reset();
     } else if (verb == "full") {
-        printf("full %d\n", root_.transmit_full(now_, true));
+        printf("full %d\n", transmit_.full(now_, true));
     } else {
         setting(verb, words);
     }

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drive the root complex alone, without hard block and gateware (root_probe.cpp)."""
+"""Run the simulation's root complex alone, without hard block and gateware, by root_probe.cpp."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from probe_build import build_probe
+from sim.test.model.probe_build import build_probe
 
 
 @functools.cache
 def program() -> Path:
-    """The compiled probe, rebuilt when its sources change."""
+    """The path of the program made from root_probe.cpp. It is compiled again when a source
+    changes."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
@@ -38,13 +39,14 @@ class Completion:
 
 @dataclass
 class Seen:
-    """What the probe printed, in order.
+    """The lines that root_probe.cpp printed, one list for each kind of line, in order of time.
 
-    stored    (ns, address, bytes) of each write
-    answers   (ns, ok) of each host read
-    full      whether the transmit buffer was full, at each `full`
-    requests  (ns, write, address, dwords, tag, data) that the card received
-    peer      the peer's counters, in the order of PEER
+    completions  the completions that arrived at the card
+    stored       (ns, address, bytes) of each write that host memory stored
+    answers      (ns, ok) of each read by the host's CPU
+    full         for each command `full`: whether the transmit buffer was full
+    requests     (ns, write, address, dwords, tag, data) of each request that arrived at the card
+    peer         the counters of the other PCIe device, in the order of PEER
     """
 
     completions: list = field(default_factory=list)
@@ -67,7 +69,10 @@ def payload(text):
 
 
 def run(*commands, refused=False):
-    """Run commands on a fresh root complex; with `refused` return the error that ended it."""
+    """Run commands of root_probe.cpp on a fresh root complex. Returns what it printed, as Seen.
+
+    With `refused` a command must fail. The text of its error is returned instead.
+    """
     setup = ["config 4 2 6", "config 10 4 e0000000"]
     result = subprocess.run(
         [program()], input="\n".join([*setup, *commands, ""]), text=True, capture_output=True

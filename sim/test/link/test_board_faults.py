@@ -1,24 +1,38 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A planted fault strikes once, at the chosen opportunity, and shows outside the board."""
+"""Each fault of --fault or the command `fault` is carried out once, at the opportunity asked for.
+
+Each test looks for its effect from outside: in host memory, in the log of TLPs, in the counters.
+"""
 
 import time
 
 import pytest
-from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices, wait_until
 
 from sim.board.process import BoardFailed
+from sim.test.board.board_client import (
+    C2H_GENERATE,
+    H2C_CHECK,
+    HIGH_MEMORY,
+    pattern,
+    slices,
+    wait_until,
+)
 
 TOTAL = 32 * 1024
 MPS = 256
 CYCLE_NS = 4
-RESET_CYCLES = 1000  # enough for a function level reset with nothing outstanding
+RESET_CYCLES = 1000  # more than a reset of the card takes when no read is outstanding
 PLANTINGS = ["option", "command"]
 
 
 def planted(start_board, planting, fault, **options):
-    """(board, plant) for `fault`: the board's option, or a command that plant(board) sends."""
+    """Start a board for a test of `fault`. Returns (board, plant).
+
+    With "option" the board gets the fault on its command line and plant(board) does nothing. With
+    "command" plant(board) sends it as a command to the running board.
+    """
     if planting == "option":
         return start_board("--fault", fault, **options), lambda board: None
     return start_board(**options), lambda board: board.command(f"fault {fault}")
@@ -45,7 +59,8 @@ def start_h2c(card, memory=None):
 @pytest.mark.parametrize("planting", PLANTINGS)
 @pytest.mark.parametrize("n", [1, 7])
 def test_flip_c2h_flips_one_bit_of_the_nth_write(start_board, planting, n):
-    """One bit of the n-th memory write differs in host memory; every other byte is right."""
+    """flip-c2h:N flips one bit in host memory, in the N-th memory write; every other byte is
+    right."""
     board, plant = planted(start_board, planting, f"flip-c2h:{n}")
     with board:
         card = board.card(mps=MPS)
@@ -59,8 +74,8 @@ def test_flip_c2h_flips_one_bit_of_the_nth_write(start_board, planting, n):
 
 @pytest.mark.parametrize("n", [1, 7])
 def test_c2h_be_leaves_bytes_of_the_nth_write_unwritten(start_board, n):
-    """The first dword of the n-th memory write loses three byte enables: these bytes are not
-    written."""
+    """c2h-be:N clears three byte enables in the first dword of the card's N-th memory write. Host
+    memory keeps its old content at these three bytes, and only there."""
     with start_board("--fault", f"c2h-be:{n}") as board:
         card = board.card(mps=MPS)
         at = (n - 1) * MPS
@@ -73,7 +88,8 @@ def test_c2h_be_leaves_bytes_of_the_nth_write_unwritten(start_board, n):
 @pytest.mark.parametrize("planting", PLANTINGS)
 @pytest.mark.parametrize("n", [1, 7])
 def test_flip_h2c_spoils_one_beat_of_the_nth_completion(start_board, planting, n):
-    """The gateware's checker finds exactly one wrong beat, the last one of the n-th completion."""
+    """flip-h2c:N spoils the last beat of the N-th completion. The data checker in the gateware
+    finds exactly this beat wrong."""
     board, plant = planted(start_board, planting, f"flip-h2c:{n}")
     with board:
         card = board.card(mps=MPS)
@@ -86,7 +102,8 @@ def test_flip_h2c_spoils_one_beat_of_the_nth_completion(start_board, planting, n
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_lose_msi_loses_the_nth(start_board, n):
-    """Of eight interrupts seven arrive; the log still shows that the card sent eight."""
+    """With lose-msi:N and eight MSIs sent by the card, the host gets seven; the log of TLPs has
+    eight."""
     with start_board("--fault", f"lose-msi:{n}", log=True) as board:
         card = board.card()
         card.enable_interrupts("c2h")
@@ -101,7 +118,8 @@ def test_lose_msi_loses_the_nth(start_board, n):
 
 
 def test_wrong_be_reaches_the_card_once(start_board):
-    """The third BAR write arrives with another first byte enable; its neighbours do not."""
+    """wrong-be:3 gives the third BAR write of the host another first byte enable, and no other
+    write."""
     with start_board("--fault", "wrong-be:3", log=True) as board:
         card = board.card()
         for i in range(5):
@@ -114,7 +132,8 @@ def test_wrong_be_reaches_the_card_once(start_board):
 
 @pytest.mark.parametrize("fault", ["ur", "drop-completion"])
 def test_a_failed_read_is_one_read(start_board, fault):
-    """The second read ends in an error, or is never answered; all others are answered in full."""
+    """With ur:2 the card's second read ends in Unsupported Request, with drop-completion:2 it gets
+    no answer. All other reads are answered in full."""
     with start_board("--fault", f"{fault}:2", "--completion-size", 256, log=True) as board:
         card = board.card(mps=MPS)
         start_h2c(card)
@@ -133,7 +152,8 @@ def test_a_failed_read_is_one_read(start_board, fault):
 
 @pytest.mark.parametrize("fault", ["ur", "drop-completion"])
 def test_a_reset_brings_a_wedged_card_back(start_board, fault):
-    """After a device reset and a new enumeration reads work again, without a restart."""
+    """A card with a failed or unanswered read moves data again after a device reset and a new
+    enumeration. The board process is not restarted."""
     with start_board("--fault", fault) as board:
         card = board.card()
         card.give_up_reads()
@@ -146,8 +166,10 @@ def test_a_reset_brings_a_wedged_card_back(start_board, fault):
 
 
 def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
-    """A reset waits until the lost read's time-out is over, and no longer than 5/4 of it."""
-    timeout = 400_000  # cycles: long against what the client takes
+    """A device reset waits until the completion timeout of an unanswered read has passed, and at
+    most a quarter of that timeout longer."""
+    # cycles of 4 ns: long compared with the time in which the client sends its reset
+    timeout = 400_000
     with start_board("--fault", "drop-completion", log=True) as board:
         card = board.card()
         card.give_up_reads(timeout)
@@ -164,7 +186,7 @@ def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
 
 
 def test_a_fault_strikes_once(start_board):
-    """After its one strike a fault is gone until it is armed again."""
+    """A fault strikes once. The transfer after it is right in every byte."""
     with start_board("--fault", "flip-c2h:1") as board:
         card = board.card(mps=MPS)
         card.wait_data(start_c2h(card), b"\x20" + pattern(TOTAL)[1:])
@@ -187,7 +209,8 @@ def test_a_fault_strikes_once(start_board):
     ],
 )
 def test_an_unknown_fault_is_refused_by_command(start_board, spec, rule):
-    """A bad fault is refused with its name and the known names; the board goes on."""
+    """The command `fault` with a bad fault is refused: the error has the fault's name and the rule
+    that it breaks. The board runs on, and no fault is armed."""
     with start_board() as board:
         with pytest.raises(BoardFailed) as refusal:
             board.command(f"fault {spec}")

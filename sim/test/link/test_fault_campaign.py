@@ -1,28 +1,32 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults of every kind in great numbers: nothing hangs, no byte is wrong, each is counted once.
+"""A thousand faults of a kind: nothing hangs, no byte is wrong, each fault is counted once.
 
-Host memory goes through the card and back. A failed read comes back as zeros, over its full length;
-host memory has no zeros. All other data must come back unchanged. The endpoint must have counted
-what the model has made. The hard block's own time-out is off, so that the endpoint ends lost reads,
-after 20 us.
+Data goes from host memory through the card (h2c looped back to c2h) into another buffer of host
+memory. Where a read of the card failed, the buffer must have zeros over the read's full length; the
+source has no zero byte, so that this cannot be real data. All other data must be unchanged. The
+endpoint's error counters must equal the number of faults that the simulation made. The hard block's
+completion timeout is off: the endpoint itself ends a read without an answer, after 20 us.
 """
 
 import random
 import time
 
 import pytest
-from board_client import HIGH_MEMORY
-from seeds import each_seed
 
-READ = 128  # bytes of a read: MRRS, RCB and completion size are the same
+from sim.test.board.board_client import HIGH_MEMORY
+from tools.testing.seeds import each_seed
+
+READ = 128  # bytes of each read of the card: MRRS, RCB and the completions' size are the same
 PIECE = 8192
-TOTAL = 1 << 20  # bytes in a round; an eighth of it where reads wait for the timeout
-SECONDS = 60  # of wall time for one round, which takes a fraction of a second
+# bytes in a round; an eighth of that for faults whose read must wait for the timeout
+TOTAL = 1 << 20
+SECONDS = 60  # seconds of wall time for one round, which normally takes a fraction of one
 
-# For each fault: its chance at each read, and the endpoint's counter for it.
-LOST = {"drop-completion", "malformed-completion"}  # reads that get no answer
+# Faults whose read gets no answer, so that it ends by the timeout.
+LOST = {"drop-completion", "malformed-completion"}
+# For each fault: its chance at each read, and the endpoint's counter that must count it.
 FAILURES = {
     "ur": (0.3, "unsupported"),
     "ca": (0.3, "aborted"),
@@ -33,13 +37,14 @@ FAILURES = {
     "drop-completion": (0.9, "timeouts"),
     "malformed-completion": (0.9, "timeouts"),
 }
-# Beside each of them: completions that no read waits for, and TLPs that the link replays.
+# Further faults in every round: completions that no read waits for, and TLPs that the link replays.
 STRAYS = {"unexpected": 0.3, "duplicate": 0.3, "replay-up": 0.01, "replay-down": 0.01}
 COUNTERS = [*{counter for _, counter in FAILURES.values()}, "cut", "unexpected", "late"]
 
 
 class Round:
-    """A board with random faults, its card, and a buffer at either end of the loopback."""
+    """A board with random faults. Its card loops h2c back to c2h, from the buffer `source` to
+    `sink`."""
 
     def __init__(self, board, rng, total):
         self.board, self.total = board, total
@@ -47,7 +52,7 @@ class Round:
         card.give_up_reads()
         self.source = card.memory(HIGH_MEMORY, total)
         self.sink = card.memory(HIGH_MEMORY + 2 * TOTAL, total)
-        # No byte is zero, and no two reads have the same data.
+        # No byte of the source is zero, and no two reads get the same data.
         data = bytearray(rng.randbytes(total).replace(b"\0", b"\1"))
         for at in range(0, total, READ):
             number = at // READ
@@ -55,7 +60,7 @@ class Round:
         self.source.data[:] = bytes(data)
 
     def run(self):
-        """Send all of the source through the card; returns how many reads came back as zeros."""
+        """Send the source through the card once; returns how many reads came back as zeros."""
         card, sink, total = self.card, self.sink, self.total
         sink.data[:] = b"\xff" * total
         pieces = [(at, PIECE) for at in range(0, total, PIECE)]
@@ -65,12 +70,16 @@ class Round:
         before = self.board.stats()["rq"]["payload_bytes"]
         card.start("c2h", "h2c")
         self.wait(before + total)
-        card.read("device_time_low")  # the answer comes behind all writes
+        # PCIe ordering: this read's answer comes after all of the card's writes
+        card.read("device_time_low")
         card.stop()
         return self.compare()
 
     def wait(self, written):
-        """Wait until `written` bytes passed RQ. Asking more often would slow the board down."""
+        """Wait until the card has sent `written` bytes of payload on RQ since the start.
+
+        The pause between two looks is long, since each look at the counters slows the board down.
+        """
         deadline = time.monotonic() + SECONDS
         while self.board.stats()["rq"]["payload_bytes"] < written:
             assert time.monotonic() < deadline, f"hung: no end within {SECONDS} s"
@@ -89,16 +98,19 @@ class Round:
 
 
 def strike(start_board, tmp_path, kind, seed, least, more=()):
-    """Run rounds until `kind` has struck `least` times; returns how often each fault struck."""
+    """Run rounds until the fault `kind` has struck `least` times; returns how often each fault
+    struck."""
     rate, counter = FAILURES[kind]
     script = tmp_path / "faults"
-    # The block drops a stray copy of a malformed completion, too, so no counter would show it.
+    # The hard block drops a second copy of a malformed completion, so the endpoint could not count
+    # it.
     strays = {} if kind == "malformed-completion" else STRAYS
     lines = {kind: rate, **strays}
     script.write_text("".join(f"random {name} {rate}\n" for name, rate in lines.items()))
     latency = "uniform:100:2000"
-    # With RCB as large as a read all tags together fit the completion space. The model does not
-    # see that the endpoint gives up a read, and counts its space until the tag is used again.
+    # With RCB as large as a read, all tags together fit the completion space. That matters because
+    # the model keeps the space of a read which the endpoint has given up until its tag is used
+    # again.
     options = ["--faults", script, "--seed", seed, "--read-latency", latency, "--stall", 5]
     options += ["--rcb", READ, *more]
     with start_board(*options) as board:
@@ -118,13 +130,14 @@ def strike(start_board, tmp_path, kind, seed, least, more=()):
 @each_seed(1)
 @pytest.mark.parametrize("kind", FAILURES)
 def test_a_thousand_faults_leave_no_trace_but_their_count(start_board, tmp_path, kind, seed):
-    """After a thousand faults of a kind, with strays beside them, only the counters show them."""
+    """A thousand faults of each kind, with unexpected completions and replays among them: the
+    endpoint's counters are exact, and no byte is wrong."""
     strike(start_board, tmp_path, kind, seed, 1000)
 
 
 def test_one_bit_that_nobody_reports_is_found(start_board, tmp_path):
-    """A flipped bit among all these faults is not taken for a failed read: the campaign names the
-    read with the wrong byte."""
+    """One flipped bit among a thousand failed reads is found: the campaign stops and names the read
+    with the wrong byte, and does not take it for a failed read."""
     with pytest.raises(AssertionError, match="wrong bytes in the read at 0x"):
         strike(start_board, tmp_path, "ur", 1, 1000, ["--fault", "flip-h2c:3000"])
 
@@ -133,6 +146,6 @@ def test_one_bit_that_nobody_reports_is_found(start_board, tmp_path):
 @each_seed(1)
 @pytest.mark.parametrize("kind", FAILURES)
 def test_a_hundred_thousand_faults_of_each_kind(start_board, tmp_path, kind, seed):
-    """The same with 100,000 faults of each kind, or 16,000 where each read waits for its timeout:
-    long enough to meet what is rare."""
+    """100,000 faults of each kind, or 16,000 where the read must wait for its timeout: the
+    endpoint's counters are exact, and no byte is wrong."""
     strike(start_board, tmp_path, kind, seed, 16_000 if kind in LOST else 100_000)

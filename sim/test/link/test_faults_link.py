@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults of the whole card: resets, a link that goes down, a removed card, settings rewritten."""
+"""Faults of the whole card: hot reset, link down, surprise removal, Device Control rewritten."""
 
 import pytest
-from board_client import (
+
+from sim.test.board.board_client import (
     BAR0_ADDRESS,
     BAR0_REGISTER,
     BUS_MASTER,
@@ -35,7 +36,7 @@ def start_c2h(card, size=TOTAL):
 
 
 def works(card):
-    """Enumerate and move data, on a connection that may have memory mapped already."""
+    """Enumerate the card and move data by c2h. The client may have mapped memory before."""
     card.enumerate()
     card.client.unmap(HIGH_MEMORY, TOTAL)
     card.wait_data(start_c2h(card), pattern(TOTAL))
@@ -47,7 +48,8 @@ def leave(board, card):
 
 
 def test_a_hot_reset_under_traffic(start_board):
-    """After a hot reset under traffic the card is as after power on, and works once enumerated."""
+    """After a hot reset during DMA the BARs and the Command register are zero and BAR reads give
+    all ones. After a new enumeration DMA works."""
     with start_board("--fault", "lose-msi:1") as board:
         card = board.card()
         start_c2h(card)
@@ -59,22 +61,25 @@ def test_a_hot_reset_under_traffic(start_board):
 
 
 def test_the_link_goes_and_comes_back(start_board):
-    """While the link is down all reads give ones; afterwards the card is as after power on."""
+    """While the link is down, reads of configuration space and BAR give all ones and writes are
+    dropped. When it is back, the BARs are zero, and after a new enumeration DMA works."""
     with start_board("--pace", "1000000") as board:
         card = board.card()
         start_c2h(card)
-        board.command("fault link-down:2000000")  # half a second of wall time at this pace
+        # ns of device time: half a second of wall time at this pace
+        board.command("fault link-down:2000000")
         assert card.config_read(0) == ONES
         assert card.mmio_read(card.address("ctrl_scratch")) == ONES
-        card.config_write(BAR0_REGISTER, BAR0_ADDRESS)  # dropped: the link is down
+        # this write is dropped, since the link is down
+        card.config_write(BAR0_REGISTER, BAR0_ADDRESS)
         wait_until(lambda: card.config_read(0) == IDENTIFIERS, "the link")
         assert card.config_read(BAR0_REGISTER) == 0
         works(card)
 
 
 def test_a_card_that_is_pulled_out(start_board):
-    """A removed card reads as all ones in configuration space and BAR, its DMA stops, and the board
-    stays alive."""
+    """After a surprise removal, configuration space and BAR read as all ones and DMA stops. A reset
+    does not bring the card back. The board process stays alive and takes a new client."""
     with start_board() as board:
         card = board.card()
         memory = start_c2h(card)
@@ -95,7 +100,7 @@ def test_a_card_that_is_pulled_out(start_board):
 
 
 def test_a_card_that_is_put_back(start_board):
-    """`insert` powers the card up: the next client enumerates and uses it."""
+    """After `remove` and `insert` the next client enumerates the card, and DMA works."""
     with start_board() as board:
         card = board.card()
         start_c2h(card)
@@ -106,7 +111,8 @@ def test_a_card_that_is_put_back(start_board):
 
 
 def test_reads_in_flight_end_with_ones(start_board):
-    """The host's read in flight when the card is pulled out ends at once, as all ones."""
+    """A BAR read of the host that waits for its answer when the card is removed ends at once, with
+    all ones, and not by the completion timeout."""
     with start_board("--mmio-rtt", "1000000", "--pace", "20000") as board:
         card = board.card()
         number = card.client.send_read(0, card.address("ctrl_scratch"), 4)
@@ -118,7 +124,8 @@ def test_reads_in_flight_end_with_ones(start_board):
 
 
 def test_a_peer_loses_its_reads_with_the_card(start_board):
-    """Reads of another device that are in flight when the card is pulled out end as errors."""
+    """When the card is removed, all reads that another PCIe device has in flight to it end as
+    errors."""
     with start_board() as board:
         board.card()
         board.command("peer read 0x10000 4 100000000 32")
@@ -128,7 +135,8 @@ def test_a_peer_loses_its_reads_with_the_card(start_board):
 
 
 def test_a_script_resets_in_the_middle(start_board, tmp_path):
-    """An event in a script strikes at its TLP, here a reset in the middle of DMA."""
+    """`tlp 30 hot-reset` in a fault script resets the card in the middle of DMA, after its 30th
+    TLP."""
     path = tmp_path / "faults"
     path.write_text("tlp 30 hot-reset\n")
     with start_board("--faults", path, log=True) as board:
@@ -141,8 +149,8 @@ def test_a_script_resets_in_the_middle(start_board, tmp_path):
 
 @pytest.mark.parametrize("mps,code", [(128, 0), (512, 2)])
 def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code):
-    """After MPS is rewritten under a running channel its new writes obey it, and every byte is
-    right."""
+    """When the host writes another MPS into Device Control while c2h runs, the card's later writes
+    have the new size, and every byte in host memory is right."""
     path = tmp_path / "faults"
     path.write_text(f"tlp 30 devctl {RELAXED | code << 5 | 2 << 12:#x}\n")
     with start_board("--faults", path, "--rules", "warn", log=True, violations=None) as board:
@@ -156,14 +164,16 @@ def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code
     assert sizes[:20] == [256] * 20 and sizes[-20:] == [mps] * 20
 
 
-# Requests that may be on their way to the pins when the host clears bus master. On silicon the hard
-# block itself refuses them.
+# Requests that are already on their way to the pins in the cycle in which the host clears Bus
+# Master Enable. On silicon the hard block refuses them.
 UNDER_WAY = 2
 
 
 def test_bus_master_cleared_while_running(start_board):
-    """After bus master is cleared the card begins no request; once it is set again DMA goes on and
-    nothing is lost."""
+    """After Bus Master Enable is cleared, the card starts no further request. Once it is set again,
+    c2h goes on until the card has sent at least as many TLPs as all its data needs. The data is
+    not compared.
+    """
     total = 1 << 20
     with start_board("--rules", "warn", "--pace", "400000", violations=None) as board:
         card = board.card()
@@ -183,7 +193,8 @@ def test_bus_master_cleared_while_running(start_board):
 
 
 def test_stock_goes_on_without_bus_master(start_stock):
-    """Stock LitePCIe goes on without bus master and breaks that rule; a reset brings it back."""
+    """Stock LitePCIe goes on with DMA after Bus Master Enable is cleared, which breaks a rule of
+    the model. After a reset the next client can use the card."""
     with start_stock("--rules", "warn", "--pace", "400000", violations=None) as board:
         card = board.card()
         start_c2h(card, 1 << 20)
@@ -196,7 +207,8 @@ def test_stock_goes_on_without_bus_master(start_stock):
 
 
 def test_a_function_level_reset_is_not_offered(start_stock):
-    """Device Capabilities do not advertise it, so that writing Initiate FLR changes nothing."""
+    """Device Capabilities do not advertise function level reset, so writing Initiate FLR changes
+    nothing."""
     with start_stock() as board:
         card = board.card()
         express = card.capabilities()[CAP_EXPRESS]

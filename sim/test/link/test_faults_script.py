@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault scripts: when a line strikes, that the same seed repeats a run, and what is refused."""
+"""Fault scripts (--faults): when each line strikes, that a seed repeats a run, what is refused."""
 
 import pytest
-from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
-from board_process import run_board
+
+from sim.test.board.board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
+from sim.test.board.board_process import run_board
 
 TOTAL = 32 * 1024
 MPS = 256
@@ -18,7 +19,10 @@ def script(tmp_path, text):
 
 
 def wrong_writes(start_board, path, *options):
-    """The places of the c2h writes with a wrong byte; fails if data is missing."""
+    """Run c2h with the fault script `path`. Returns the indices of the writes with a wrong byte.
+
+    Every fault must have spoiled one write, and no data may be missing.
+    """
     with start_board("--faults", path, *options) as board:
         card = board.card(mps=MPS)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -35,14 +39,15 @@ def wrong_writes(start_board, path, *options):
 
 
 def test_a_line_strikes_after_so_many_tlps(start_board, tmp_path):
-    """`tlp N` arms the fault once the card has sent N TLPs; it strikes at the next opportunity."""
+    """A line `tlp N FAULT` arms the fault once the card has sent N TLPs. It strikes at the next
+    opportunity, or, with a count behind it, at that one from there on."""
     text = "# two of them\n\ntlp 20 flip-c2h\ntlp 60 flip-c2h 3   # the third from there\n"
     first, second = wrong_writes(start_board, script(tmp_path, text))
     assert 0 <= first <= 20 and 40 <= second <= 62 and second - first > 30
 
 
 def test_a_line_strikes_at_a_time(start_board, tmp_path):
-    """`at NS` arms the fault at that device time."""
+    """A line `at NS FAULT` arms the fault at that device time."""
     with start_board("--faults", script(tmp_path, "at 20000 wrong-be\n"), log=True) as board:
         card = board.card()
         for i in range(60):
@@ -56,7 +61,8 @@ def test_a_line_strikes_at_a_time(start_board, tmp_path):
 
 
 def test_random_faults_repeat_with_their_seed(start_board, tmp_path):
-    """`random` strikes at random places, the same for the same seed."""
+    """A line `random FAULT RATE` strikes at random places. The same --seed gives the same places,
+    another seed gives others."""
     path = script(tmp_path, "random flip-c2h 0.1\n")
     runs = [wrong_writes(start_board, path, "--seed", seed) for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
@@ -80,20 +86,23 @@ def test_random_faults_repeat_with_their_seed(start_board, tmp_path):
     ],
 )
 def test_a_bad_script_is_named_with_line_and_rule(executable, tmp_path, text, rule):
-    """A board with a bad script does not start; the error has file, line and rule."""
+    """A board with a bad fault script does not start: status 2, and the error has file, line and
+    rule."""
     path = script(tmp_path, text)
     status, _, error = run_board(executable, "--socket", tmp_path / "s", "--faults", path)
     assert status == 2 and str(path) in error and rule in error
 
 
 def test_a_missing_script_is_named(executable, tmp_path):
-    """A script that does not exist is an error."""
+    """A board whose fault script does not exist does not start: status 2, and the error has the
+    path."""
     status, _, error = run_board(executable, "--socket", tmp_path / "s", "--faults", "/nowhere")
     assert status == 2 and "cannot read the fault script /nowhere" in error
 
 
 def test_lost_interrupts_at_random(start_board, tmp_path):
-    """Every interrupt is either counted or lost, and all data arrives."""
+    """With half of the MSIs lost, the MSIs that arrive and those lost add up to all that the card
+    sent, and all data arrives."""
     path = script(tmp_path, "random lose-msi 0.5\n")
     with start_board("--faults", path, log=True) as board:
         card = board.card()
@@ -110,7 +119,7 @@ def test_lost_interrupts_at_random(start_board, tmp_path):
 
 
 def test_the_pattern_checker_counts_random_flips(start_board, tmp_path):
-    """Each flipped completion is one wrong beat at the gateware's checker."""
+    """Each completion with a flipped bit is one wrong beat at the data checker in the gateware."""
     with start_board("--faults", script(tmp_path, "random flip-h2c 0.2\n")) as board:
         card = board.card(mps=MPS)
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)

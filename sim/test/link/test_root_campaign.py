@@ -1,31 +1,35 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random campaigns: the real gateware under a host that answers late, in pieces and out of order.
+"""Random campaigns: the real gateware, and a host that answers late, in pieces and out of order.
 
-Every round draws the host's behaviour and the descriptors from the test's seed, which LANEBOX_SEED
-shifts. All bytes of host memory are compared with an image of what they must be.
+In each round random numbers choose the host's latencies, splits and stalls, and the descriptors.
+They come from the test's seed, which LANEBOX_SEED shifts. After each round all bytes of host memory
+are compared with the expected ones.
 """
 
 import random
 import time
 
 import pytest
-from board_client import HIGH_MEMORY, assert_same, wait_until
-from seeds import each_seed
+
+from sim.test.board.board_client import HIGH_MEMORY, assert_same, wait_until
+from tools.testing.seeds import each_seed
 
 PAGE = 4096
 WORD = 32
-TOTAL = 2 << 20  # each of source and sink
-SETTLED = 100_000  # cycles after which a host that stalls has taken all that passed the pins
-LONGEST = 10_000_000  # cycles of a round: 40 ms, twenty times as long as the slowest host needs
-WALL = 170  # seconds; generous, since only device time decides that a round takes too long
+TOTAL = 2 << 20  # bytes of the source buffer, and of the sink
+# cycles after which even a host that stalls has stored every write that left the pins
+SETTLED = 100_000
+LONGEST = 10_000_000  # cycles for one round: 40 ms, twenty times as long as the slowest host needs
+# seconds; generous, since only the limit in cycles above decides that a round takes too long
+WALL = 170
 TLPS, SOAK_TLPS = 50_000, 1_000_000
-PATIENCE = 1200  # seconds
+PATIENCE = 1200  # seconds of wall time after which a campaign begins no further round
 
 
 def host(rng):
-    """Settings of one host: [(live option, value)]."""
+    """Settings of one random host, as [(name of the board's option, value)]."""
     low = rng.choice([0, 100, 600])
     latency = rng.choice([str(low), f"uniform:{low}:{low + rng.choice([50, 500, 3000])}"])
     return [
@@ -39,7 +43,7 @@ def host(rng):
 
 
 def pieces(rng, address, total):
-    """Descriptors that cover `total` bytes: whole pages, at most 256 of them."""
+    """Descriptors for `total` bytes from `address` on: each of two to four whole pages."""
     found, at = [], 0
     while at < total:
         size = min(PAGE * rng.randint(2, 4), total - at)
@@ -49,11 +53,16 @@ def pieces(rng, address, total):
 
 
 class Campaign:
-    """A board, its card and an image of the sink. A round moves random bytes through the card."""
+    """A board, its card, and the expected content of the sink buffer in `image`.
+
+    Each round moves random bytes from the source through the card (h2c looped back to c2h) to the
+    sink.
+    """
 
     def __init__(self, board, rng, mps, mrrs):
         self.board, self.rng = board, rng
-        # A generator of its own: the peer's jobs end by wall time, and must not change the rounds.
+        # The peer's jobs have their own generator: when a job ends depends on wall time, and must
+        # not change what the rounds draw.
         self.peer_rng = random.Random(0)
         self.card = board.card(mps=mps, mrrs=mrrs)
         self.source = self.card.memory(HIGH_MEMORY, TOTAL)
@@ -62,20 +71,25 @@ class Campaign:
         self.moved = 0
 
     def peer(self):
-        """Let another device read the card's memory and compare it with what it wrote there."""
+        """Start the next job of the peer, another PCIe device that accesses the card's BAR0.
+
+        Its first job writes a page, all later ones read the page and compare. Any error, mismatch
+        or timeout so far fails the test.
+        """
         counts = self.board.stats()["peer"]
         wrong = [counts[name] for name in ("errors", "mismatches", "timeouts")]
         assert wrong == [0, 0, 0], f"the peer: {counts}"
         if counts["busy"]:
             return
-        verb = "read" if counts["issued"] else "write"  # the first job fills the page
+        # the first job fills the page that later jobs read
+        verb = "read" if counts["issued"] else "write"
         count, tags, gap = (
             self.peer_rng.choice(c) for c in ([1024, 5000], [1, 8, 64], [0, 100, 2000])
         )
         self.board.command(f"peer {verb} 0x10000 4 {count} {tags} {gap}")
 
     def wait(self, before, total, settings):
-        """Wait until `total` bytes have left the card."""
+        """Wait until the card has sent `total` bytes of payload on RQ since `before` was taken."""
 
         def moved():
             stats = self.board.stats()
@@ -117,9 +131,10 @@ class Campaign:
 
 
 def campaign(start_board, seed, tlps, **sizes):
-    """Rounds until `tlps` TLPs have passed RQ and as many RC. Returns both counts.
+    """Run rounds until `tlps` TLPs have passed RQ and as many RC. Returns both counts.
 
-    PATIENCE ends a campaign that gets nowhere; a busy machine does not shorten one.
+    After PATIENCE seconds no further round begins. That ends a campaign without progress; it is
+    long enough that a busy machine does not shorten one.
     """
     rng = random.Random(seed)
     mps = sizes.get("mps") or rng.choice([128, 256, 512])
@@ -143,7 +158,8 @@ def campaign(start_board, seed, tlps, **sizes):
 
 @each_seed(1)
 def test_everything_at_random(start_board, seed):
-    """Random latencies, splits and stalls: every byte of the sink is right in every round."""
+    """With random latencies, splits and stalls of the host, every byte of the sink buffer is right
+    after every round, for 50,000 TLPs each way."""
     sent, answered = campaign(start_board, seed, TLPS)
     assert min(sent, answered) >= TLPS
 
@@ -151,20 +167,23 @@ def test_everything_at_random(start_board, seed):
 @pytest.mark.soak
 @each_seed(1)
 def test_a_million_tlps_each_way(start_board, seed):
-    """The same, a million TLPs each way."""
+    """With random latencies, splits and stalls of the host, every byte of the sink buffer is right
+    after every round, for a million TLPs each way at MPS and MRRS 128."""
     sent, answered = campaign(start_board, seed, SOAK_TLPS, mps=128, mrrs=128)
     assert min(sent, answered) >= SOAK_TLPS
 
 
 def test_the_campaign_notices_one_bit(start_board):
-    """One flipped bit in a completion makes the campaign fail."""
+    """One flipped bit in one completion makes the campaign fail, with a message that one byte
+    differs."""
     with pytest.raises(AssertionError, match="1 of .* bytes differ"):
         campaign(start_board, 1, TLPS, options=["--fault", "flip-h2c:5000"])
 
 
 @each_seed(2)
 def test_answers_out_of_order_are_put_in_order(start_board, seed):
-    """Completions overtake each other and interleave, and the channel's data is still in order."""
+    """When completions of different reads overtake each other and interleave, the h2c channel still
+    delivers its data in order."""
     options = ["--seed", seed, "--read-latency", "uniform:200:3000", "--split", "rcb"]
     with start_board(*options, "--rules", "warn", log=True, violations=None) as board:
         rng = random.Random(seed)

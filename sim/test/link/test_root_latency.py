@@ -1,21 +1,23 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read latency as a distribution: what is drawn, the order of answers, and what is refused."""
+"""--read-latency of the simulated host: the values drawn, the order of answers, what is refused."""
 
 from collections import Counter
 
 import pytest
-from board_process import run_board
-from root_probe import run
+
+from sim.test.board.board_process import run_board
+from sim.test.link.root_probe import run
 
 READS = 400
 FIXED = 600
-SLACK = 16  # ns: the next clock, and DLLPs or a skip ordered set in the way
+# ns that an answer may be late: the next clock edge, and DLLPs or a skip ordered set before it
+SLACK = 16
 
 
 def reads(*settings, count=READS, seed=1, gap=400, tags=32):
-    """Run `count` reads of one dword, `gap` ns apart."""
+    """Run `count` reads of one dword, one every `gap` ns."""
     commands = [f"seed {seed}", *settings]
     for i in range(count):
         commands += [f"mrd {0x1000 + 4 * i:x} 1 {i % tags}", f"run {gap}"]
@@ -24,7 +26,8 @@ def reads(*settings, count=READS, seed=1, gap=400, tags=32):
 
 
 def latencies(seen, gap=400, tags=32):
-    """ns from the pins to the last byte at the block, in the order of the reads."""
+    """For each read, in order: ns from leaving the pins to its answer's last byte at the hard
+    block."""
     turn, found = Counter(), {}
     for c in seen.completions:
         index = c.tag + tags * turn[c.tag]
@@ -34,14 +37,15 @@ def latencies(seen, gap=400, tags=32):
 
 
 def test_a_fixed_latency_is_the_same_for_every_read():
-    """Each answer comes 600 ns after its read, plus clock and link."""
+    """With --read-latency 600 each answer comes 600 ns after its read, plus clock and link."""
     values = latencies(reads(f"latency {FIXED}"))
     assert len(values) == READS
     assert all(FIXED <= v <= FIXED + SLACK for v in values)
 
 
 def test_a_uniform_latency_fills_its_range():
-    """All draws are in the range, about a third of them in each third of it."""
+    """With `uniform:300:900` every latency is from 300 to 900 ns, and about a third of them in each
+    third of that range."""
     values = latencies(reads("latency uniform:300:900"))
     assert all(300 <= v <= 900 + SLACK for v in values)
     thirds = Counter(min((v - 300) // 200, 2) for v in values)
@@ -49,7 +53,8 @@ def test_a_uniform_latency_fills_its_range():
 
 
 def test_a_histogram_is_drawn_by_its_weights(tmp_path):
-    """Values of a file come as often as their weights say; comments and blank lines are ignored."""
+    """With `file:PATH` each latency of the file comes as often as its weight says. Comments and
+    blank lines in the file are ignored."""
     path = tmp_path / "latencies"
     path.write_text("# ns weight\n\n400 3\n800 1   # rarely\n")
     values = latencies(reads(f"latency file:{path}", gap=500), gap=500)
@@ -59,7 +64,8 @@ def test_a_histogram_is_drawn_by_its_weights(tmp_path):
 
 
 def test_the_iommu_misses_now_and_then():
-    """About a tenth of the reads takes 5 us more, the others take no longer than without."""
+    """With --iommu-miss 10:5000 about a tenth of the reads takes 5 us longer, and the others take
+    no longer than without the option."""
     values = latencies(reads(f"latency {FIXED}", "miss 10:5000", tags=64), tags=64)
     misses = sum(v >= FIXED + 5000 for v in values)
     assert all(0 <= v - FIXED <= SLACK or 0 <= v - FIXED - 5000 <= SLACK for v in values)
@@ -68,7 +74,7 @@ def test_the_iommu_misses_now_and_then():
 
 @pytest.mark.parametrize("setting", ["latency uniform:100:5000", "miss 20:3000"])
 def test_the_same_seed_repeats_and_another_does_not(setting):
-    """The same seed gives the same latencies, another seed gives others."""
+    """Random latencies repeat with the same seed, and differ with another seed."""
     first = reads(setting, seed=5).completions
     assert reads(setting, seed=5).completions == first
     assert reads(setting, seed=6).completions != first
@@ -79,16 +85,20 @@ def order(seen):
 
 
 def many_reads(*settings):
-    """Run 32 reads of 512 bytes at once, answered in completions of 64."""
+    """The completions of 32 reads of 512 bytes, all asked at once, each split into pieces of 64
+    bytes."""
     asked = [f"mrd {0x1000 * (tag + 1):x} 128 {tag}" for tag in range(32)]
     return run("seed 3", "size 64", *settings, *asked, "run 40000")
 
 
 def test_reads_overtake_each_other_and_stay_in_order_by_themselves():
-    """Completions of different tags interleave; each tag's own come with falling byte count."""
+    """With random latencies the completions of different tags interleave. Those of the same tag
+    stay in order: their byte count falls from piece to piece."""
     seen = many_reads("latency uniform:100:2000")
     assert order(seen) != sorted(order(seen))
-    assert len({tuple(order(seen)[i : i + 2]) for i in range(40)}) > 20, "they do not interleave"
+    assert len({tuple(order(seen)[i : i + 2]) for i in range(40)}) > 20, (
+        "the completions do not interleave"
+    )
     for tag in range(32):
         assert [c.byte_count for c in seen.of(tag)] == list(range(512, 0, -64))
         assert [c.done for c in seen.of(tag)] == [False] * 7 + [True]
@@ -96,13 +106,14 @@ def test_reads_overtake_each_other_and_stay_in_order_by_themselves():
 
 
 def test_with_reorder_off_reads_are_answered_as_they_were_asked():
-    """Whatever latency is drawn, no answer passes that of an earlier read."""
+    """With --reorder off no answer overtakes that of an earlier read, however long each latency
+    is."""
     seen = many_reads("latency uniform:100:2000", "miss 20:3000", "reorder 0")
     assert order(seen) == [tag for tag in range(32) for _ in range(8)]
 
 
 def test_a_fixed_latency_keeps_the_order():
-    """With a fixed latency answers come in the order of the reads."""
+    """With a fixed latency the answers come in the order of the reads."""
     assert order(many_reads("latency 600")) == [tag for tag in range(32) for _ in range(8)]
 
 
@@ -117,7 +128,8 @@ def test_a_fixed_latency_keeps_the_order():
     ],
 )
 def test_a_bad_latency_is_named_with_its_rule(executable, tmp_path, spec, rule):
-    """A bad --read-latency is status 2 and a line with option, value and rule."""
+    """A board with a bad --read-latency does not start: status 2, and the error has option, value
+    and rule."""
     socket = tmp_path / "board.sock"
     status, _, error = run_board(executable, "--socket", socket, "--read-latency", spec)
     assert status == 2 and f"--read-latency {spec}" in error and rule in error
@@ -134,7 +146,7 @@ def test_a_bad_latency_is_named_with_its_rule(executable, tmp_path, spec, rule):
     ],
 )
 def test_a_bad_file_is_named_with_line_and_rule(tmp_path, text, rule):
-    """An error in a file of latencies names the file, the line and the rule."""
+    """An error in a file of latencies is reported with the file, the line and the rule."""
     path = tmp_path / "latencies"
     path.write_text(text)
     error = run(f"latency file:{path}", refused=True)
@@ -155,7 +167,8 @@ def test_a_bad_file_is_named_with_line_and_rule(tmp_path, text, rule):
 def test_a_bad_setting_of_the_host_is_named_with_its_rule(
     executable, tmp_path, option, value, rule
 ):
-    """A bad value of another host option is status 2 and a line with option, value and rule."""
+    """A board with a bad value of --iommu-miss, --write-stall, --reorder or --split does not start:
+    status 2, and the error has option, value and rule."""
     socket = tmp_path / "board.sock"
     status, _, error = run_board(executable, "--socket", socket, option, value)
     assert status == 2 and f"{option} {value}" in error and rule in error

@@ -1,13 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Posted writes stay in order unless relaxed; reads, completions and stalls do not pass them."""
+"""PCIe ordering in the root complex: writes, reads and completions of the card, and host stalls."""
 
 import pytest
-from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices
-from model_probe import MEMORY, beats, packets
-from model_probe import run as at_pins
-from root_probe import run
+
+from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices
+from sim.test.link.root_probe import run
+from sim.test.model.model_probe import MEMORY, beats, packets
+from sim.test.model.model_probe import run as at_pins
 
 DEVICE_CONTROL, RELAXED_ENABLE = 0x78, 0x10
 RELAXED, NO_SNOOP = 2, 1
@@ -16,7 +17,10 @@ BYTES = 256
 
 
 def writes(attributes, count=WRITES, first=0):
-    """Writes of 64 dwords, one page apart; `attributes(i)` gives those of the i-th."""
+    """Commands for `count` writes of 64 dwords, each to its own page.
+
+    `attributes(i)` gives the attributes of the i-th write, `first` is the page of the first.
+    """
     return [f"mwr {0x1000 * (first + i):x} 64 {attributes(i)}" for i in range(count)]
 
 
@@ -26,34 +30,38 @@ def pages(seen):
 
 @pytest.mark.parametrize("attribute", [0, NO_SNOOP, 4])
 def test_writes_without_relaxed_ordering_stay_in_order(attribute):
-    """Without relaxed ordering no write overtakes another, whatever other attribute it has."""
+    """Without relaxed ordering no write overtakes another, with or without No Snoop or ID-based
+    ordering."""
     seen = run(*writes(lambda i: attribute), "run 4000")
     assert pages(seen) == list(range(WRITES))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_only_relaxed_writes_overtake(seed):
-    """A write without the attribute becomes visible after all writes that were sent before it."""
+    """Writes with relaxed ordering overtake others. A write without it becomes visible only after
+    all writes that were sent before it."""
     relaxed = lambda i: RELAXED if i % 3 == 0 else 0  # noqa: E731
     seen = pages(run(f"seed {seed}", *writes(relaxed), "run 4000"))
     assert sorted(seen) == list(range(WRITES)) and seen != sorted(seen)
     for place, page in enumerate(seen):
         if not relaxed(page):
-            assert set(range(page)) <= set(seen[:place]), f"{page} overtook"
+            assert set(range(page)) <= set(seen[:place]), f"the write to page {page} overtook one"
 
 
 @pytest.mark.parametrize(
     "setting", ["reorder 0", f"config {DEVICE_CONTROL:x} 1 0"], ids=["reorder-off", "not-enabled"]
 )
 def test_relaxed_ordering_must_be_allowed(setting):
-    """With Device Control's enable off, or --reorder off, the attribute changes nothing."""
+    """Relaxed-ordering writes stay in order if Device Control does not enable relaxed ordering, or
+    with --reorder off."""
     seen = run(setting, *writes(lambda i: RELAXED), "run 4000")
     assert pages(seen) == list(range(WRITES))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_completion_pushes_every_write_before_it(seed):
-    """When the host's read is answered, all writes sent before the answer are visible."""
+    """When a read by the host's CPU is answered, all writes that the card sent before the answer
+    are visible, relaxed ones too."""
     host = ["host 0", "run 1000"]
     seen = run(f"seed {seed}", *host, *writes(lambda i: RELAXED), "cpl 0 4 7", "run 9000")
     [(answered, ok)] = seen.answers
@@ -62,7 +70,8 @@ def test_a_completion_pushes_every_write_before_it(seed):
 
 
 def test_a_read_pushes_every_write_before_it():
-    """A read's answer comes after all earlier writes, even when the host takes none for 50 us."""
+    """The answer to a read of the card comes after all its earlier writes are stored, even when the
+    host accepts no write for 50 us."""
     seen = run("stall 100:50000", *writes(lambda i: RELAXED, 2), "mrd 9000 1 3", "run 120000")
     [completion] = seen.completions
     assert max(ns for ns, _, _ in seen.stored) >= 50000
@@ -70,15 +79,23 @@ def test_a_read_pushes_every_write_before_it():
 
 
 def test_a_stall_holds_up_writes_for_its_time():
-    """After every write the host accepts nothing for 10 us."""
+    """With `stall 100:10000` the host accepts nothing for 10 us after every write."""
     seen = run("stall 100:10000", *writes(lambda i: 0, 8), "run 100000")
     times = [ns for ns, _, _ in seen.stored]
     assert len(times) == 8
     assert all(10000 <= b - a <= 10004 for a, b in zip(times, times[1:]))
 
 
+def test_a_reset_ends_a_stall():
+    """The host accepts a write right after a reset, though one before it has begun a stall."""
+    before = ["stall 100:50000", *writes(lambda i: 0, 1), "run 1000", "reset"]
+    seen = run(*before, *writes(lambda i: 0, 1, 1), "run 5000")
+    assert pages(seen) == [0, 1]
+
+
 def test_a_stall_fills_the_transmit_buffer():
-    """RQ is held off when the host's buffer and the block's are full, and taken again later."""
+    """RQ is held off once the host's buffer and the hard block's transmit buffer are full, and
+    accepts again after the host has gone on."""
     before = ["stall 100:20000", *writes(lambda i: 0, 1), "run 1000", "full"]
     during = [*writes(lambda i: 0, 90, 1), "run 1000", "full"]
     seen = run(*before, *during, "stall 0:0", "run 30000", "full")
@@ -87,7 +104,8 @@ def test_a_stall_fills_the_transmit_buffer():
 
 
 def test_stalls_reach_the_pins(start_board):
-    """A host that stalls causes stalls at RQ, and every byte still arrives."""
+    """With --write-stall the gateware's RQ is held off for about the time of the stalls, and every
+    byte still arrives."""
     total = 256 * 1024
 
     def stalls(*options):
@@ -108,7 +126,8 @@ def test_stalls_reach_the_pins(start_board):
 
 
 def pins(write, address, dwords, attributes):
-    """A request at the pins, with its attributes in bits 126:124 of PG213's descriptor."""
+    """A memory request as beats of RQ, with its attributes in bits 126:124 of PG213's
+    descriptor."""
     descriptor = [address & 0xFFFF_FFFC, address >> 32, dwords | write << 11, attributes << 28]
     data = [0] * dwords if write else []
     return beats("rq", descriptor + data, (0xF, 0xF if dwords > 1 else 0))
@@ -116,14 +135,16 @@ def pins(write, address, dwords, attributes):
 
 @pytest.mark.parametrize("attributes", range(8))
 def test_a_completion_repeats_the_attributes_of_its_read(attributes):
-    """A completion on RC (bits 94:92) has the attributes of its read (base spec. 2.2.9)."""
+    """A completion has, in bits 94:92 of the RC descriptor, the attributes of its read, as section
+    2.2.9 of the base specification asks."""
     [packet] = packets(at_pins([*pins(0, MEMORY, 4, attributes), "run 400"]).rc)
     assert packet[2] >> 28 & 7 == attributes
 
 
 @pytest.mark.parametrize("attributes", [0, NO_SNOOP, RELAXED, RELAXED | NO_SNOOP])
 def test_the_attribute_at_the_pins_lets_writes_overtake(attributes):
-    """Only with bit 1 of the descriptor's attributes does a later write become visible first."""
+    """A later write becomes visible first only if bit 1 (relaxed ordering) of the attributes in the
+    RQ descriptor is set."""
     commands = [line for i in range(32) for line in pins(1, MEMORY + 256 * i, 64, attributes)]
     seen = list(at_pins([*commands, "run 800"]).stored)[::256]
     assert len(seen) == 32
@@ -131,8 +152,8 @@ def test_the_attribute_at_the_pins_lets_writes_overtake(attributes):
 
 
 def test_an_answer_after_the_hosts_timeout_is_dropped():
-    """An answer after the host's timeout is dropped, since the read has ended as all ones. A second
-    answer breaks `unexpected-completion`."""
+    """The card's answer after the host's completion timeout is dropped, since the read has already
+    ended as all ones. A second such answer breaks the rule `unexpected-completion`."""
     late = ["host 0", "run 60000", "cpl 0 4 7", "run 1000"]
     seen = run(*late)
     assert len(seen.answers) == 1 and not seen.answers[0][1]

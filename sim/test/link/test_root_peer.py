@@ -1,31 +1,37 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A peer requester reads and writes the card's BAR, and notices every wrong completion."""
+"""The peer, another PCIe device in the simulation: its accesses to the card's BAR and its checks.
+
+It writes or reads the BAR as a requester of its own. It compares all data that it reads, and
+notices every wrong completion.
+"""
 
 import pytest
-from board_client import wait_until
-from root_probe import run
 
 from sim.board.process import BoardFailed
+from sim.test.board.board_client import wait_until
+from sim.test.link.root_probe import run
 
 BAR0 = 0xE000_0000
 MEMORY0, PAGE = 0x10000, 4096
-MPS_512 = "config 78 1 50"  # Device Control
+MPS_512 = "config 78 1 50"  # command that writes MPS 512 to Device Control
 
 
 def peer_pattern(offset, count=4):
-    """The bytes that the peer writes to `count` bytes of the BAR from `offset` on."""
+    """The bytes that the peer writes, and later expects, at `count` bytes of the BAR from `offset`
+    on."""
     dwords = ((at // 4 + 1) * 0x9E3779B1 & 0xFFFF_FFFF for at in range(offset, offset + count, 4))
     return b"".join(dword.to_bytes(4, "little") for dword in dwords)
 
 
-# Alone, with completions made by hand ------------------------------------------------------------
+# The root complex alone: the test itself writes the completions ---------------------------------
 
 
 @pytest.mark.parametrize("size", [4, 64, 128, 512])
 def test_writes_walk_through_their_page(size):
-    """Requests of the given size follow each other, and begin again at the page's end."""
+    """The peer's writes of one size go to consecutive addresses, and begin again at the end of the
+    4 KiB page."""
     count = 2 * PAGE // size + 1
     seen = run(
         MPS_512, f"peer write {MEMORY0:x} {size} {count} 1", f"run {count * 400}", "peer-stats"
@@ -39,28 +45,34 @@ def test_writes_walk_through_their_page(size):
 
 
 def test_flat_out_is_the_link():
-    """Without a gap writes of 512 bytes leave back to back, at the link's 7.4 GB/s of payload."""
+    """Without a gap the peer's writes of 512 bytes leave back to back: 7.42 GB/s of payload, the
+    limit of a Gen3 x8 link."""
     seen = run(MPS_512, f"peer write {MEMORY0:x} 512 200 1", "run 40000")
     first, last = seen.requests[60][0], seen.requests[-1][0]
     assert (199 - 60) * 512 / (last - first) == pytest.approx(7.42, rel=0.02)
 
 
 def test_a_gap_paces():
-    """With a gap requests are at least that far apart."""
+    """With a gap of 1000 ns the peer's reads are at least 1000 ns apart."""
     times = [r[0] for r in run(f"peer read {MEMORY0:x} 4 20 32 1000", "run 30000").requests]
     assert len(times) == 20 and all(1000 <= b - a <= 1016 for a, b in zip(times[1:], times[2:]))
 
 
 @pytest.mark.parametrize("tags", [1, 7, 256])
 def test_no_more_reads_than_tags(tags):
-    """As many reads as tags are in flight, each with its own tag, and no more."""
+    """The peer has exactly as many reads in flight as its job has tags, each with a tag of its
+    own."""
     seen = run(f"peer read {MEMORY0:x} 4 1000 {tags}", "run 20000")
     arrived = len(seen.requests)
     assert arrived == tags and {r[4] for r in seen.requests} == set(range(tags))
 
 
 def one_read(size, *completions, offset=MEMORY0, refused=False):
-    """A read of `size` bytes, answered with (low, byte count, dwords, pattern offset)."""
+    """Run one read of `size` bytes by the peer.
+
+    Each of `completions` is an answer of the card: (lower address, byte count, dwords, BAR offset
+    whose pattern is the data).
+    """
     answers = [f"pcpl 0 {low} {count} {dwords} {at:x}" for low, count, dwords, at in completions]
     asked = f"peer read {offset:x} {size} 1 1"
     return run(MPS_512, asked, "run 1000", *answers, "run 1000", "peer-stats", refused=refused)
@@ -70,7 +82,7 @@ def one_read(size, *completions, offset=MEMORY0, refused=False):
     "offset,pieces", [(0, [512]), (0, [128] * 4), (4, [124, 256, 128]), (64, [64, 384, 60])]
 )
 def test_right_completions_are_taken(offset, pieces):
-    """Completions split at any 128-byte boundaries are accepted."""
+    """The peer accepts completions that are split at any 128-byte boundaries."""
     at, size, parts = MEMORY0 + offset, sum(pieces), []
     for piece in pieces:
         parts.append((at & 0x7F, size - (at - MEMORY0 - offset), piece // 4, at))
@@ -89,45 +101,47 @@ def test_right_completions_are_taken(offset, pieces):
     ],
 )
 def test_a_wrong_completion_breaks_a_rule(size, completion, rule):
-    """A wrong byte count, lower address, split or length breaks a rule; the report has the right
-    value."""
+    """A completion with a wrong byte count, lower address, split or length breaks the rule
+    `completion-byte-count`. The report has the right value."""
     error = one_read(size, completion, refused=True)
     assert "rule completion-byte-count broken" in error and rule in error
 
 
 def test_a_completion_above_mps_breaks_a_rule():
-    """A completion with more payload than the programmed MPS breaks a rule."""
+    """A completion of the card with more payload than the programmed MPS breaks a rule."""
     asked = ["config 78 1 10", f"peer read {MEMORY0:x} 256 1 1", "run 1000"]
     error = run(*asked, f"pcpl 0 0 256 64 {MEMORY0:x}", "run 1000", refused=True)
     assert "payload above MPS" in error
 
 
 def test_an_unasked_completion_breaks_a_rule():
-    """A completion for a tag that is not in flight breaks a rule, and the tag is named."""
+    """A completion of the card for a tag that is not in flight breaks the rule
+    `unexpected-completion`. The report names the tag."""
     error = run(f"pcpl 9 0 4 1 {MEMORY0:x}", "run 1000", refused=True)
     assert "rule unexpected-completion broken" in error and "tag 9" in error
 
 
 def test_data_in_the_wrong_order_is_seen():
-    """If the two halves of a read are exchanged, 64 dwords are counted as mismatches."""
+    """If the two halves of a read's data are exchanged, the peer counts 64 dwords as mismatches."""
     parts = [(0, 256, 32, MEMORY0 + 128), (0, 128, 32, MEMORY0)]
     counts = one_read(256, *parts).peer_counts()
     assert (counts["completed"], counts["mismatches"]) == (1, 64)
 
 
 def test_a_read_without_an_answer_ends():
-    """A read without an answer is a timeout after a millisecond, and its tag is used again."""
+    """A read of the peer without an answer is counted as a timeout after a millisecond. Its tag is
+    then used again."""
     asked = f"peer read {MEMORY0:x} 4 2 1"
     counts = run(asked, "run 1100000", f"pcpl 0 4 4 1 {MEMORY0 + 4:x}", "run 1000", "peer-stats")
     counts = counts.peer_counts()
     assert (counts["timeouts"], counts["completed"], counts["busy"]) == (1, 1, 0)
 
 
-# With the gateware -------------------------------------------------------------------------------
+# The whole board: the gateware answers -----------------------------------------------------------
 
 
 def peer(board, command):
-    """Run a job to its end; returns the peer's counts."""
+    """Run a job of the peer to its end; returns the peer's counters."""
     board.command(f"peer {command}")
     wait_until(lambda: not board.stats()["peer"]["busy"], f"the end of peer {command}")
     return board.stats()["peer"]
@@ -135,7 +149,8 @@ def peer(board, command):
 
 @pytest.mark.parametrize("tags", [1, 8, 32, 256])
 def test_dwords_come_back_as_written(start_board, tags):
-    """The CPU and the peer read what the peer wrote, whatever the number of reads in flight."""
+    """The CPU and the peer read from the BAR what the peer wrote, with any number of reads in
+    flight."""
     with start_board() as board:
         card = board.card()
         assert peer(board, f"write {MEMORY0} 4 1024 1")["bytes"] == PAGE
@@ -148,7 +163,8 @@ def test_dwords_come_back_as_written(start_board, tags):
 
 
 def test_a_mismatch_is_seen(start_board):
-    """A dword that the CPU changed is counted as the one mismatch."""
+    """If the CPU changes one dword after the peer wrote it, the peer counts exactly one
+    mismatch."""
     with start_board() as board:
         card = board.card()
         peer(board, f"write {MEMORY0} 4 1024 1")
@@ -158,7 +174,8 @@ def test_a_mismatch_is_seen(start_board):
 
 
 def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
-    """The CPU and the peer use the same tags, and are told apart by their requester ids."""
+    """The CPU's reads are answered rightly while the peer reads with the same tags: requester IDs
+    tell the two apart."""
     with start_board() as board:
         card = board.card()
         board.command(f"peer read {MEMORY0} 4 20000 32")
@@ -170,7 +187,8 @@ def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
 
 @pytest.mark.parametrize("size", [8, 64, 512])
 def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_stock, size):
-    """LitePCIe 2024.12 answers larger reads with one dword: each is an error, and nothing hangs."""
+    """LitePCIe 2024.12 answers a read of several dwords with one dword. The peer counts each as an
+    error, and nothing hangs."""
     with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         counts = peer(board, f"read {MEMORY0} {size} 200 16")
@@ -195,7 +213,8 @@ def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_stock, size)
     ],
 )
 def test_a_job_that_cannot_be_is_refused(start_stock, command, rule):
-    """A job that breaks a rule is refused with that rule, and sends nothing."""
+    """The command `peer` with a job that cannot be done is refused with the rule that it breaks,
+    and the peer sends nothing."""
     with start_stock() as board:
         board.card(mps=256)
         with pytest.raises(BoardFailed) as refusal:
@@ -205,7 +224,8 @@ def test_a_job_that_cannot_be_is_refused(start_stock, command, rule):
 
 
 def test_a_reset_ends_a_job(start_board):
-    """Reads in flight at a device reset are errors, and the peer is idle."""
+    """At a device reset the peer's reads in flight end as errors and its job ends. Another job runs
+    afterwards."""
     with start_board() as board:
         card = board.card()
         board.command(f"peer read {MEMORY0} 4 100000000 32")

@@ -1,14 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the root complex ends its completions (base specification 2.3.1.1), for any read."""
+"""Where the root complex splits completions (base specification 2.3.1.1), for random reads."""
 
 import random
 
 import pytest
-from board_client import H2C_CHECK, HIGH_MEMORY, pattern, slices
-from root_probe import run
-from seeds import each_seed
+
+from sim.test.board.board_client import H2C_CHECK, HIGH_MEMORY, pattern, slices
+from sim.test.link.root_probe import run
+from tools.testing.seeds import each_seed
 
 DEVICE_CONTROL, LINK_CONTROL = 0x78, 0x80
 RELAXED = 0x10
@@ -25,7 +26,8 @@ def configure(mps, rcb):
 
 
 def any_read(rng):
-    """Address, dwords and byte enables of a legal read of at most 4 KiB."""
+    """Address, dwords and first and last byte enables of a random legal read within a 4 KiB
+    page."""
     address = rng.randrange(0x1000, 0x2000, 4)
     dwords = rng.randint(1, min(0x2000 - address, 4096) // 4)
     if dwords == 1:
@@ -35,7 +37,8 @@ def any_read(rng):
 
 
 def ask(seed, mps, rcb, *settings):
-    """Run random reads; returns [(read, its completions)]."""
+    """Run random reads; returns [(read, its completions)], where a read is the tuple of
+    any_read()."""
     rng = random.Random(seed)
     wanted = [any_read(rng) for _ in range(READS)]
     commands = [*configure(mps, rcb), f"seed {seed}", *settings]
@@ -46,7 +49,7 @@ def ask(seed, mps, rcb, *settings):
 
 
 def check(read, parts, mps, rcb):
-    """Fail unless every field of every completion is what the specification says."""
+    """Check every field of every completion of `read` against the base specification."""
     address, dwords, first, last = read
     skip = next((i for i in range(4) if first >> i & 1), 0)
     top = last if dwords > 1 else first
@@ -68,7 +71,7 @@ def check(read, parts, mps, rcb):
 @pytest.mark.parametrize("split", ["size", "rcb", "mps", "random"])
 @each_seed(2)
 def test_every_completion_is_legal(mps, rcb, split, seed):
-    """Whatever the read and the kind of split, legal completions cover it in order."""
+    """For any read and any --split, the completions are legal and cover the read in order."""
     for read, parts in ask(seed, mps, rcb, f"split {split}"):
         check(read, parts, mps, rcb)
 
@@ -76,7 +79,7 @@ def test_every_completion_is_legal(mps, rcb, split, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
-    """With `split rcb` no completion crosses a read completion boundary."""
+    """With --split rcb no completion crosses a read completion boundary."""
     for _, parts in ask(seed, mps, rcb, "split rcb", "size 512"):
         assert all(p.low // rcb == ((p.low & ~3) + 4 * p.dwords - 1) // rcb for p in parts)
 
@@ -84,13 +87,14 @@ def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_mps_makes_the_fewest(mps, rcb, seed):
-    """With `split mps` completions end at multiples of MPS, whatever --completion-size is."""
+    """With --split mps completions end at multiples of MPS only, whatever --completion-size is."""
     for (address, dwords, _, _), parts in ask(seed, mps, rcb, "split mps", "size 64"):
         assert len(parts) == (address + 4 * dwords - 1) // mps - address // mps + 1
 
 
 def test_random_splits_reach_every_legal_point():
-    """Random splits of 512 bytes at RCB 64 end the first completion at each of 8 boundaries."""
+    """With --split random and RCB 64 the first completion of a 512-byte read ends at each of the 8
+    boundaries in some of 200 reads."""
     asked = [f"mrd 1000 128 {tag % 256}" for tag in range(200)]
     seen = run(*configure(512, 64), "split random", "seed 4", *asked, "run 90000")
     firsts = {c.dwords * 4 for c in seen.completions if c.byte_count == 512}
@@ -98,14 +102,15 @@ def test_random_splits_reach_every_legal_point():
 
 
 def test_random_splits_repeat_with_their_seed():
-    """The same seed gives the same splits, another seed gives others."""
+    """Random splits repeat with the same seed, and differ with another seed."""
     parts = [ask(seed, 256, 64, "split random") for seed in (1, 1, 2)]
     assert parts[0] == parts[1] != parts[2]
 
 
 @pytest.mark.parametrize("split", ["rcb", "mps", "random"])
 def test_the_gateware_gets_its_data(start_board, split):
-    """--split reaches the board, and the gateware gets the right data."""
+    """--split of the board takes effect: completions have the sizes it asks for, and the gateware
+    gets the right data."""
     total = 64 * 1024
     with start_board("--split", split, "--rules", "off", log=True) as board:
         card = board.card(mps=512)

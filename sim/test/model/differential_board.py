@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our side of the differential proof: run a plan on the board, and record the hard block's pins.
+"""Run a plan of the differential proof on our board, and record the hard block's pins.
 
-The board is built as always. Its gateware has one file more, the recorder.
+The proof runs the same plan on cocotbext-pcie's model of the hard block and compares. The board is
+built as always; the recorder is one more file among its gateware's sources.
 """
 
 import contextlib
@@ -12,21 +13,21 @@ import shutil
 import time
 from pathlib import Path
 
-from board_client import Card
-from vfio_client import BAR0
-
 from sim.board.build import build_board
 from sim.board.process import BoardProcess
+from sim.clients.vfio import BAR0
 from sim.differential.cocotb_side import RECORDER, gateware_sources
 from sim.differential.execute import NotReached, execute
 from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
+from sim.test.board.board_client import Card
 
 BAR0_REGISTER, EXPRESS = 0x10, 0x10
 AWAIT_SECONDS = 5
 
 
 def instrumented(gateware: Path, directory: Path) -> Path:
-    """Make `directory` a gateware folder that lists the recorder beside the gateware's files."""
+    """Make `directory` a gateware folder whose source list has the pin recorder beside `gateware`'s
+    files."""
     folder = directory / "gateware"
     folder.mkdir(parents=True, exist_ok=True)
     lines = [str(path) for path in [*gateware_sources(gateware), RECORDER]]
@@ -37,7 +38,8 @@ def instrumented(gateware: Path, directory: Path) -> Path:
 
 
 def _in_directory(board: Path, directory: Path) -> Path:
-    """A script that runs the board in `directory`, because the recorder writes where it runs."""
+    """Make a script that runs the board program in `directory`, where the recorder must write its
+    file."""
     script = directory / "board.sh"
     script.write_text(f'#!/bin/sh\ncd "{directory}" && exec "{board}" "$@"\n')
     script.chmod(0o755)
@@ -45,7 +47,8 @@ def _in_directory(board: Path, directory: Path) -> Path:
 
 
 def hard_block_options(constants):
-    """The board's options that configure the hard block as this gateware expects it."""
+    """The board's options that set the hard block up as the gateware with these constants expects
+    it."""
     options = ["--straddle"] if constants.get("pcie_rc_straddle") else []
     if bar2 := constants.get("pcie_bar2_size"):
         options += ["--bar2", str(bar2)]
@@ -53,9 +56,10 @@ def hard_block_options(constants):
 
 
 class BoardHost:
-    """The host's side of sim/differential/execute.py on the board.
+    """The host of sim/differential/execute.py, carried out by a client of the board.
 
-    execute() awaits the methods, so they are coroutines. None of them ever suspends.
+    execute() awaits all methods of a host, so the methods here are coroutines. None of them
+    suspends.
     """
 
     def __init__(self, card: Card):
@@ -103,17 +107,22 @@ class BoardHost:
             time.sleep(0.001)
 
 
-def observe(gateware: Path, directory: Path, seed: int, length: int, bar: int,
-            split: bool = False) -> dict:  # fmt: skip
-    """Run the plan on a board with the BAR at `bar`; the same result as cocotb_side.observe."""
+def observe(
+    gateware: Path, directory: Path, seed: int, length: int, bar: int, split: bool = False
+) -> dict:
+    """Run the plan of `seed` on a board whose BAR0 is at `bar`.
+
+    The result has the same form as that of cocotb_side.observe. With `split` completions have 64
+    bytes. The recorder's file is written into `directory`.
+    """
     options = ["--rules", "warn", "--mps", "512", "--completion-size", "64" if split else "0"]
     csr = json.loads((gateware / "csr.json").read_text())
     options += hard_block_options(csr["constants"])
     board = build_board(instrumented(gateware, directory / "sources"), quiet=True)
     command = _in_directory(board, directory)
     with contextlib.ExitStack() as at_end:
-        # The client disconnects after the board's end: a disconnect would reset configuration
-        # space, and the recorded pins would show that.
+        # The board process must end before the client disconnects: a disconnect would reset
+        # configuration space, and the recorded pins would show that.
         leave = at_end.enter_context(contextlib.ExitStack())
         process = at_end.enter_context(BoardProcess(command, options))
         card = Card(process.socket, csr)

@@ -2,33 +2,32 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The hard block and root complex without a gateware. Commands on stdin are what user logic drives
-// at the pins, or what the CPU does. Lines on stdout are what user logic sees, and what the host
-// memory receives.
+// A test program for the simulation's hard block and root complex, without a gateware. Each line on
+// stdin is a command: what user logic drives at the hard block's pins, or an access by the host's
+// CPU. Lines on stdout are what user logic sees at the pins, and what host memory receives.
 //
 //   config OFFSET BYTES VALUE        write configuration space
-//   rq LAST KEEP FIRST_BE LAST_BE D0 .. D7    one RQ beat, held until the block takes it
-//   cc LAST KEEP D0 .. D7            the same on CC
-//   msi                              one cycle of cfg_interrupt_msi_int
-//   read OFFSET BYTES                a host read of BAR0
-//   write OFFSET BYTES VALUE         a host write to BAR0
-//   offer LAST KEEP FIRST_BE LAST_BE D0 .. D7    one RQ beat for one cycle, taken or not
+//   rq LAST KEEP FIRST_BE LAST_BE D0 .. D7    offer one RQ beat until the block takes it
+//   cc LAST KEEP D0 .. D7            offer one CC beat until the block takes it
+//   msi                              assert cfg_interrupt_msi_int for one cycle
+//   read OFFSET BYTES                the CPU reads BAR0
+//   write OFFSET BYTES VALUE         the CPU writes BAR0
+//   offer LAST KEEP FIRST_BE LAST_BE D0 .. D7    offer one RQ beat for one cycle, taken or not
 //   seq NUMBER                       sequence number of the RQ packets that follow
 //   hold                             user logic is not ready on RC from now on
 //   take                             user logic is ready on RC again
-//   grant 0|1                        pcie_cq_np_req from now on
+//   grant 0|1                        drive pcie_cq_np_req with this value from now on
 //   stall PERCENT                    share of the cycles in which the block is not ready
-//   busy NS                          the host takes nothing for so long after each write
-//   state FC_SEL                     select the credit pins and print them
-//   run CYCLES
+//   busy NS                          after each write the host accepts nothing for so long
+//   state FC_SEL                     drive cfg_fc_sel, then print the tag and credit pins
+//   run CYCLES                       let time pass
 //   link KIND PAYLOAD MPS GAP_NS [GENERATION WIDTH]    print the payload rate of one saturated
-//                                    direction in GB/s. Then in picoseconds: the time of one TLP,
-//                                    what a wrong LCRC adds, the acknowledge latency limit
+//                                    link direction in GB/s, and in picoseconds: the time of one
+//                                    TLP, what a wrong LCRC adds, the acknowledge latency limit
 //
-// With the argument `straddle` two completions may share a beat. Numbers are hexadecimal, but
-// decimal for run and link. Host memory is 64 KiB at 0x100000000, byte i holds i & 0xff. Broken
-// rules do not end the program (warn); their names are printed at its end.
-// printed at the end.
+// With the argument `straddle` two completions may share a beat. Numbers are hexadecimal; those of
+// run and link are decimal. Host memory is 64 KiB at 0x100000000, and its byte i holds i & 0xff. A
+// broken rule does not end the program; the names of all broken rules are printed at its end.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -36,7 +35,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "pcie4/hard_block.hpp"
+#include "block/hard_block.hpp"
 
 using namespace lanebox;
 
@@ -171,7 +170,7 @@ uint64_t Bench::next(std::istringstream &words) {
     return value;
 }
 
-// Obey a verb that drives the pins; false: it is none of these.
+// Carry out a command that drives the pins. Returns false if `verb` is not one of them.
 bool Bench::drive(const std::string &verb, std::istringstream &words) {
     PinsIn in = idle();
     if (verb == "msi") {
@@ -194,7 +193,7 @@ bool Bench::drive(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Obey a verb that changes a setting from now on; false: it is none of these.
+// Carry out a command that changes a setting. Returns false if `verb` is not one of them.
 bool Bench::set(const std::string &verb, std::istringstream &words) {
     if (verb == "hold" || verb == "take") {
         rc_ready_ = verb == "take";
@@ -216,7 +215,7 @@ bool Bench::set(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Obey a verb that is an access by the CPU; false: it is none of these.
+// Carry out a command that is an access by the CPU. Returns false if `verb` is not one of them.
 bool Bench::access(const std::string &verb, std::istringstream &words) {
     if (verb != "config" && verb != "read" && verb != "write") return false;
     uint64_t offset = next(words);
@@ -226,13 +225,13 @@ bool Bench::access(const std::string &verb, std::istringstream &words) {
         config_.write(static_cast<unsigned>(offset), &value, bytes);
         root_.configure();
     } else if (verb == "read") {
-        root_.mmio_read(0, offset, bytes, [bytes](const uint8_t *data, bool ok) {
+        root_.cpu.read(0, offset, bytes, [bytes](const uint8_t *data, bool ok) {
             printf("answer %d ", ok);
             for (unsigned i = bytes; i-- > 0;) printf("%02x", data[i]);
             printf("\n");
         });
     } else {
-        root_.mmio_write(0, offset, &value, bytes);
+        root_.cpu.write(0, offset, &value, bytes);
     }
     return true;
 }

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drive the hard-block model at its pins, without a gateware (model_probe.cpp).
+"""Drive the hard-block model at its pins, without a gateware, by model_probe.cpp.
 
-This module encodes and decodes descriptors from PG213's tables, independently of the C++ model.
+The descriptors are encoded and decoded here from PG213's tables, and not by the code of the C++
+model, so that an error in either is seen.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from probe_build import build_probe
+from sim.test.model.probe_build import build_probe
 
 BEAT_DWORDS = 8
-MEMORY = 0x1_0000_0000  # 64 KiB of host memory, byte i holds i & 0xff
-RUN = 400  # cycles, longer than the default latencies
+MEMORY = 0x1_0000_0000  # address of 64 KiB of host memory, whose byte i holds i & 0xff
+RUN = 400  # cycles; more than a read takes with the default latencies
 
 
 @functools.cache
 def program() -> Path:
-    """The compiled probe, rebuilt when its sources change."""
+    """The path of the program made from model_probe.cpp. It is compiled again when a source
+    changes."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
@@ -31,13 +33,15 @@ class Beat:
     last: bool
     keep: int
     byte_en: int
-    enables: int  # RC: sof[1:0], eof_0[3:0], eof_1[3:0] from bit 0 up
+    # on RC: sof in bits 1:0, eof_0 in 5:2, eof_1 in 9:6; on CQ: first_be in 3:0, last_be in 7:4
+    enables: int
     data: tuple
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the probe printed: beats by interface, stored bytes, answers of host reads, rules."""
+    """The output of model_probe.cpp: beats on CQ and RC, bytes stored in host memory by address,
+    answers of host reads as (ok, value), names of broken rules, and the lists commented below."""
 
     cq: list
     rc: list
@@ -46,15 +50,20 @@ class Seen:
     broken: set
     interrupts: int
     rates: list
-    wire_ps: list = field(default_factory=list)  # time of one TLP, for each rate
-    replay_ps: list = field(default_factory=list)  # time that a wrong LCRC adds, for each rate
-    limit_ps: list = field(default_factory=list)  # acknowledge latency limit, for each rate
-    states: list = field(default_factory=list)  # values of the credit pins, by name
-    sequence: list = field(default_factory=list)  # pcie_rq_seq_num0/1, in order of appearance
+    # time of one TLP on the wire, for each `link` command
+    wire_ps: list = field(default_factory=list)
+    # time that a wrong LCRC adds, for each `link` command
+    replay_ps: list = field(default_factory=list)
+    # acknowledge latency limit, for each `link` command
+    limit_ps: list = field(default_factory=list)
+    # values of the tag and credit pins by name, for each `state`
+    states: list = field(default_factory=list)
+    # numbers on pcie_rq_seq_num0/1, in the order of their appearance
+    sequence: list = field(default_factory=list)
 
 
 def run(commands, straddle=False) -> Seen:
-    """Run `commands` on a fresh block with bus master, memory space and MSI enabled."""
+    """Run commands on a fresh hard block whose bus master, memory space and MSI are enabled."""
     setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
     result = subprocess.run(
         [program(), *(["straddle"] if straddle else [])],
@@ -91,11 +100,11 @@ def parse(text) -> Seen:
     return seen
 
 
-# Encoding, PG213 "Requester Request Descriptor" and "Completer Completion Descriptor" -----------
+# Encoding of PG213's "Requester Request Descriptor" and "Completer Completion Descriptor" --------
 
 
 def beats(interface, dwords, enables=()):
-    """Commands that offer the packet `dwords` on an interface, beat by beat."""
+    """Commands that offer the packet `dwords` on RQ or CC, beat by beat."""
     commands = []
     for at in range(0, len(dwords), BEAT_DWORDS):
         part = dwords[at : at + BEAT_DWORDS]
@@ -106,7 +115,7 @@ def beats(interface, dwords, enables=()):
 
 
 def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None, payload=None):
-    """A memory request on RQ."""
+    """Commands that send a memory request on RQ."""
     if last_be is None:
         last_be = 0xF if dwords > 1 else 0
     kind = (1 if write else 0) if kind is None else kind
@@ -118,7 +127,7 @@ def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None
 
 
 def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester=0xA0):
-    """A completion on CC."""
+    """Commands that send a completion on CC."""
     count = len(payload) if dwords is None else dwords
     descriptor = [low | byte_count << 16, count | status << 11 | requester << 16, tag]
     return beats("cc", descriptor + payload)
@@ -128,7 +137,7 @@ def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester
 
 
 def packets(interface_beats):
-    """The packets of one interface, each a list of dwords."""
+    """The packets in the beats of one interface, each as a list of dwords."""
     result, current = [], []
     for beat in interface_beats:
         current += beat.data[: bin(beat.keep).count("1")]
@@ -139,7 +148,8 @@ def packets(interface_beats):
 
 
 def decode_rc(dwords):
-    """Fields of PG213's "Requester Completion Descriptor", and the payload's bytes."""
+    """The fields of PG213's "Requester Completion Descriptor", and the bytes of payload after
+    it."""
     return {
         "low": dwords[0] & 0xFFF,
         "error": dwords[0] >> 12 & 0xF,
@@ -153,7 +163,7 @@ def decode_rc(dwords):
 
 
 def decode_cq(dwords):
-    """Fields of PG213's "Completer Request Descriptor"."""
+    """The fields of PG213's "Completer Request Descriptor", and the dwords of payload after it."""
     return {
         "address": dwords[1] << 32 | dwords[0] & ~3,
         "dwords": dwords[2] & 0x7FF,

@@ -2,11 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Runs pins_bench.sv on the model, through the same C++ glue as the board's gateware. Straddle is
-// on, the link is Gen2 x4, the number of tags is the default.
+// Runs pins_bench.sv with the hard-block model, through the same C++ code by which a board connects
+// its gateware. Straddle is on, the link is Gen2 x4, the number of tags is the default.
 #include <numeric>
 
-#include "gateware.hpp"
+#include "machine/gateware.hpp"
 
 using namespace lanebox;
 

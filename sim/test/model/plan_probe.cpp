@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Obeys lines on standard input for test_plan.py. `add NOW CYCLE COMMAND` answers "added", or why
-// the command was not added. `take NOW` answers with every command whose cycle has come, one a
-// line, and then with a line ".".
+// A test program for plan.cpp, the board's plan of commands. Each line on stdin is answered on
+// stdout. `add NOW CYCLE COMMAND` adds COMMAND for CYCLE in cycle NOW; the answer is "added", or
+// why it was refused. `take NOW` is answered by every command that is due at cycle NOW, one a line,
+// and a line ".".
 
-#include "plan.hpp"
+#include "control/plan.hpp"
 
 #include <iostream>
 #include <stdexcept>

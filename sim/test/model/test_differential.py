@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same gateware on our models and on cocotbext-pcie's sees the same bytes and the same TLPs.
+"""The same gateware on our hard-block model and on cocotbext-pcie's: same bytes, same TLPs.
 
 sim/differential/compare.py says what is compared, and what cannot be. The known differences of the
 two models are listed in sim/differential/disagreements.md.
@@ -11,10 +11,7 @@ import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
-import differential_board
 import pytest
-from board_builds import ROOT, build_gateware
-from seeds import SHIFT
 
 import sim.board.build
 from sim.differential import cocotb_side, environment
@@ -22,9 +19,13 @@ from sim.differential.compare import Disagreement, compare
 from sim.differential.known import Known, judge, load
 from sim.differential.observation import CHANNELS, Observation
 from sim.endpoints import DEFAULT, ENDPOINTS
+from sim.test.board.board_builds import ROOT, build_gateware
+from sim.test.model import differential_board
+from tools.testing.seeds import SHIFT
 
-# Pins that both models leave to chance, or that only the other model drives (see disagreements.md).
-# The number of RC beats with parity depends on where completions are cut.
+# Parity fields of CQ and RC, which are not compared: only cocotbext-pcie drives them, or their
+# values are random (see disagreements.md). The number of RC beats with parity depends on how
+# completions are split.
 UNCOMPARED = {("CQ", "parity"), ("RC", "parity")}
 
 
@@ -53,7 +54,8 @@ def assert_agreed(endpoint, ours, theirs):
     params=[DEFAULT, *(pytest.param(e, marks=pytest.mark.soak) for e in ENDPOINTS if e != DEFAULT)],
 )
 def endpoint(request):
-    """Each endpoint; its known disagreements are its rows of disagreements.md."""
+    """An endpoint's name, for each endpoint. Its known disagreements are its rows of
+    disagreements.md."""
     return request.param
 
 
@@ -74,12 +76,14 @@ def ours(gateware, theirs, tmp_path_factory):
 
 
 def test_the_models_agree_but_for_the_listed(endpoint, ours, theirs):
-    """After the same operations on both models exactly the listed disagreements are found."""
+    """After the same operations on both models the comparison finds exactly the listed
+    disagreements."""
     assert_agreed(endpoint, ours, theirs.pins)
 
 
 def test_the_plan_exercises_what_it_claims(ours):
-    """The plan has DMA both ways, 32- and 64-bit addresses, and all sizes of payload and read."""
+    """The plan makes DMA in both directions with 32- and 64-bit addresses and all sizes of MPS and
+    MRRS, and host accesses with all byte enables."""
     writes = [packet for packet in ours.on("RQ") if packet.type == 1]
     reads = [packet for packet in ours.on("RQ") if packet.type == 0]
     for mps in (128, 256, 512):
@@ -93,13 +97,15 @@ def test_the_plan_exercises_what_it_claims(ours):
 
 
 def test_the_other_model_loses_no_credit(theirs):
-    """After every read of the host is answered, the other model has all its credits back."""
+    """After all reads of the host are answered, cocotbext-pcie's model has all 32 credits back, so
+    the plan loses none."""
     assert theirs.outcome["credits"] == 32
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_the_comparison_sees_every_field(endpoint, ours, theirs, channel):
-    """One changed bit in any field of a TLP gives a disagreement that is not listed."""
+    """The comparison sees one changed bit in any field of a TLP: it gives a disagreement that is
+    not listed."""
     known = load(endpoint)
     for name in _fields(ours, channel):
         if (channel, name) in UNCOMPARED:
@@ -109,7 +115,8 @@ def test_the_comparison_sees_every_field(endpoint, ours, theirs, channel):
 
 
 def test_the_comparison_sees_loss_and_repetition(endpoint, ours, theirs):
-    """A TLP that is missing, or that comes twice, gives a disagreement, on each channel."""
+    """The comparison sees a TLP that is missing or comes twice, on each channel: it gives a
+    disagreement that is not listed."""
     known = load(endpoint)
     for channel in CHANNELS:
         at = _place(ours, channel)
@@ -119,16 +126,19 @@ def test_the_comparison_sees_loss_and_repetition(endpoint, ours, theirs):
             assert judge(compare(_with(ours, packets), theirs.pins), known)[0], channel
 
 
-@pytest.mark.parametrize("version,cocotb", [((5, 6), "1.9.2"), ((5, 20), "1.9.2"),
-                                            ((5, 32), "2.1.0"), ((5, 48), "2.1.0")])  # fmt: skip
+@pytest.mark.parametrize(
+    "version,cocotb",
+    [((5, 6), "1.9.2"), ((5, 20), "1.9.2"), ((5, 32), "2.1.0"), ((5, 48), "2.1.0")],
+)
 def test_cocotb_goes_with_verilator(monkeypatch, version, cocotb):
-    """Verilator before 5.032 gets cocotb 1.9, because it cannot compile cocotb 2."""
+    """Verilator before 5.032 gets cocotb 1.9, because that Verilator cannot compile cocotb 2."""
     monkeypatch.setattr(environment, "verilator_version", lambda: version)
     assert environment.cocotb_version() == cocotb
 
 
 def test_a_row_covers_its_values_only():
-    """In a row `*` matches anything and brackets match themselves; each row has a reason."""
+    """In a row of disagreements.md `*` matches anything and brackets match themselves. Each row has
+    a reason and the name of an endpoint, or `both`."""
     row = Known("cfg.width", "[3]", "(0*)", "both", "")
     assert row.covers(Disagreement("cfg.width", "[3]", "(0, 0)"))
     assert not row.covers(Disagreement("cfg.width", "3", "(0,)"))
@@ -142,7 +152,7 @@ def _fields(side, channel):
 
 
 def _place(side, channel):
-    """The index of a TLP with data in the middle of the run."""
+    """The index of a TLP with data, from the middle of the recording."""
     places = [i for i, p in enumerate(side.packets) if p.channel == channel and p.payload]
     return places[len(places) // 2]
 
@@ -151,7 +161,7 @@ def _changed(side, channel, name):
     at = _place(side, channel)
     packet = side.packets[at]
     if name in ("payload", "keep"):
-        # Any byte of the dword may be the enabled one, so all of them are changed.
+        # The byte enables do not matter this way: every byte of the dword is changed.
         value = getattr(packet, name)
         packet = replace(packet, **{name: tuple(x ^ 0xFFFF_FFFF for x in value[:1]) + value[1:]})
     else:
@@ -167,7 +177,8 @@ def _with(side, packets):
     return copy
 
 
-# (ours, theirs): 1 for short completions. All four would take minutes on the larger gateware.
+# For each endpoint: pairs (our model, the other model), where 1 stands for short completions. On
+# the larger gateware, all four pairs would take minutes.
 SPLITS = {"litepcie": [(0, 0), (0, 1), (1, 0), (1, 1)], "lanebox": [(0, 1), (1, 0)]}
 
 
@@ -178,42 +189,44 @@ SPLITS = {"litepcie": [(0, 0), (0, 1), (1, 0), (1, 1)], "lanebox": [(0, 1), (1, 
     indirect=["endpoint"],
 )
 def test_the_models_agree_at_length(endpoint, gateware, tmp_path, split_ours, split_theirs):
-    """Longer plans, and combinations of long and short completions."""
+    """Plans of four times the length give only listed disagreements, with long and short
+    completions on either model."""
     seed = 100 + SHIFT + 2 * split_ours + split_theirs
     other = observe_theirs(gateware, tmp_path / "theirs", seed, 4, bool(split_theirs))
     mine = observe_ours(gateware, tmp_path / "ours", other, seed, 4, bool(split_ours))
     assert_agreed(endpoint, mine, other.pins)
 
 
-# Misreadings of PG213 by the model's author. Our own tests may share them, so the comparison with
-# another model must find each of them.
+# Misreadings of PG213 that the model's author could have made: (file, right text, wrong text, field
+# that must differ). Our own tests could share such an error, so the comparison with another model
+# must find each of them.
 MISREADINGS = {
     "CQ address dwords swapped": (
-        "pcie4/descriptor.cpp",
+        "block/descriptor.cpp",
         "(request.address) & ~3u, static_cast<uint32_t>(request.address >> 32)",
         "(request.address >> 32), static_cast<uint32_t>(request.address & ~3u)",
         "cq.address",
     ),
     "CQ first and last enables swapped": (
-        "gateware.cpp",
-        "out.cq_first_be | out.cq_last_be << 4",
-        "out.cq_last_be | out.cq_first_be << 4",
+        "machine/gateware.cpp",
+        "cq_tuser_first_be = out.cq_first_be;\n    to.m_axis_cq_tuser_last_be = out.cq_last_be;",
+        "cq_tuser_first_be = out.cq_last_be;\n    to.m_axis_cq_tuser_last_be = out.cq_first_be;",
         "cq.first_be",
     ),
     "CQ byte enables of all lanes": (
-        "pcie4/hard_block.cpp",
+        "block/hard_block.cpp",
         "out.cq_byte_en = cq_source_.byte_enables()",
         "out.cq_byte_en = ~0u",
         "cq.byte_enables",
     ),
     "CQ aperture wrong": (
-        "pcie4/hard_block.cpp",
+        "block/hard_block.cpp",
         "encode_cq(tlp, bar.id, bar.aperture_bits())",
         "encode_cq(tlp, bar.id, 1)",
         "cq.aperture",
     ),
     "RC lower address of 7 bits": (
-        "pcie4/descriptor.cpp",
+        "block/descriptor.cpp",
         "static_cast<uint32_t>(completion.address) & 0xfff",
         "static_cast<uint32_t>(completion.address) & 0x7f",
         "rc.faults",
@@ -222,10 +235,12 @@ MISREADINGS = {
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)  # the smaller one to compile
+# the gateware that compiles faster
+@pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)
 @pytest.mark.parametrize("misreading", MISREADINGS)
 def test_a_misreading_is_found(endpoint, gateware, theirs, tmp_path, monkeypatch, misreading):
-    """A misreading built into a copy of the board is found, in the field where it was made."""
+    """A misreading of PG213, planted in a copy of the board's source, is found in the field that it
+    concerns."""
     file, right, wrong, place = MISREADINGS[misreading]
     board = tmp_path / "board"
     shutil.copytree(ROOT / "sim" / "board", board, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,17 +1,22 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model between ideal users and an ideal host carries what the link does, and no more."""
+"""The hard-block model between ideal user logic and an ideal host reaches the limits of Gen3 x8.
+
+The rates are compared with the design's table and with limits.py. The model may not be slower,
+since it would hide what gateware can reach, and not be faster than silicon.
+"""
 
 import subprocess
 
 import pytest
 
-from sim import model
 from sim.board.ideal import build
-from sim.results import table
+from sim.rows import model
+from sim.rows.results import table
 
-# GB/s on Gen3 x8 at 256 bit and 250 MHz, as the design states them; 128 B on RQ at MPS 128.
+# GB/s on Gen3 x8 at 256 bit and 250 MHz for each size of payload in bytes, as the design's table
+# states them; 128 B on RQ at MPS 128.
 DESIGN = {
     "rq": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.42},
     "rc": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.48},
@@ -29,7 +34,8 @@ def rows():
 
 @pytest.mark.parametrize("stream, size", CELLS)
 def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
-    """Every stream carries what DESIGN and limits.py say at each size, within half a percent."""
+    """Each stream of the model, at each payload size, has the rate of DESIGN and of limits.py
+    within half a percent, and breaks no rule."""
     row = rows[f"model/{stream}/{size}"]
     assert row.value == pytest.approx(DESIGN[stream][size], rel=0.005)
     assert row.value == pytest.approx(row.limit, rel=0.005)
@@ -37,19 +43,21 @@ def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
 
 
 def test_every_cell_has_a_row(rows):
-    """The rows are those of the table, and print as one."""
+    """The rows of the result table are exactly the cells of DESIGN, and they print as a table."""
     assert set(rows) == {f"model/{stream}/{size}" for stream, size in CELLS}
     assert "model/rc_straddle/512" in table(list(rows.values()))
 
 
 def test_a_rate_does_not_depend_on_how_long_it_is_measured(rows):
-    """A window twice as long has the same rate: buffers are settled before it begins."""
+    """A measurement of twice the length gives the same rate within 0.1 %: the buffers have settled
+    before it begins."""
     longer = build.rates(200_000)
     for (stream, size), row in zip(CELLS, rows.values()):
         assert longer[stream][str(size)]["gb_per_s"] == pytest.approx(row.value, rel=0.001)
 
 
 def test_a_wrong_argument_is_refused():
-    """The program says how it is called."""
+    """The program of the ideal model, called with a wrong argument, prints its usage and ends with
+    status 2."""
     done = subprocess.run([build.build(), "none"], capture_output=True, text=True)
     assert done.returncode == 2 and "usage" in done.stderr

@@ -1,25 +1,26 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The differential proof's reader of straddled completions, on beats of the model.
+"""The differential proof's reader of recorded RC beats, when two completions share a beat
+(straddle).
 
-The same reads must give it the same packets with and without straddle. It must refuse starts and
-ends where PG213 has none.
+For the same reads it must give the same packets with and without straddle. It must refuse starts
+and ends of packets that PG213 does not allow.
 """
 
 import random
 
 import pytest
-from model_probe import MEMORY, RUN, request, run
-from seeds import SHIFT
 
 from sim.differential.observation import Observation
+from sim.test.model.model_probe import MEMORY, RUN, request, run
+from tools.testing.seeds import SHIFT
 
 EXTENDED_TAGS = "config 78 2 2910"
 
 
 def recorded(tmp_path, beats):
-    """Write beats as pin_recorder.sv does, and read them back as packets."""
+    """Write RC beats to a file as pin_recorder.sv does, and read the file back as packets."""
     lines = []
     for cycle, beat in enumerate(beats):
         user = beat.enables << 32 | beat.byte_en
@@ -39,15 +40,16 @@ def reads(sizes):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_straddled_completions_read_like_others(tmp_path, seed):
-    """Straddled or not, completions have the same descriptors, payload and byte enables."""
+    """For the same reads, the reader gives the same descriptors, payloads and byte enables with
+    straddle and without."""
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
     sizes = [rng.randint(1, 40) for _ in range(24)]
-    # RC is held for a while, so that completions then come without a gap.
+    # Completions pile up while RC is held, so that they come without a gap afterwards.
     wait = ["hold", f"run {2 * RUN}", "take", f"run {2 * RUN}"]
     commands = [EXTENDED_TAGS, *reads(sizes), *wait]
     plain, shared = (run(commands, straddle).rc for straddle in (False, True))
-    assert len(shared) < len(plain), "some beats are shared"
+    assert len(shared) < len(plain), "with straddle some beats must be shared"
 
     def packets(beats):
         seen = recorded(tmp_path, beats)
@@ -64,13 +66,13 @@ def test_straddled_completions_read_like_others(tmp_path, seed):
 @pytest.mark.parametrize(
     "enables",
     [
-        0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7,  # two ends, one begins
-        0b11 | 1 << 2 | 5 << 3,  # a second one begins inside the first
-        0b00 | 1 << 2 | 3 << 3,  # one ends that never began
+        0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7,  # two completions end, but only one has begun
+        0b11 | 1 << 2 | 5 << 3,  # a second completion begins before the first has ended
+        0b00 | 1 << 2 | 3 << 3,  # a completion ends that has not begun
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, enables):
-    """The reader refuses a start or an end where PG213 allows none."""
+    """The reader refuses a start or an end of a completion where PG213 allows none."""
     (beat, *_) = run([*reads([1]), f"run {RUN}"], straddle=True).rc
     wrong = type(beat)(False, beat.keep, beat.byte_en, enables, beat.data)
     with pytest.raises(ValueError, match="straddle"):
@@ -79,8 +81,8 @@ def test_what_cannot_be_is_refused(tmp_path, enables):
 
 @pytest.mark.parametrize("keep", [0xFF, 0x7F])
 def test_tkeep_is_recorded_as_it_is(tmp_path, keep):
-    """A wrong tkeep in a shared beat is recorded, and does not change the packet: starts and ends
-    alone delimit it."""
+    """A wrong tkeep in a beat with straddle is recorded. The packet stays the same, because with
+    straddle only starts and ends delimit it."""
     (beat, *_) = run([*reads([5]), f"run {RUN}"], straddle=True).rc
     seen = recorded(tmp_path, [type(beat)(False, keep, beat.byte_en, beat.enables, beat.data)])
     [packet] = seen.on("RC")

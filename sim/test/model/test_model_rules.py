@@ -1,21 +1,24 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of RC and of the handshake at the block's pins, each broken and kept by hand."""
+"""Rules for user logic at the hard block's pins (RC, handshakes): each is broken by a case and kept
+by another."""
 
 import pytest
-from model_probe import MEMORY, RUN, decode_cq, packets, request, run
 
-EXTENDED_TAGS = "config 78 2 2910"  # MRRS 512, MPS 128
+from sim.test.model.model_probe import MEMORY, RUN, decode_cq, packets, request, run
+
+EXTENDED_TAGS = "config 78 2 2910"  # Device Control: extended tags, MPS 128, MRRS 512
 RCB_128 = "config 80 2 8"
 MRRS_4096 = "config 78 2 5910"
-STALL = "stall 64"  # 100 percent, from the cycle after the next
+STALL = "stall 64"  # From the cycle after the next on, the hard block is ready in no cycle.
 NEVER_READY = [STALL, "run 1"]
 READY = "stall 0"
 
 
 def offered(commands):
-    """The same beats, each offered for one cycle, taken or not."""
+    """The same commands, but each RQ beat is offered for one cycle only, whether it is taken or
+    not."""
     return [command.replace("rq ", "offer ") for command in commands]
 
 
@@ -26,7 +29,7 @@ def reads(count, dwords=128, address=MEMORY, tags=0):
 WRITE, OTHER = request(True, MEMORY, 4), request(True, MEMORY + 4096, 4)
 LONG = request(True, MEMORY, 16)
 
-# (commands, the rules that they break)
+# name of the case: (commands, the rules that they break)
 CASES = {
     "a beat refused and offered again": (
         [*NEVER_READY, *offered(WRITE) * 3, READY, *offered(WRITE), *WRITE],
@@ -46,8 +49,10 @@ CASES = {
         {"tvalid-gap"},
     ),
     "reads that may bring 256 completions": ([EXTENDED_TAGS, *reads(32)], set()),
-    "reads that may bring 257": ([EXTENDED_TAGS, *reads(32), *reads(1, 1, tags=32)],
-                                 {"completion-space"}),
+    "reads that may bring 257": (
+        [EXTENDED_TAGS, *reads(32), *reads(1, 1, tags=32)],
+        {"completion-space"},
+    ),
     "a read that crosses one boundary more": (
         [EXTENDED_TAGS, *reads(31), *reads(1, address=MEMORY + 4, tags=31)],
         {"completion-space"},
@@ -61,18 +66,20 @@ CASES = {
         [EXTENDED_TAGS, *reads(32), f"run {4 * RUN}", *reads(32)],
         set(),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_rule_can_be_broken_and_kept(case):
-    """Each case breaks exactly the rule of its row; a legal case breaks none."""
+    """The commands of each case break exactly the rules of its row in CASES; a legal case breaks
+    none."""
     commands, rules = CASES[case]
     assert run([*commands, f"run {4 * RUN}"], straddle=True).broken == rules
 
 
 def test_held_completions_are_flagged():
-    """Holding RC off breaks `rc-backpressure`; the completions come later, unchanged."""
+    """User logic that is not ready on RC breaks the rule `rc-backpressure`. The completions come
+    later, with the same data."""
     held = run([*reads(1, 16), "hold", f"run {RUN}", "take", f"run {RUN}"])
     assert held.broken == {"rc-backpressure"}
     assert [packet[3:] for packet in packets(held.rc)] == [
@@ -81,8 +88,9 @@ def test_held_completions_are_flagged():
 
 
 def test_a_read_without_credit_does_not_block_writes():
-    """Posted writes pass a read that waits for a credit; writes ahead of it stay ahead."""
-    # The set-up's two cycles granted two credits.
+    """Posted writes pass a host read that waits for a credit of pcie_cq_np_req. Writes before that
+    read stay before it."""
+    # The set-up granted two credits, so the third read has none.
     accesses = ["write 0 4 1", "read 4 4", "read 8 4", "read c 4", "write 10 4 1", "write 14 4 1"]
     seen = run(["grant 0", *accesses, f"run {RUN}"])
     order = [(f["type"], f["address"] & 0xFF) for f in map(decode_cq, packets(seen.cq))]
@@ -93,7 +101,8 @@ def test_a_read_without_credit_does_not_block_writes():
 
 
 def test_with_credit_reads_and_writes_stay_in_order():
-    """Without a lack of credit the user sees requests as they came from the link."""
+    """While reads have credits, user logic sees the host's requests in the order in which they came
+    from the link."""
     seen = run(["read 0 4", "write 4 4 1", "read 8 4", "write c 4 1", f"run {RUN}"])
     addresses = [decode_cq(packet)["address"] & 0xFF for packet in packets(seen.cq)]
     assert addresses == [0x0, 0x4, 0x8, 0xC]

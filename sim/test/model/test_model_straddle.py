@@ -1,32 +1,35 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""RC with straddle, by PG213 "Straddle Option for 256-Bit Interface", beat by beat.
+"""RC with straddle follows PG213, "Straddle Option for 256-Bit Interface", in each beat.
 
-The ideal reader of test_model_ideal.py uses the same signals at full rate.
+These tests check single beats. test_model_ideal.py uses the same signals at full rate.
 """
 
 import random
 from collections import Counter
 
 import pytest
-from model_probe import MEMORY, RUN, decode_rc, request, run
-from seeds import SHIFT
+
+from gateware import numbers
+from sim.test.model.model_probe import MEMORY, RUN, decode_rc, request, run
+from tools.testing.seeds import SHIFT
 
 MPS_128_EXTENDED_TAGS = "config 78 2 2910"
-BEAT_BYTES = 32
+BEAT_BYTES = numbers.BEAT_BYTES
 
 
 def delineate(beats):
-    """Completions as lists of dwords; fails where sof and eof contradict PG213."""
+    """Split RC beats into completions, each a list of dwords; fails where sof or eof contradict
+    PG213."""
     packets, current = [], None
     for beat in beats:
         sof = beat.enables & 3
         eofs = [beat.enables >> 2 & 0xF, beat.enables >> 6 & 0xF]
-        assert beat.keep == 0xFF and not beat.last, "tkeep all ones, tlast zero, permanently"
+        assert beat.keep == 0xFF and not beat.last, "with straddle tkeep is all ones and tlast zero"
         starts = {0: [], 1: [0 if current is None else 4], 3: [0, 4]}[sof]
         ends = [eof >> 1 for eof in eofs if eof & 1]
-        assert (eofs[1] & 1) <= (eofs[0] & 1), "the first end is told by eof_0"
+        assert (eofs[1] & 1) <= (eofs[0] & 1), "a beat with one end reports it by eof_0"
         at = 0
         while at < 8:
             if current is None:
@@ -42,7 +45,7 @@ def delineate(beats):
             packets.append(current)
             current = None
             if starts:
-                assert end <= 3, "a second one begins in lane 4 only behind lane 3"
+                assert end <= 3, "a second start in lane 4 needs an end in lane 3 or lower"
             at = end + 1
         assert not starts and not ends
     assert current is None
@@ -50,12 +53,12 @@ def delineate(beats):
 
 
 def byte_enables(packets, beats):
-    """The number of bytes that tuser marks as payload in all beats."""
+    """The number of bytes that the byte enables in tuser mark as payload, over all beats."""
     return sum(bin(beat.byte_en).count("1") for beat in beats)
 
 
 def reads(sizes):
-    """Reads of `sizes` dwords, each with its own tag."""
+    """Commands for reads of `sizes` dwords, each with its own tag."""
     return [
         command
         for tag, dwords in enumerate(sizes)
@@ -64,8 +67,10 @@ def reads(sizes):
 
 
 def straddled(sizes):
-    """Run these reads; returns (beats, completions, their fields)."""
-    # RC is held while completions arrive, so they wait, and then share beats wherever they may.
+    """Run reads of `sizes` dwords; returns (RC beats, completions as dwords, their decoded
+    fields)."""
+    # User logic holds RC until all completions wait, so that they share beats wherever PG213 allows
+    # it.
     commands = [MPS_128_EXTENDED_TAGS, "hold", *reads(sizes), f"run {2 * RUN}", "take"]
     seen = run([*commands, f"run {4 * RUN}"], straddle=True)
     assert seen.broken <= {"rc-backpressure"}
@@ -75,7 +80,8 @@ def straddled(sizes):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_completions_come_whole_and_in_place(seed):
-    """Any sequence of lengths is delineated by sof and eof alone, and carries the right bytes."""
+    """Random lengths of completions: sof and eof alone suffice to separate them, and each has the
+    right bytes."""
     chance = random.Random(SHIFT + seed)
     sizes = [chance.choice([1, 2, 5, 9, 13, 16, 17, 32, 70, 128]) for _ in range(40)]
     beats, packets, fields = straddled(sizes)
@@ -90,9 +96,12 @@ def test_random_completions_come_whole_and_in_place(seed):
 
 
 def test_two_short_completions_share_a_beat():
-    """Two completions of one dword share a beat: one ends in lane 3, the other begins in lane 4."""
+    """Two completions of one dword share a beat: the first ends in lane 3, the second begins in
+    lane 4."""
     beats, packets, _ = straddled([1, 1, 1, 1, 1])
-    assert beats[0].enables == 1 | (1 | 3 << 1) << 2, "shown before the second one had come"
+    assert beats[0].enables == 1 | (1 | 3 << 1) << 2, (
+        "the first beat appears before the second completion has come"
+    )
     assert [beat.enables & 3 for beat in beats[1:]] == [3, 3]
     assert [beat.enables >> 2 & 0xF for beat in beats[1:]] == [1 | 3 << 1] * 2
     assert [beat.enables >> 6 & 0xF for beat in beats[1:]] == [1 | 7 << 1] * 2
@@ -101,20 +110,21 @@ def test_two_short_completions_share_a_beat():
 
 
 def test_a_completion_that_ends_in_lane_4_ends_its_beat():
-    """After a completion that ends in lane 4 the next one begins in the next beat."""
+    """If a completion ends in lane 4, the next completion begins in the next beat."""
     beats, _, _ = straddled([2, 2])
     assert [beat.enables & 3 for beat in beats] == [1, 1]
     assert [beat.enables >> 2 & 0xF for beat in beats] == [1 | 4 << 1] * 2
 
 
 def test_a_start_behind_the_end_of_a_longer_one():
-    """A beat with the end of one and the start of the next has sof_0 and eof_0, not sof_1."""
+    """A beat in which a long completion ends and the next one begins has sof_0 and eof_0 set, and
+    not sof_1."""
     beats, _, _ = straddled([9, 9])
     assert [beat.enables for beat in beats] == [1, 1 | (1 | 3 << 1) << 2, (1 | 7 << 1) << 2]
 
 
 def test_straddle_saves_beats():
-    """With straddle a 64-byte completion takes 80 bytes of the interface, without it 96."""
+    """A 64-byte completion takes 80 bytes of the RC interface with straddle, and 96 without."""
     sizes = [16] * 30
     together, _, _ = straddled(sizes)
     apart = run([MPS_128_EXTENDED_TAGS, *reads(sizes), f"run {4 * RUN}"]).rc
@@ -123,13 +133,14 @@ def test_straddle_saves_beats():
 
 
 def test_off_tkeep_and_tlast_delimit():
-    """Without straddle each completion begins in lane 0 with sof_0, and has no eof."""
+    """Without straddle each completion begins in lane 0 with sof_0, and tlast and tkeep show its
+    end; eof stays 0."""
     beats = run([*reads([9, 1]), f"run {RUN}"]).rc
     assert [beat.enables for beat in beats] == [1, 0, 1]
     assert [(beat.keep, beat.last) for beat in beats] == [(0xFF, False), (0xF, True), (0xF, True)]
 
 
 def test_the_board_takes_the_option(start_board):
-    """--straddle changes only RC: the host reads registers as before."""
+    """A board with --straddle answers register reads as without: the option changes RC only."""
     with start_board("--straddle") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A headless Chromium that loads one file and evaluates expressions in it.
+"""A headless Chromium that loads a file and evaluates JavaScript in it.
 
-It is driven over Chromium's own debugging pipe. The addresses of all requests that the page makes
-are kept in `requests`. Every wait has a time limit.
+It is driven over Chromium's own debugging pipe. The URLs of all requests that the page makes are
+kept in `requests`. Every wait has a time limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ SECONDS = 60
 
 
 class Browser:
-    """`with Browser() as browser: browser.open(path, 1280, 900); browser.ask("1 + 1")`."""
+    """A context manager: `with Browser() as browser: browser.open(path, 1280, 900); browser.ask("1
+    + 1")`."""
 
     def __enter__(self) -> Browser:
         program = next(filter(None, map(shutil.which, BROWSERS)))
@@ -35,18 +36,29 @@ class Browser:
         ask, self.ask_end = _high(os.pipe())
         self.answer_end, answer = _high(os.pipe())
 
-        def places() -> None:  # Chromium reads from 3 and writes to 4
+        def places() -> None:  # Chromium reads commands from 3 and writes answers to 4
             os.dup2(ask, 3)
             os.dup2(answer, 4)
 
         self.process = subprocess.Popen(
-            tied([
-                program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                "--remote-debugging-pipe", f"--user-data-dir={self.folder}", "about:blank",
-            ]),
-            preexec_fn=places, pass_fds=(3, 4), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            tied(
+                [
+                    program,
+                    "--headless",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    "--hide-scrollbars",
+                    "--remote-debugging-pipe",
+                    f"--user-data-dir={self.folder}",
+                    "about:blank",
+                ]
+            ),
+            preexec_fn=places,
+            pass_fds=(3, 4),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(ask)
         os.close(answer)
         self.buffer, self.numbers, self.requests = b"", itertools.count(1), []
@@ -61,7 +73,8 @@ class Browser:
 
     def __exit__(self, *error) -> None:
         self.session = None
-        try:  # ask first: Chromium's helper processes still write into the folder
+        # close it by command first, because Chromium's helper processes still write into the folder
+        try:
             self._call("Browser.close")
             self.process.wait(SECONDS)
         finally:
@@ -97,12 +110,19 @@ class Browser:
         return message
 
     def open(self, path: Path, width: int, height: int, scheme: str = "light") -> None:
-        """Load a file into a window of this size, with `scheme` as preferred colour scheme."""
+        """Load a file into a window of this size, with `scheme` as the preferred colour scheme."""
         self.requests.clear()
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                   deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
-        self._call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": scheme}])  # fmt: skip
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+        self._call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
         self._call("Page.navigate", url=path.resolve().as_uri())
         while self._message().get("method") != "Page.loadEventFired":
             pass
@@ -114,13 +134,15 @@ class Browser:
         return done["result"].get("value")
 
     def picture(self, path: Path) -> None:
-        """Write the whole page, also what lies below the window, to `path` as PNG."""
+        """Write a screenshot of the whole page to `path` as PNG, also of what lies below the
+        window."""
         done = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(done["data"]))
 
 
 def _high(pair: tuple[int, int]) -> tuple[int, int]:
-    """Move both ends of a pipe to descriptors from 10 on, away from the child's 3 and 4."""
+    """Move both ends of a pipe to descriptors from 10 on, since Chromium's pipes must have 3 and
+    4."""
     moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in pair)
     for end in pair:
         os.close(end)

@@ -1,7 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/host.py: what the driver costs the host is counted, and is less than LitePCIe's costs."""
+"""sim/host.py: the instructions, system calls and copies that the driver costs a host, counted in a
+guest.
+
+The same is counted for stock LitePCIe's driver, which must cost more. A "way" is how a program
+takes c2h buffers: by poll() with counts in the index page, by poll() with counts by ioctl, or by
+read().
+"""
 
 import re
 
@@ -11,7 +17,7 @@ from sim import host
 from sim.errors import TestFailed
 from sim.guest import run
 
-TERSE = ";".join(["3", "fio-3.33", *["0"] * 45, "1000000", "0"])  # what fio prints
+TERSE = ";".join(["3", "fio-3.33", *["0"] * 45, "1000000", "0"])  # a line of fio's terse output
 CLOCK = "clock loop=1.0002 nothing=1000 idle_second=500\n"
 
 
@@ -21,14 +27,15 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def test_what_is_not_the_driver_s_is_taken_off():
-    """Instructions of the measurement itself, and of an idle guest meanwhile, are subtracted."""
+    """Instructions of the measurement itself, and those of an idle guest in the same time, are
+    subtracted from a way's count."""
     line = "cost poll instructions=4000 nanoseconds=2000000000 bytes=1000000 most=32\n"
     assert host.Counted({"cost": CLOCK + line}).taking("poll") == 2000 * 1000
 
 
 def test_the_median_of_several_counts_is_taken():
-    """The median of several counts is used, so one disturbed count does not matter. An invalid
-    count is refused wherever it stands."""
+    """Of several counts of a way the median is used, so that one disturbed count does not matter.
+    If any of them is invalid, all are refused."""
     line = "cost poll instructions={} nanoseconds=0 bytes=1000000 most={}\n"
     text = CLOCK + "".join(line.format(used, 32) for used in (9000, 3000, 2000))
     assert host.Counted({"cost": text}).taking("poll") == 2000 * 1000
@@ -37,28 +44,28 @@ def test_the_median_of_several_counts_is_taken():
 
 
 def test_a_clock_that_does_not_count_is_refused():
-    """A clock that does not count instructions is refused, as without -icount."""
+    """A guest's clock that does not count instructions, as without QEMU's -icount, is refused."""
     with pytest.raises(TestFailed, match="does not count"):
         host.Counted({"cost": CLOCK.replace("1.0002", "1.3")})
 
 
 def test_what_was_not_counted_has_no_number():
-    """A way without a line in the output is refused with a sentence."""
+    """A way without a line in the guest's output is refused with a sentence that names it."""
     with pytest.raises(TestFailed, match="nothing was counted for cost poll"):
         host.Counted({"cost": CLOCK}).taking("poll")
 
 
 @pytest.mark.parametrize("most", ["", " most=0", " most=257", " most=2048"])
 def test_a_way_that_sleeps_uncounted_is_refused(most):
-    """A way that may have slept uncounted is refused: it finds more buffers than the ring has, or
-    does not say how many."""
+    """A way whose program may have slept, so that its instructions were not counted, is refused. It
+    has found more buffers than the ring has, or does not say how many."""
     line = f"cost poll instructions=4000 nanoseconds=2000000000 bytes=1000000{most}\n"
     with pytest.raises(TestFailed, match="cost poll: .* It slept where nobody counted"):
         host.Counted({"cost": CLOCK + line}).taking("poll")
 
 
 def counted(factor):
-    """The output of a guest in which each way costs `factor` times its place in the list."""
+    """The output of a guest in which each way costs `factor` times its place in host.WAYS."""
     text = "clock loop=1 nothing=0 idle_second=0\n"
     for place, way in enumerate(host.WAYS, 1):
         used = factor * place * 1000
@@ -75,7 +82,7 @@ def counted(factor):
 
 
 def test_both_drivers_are_counted_by_the_same_program():
-    """Each row compares one way of waiting on both drivers, and says that waiting is included.
+    """Each row compares the same way on both drivers, and says that waiting is included.
 
     A driver that costs twice as much in every way has a factor of 2 in every row.
     """
@@ -89,8 +96,8 @@ def test_both_drivers_are_counted_by_the_same_program():
 
 
 def test_a_wakeup_is_the_time_between_two_events():
-    """A wakeup lasts from an interrupt's entry to the system call's return; an entry or a return
-    without the other does not count."""
+    """A wakeup lasts from an interrupt's entry to the return of the system call that waited. An
+    entry or a return alone in the trace does not count."""
     trace = """
  <idle>-0 [000] d.h1. 100: irq_handler_entry: irq=25 name=litepcie
  <idle>-0 [000] d.h1. 1000: irq_handler_entry: irq=25 name=litepcie
@@ -101,7 +108,8 @@ def test_a_wakeup_is_the_time_between_two_events():
 
 
 def test_what_fio_does_once_is_taken_off():
-    """fio's start and end, the same in a long and a short run, are subtracted."""
+    """What fio costs at its start and end is the same in a long run and a short one, and is
+    subtracted."""
     line = "disk {} chunk=1048576 threads=1 instructions={} nanoseconds={} bytes={}\n"
     text = "clock loop=1 nothing=0 idle_second=0\n" + line.format("ring", 200 * 1000, 10, 1000)
     text += line.format("own", 125 * 1000, 20, 1000)
@@ -112,7 +120,8 @@ def test_what_fio_does_once_is_taken_off():
     texts = {"cost": text, "fio": TERSE, "fio_huge": TERSE}
     found = {entry.id: entry for entry in host.o_direct(host.Counted(texts))}
     assert found["host/o_direct"].value == found["host/o_direct"].ratio == 1.5
-    assert found["host/o_direct/huge"].value == 0.8  # another ring, and another fio
+    # here the ring lies in the program's own memory, and fio has huge pages
+    assert found["host/o_direct/huge"].value == 0.8
     conditions = found["host/o_direct"].conditions
     assert conditions["insn_per_gb"] == {"ring": 200e9, "fio": 300e9}
     assert conditions["live_mb_per_s"] == {"ring": 1e5, "fio": 1024}
@@ -122,11 +131,13 @@ def test_what_fio_does_once_is_taken_off():
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # two guests
+@pytest.mark.soak  # boots two guests
 def test_the_driver_costs_less_than_litepcie_s():
-    """The driver needs fewer instructions with the index page, few more with LitePCIe's calls.
+    """The driver needs at most 40 % of stock LitePCIe's instructions with poll() and the index
+    page, and 90 % with poll() and ioctls.
 
-    A program that spins makes no system call and no copy, and none is woken later.
+    A program that spins on the index page makes no system call and no copy. A wakeup takes no more
+    instructions than with LitePCIe's driver.
     """
     rows = {row.id: row for row in host.measure(print)}
     for row in rows.values():
@@ -137,7 +148,7 @@ def test_the_driver_costs_less_than_litepcie_s():
     assert rows["host/wakeup_insn"].vs <= 1
     assert rows["host/syscalls_per_gb"].value == 0
     assert rows["host/copied_per_gb"].value == 0
-    # The stock driver's counts prove that calls and copies are seen where there are some.
+    # The stock driver's counts prove that the measurement sees system calls and copies.
     assert rows["host/syscalls_per_gb"].conditions["stock"] > 1000
     assert rows["host/copied_per_gb"].conditions["stock_read"] > 0.9e9
     for name in ("host/o_direct", "host/o_direct/huge"):

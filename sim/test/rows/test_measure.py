@@ -1,13 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/measure.py: a report becomes a row with the right limit, or an error."""
+"""sim/rows/measure.py makes a row of the result table from a program's report, or raises an
+error."""
 
 import pytest
 
-from sim import measure
 from sim.errors import TestFailed
-from sim.measure import Conditions
+from sim.rows import measure
+from sim.rows.measure import Conditions
 
 WAY = {"gb_per_s": 5.8, "bytes_per_cycle": 23.2, "window_bytes": 1 << 20, "compared_bytes": 1 << 24}
 REPORT = {
@@ -21,28 +22,33 @@ REPORT = {
 
 
 def access(op, size, value, reason=None):
-    """One row of litepcie_util mmio_bench --json."""
+    """One row in the report of `litepcie_util --json mmio_bench`."""
     unit = "MB/s" if op == "write" else "ns"
     return {
-        "id": f"mmio_{op}/{size}", "op": op, "size_bytes": size, "unit": unit,
-        "value": value, "reason": reason, "p99_ns": 752,
-    }  # fmt: skip
+        "id": f"mmio_{op}/{size}",
+        "op": op,
+        "size_bytes": size,
+        "unit": unit,
+        "value": value,
+        "reason": reason,
+        "p99_ns": 752,
+    }
 
 
 def test_a_failed_test_never_becomes_a_number():
-    """A report that is not ok raises TestFailed with the utility's sentences."""
+    """A report that is not ok raises TestFailed with the utility's messages, and gives no row."""
     failed = {**REPORT, "ok": False, "failures": ["c2h: buffer 3 differs"]}
     with pytest.raises(TestFailed, match="buffer 3 differs"):
         measure.c2h(failed, Conditions(), 0)
 
 
 def test_stock_rows_carry_their_prefix():
-    """A row's id begins with "stock/" for LitePCIe's endpoint."""
+    """For LitePCIe's endpoint the id of a row begins with "stock/"."""
     assert measure.c2h(REPORT, Conditions("litepcie"), 0).id == "stock/c2h/mps256"
 
 
 def test_the_completion_size_is_bounded_by_mps():
-    """A completion size of 512 B becomes 256 B at MPS 256, also in the id."""
+    """At MPS 256 a completion size of 512 B counts as 256 B, also in the row's id."""
     at = Conditions(mps=256, completion_size=512)
     assert measure.h2c(REPORT, at, 0).id == "h2c/cpl256"
 
@@ -55,14 +61,15 @@ def test_duplex_counts_the_slower_direction():
 
 
 def test_an_access_without_a_value_keeps_its_reason():
-    """An access without a value has a reason, and no ratio."""
+    """An access without a value gives a row with a reason, and without a ratio."""
     report = {"ok": True, "rows": [access("read", 8, None, "one dword came back")]}
     (row,) = measure.mmio(report, Conditions(), 1)
     assert (row.value, row.ratio, row.reason) == (None, None, "one dword came back")
 
 
 def test_a_read_is_better_when_it_is_shorter():
-    """The ratio of an MMIO read is limit over value, and the row keeps the 99th percentile."""
+    """The ratio of an MMIO read is limit over value, so that it is below 1. The row has the 99th
+    percentile, too."""
     report = {"ok": True, "rows": [access("read", 4, 748)]}
     (row,) = measure.mmio(report, Conditions(mmio_rtt_ns=700), 0)
     assert 0.9 < row.ratio < 1
@@ -70,9 +77,16 @@ def test_a_read_is_better_when_it_is_shorter():
 
 
 def test_a_transfer_has_the_limit_of_its_conditions():
-    """A latency row's limit includes the host's round trip. Without stamps there is no value."""
-    timed = {"id": "dma/64", "size_bytes": 64, "value": 868, "p99_ns": 872, "reason": None,
-             "histogram": [{"from_ns": 868, "to_ns": 872, "count": 200}]}  # fmt: skip
+    """The limit of a latency row includes the host's round trip. A report without the card's stamps
+    gives a row without a value."""
+    timed = {
+        "id": "dma/64",
+        "size_bytes": 64,
+        "value": 868,
+        "p99_ns": 872,
+        "reason": None,
+        "histogram": [{"from_ns": 868, "to_ns": 872, "count": 200}],
+    }
     none = {"id": "interrupt/64", "size_bytes": 64, "value": None, "reason": "no stamps"}
     report = {"ok": True, "rows": [none, timed]}
     silent, row = measure.latency(report, Conditions(read_latency_ns=1000), 0)
@@ -83,7 +97,8 @@ def test_a_transfer_has_the_limit_of_its_conditions():
 
 
 def test_a_guests_stores_are_not_sold_as_the_cards_limit():
-    """In a guest an MMIO write is bound by the guest's stores, and has no limit of the card."""
+    """In a guest, MMIO writes are limited by the guest's own stores, so the row has no limit of the
+    card."""
     report = {"ok": True, "rows": [access("write", 4, 31)]}
     (client,) = measure.mmio(report, Conditions(), 0)
     (guest,) = measure.mmio(report, Conditions(host="guest 6.1"), 0)
@@ -92,14 +107,16 @@ def test_a_guests_stores_are_not_sold_as_the_cards_limit():
 
 
 def test_broken_rules_are_shared_out_by_what_can_break_them():
-    """Violations count for the rows that can cause them: CC for MMIO, RC for h2c and duplex."""
+    """Broken rules are counted for the rows that can cause them: those of CC for MMIO, those of RC
+    for h2c and duplex."""
     broken = {"completion-byte-count": 2, "rc-completions": 5, "crosses-4k": 1}
     shares = {name: measure.share(broken, name) for name in ("mmio", "c2h", "h2c", "duplex")}
     assert shares == {"mmio": 2, "c2h": 1, "h2c": 6, "duplex": 6}
 
 
 def test_a_count_that_two_tests_share_is_nobodys():
-    """A violation that several rows may have caused is shown in none of them."""
+    """A broken rule that several of the measured rows may have caused is counted in none of
+    them."""
     names = ["mmio", "c2h", "h2c", "duplex"]
     broken = {"completion-byte-count": 2, "rc-backpressure": 5}
     assert measure.shares(broken, names) == {"mmio": 2, "c2h": 0, "h2c": None, "duplex": None}
@@ -108,7 +125,7 @@ def test_a_count_that_two_tests_share_is_nobodys():
 
 
 def test_the_board_gets_the_conditions_that_the_row_states():
-    """The board is started with the conditions that the row states."""
+    """The board is started with the options that stand for the row's conditions."""
     options = Conditions(mps=128, read_latency_ns=1000).board_options()
     assert options[options.index("--mps") + 1] == "128"
     assert options[options.index("--read-latency") + 1] == "1000"
@@ -118,7 +135,8 @@ def test_the_board_gets_the_conditions_that_the_row_states():
 
 
 def test_a_host_that_varies_is_told_to_the_board():
-    """Jitter becomes a uniform latency of the board, and late reads become IOMMU misses."""
+    """Jitter becomes a uniform --read-latency of the board, and late reads become its
+    --iommu-miss."""
     options = Conditions(read_latency_ns=800, jitter_ns=400).board_options()
     assert options[options.index("--read-latency") + 1] == "uniform:400:1200"
     late = Conditions(read_latency_ns=1500, late_percent=3, late_ns=5000)
@@ -132,7 +150,8 @@ def test_a_host_that_varies_is_told_to_the_board():
 
 
 def test_small_rows_have_the_limit_of_their_descriptors():
-    """A small row has the limit of its direction and descriptor size, and states the size."""
+    """A row of small transfers has the limit of its direction and descriptor size, and has that
+    size in its conditions."""
     up = measure.small({**REPORT, "direction": "c2h"}, Conditions(), 0, "small/c2h/64", 64)
     assert (up.id, up.binds) == ("small/c2h/64", "interface")
     assert up.limit == pytest.approx(64 / 12) and up.conditions["descriptor_bytes"] == 64
@@ -142,7 +161,8 @@ def test_small_rows_have_the_limit_of_their_descriptors():
 
 
 def test_directions_apart_are_two_rows():
-    """Directions apart give two rows. The limit of c2h rises if h2c is slow."""
+    """duplex_apart() gives two rows, one for each direction. If h2c is slow, the limit of c2h is
+    higher."""
     slow = {**WAY, "gb_per_s": 3.0}
     at = Conditions(mps=512)
     up, down = measure.duplex_apart({**REPORT, "h2c": slow}, at, 0)
@@ -152,5 +172,5 @@ def test_directions_apart_are_two_rows():
 
 
 def test_the_duplex_row_says_what_a_real_host_has():
-    """The duplex row's note states what a real host reaches: 6.4 GB/s each way."""
+    """The note of the duplex row says what a real host reaches: 6.4 GB/s each way."""
     assert "6.4 GB/s each way" in measure.duplex(REPORT, Conditions(), 0).reason

@@ -1,15 +1,18 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/peer.py: which measurements become rows. test_endpoint_rates.py makes real ones."""
+"""sim/rows/peer.py: how jobs of the peer, another PCIe device, become rows of the result table.
+
+The board here is a stand-in. test_endpoint_rates.py makes real measurements.
+"""
 
 from copy import deepcopy
 
 import pytest
 
-from sim import limits, peer
 from sim.errors import TestFailed
-from sim.measure import Conditions
+from sim.rows import limits, peer
+from sim.rows.measure import Conditions
 
 SIZE = 64
 LIMIT = limits.cc(SIZE, 256)
@@ -17,14 +20,19 @@ DONE = {
     "planned": 0,
     "violations": {"tag-range": 0, "rc-backpressure": 0},
     "peer": {
-        "busy": False, "errors": 0, "timeouts": 0, "mismatches": 0,
-        "bytes": SIZE * peer.COUNT, "ticks": 1_000_000,
+        "busy": False,
+        "errors": 0,
+        "timeouts": 0,
+        "mismatches": 0,
+        "bytes": SIZE * peer.COUNT,
+        "ticks": 1_000_000,
     },
-}  # fmt: skip
+}
 
 
 class Board:
-    """Records the commands; answers with its list of statistics in turn, and repeats the last."""
+    """A stand-in for the board. It records commands, and answers `stats` with its list in turn; the
+    last answer repeats."""
 
     def __init__(self, *answers):
         self.answers, self.commands = [deepcopy(answer) for answer in answers], []
@@ -37,7 +45,7 @@ class Board:
 
 
 class Bar(peer.Bar):
-    """A card with the board above, a memory and the register of credits."""
+    """A stand-in for the card of peer.Bar, with a memory and the register of credits."""
 
     def __init__(self, board):
         self.at, self.board, self.registers = Conditions(), board, []
@@ -51,7 +59,8 @@ class Bar(peer.Bar):
 
 
 def done(**changes):
-    """Statistics after a job, with `changes` to the peer's own or to all of them."""
+    """The board's statistics after a job. `changes` replace counters of the peer, or other
+    values of the statistics."""
     stats = deepcopy(DONE)
     for name, value in changes.items():
         (stats["peer"] if name in stats["peer"] else stats)[name] = value
@@ -64,6 +73,7 @@ def read_row(*answers):
 
 
 def test_a_row_says_what_was_read_in_which_time():
+    """A row has the rate of the bytes that the peer read in its ticks, and the limit given."""
     row = read_row(done())
     assert row.value == pytest.approx(SIZE * peer.COUNT / 4_000_000)
     assert row.limit == LIMIT.value and row.ratio == row.value / LIMIT.value
@@ -74,24 +84,26 @@ def test_a_row_says_what_was_read_in_which_time():
     "wrong", [{"errors": 1}, {"timeouts": 1}, {"bytes": SIZE}, {"bytes": 0}, {"mismatches": 1}]
 )
 def test_reads_that_failed_or_lack_or_differ_are_no_row(wrong):
+    """Reads with errors, timeouts, missing bytes or mismatches raise TestFailed and give no row."""
     with pytest.raises(TestFailed):
         read_row(done(**wrong))
 
 
 def test_broken_rules_are_in_the_row_whichever_they_are():
+    """A row has the number of all broken rules together."""
     row = read_row(done(violations={"tag-range": 2, "rc-backpressure": 3}))
     assert row.violations == 5
 
 
 @pytest.mark.parametrize("under_way", [{"busy": True}, {"planned": 1}])
 def test_a_job_is_over_when_nothing_runs_and_nothing_is_planned(under_way):
-    """A job is over only when nothing is planned, too: between filling and reading the peer is
-    idle."""
+    """A job counts as done only when the peer is idle and no command is planned. Between the writes
+    that fill the page and the reads, the peer is idle, too."""
     assert read_row(done(bytes=SIZE, ticks=1, **under_way), done()).cycles == 1_000_000
 
 
 def test_what_is_read_was_written_before():
-    """The page is written before it is read: the peer compares with what it wrote itself."""
+    """The peer writes the page before it reads it, since it compares with what it wrote itself."""
     bar = Bar(Board(done()))
     bar.read(bar.memory, SIZE)
     job = f"bar0 65536 {SIZE}"
@@ -103,7 +115,8 @@ def test_what_is_read_was_written_before():
 
 
 def test_a_row_of_writes_counts_what_passed_between_the_marks():
-    """A row of writes counts what passed between the marks; before them the buffers fill."""
+    """A row of writes counts what passed between two marks. Before the first mark, buffers fill
+    up."""
     marks = {
         "0": {"cycle": 1000, "cq": {"payload_bytes": 90_000, "beats": 4000}},
         "1": {"cycle": 5000, "cq": {"payload_bytes": 150_000, "beats": 7000}},
@@ -117,15 +130,16 @@ def test_a_row_of_writes_counts_what_passed_between_the_marks():
 
 
 def test_the_limit_by_credits_is_the_least_of_both():
-    """The limit by credits is that of few credits until the link binds."""
+    """with_credits() gives credits x size / loop, or the limit of the interface if that is
+    lower."""
     few, many = (peer.with_credits(SIZE, 256, credits, 20) for credits in (1, 32))
     assert (few.value, few.binds) == (SIZE / (20 * limits.CYCLE_NS), "credits x size / loop")
     assert many == limits.cc(SIZE, 256)
 
 
 def test_the_loop_is_that_of_a_single_credit(monkeypatch):
-    """The loop is measured with one credit. A loop taken from each measurement would always make
-    the limit look reached."""
+    """The loop is measured with one credit, and used for all rows. A loop taken from each row's own
+    measurement would always make the limit look reached."""
     bars = []
 
     class Enumerated(Bar):
@@ -140,7 +154,7 @@ def test_the_loop_is_that_of_a_single_credit(monkeypatch):
             pass
 
         def read(self, at, size):
-            """With this board two credits are no faster than one."""
+            """Stands for a board on which two credits are no faster than one."""
             return 0.8, done(bytes=size * peer.COUNT)
 
     monkeypatch.setattr(peer, "Bar", Enumerated)

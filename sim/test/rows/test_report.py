@@ -1,19 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""build/report.html as a browser shows it: complete, readable, and with marks at the numbers."""
+"""build/report.html in a browser: complete, readable, and with marks where the numbers are."""
 
 import re
 import shutil
 
 import pytest
-from browser import Browser
 
-from sim import artefacts, limits
-from sim.measure import Conditions
+from sim import artefacts
 from sim.report import histograms, page, timeline
 from sim.report.record import Recording, record
-from sim.results import row
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.results import row
+from sim.test.rows.browser import Browser
 from tools.needs import BROWSERS
 
 pytestmark = pytest.mark.skipif(
@@ -22,46 +23,90 @@ pytestmark = pytest.mark.skipif(
 SIZES = {"screen": (1280, 900), "phone": (390, 800)}
 AT = {"mps": 256, "mrrs": 512, "host": "client", "read_latency_ns": 600}
 HOSTILE = "<script>document.title='taken'</script>&lt;"
-HISTOGRAM = [{"from_ns": 740, "to_ns": 744, "count": 150}, {"from_ns": 744, "to_ns": 760,
-             "count": 50}]  # fmt: skip
+HISTOGRAM = [
+    {"from_ns": 740, "to_ns": 744, "count": 150},
+    {"from_ns": 744, "to_ns": 760, "count": 50},
+]
 
 
 def rows():
-    """Rows that are measured, stock, far, without a value, or have HTML in their names."""
-    c2h = [row(f"c2h/mps{n}", 0.99 * limits.c2h(n, n).value, "GB/s", limits.c2h(n, n),
-               conditions=AT, violations=0) for n in (128, 256, 512)]  # fmt: skip
+    """Rows of all kinds: measured, of stock LitePCIe, over long latencies, without a value, with
+    HTML in their names."""
+    c2h = [
+        row(
+            f"c2h/mps{n}",
+            0.99 * limits.c2h(n, n).value,
+            "GB/s",
+            limits.c2h(n, n),
+            conditions=AT,
+            violations=0,
+        )
+        for n in (128, 256, 512)
+    ]
     return [
         *c2h,
         row("stock/c2h/mps256", 5.5, "GB/s", limits.c2h(256, 256), conditions=AT),
         row("h2c/cpl256", 7.21, "GB/s", limits.h2c(256, 256, 64, 512, 600, True), conditions=AT),
-        row("h2c/cpl256@5us", 3.19, "GB/s", limits.h2c(256, 256, 64, 512, 5000, True),
-            conditions=AT),
+        row(
+            "h2c/cpl256@5us", 3.19, "GB/s", limits.h2c(256, 256, 64, 512, 5000, True), conditions=AT
+        ),
         row("duplex/mps256", 6.7, "GB/s", limits.duplex(256, 512), conditions=AT),
-        row("mmio_read/4", 740, "ns", limits.mmio_read_ns(700, 256, 4), lower_is_better=True,
-            p99=752, histogram=HISTOGRAM, conditions=AT),
+        row(
+            "mmio_read/4",
+            740,
+            "ns",
+            limits.mmio_read_ns(700, 256, 4),
+            lower_is_better=True,
+            p99=752,
+            histogram=HISTOGRAM,
+            conditions=AT,
+        ),
         row("stock/mmio_read/8", None, "ns", reason="answered wrongly " + HOSTILE),
         row(HOSTILE, 1, "x", conditions={"host": HOSTILE}),
-        *(row(f"latency/{end}/{size}", 900 + size / 8, "ns", limits.transfer_ns(600, 256, size),
-              lower_is_better=True, p99=940 + size / 8, conditions=AT,
-              histogram=[{"from_ns": 890 + size / 8, "to_ns": 910 + size / 8, "count": 99},
-                         {"from_ns": 910 + size / 8, "to_ns": 950 + size / 8, "count": 1}])
-          for end in ("interrupt", "dma") for size in (64, 512, 4096)),
+        *(
+            row(
+                f"latency/{end}/{size}",
+                900 + size / 8,
+                "ns",
+                limits.transfer_ns(600, 256, size),
+                lower_is_better=True,
+                p99=940 + size / 8,
+                conditions=AT,
+                histogram=[
+                    {"from_ns": 890 + size / 8, "to_ns": 910 + size / 8, "count": 99},
+                    {"from_ns": 910 + size / 8, "to_ns": 950 + size / 8, "count": 1},
+                ],
+            )
+            for end in ("interrupt", "dma")
+            for size in (64, 512, 4096)
+        ),
         row("small/c2h/64", 3.5, "GB/s", limits.small_c2h(64, 256), conditions=AT),
         row("small/c2h/256", 6.5, "GB/s", limits.small_c2h(256, 256), conditions=AT),
-        row("user/h2c", 5.04, "GB/s", limits.h2c(256, 256, 64, 512, 600, True), cycles=10_000,
+        row(
+            "user/h2c",
+            5.04,
+            "GB/s",
+            limits.h2c(256, 256, 64, 512, 600, True),
+            cycles=10_000,
             reason="sink.ready low 37% of the time",
-            conditions={**AT, "user": "crc", "slot": {"sink": {"beats": 6300, "stalls": 3700},
-                                                      "source": {}}}),
+            conditions={
+                **AT,
+                "user": "crc",
+                "slot": {"sink": {"beats": 6300, "stalls": 3700}, "source": {}},
+            },
+        ),
         *others(),
-    ]  # fmt: skip
+    ]
 
 
 def others():
-    """Rows of another commit, and with other logic in the slot; no chart may show them."""
+    """Rows of another commit and of another user slot. No chart of this build may show them."""
     old = row("h2c/cpl128", 6.66, "GB/s", limits.h2c(128, 256, 64, 512, 600, True), conditions=AT)
     old.commit = "0123456789ab"
-    return [old, row("c2h/mps64", 5.55, "GB/s", limits.c2h(64, 256),
-                     conditions={**AT, "user": "crc"})]  # fmt: skip
+    return [
+        old,
+        row("c2h/mps64", 5.55, "GB/s", limits.c2h(64, 256), conditions={**AT, "user": "crc"}),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +117,7 @@ def recording():
 
 @pytest.fixture(scope="module")
 def report(recording, tmp_path_factory):
-    """The page of these rows, with a recording of a board that ran."""
+    """The report of these rows, with the recording of a real run of the board."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page.render([vars(entry) for entry in rows()], recording))
     return path
@@ -87,7 +132,7 @@ def browser():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_page_is_whole_and_asks_nobody(report, browser, tmp_path, size, scheme):
-    """The page makes one request, for itself; every section has content; no script runs."""
+    """The report makes one request, for itself. Every section has content, and no script runs."""
     browser.open(report, *SIZES[size], scheme)
     browser.picture(tmp_path / f"{size}-{scheme}.png")
     assert browser.requests == [report.resolve().as_uri()]
@@ -102,7 +147,8 @@ def test_the_page_is_whole_and_asks_nobody(report, browser, tmp_path, size, sche
 
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_cut_off_or_covered(report, browser, size):
-    """The page needs no sideways scrolling; a plot's texts lie inside it and do not overlap."""
+    """The report needs no sideways scrolling. All text of a plot lies inside the plot and does not
+    overlap."""
     browser.open(report, *SIZES[size])
     assert browser.ask("document.documentElement.scrollWidth") <= SIZES[size][0]
     wrong = browser.ask("""[...document.querySelectorAll('svg[role=img]')].flatMap(svg => {
@@ -121,7 +167,7 @@ def test_nothing_is_cut_off_or_covered(report, browser, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_smallest_text_can_be_read(report, browser, size):
-    """The text of a scaled-down drawing is still at least 8.2 px high."""
+    """Text in a drawing is at least 8.2 px high, also when the drawing is scaled down."""
     browser.open(report, *SIZES[size])
     least = browser.ask("""Math.min(...[...document.querySelectorAll('svg[role=img]')]
         .filter(svg => svg.getBoundingClientRect().width).map(svg =>
@@ -131,7 +177,8 @@ def test_the_smallest_text_can_be_read(report, browser, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_timeline_is_seen_whole(report, browser, size):
-    """Each timeline is shown once, whole: the narrow one on a phone, the broad one on a screen."""
+    """Each timeline is visible once and as a whole: the narrow drawing on a phone, the broad one on
+    a screen."""
     browser.open(report, *SIZES[size])
     shown = browser.ask("""[...document.querySelectorAll('#timeline svg[role=img]')].map(svg =>
         [svg.classList[0], svg.getBoundingClientRect()]).filter(([, r]) => r.width)
@@ -141,13 +188,16 @@ def test_a_timeline_is_seen_whole(report, browser, size):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_colour_stands_out(report, browser, scheme):
-    """Text has a contrast of 4.5 to its panel, lines and marks of 3 (WCAG 2.1, AA)."""
+    """Text has a contrast of at least 4.5 to the background, lines and marks of at least 3 (WCAG
+    2.1, AA)."""
     browser.open(report, *SIZES["screen"], scheme)
     style = "getComputedStyle(document.documentElement).getPropertyValue"
     colour = {
         name: _luminance(browser.ask(f"{style}('--{name}').trim()"))
-        for name in ("panel paper ink quiet ours stock ideal wire interface read write completion "
-                     "interrupt tail").split()  # fmt: skip
+        for name in (
+            "panel paper ink quiet ours stock ideal wire interface read write completion "
+            "interrupt tail"
+        ).split()
     }
     for name, light in colour.items():
         for ground in ("panel", "paper"):
@@ -166,7 +216,8 @@ def _luminance(text):
 
 
 def test_marks_stand_where_the_numbers_are(report, browser):
-    """Marks stand at their values: read between the axis labels each c2h row has its value."""
+    """Each mark of a chart is at its value: computed back from the positions of the axis labels, it
+    is that of its c2h row."""
     browser.open(report, *SIZES["screen"])
     ticks, marks = browser.ask("""(() => {
         const svg = document.querySelector('#throughput svg[role=img]');
@@ -186,12 +237,13 @@ def test_marks_stand_where_the_numbers_are(report, browser):
 
 
 def test_an_access_is_drawn_as_the_trace_has_it(recording, report, browser):
-    """An access is drawn as request, answer, next request; the steps add up to the host's loop."""
+    """The drawing of an MMIO access has request, completion and next request at the trace's times.
+    The steps between them add up to the host's loop."""
     story = timeline.access(recording.alone)
     asked, answered, again = (story.tlps[i].ns for i in (0, 1, -1))
     assert [t.interface for t in story.tlps] == ["CQ", "CC", "CQ"]
     assert [last - first for _, first, last in story.steps] == [answered - asked, again - answered]
-    # A read of a register takes 8 cycles and the host's share.
+    # A register read takes 8 cycles in the card, and the rest in the host.
     assert again - asked == pytest.approx(748, abs=12)
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelector('#timeline svg').querySelectorAll('.tlp')]
@@ -202,7 +254,8 @@ def test_an_access_is_drawn_as_the_trace_has_it(recording, report, browser):
 
 
 def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, browser):
-    """A transfer of 8 KiB each way has a box for each TLP, doorbell first and interrupt last."""
+    """The drawing of an 8 KiB transfer each way has a box for each TLP. The first is the doorbell,
+    the last the interrupt."""
     story = timeline.transfer(recording.one)
     assert "8,192 bytes" in story.title
     assert story.tlps[0].interface == "CQ" and story.tlps[-1].interface == "MSI"
@@ -210,10 +263,11 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
         name: sum(len(t.payload) for t in story.tlps if t.interface == name)
         for name in ("RC", "RQ")
     }
-    assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}  # a record, two status lines
+    assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}  # one record and two status lines
     steps = {name: last - first for name, first, last in story.steps}
     assert steps["doorbell to interrupt"] > 2 * steps["doorbell to first request"] > 0
-    assert steps["first request to first data"] == pytest.approx(600, abs=60)  # --read-latency
+    # the default of --read-latency
+    assert steps["first request to first data"] == pytest.approx(600, abs=60)
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelectorAll('#timeline svg.broad')]
         .map(s => s.querySelectorAll('.tlp').length)""")
@@ -221,7 +275,7 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
 
 
 def test_a_curve_has_every_sample(recording, report, browser):
-    """The counts of a curve's points add up to all samples, and the curve ends at 100 %."""
+    """The counts of a latency curve's points add up to all samples, and the curve ends at 100 %."""
     browser.open(report, *SIZES["screen"])
     points = browser.ask("""[...document.querySelectorAll('#latency svg[role=img]')].map(svg =>
         [...svg.querySelectorAll('.mark title')].map(t => t.textContent))""")
@@ -236,7 +290,8 @@ def test_a_curve_has_every_sample(recording, report, browser):
 
 
 def test_latency_is_drawn_by_size(report, browser):
-    """Each end has a figure of median, 99 % and limit over size, and one with a curve per size."""
+    """Interrupt and DMA latency each have a figure of median, 99 % and limit over size, and a
+    figure with a curve for each size."""
     browser.open(report, *SIZES["screen"])
     figures = browser.ask("""[...document.querySelectorAll('#latency figure')].map(f =>
         [f.querySelector('figcaption').textContent, f.querySelectorAll('polyline').length])""")
@@ -247,33 +302,32 @@ def test_latency_is_drawn_by_size(report, browser):
 
 
 def test_other_builds_stand_apart(report, browser):
-    """Other builds' rows are in no chart and not among this build's rows, but in tables of their
-    own."""
+    """Rows of other builds are in tables of their own. They are in no chart and not among the rows
+    of this build."""
     browser.open(report, *SIZES["screen"])
     inside = "document.querySelector('#{}').textContent.includes('{}')"
     for name in ("h2c/cpl128", "c2h/mps64"):
         assert browser.ask(inside.format("others", name))
         assert not browser.ask(inside.format("rows", name))
         assert not browser.ask(inside.format("throughput", name + ":"))
-    heads = browser.ask(
-        "[...document.querySelectorAll('#others summary')].map(s => s.textContent)"
-    )
+    heads = browser.ask("[...document.querySelectorAll('#others summary')].map(s => s.textContent)")
     assert len(heads) == 2 and heads[0].startswith("0123456789ab, loopback") and "crc" in heads[1]
 
 
 def test_the_slot_s_cycles_are_drawn(report, browser):
-    """Beats, stalls and idle cycles of the slot are drawn by their share."""
+    """Beats, stalls and idle cycles of the user slot are drawn with widths by their share."""
     browser.open(report, *SIZES["screen"])
     bars = browser.ask("""[...document.querySelectorAll('#user .stack')].map(bar =>
         [...bar.querySelectorAll('i')].map(i => i.getBoundingClientRect().width /
             bar.getBoundingClientRect().width))""")
     assert bars == [pytest.approx([0.63, 0.37, 0], abs=0.01)]
     assert "sink.ready low 37% of the time" in browser.ask(
-        "document.querySelector('#user').textContent")  # fmt: skip
+        "document.querySelector('#user').textContent"
+    )
 
 
 def test_no_chart_is_empty(report, browser):
-    """No chart is empty: a sentence names what was not measured."""
+    """No chart is empty. Rows that were not measured are named in a sentence."""
     browser.open(report, *SIZES["screen"])
     assert browser.ask("""[...document.querySelectorAll('#throughput figure')].every(f =>
         f.querySelector('.mark'))""")
@@ -282,7 +336,7 @@ def test_no_chart_is_empty(report, browser):
 
 
 def test_what_rows_say_is_text(report, browser):
-    """A row's text cannot become part of the page's HTML; a missing value shows its reason."""
+    """Text from a row cannot become part of the page's HTML. A missing value shows its reason."""
     browser.open(report, *SIZES["screen"])
     text = browser.ask("document.body.textContent")
     assert text.count(HOSTILE) >= 3
@@ -290,7 +344,7 @@ def test_what_rows_say_is_text(report, browser):
 
 
 def test_a_page_of_nothing_says_what_to_run(browser, tmp_path):
-    """A page without results has a sentence in every section that says what to run."""
+    """A report without results has a sentence in each section that says which command to run."""
     path = tmp_path / "empty.html"
     path.write_text(page.render([], Recording()))
     browser.open(path, *SIZES["phone"])

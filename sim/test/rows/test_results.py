@@ -1,42 +1,48 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/results.py: the file of results for programs, and the table for people."""
+"""sim/rows/results.py: the results file for programs, and the table for people."""
 
 import json
 
-from sim.limits import Limit
-from sim.results import beyond, broken, load, merge, row, table
+from sim.rows.limits import Limit
+from sim.rows.results import beyond, broken, load, merge, row, table
 
 
 def test_ratio_turns_round_where_lower_is_better():
-    """The ratio is value/limit for a throughput and limit/value for a latency, so 1 is the best."""
+    """The ratio of a row is value/limit for a throughput and limit/value for a latency, so that 1
+    is the best."""
     assert row("c2h/mps256", 3.5, "GB/s", Limit(7.0, "wire")).ratio == 0.5
     assert row("mmio_read/4", 800, "ns", Limit(400, "wire"), lower_is_better=True).ratio == 0.5
 
 
 def test_what_beats_its_limit_is_told():
-    """A ratio above 1 is reported as an error, except for a budget, which may be undercut."""
+    """A row with a ratio above 1 is an error, since nothing can beat a limit. A budget may be
+    undercut."""
     limit, budget = Limit(10, "wire"), Limit(10, "budget")
     rows = [
-        row("a", 10.004, "GB/s", limit), row("b", 10.2, "GB/s", limit),
+        row("a", 10.004, "GB/s", limit),
+        row("b", 10.2, "GB/s", limit),
         row("c", None, "GB/s", limit),
-        row("d", 8, "cycles", budget, lower_is_better=True), row("e", 8, "ns", limit, True),
-    ]  # fmt: skip
+        row("d", 8, "cycles", budget, lower_is_better=True),
+        row("e", 8, "ns", limit, True),
+    ]
     assert [entry.id for entry in beyond(rows)] == ["b", "e"]
 
 
 def test_a_card_that_broke_a_rule_is_told():
-    """Violations in a row of Lanebox's own are reported; those of stock LitePCIe are not."""
+    """Broken rules in a row of Lanebox are an error; those in a row of stock LitePCIe are not."""
     rows = [
-        row("a", 7.0, "GB/s", violations=0), row("b", 7.0, "GB/s", violations=1),
-        row("c", 7.0, "GB/s"), row("stock/b", 7.0, "GB/s", violations=5),
-    ]  # fmt: skip
+        row("a", 7.0, "GB/s", violations=0),
+        row("b", 7.0, "GB/s", violations=1),
+        row("c", 7.0, "GB/s"),
+        row("stock/b", 7.0, "GB/s", violations=5),
+    ]
     assert [entry.id for entry in broken(rows)] == ["b"]
 
 
 def test_rows_merge_by_id(tmp_path):
-    """Merging replaces rows with the same id, and keeps the others."""
+    """merge() replaces rows of the results file that have the same id, and keeps the others."""
     path = tmp_path / "build" / "results.json"
     merge([row("a", 1.0, "GB/s"), row("b", 2.0, "GB/s")], path)
     merge([row("b", 3.0, "GB/s")], path)
@@ -45,7 +51,7 @@ def test_rows_merge_by_id(tmp_path):
 
 
 def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
-    """A file of another schema, or one that is no JSON, gives no rows."""
+    """load() gives no rows for a file of another schema, or for one that is no JSON."""
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": [{"id": "old"}]}')
     assert load(path) == []
@@ -54,31 +60,36 @@ def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
 
 
 def test_a_row_without_a_value_says_why():
-    """A row without a value keeps its line, and its reason is printed below the table."""
+    """A row without a value is in the table, and its reason is printed below the table."""
     text = table([row("mmio_read/8", None, "ns", reason="one dword came back")])
     assert "mmio_read/8" in text.splitlines()[2]
     assert "  mmio_read/8: one dword came back" in text.splitlines()
 
 
 def test_the_table_shows_what_binds_and_what_was_broken():
-    """A line has value, unit, limit, ratio, what binds, and the number of broken rules."""
+    """A line of the table has value, unit, limit, ratio, what binds, and the number of broken
+    rules."""
     entry = row("c2h/mps256", 7.07, "GB/s", Limit(7.11, "interface"), violations=3)
     line = table([entry]).splitlines()[2]
     assert line.split() == ["c2h/mps256", "7.07", "GB/s", "7.11", "0.994", "interface", "3"]
 
 
 def test_a_time_is_given_as_what_it_is_above_its_floor():
-    """A time bound by the round trip is shown as the difference to its limit, not as a ratio."""
+    """A time whose limit is the host's round trip is shown as its difference to that limit, and not
+    as a ratio."""
     entry = row("mmio_read/4", 736.0, "ns", Limit(713.7, "host round trip"), lower_is_better=True)
     line = table([entry]).splitlines()[2]
     assert "713.70  +22.3 ns  host round trip" in line and "0.9" not in line
 
 
 def test_a_table_fits_a_terminal_and_has_no_empty_column():
-    """A long name has a line of its own, and a column without any value is left out."""
+    """The table fits 80 columns: a long name has a line of its own, and a column without values is
+    left out."""
     limit = Limit(7.21, "wire")
-    rows = [row("c2h/mps256", 7.07, "GB/s", limit, violations=0, vs=1.02),
-            row("h2c/cpl256@5us/rcb128/desc4096/of/a/long/name", 6.9, "GB/s", limit)]  # fmt: skip
+    rows = [
+        row("c2h/mps256", 7.07, "GB/s", limit, violations=0, vs=1.02),
+        row("h2c/cpl256@5us/rcb128/desc4096/of/a/long/name", 6.9, "GB/s", limit),
+    ]
     lines = table(rows).splitlines()
     assert max(map(len, lines)) <= 80
     assert "vs stock" in lines[0] and "broken" not in lines[0]

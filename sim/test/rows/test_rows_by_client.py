@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which rows of make bench may differ from run to run, and which ones fail it.
+"""Rows of `make bench` that may differ from run to run, and rows that make it fail.
 
-BY_CLIENT in sim/results.py must list exactly the rows that may differ.
+BY_CLIENT in sim/rows/results.py must list exactly the rows that may differ, because software or
+wall time has a part in them.
 """
 
 import sys
@@ -13,15 +14,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim import bench, host, results
-from sim.measure import Conditions
-from sim.results import Row
+from sim import bench, host
+from sim.rows import results
+from sim.rows.measure import Conditions
+from sim.rows.results import Row
 
 ENDPOINTS = ("lanebox", "litepcie")
 
 
 class Software:
-    """Stands for the utility and the board: counts how often it was asked, and answers."""
+    """Stands for the utility and for the board. It counts how often it was called, and answers."""
 
     asked = 0
 
@@ -36,13 +38,21 @@ class Software:
 
     def run(self, command, *_):
         Software.asked += 1
-        names = {"mmio_bench": ("mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8"),
-                 "latency": ("dma/64", "interrupt/64")}.get(command, ())  # fmt: skip
+        names = {
+            "mmio_bench": ("mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8"),
+            "latency": ("dma/64", "interrupt/64"),
+        }.get(command, ())
         rows = [
-            {"id": name, "op": name[5:].partition("/")[0], "size_bytes": 8, "unit": "ns",
-             "value": 1.0, "reason": None}
+            {
+                "id": name,
+                "op": name[5:].partition("/")[0],
+                "size_bytes": 8,
+                "unit": "ns",
+                "value": 1.0,
+                "reason": None,
+            }
             for name in names
-        ]  # fmt: skip
+        ]
         return {"ok": True, "rows": rows}, 0
 
     def stats(self):
@@ -61,7 +71,7 @@ def streams_of(_board, _csr, at, job, *_):
 
 
 def by_software(name):
-    """A stand-in for rows that are made by a program or by a clock of the machine."""
+    """A stand-in for rows that a program or the machine's clock makes."""
 
     def rows(*_):
         Software.asked += 1
@@ -76,18 +86,19 @@ def faked(monkeypatch):
     rows = lambda *names: lambda *_: iter([Row(name, 1.0, "GB/s") for name in names])  # noqa: E731
     monkeypatch.setattr(bench, "Card", Software)
     monkeypatch.setattr(bench.streams, "measure", streams_of)
-    monkeypatch.setattr(bench.artefacts, "build", lambda *_: built)
+    monkeypatch.setattr(bench.artefacts, "build", lambda *_, **__: built)
     monkeypatch.setattr(bench.artefacts, "utility", lambda *_: Path("util"))
     monkeypatch.setattr(bench.time, "sleep", lambda _: None)
     monkeypatch.setattr(bench.model, "rows", rows("model/write/64"))
     monkeypatch.setattr(bench.idle_reads, "rows", rows("mmio_read_cycles/bram"))
     monkeypatch.setattr(bench.peer, "rows", rows("p2p_read/64", "mmio_write/64"))
     monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
+    monkeypatch.setattr(bench.capture, "rows", rows("capture/c2h/64"))
     monkeypatch.setattr(bench.area, "rows", rows("area/lut"))
 
 
 def measured():
-    """(row, whether software was asked since the row before it) for all rows of make bench."""
+    """(row, whether software was called since the row before it) for all rows of `make bench`."""
     found, before = [], Software.asked
     for entry in bench.everything(1, list(ENDPOINTS)):
         found.append((entry.id, Software.asked > before))
@@ -96,10 +107,10 @@ def measured():
 
 
 def test_the_list_of_rows_that_may_differ_is_exact(faked):
-    """A row is listed if and only if software or the machine's own time made it."""
+    """BY_CLIENT lists a row if and only if software or the machine's clock has made it."""
     asked, last, last_asked = {}, None, False
     for name, fresh in measured():
-        # The rows of one report follow each other and begin with the same word.
+        # Rows of one report follow each other, and their ids begin with the same word.
         kind = name.removeprefix("stock/").partition("/")[0].partition("_")[0]
         asked.setdefault(name, fresh or (kind == last and last_asked))
         last, last_asked = kind, asked[name]
@@ -109,15 +120,15 @@ def test_the_list_of_rows_that_may_differ_is_exact(faked):
 
 
 def test_no_entry_of_the_list_is_idle(faked):
-    """Each entry of the list stands for a row that exists."""
+    """Each entry of BY_CLIENT stands for a row that exists."""
     names = [name.removeprefix("stock/") for name, _ in measured()]
-    names += [name for _, _, name in host.O_DIRECT]  # of `make bench VM=1`
+    names += [name for _, _, name in host.O_DIRECT]  # rows that `make bench VM=1` makes
     for begins in results.BY_CLIENT:
         assert any(name.startswith(begins) for name in names), begins
 
 
 def status(monkeypatch, *rows):
-    """The exit status of a make bench that measures these rows."""
+    """The exit status of a `make bench` that measures exactly these rows."""
     monkeypatch.setattr(sys, "argv", ["bench"])
     monkeypatch.setattr(bench, "everything", lambda *_: iter(rows))
     monkeypatch.setattr(bench, "recorded", lambda *_: None)
@@ -127,8 +138,8 @@ def status(monkeypatch, *rows):
 
 
 def test_a_row_that_must_not_be_ends_make_bench_with_status_1(monkeypatch, capsys):
-    """A row beyond its limit, or with a broken rule, is named and gives status 1. LitePCIe's
-    endpoint may break rules."""
+    """A row beyond its limit, or with a broken rule, is named on stderr and makes `make bench` end
+    with status 1. Rows of LitePCIe's endpoint may have broken rules."""
     good = Row("a", 7.0, "GB/s", 7.1, "wire", 0.99, violations=0)
     fast, rude = replace(good, id="fast", ratio=1.1), replace(good, id="rude", violations=3)
     assert status(monkeypatch, good, replace(rude, id="stock/a")) == 0

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/streams.py: throughput that no software and no other process on the machine can change."""
+"""sim/rows/streams.py: throughput that neither software nor other processes on the machine can
+change."""
 
 import subprocess
 import sys
@@ -10,16 +11,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from board_builds import build_executable, build_gateware
 
-from sim import bench, held, idle_reads, limits, measure, peer, streams
+from sim import bench
+from sim.clients.vfio import VfioClient
 from sim.errors import TestFailed
-from sim.measure import Conditions
-from sim.streams import Job
-from sim.test.vfio_client import VfioClient
+from sim.rows import held, idle_reads, limits, measure, peer, streams
+from sim.rows.measure import Conditions
+from sim.rows.streams import Job
+from sim.test.board.board_builds import build_executable, build_gateware
 
-BUSY = 6  # processes that use all of the machine's time
-SHORT = 1 << 15  # cycles
+BUSY = 6  # processes; they use all of the machine's CPU time
+SHORT = 1 << 15  # cycles of a short measured window
 BOTH = ("c2h", "h2c")
 
 
@@ -33,7 +35,7 @@ def run_at(at, job, *more):
 
 @contextmanager
 def busy_machine():
-    """Run BUSY processes that never wait, beside the body."""
+    """Run BUSY processes that use all CPU time while the body runs."""
     command = [sys.executable, "-c", "while True: pass"]
     busy = [subprocess.Popen(command) for _ in range(BUSY)]
     try:
@@ -46,8 +48,8 @@ def busy_machine():
 
 @pytest.mark.parametrize("ways", [("c2h",), ("h2c",), BOTH])
 def test_streams_run_at_the_limit_with_no_access_of_the_host(ways):
-    """Streams reach 99 % of the limit with no TLP on CQ in the window, right data and no broken
-    rule."""
+    """Streams reach 99 % of their limit with right data and without a broken rule. In the measured
+    window the host makes no access."""
     report, at, violations = run(Job(ways, window=SHORT))
     assert report["window"]["cq"]["tlps"] == 0 and violations == 0
     assert report["window"]["cycles"] == SHORT
@@ -55,8 +57,8 @@ def test_streams_run_at_the_limit_with_no_access_of_the_host(ways):
     assert 0.99 <= row.ratio < 1.0005
 
 
-# By row of small transfers and slow hosts: (direction, descriptor size, conditions, least share of
-# the limit), with the conditions of sim/bench.py.
+# {row of small transfers or slow hosts: (direction, descriptor size, conditions, least share of the
+# limit)}, with the conditions of sim/bench.py
 FAR = {"rcb": 128, "read_latency_ns": 5000}
 LEAST_READS = {"mrrs": 128, "completion_size": 128, "read_latency_ns": 2000}
 LATE = {"read_latency_ns": 1500, "late_percent": 3, "late_ns": 5000}
@@ -76,10 +78,11 @@ REACHES = {
 
 @pytest.mark.parametrize("name", REACHES)
 def test_small_transfers_and_slow_hosts_reach_their_share_of_the_limit(name):
-    """Small transfers and slow hosts reach their share of the limit; no rule is broken, so RC is
-    never held off."""
+    """With small transfers, and with slow hosts, streams reach the share of the limit that REACHES
+    has for them. No rule is broken, so RC is never held off."""
     way, size, conditions, least = REACHES[name]
-    window = streams.WINDOW if "late_percent" in conditions else SHORT  # 400 late reads
+    # long enough for 400 late reads
+    window = streams.WINDOW if "late_percent" in conditions else SHORT
     found = run(Job((way,), size, window=window), **conditions)
     row = measure.small(*found, name, size)
     print(row.ratio, row.binds)
@@ -87,14 +90,16 @@ def test_small_transfers_and_slow_hosts_reach_their_share_of_the_limit(name):
 
 
 def test_each_direction_apart_is_at_its_limit():
-    """With separate descriptors each direction is at its limit: reads do not wait for writes."""
+    """With separate descriptors for h2c and c2h, each direction is at its limit: reads do not wait
+    for writes."""
     for row in measure.duplex_apart(*run(Job(BOTH, window=1 << 17), mps=512)):
         print(row.id, row.ratio)
         assert 0.99 <= row.ratio < 1.0005 and row.violations == 0
 
 
 def test_the_card_tells_at_next_to_no_cost():
-    """Notices cost 0.5 % at most with buffers of 64 KiB, 1.2 % with 8 KiB; packets reach 99.5 %."""
+    """Records and status lines cost at most 0.5 % of the rate with buffers of 64 KiB, and 1.2 %
+    with 8 KiB. Small packets with records reach 99.5 % of their limit."""
     found = {row.id: row for row in held.rows(lambda at, job: run_at(at, job), Conditions())}
     print({name: round(row.ratio, 4) for name, row in found.items()})
     assert len(found) == 15 and all(row.violations == 0 for row in found.values())
@@ -107,13 +112,13 @@ HELD = Job(("c2h",), window=SHORT, told=True, held=True)
 
 
 def test_wrong_data_that_was_told_of_is_no_number():
-    """A flipped bit in a buffer that a record announces ends the measurement."""
+    """A flipped bit in a buffer that a record has announced ends the measurement with an error."""
     with pytest.raises(TestFailed, match="wrong"):
         run(HELD, "--fault", "flip-c2h:2000")
 
 
 def test_a_wrong_record_is_no_number(monkeypatch):
-    """A record with another length ends the measurement."""
+    """A record with a wrong length ends the measurement with an error."""
     agree = streams.Stream._agree
 
     def spoil(self):
@@ -126,31 +131,37 @@ def test_a_wrong_record_is_no_number(monkeypatch):
 
 
 def test_a_table_that_ends_in_the_window_is_no_number():
-    """A table that runs out in the window ends the measurement: a held job measures a card that
-    always has descriptors."""
+    """A held job whose descriptor table runs out within the window is an error, since it measures a
+    card that always has descriptors."""
     with pytest.raises(TestFailed, match="had ended"):
         run(replace(HELD, window=1 << 17))
 
 
 def test_a_loopback_returns_what_it_fetched():
-    """A loopback's c2h ring ends up with the contents of h2c's."""
+    """In a loopback job, the c2h ring in the end has the data of the h2c ring."""
     report, _, _ = run(Job(BOTH, loopback=True))
     assert report["direction"] == "loopback"
     assert report["c2h"]["compared_bytes"] == 256 * 8192
 
 
-@pytest.mark.parametrize("job, fault", [
-    (Job(("c2h",)), "flip-c2h:25000"), (Job(("h2c",)), "flip-h2c:4000"),
-    (Job(BOTH, loopback=True), "flip-c2h:25000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "job, fault",
+    [
+        (Job(("c2h",)), "flip-c2h:25000"),
+        (Job(("h2c",)), "flip-h2c:4000"),
+        (Job(BOTH, loopback=True), "flip-c2h:25000"),
+    ],
+)
 def test_wrong_data_is_no_number(job, fault):
-    """A bit that flips in c2h's last turn, or in h2c's first one, ends the measurement."""
+    """A bit flipped in c2h's last turn through its ring, or in h2c's first, ends the measurement
+    with an error."""
     with pytest.raises(TestFailed, match="wrong"):
         run(job, "--fault", fault)
 
 
 def test_the_cards_counters_are_compared_with_the_models(monkeypatch):
-    """A card whose counters disagree with what passed its pins ends the measurement."""
+    """If the card's counters disagree with what passed its pins, the measurement ends with an
+    error."""
     counter = streams.Stream.counter
     monkeypatch.setattr(streams.Stream, "counter", lambda self, name: counter(self, name) + 64)
     with pytest.raises(TestFailed, match="passed its pins"):
@@ -158,14 +169,14 @@ def test_the_cards_counters_are_compared_with_the_models(monkeypatch):
 
 
 def test_a_board_that_is_late_is_refused(monkeypatch):
-    """If the card is set up later than the planned start, the run is refused."""
+    """If the card is set up only after the planned start of the window, the run is refused."""
     monkeypatch.setattr(streams, "START", 100)
     with pytest.raises(Exception, match="is not ahead"):
         run(Job(("c2h",), window=SHORT))
 
 
 def test_a_slow_client_changes_nothing(monkeypatch):
-    """Pauses between the messages that set the card up change no count."""
+    """Pauses of the client between the messages that set the card up change no count."""
     send, job = VfioClient.send, Job(("h2c",), 512, window=SHORT)
     free, _, _ = run(job)
 
@@ -179,16 +190,20 @@ def test_a_slow_client_changes_nothing(monkeypatch):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("job, conditions, more", [
-    (Job(("c2h",)), {}, ()),
-    (Job(("h2c",)), {"mps": 512, "completion_size": 512}, ("--link-rate", "off")),
-    (Job(("h2c",), 64), {}, ()),
-    (Job(("h2c",), 4096), {"read_latency_ns": 1500, "late_percent": 3, "late_ns": 5000}, ()),
-    (Job(BOTH), {"mps": 512}, ()),
-    (HELD, {}, ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "job, conditions, more",
+    [
+        (Job(("c2h",)), {}, ()),
+        (Job(("h2c",)), {"mps": 512, "completion_size": 512}, ("--link-rate", "off")),
+        (Job(("h2c",), 64), {}, ()),
+        (Job(("h2c",), 4096), {"read_latency_ns": 1500, "late_percent": 3, "late_ns": 5000}, ()),
+        (Job(BOTH), {"mps": 512}, ()),
+        (HELD, {}, ()),
+    ],
+)
 def test_a_busy_machine_changes_no_digit(job, conditions, more):
-    """Reports are the same beside six processes that use all of the machine's time."""
+    """Reports of streams are equal, to the last digit, on an idle machine and beside six processes
+    that use all CPU time."""
     free = run(job, *more, **conditions)
     with busy_machine():
         assert run(job, *more, **conditions) == free
@@ -202,8 +217,8 @@ def p2p_read(board, csr, at):
 @pytest.mark.soak
 @pytest.mark.parametrize("measured", [p2p_read, idle_reads.cycles])
 def test_a_busy_machine_changes_no_read_of_the_card(measured):
-    """The cycles of a peer's reads, and of single reads by the host, do not depend on the machine's
-    load."""
+    """The cycles of a peer's reads, and of single host reads, are the same on an idle machine and
+    on a busy one."""
     place = build_executable(), build_gateware() / "csr.json", Conditions()
     free = measured(*place)
     with busy_machine():
@@ -211,7 +226,7 @@ def test_a_busy_machine_changes_no_read_of_the_card(measured):
 
 
 def test_descriptors_lie_in_as_few_pages_as_they_can():
-    """A descriptor that fits into a page does not cross one."""
+    """Descriptors of at most a page are placed so that none crosses a page boundary."""
     for size in (64, 1504, 4096, 8192):
         stride = Job(("c2h",), size).stride
         assert stride >= size
@@ -221,14 +236,14 @@ def test_descriptors_lie_in_as_few_pages_as_they_can():
 
 
 def test_the_pattern_counts_dwords_and_wraps():
-    """Dword i is i modulo 2^32, from any byte of the stream on."""
+    """pattern(): dword i is i modulo 2^32, from any byte of the stream on."""
     assert streams.pattern(8, 8) == bytes([2, 0, 0, 0, 3, 0, 0, 0])
     assert streams.pattern(4 * (2**32 - 1), 8) == b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def test_what_a_ring_holds_goes_by_what_was_sent():
-    """A ring's expected contents: zeros before the first turn, later this turn's data up to what
-    was sent, and behind it that of the turn before."""
+    """The expected contents of a ring: up to what was sent, the data of this turn through the ring;
+    behind it that of the turn before, or zeros in the first turn."""
     stream = streams.Stream(None, build_gateware() / "csr.json", Conditions(), Job(("c2h",), 64))
     ring = 256 * 64
     assert stream._wanted(128, 128) == bytes(64)

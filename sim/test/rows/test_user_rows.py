@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows user/*: what limits a stream through the user slot, with logic of every kind in it."""
+"""Rows user/*: the throughput through the user slot, and what limits it, for logic of every
+kind."""
 
 import json
 import subprocess
@@ -9,22 +10,26 @@ from unittest import mock
 
 import pytest
 
-from sim import artefacts, limits, user_slot
+from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import Occupant
-from sim.measure import Conditions
-from sim.streams import Job
-from sim.user_slot import Passed, SlotStream, row_of, rows
+from sim.rows import limits, user_slot
+from sim.rows.measure import Conditions
+from sim.rows.streams import Job
+from sim.rows.user_slot import Passed, SlotStream, row_of, rows
 
 CYCLES = 10_000
-THRIFTY = Occupant("thrifty", str(artefacts.ROOT / "sim/test/thrifty.py") + ":Thrifty")
+THRIFTY = Occupant("thrifty", str(artefacts.ROOT / "sim/test/blocks/thrifty.py") + ":Thrifty")
 
 
 def passed(h2c=None, c2h=None, end=(0, 0)):
-    """A measurement with these (beats, stalls) at each side, and `end` (held cycles, beats)."""
-    counts = {side: dict(zip(("beats", "stalls"), found or (0, 0)))
-              for side, found in (("sink", h2c), ("source", c2h))}  # fmt: skip
+    """A measurement with (beats, stalls) at the slot's two sides, and `end`: (cycles held, beats)
+    at the end."""
+    counts = {
+        side: dict(zip(("beats", "stalls"), found or (0, 0)))
+        for side, found in (("sink", h2c), ("source", c2h))
+    }
     moved = {way: 32 * counts[side]["beats"] for way, side in user_slot.SIDE.items()}
     last = {side: {"held_cycles": end[0], "beats": end[1]} for side in counts}
     return Passed(CYCLES, moved, counts, last, 0)
@@ -35,23 +40,25 @@ def shown(name, *found, **more):
     return entry.value, entry.binds, entry.reason
 
 
-# Values and reasons of a row ----------------------------------------------------------------------
+# Values and reasons of a row, from made-up measurements ------------------------------------------
 
 
 def test_logic_at_full_rate_is_bound_by_the_link():
-    """Logic at full rate is limited by the link, and the row says nothing of the slot."""
+    """Logic that takes and sends at full rate is limited by the link. The row says nothing about
+    the slot."""
     assert shown("h2c", (9000, 0)) == (7.2, "wire", None)
     assert shown("c2h", None, (8880, 1120)) == (7.104, "interface", None)
     value, binds, reason = shown("duplex", (8400, 1600), (8400, 1600))
-    assert (value, binds, reason) == (6.72, "interface", None)  # the card holds the logic up
+    # these stalls come from the card and not from the logic
+    assert (value, binds, reason) == (6.72, "interface", None)
     at = Conditions()
     entry = row_of("duplex", passed((8400, 0), (8400, 0)), at)
     assert entry.limit == limits.duplex(at.mps, at.mrrs).value
 
 
 def test_logic_that_is_slow_binds_and_says_how_much():
-    """Slow logic is what limits: `sink.ready` where it takes slowly, `source.valid` where it sends
-    slowly."""
+    """Slow logic is named as the limit: `sink.ready` if it takes beats slowly, `source.valid` if it
+    sends them slowly."""
     assert shown("h2c", (6300, 3700)) == (5.04, "user slot", "sink.ready low 37% of the time")
     assert shown("c2h", None, (4000, 0)) == (3.2, "user slot", "source.valid low 60% of the time")
     value, binds, reason = shown("duplex", (5000, 5000), (5000, 0))
@@ -59,14 +66,15 @@ def test_logic_that_is_slow_binds_and_says_how_much():
 
 
 def test_logic_that_waits_for_the_card_does_not_bind():
-    """Logic that takes each beat at once is not the limit; late answers of the host are."""
+    """Logic that takes each beat at once is not named as the limit, however late the host's data
+    is."""
     assert shown("h2c", (5000, 0))[1:] == ("wire", None)
     assert shown("duplex", (5000, 2000), (5000, 2000))[1:] == ("interface", None)
 
 
 def test_logic_that_makes_less_than_it_takes_has_a_limit_of_its_own():
-    """If logic sends fewer beats than it takes, more of RQ is left for requests; the row says how
-    many it sends."""
+    """If the logic sends fewer beats than it takes, RQ has more room for read requests, so the
+    limit is higher. The row says how many beats the logic sends."""
     value, binds, reason = shown("duplex", (8900, 0), (2225, 0))
     assert (value, binds) == (7.12, "wire")
     assert reason == "the logic sends 0.25 beats for each that it takes"
@@ -77,7 +85,8 @@ def test_logic_that_makes_less_than_it_takes_has_a_limit_of_its_own():
 
 
 def test_logic_that_does_not_move_is_a_row_that_says_so():
-    """Logic that does not move gives a row without a value and with a reason, and no hang."""
+    """Logic that stands still gives a row without a value and with a reason. The measurement does
+    not hang."""
     assert shown("c2h") == (None, None, "the logic sends nothing by itself")
     assert shown("c2h", end=(5, 12))[2] == "the logic sends nothing by itself after 12 beats"
     held = "the logic has held sink.ready low for 20.0 us, after 1000 beats"
@@ -89,13 +98,15 @@ def test_logic_that_does_not_move_is_a_row_that_says_so():
 
 @pytest.mark.parametrize("found", [((9000, 0), (0, 0)), ((0, 9999), (8880, 1120))])
 def test_one_way_logic_has_no_duplex_rate(found):
-    """Logic that only takes, or only sends, does not do both at once; the row says what it does."""
+    """Logic that only takes beats, or only sends them, has no duplex rate. The row's reason says
+    what the logic does."""
     value, binds, reason = shown("duplex", *found, end=(5000, 0))
     assert (value, binds) == (None, None) and "after 0 beats" in reason
 
 
 def test_each_row_says_that_it_is_measured(monkeypatch, capsys):
-    """A row's line stands on standard error when the row is there; the wait keeps it alive."""
+    """The line on standard error for a row is complete before the row is returned. It is updated
+    while the measurement waits."""
     stream = mock.MagicMock()
     stream.__enter__.return_value = stream
     stream.pass_slot.return_value = passed()
@@ -105,11 +116,11 @@ def test_each_row_says_that_it_is_measured(monkeypatch, capsys):
         assert stream.waiting.__name__ == "show"
 
 
-# On the board -------------------------------------------------------------------------------------
+# On the board: real measurements ------------------------------------------------------------------
 
 
 def test_the_loopback_reaches_the_limits_of_the_link():
-    """The default loopback takes and sends in every cycle, and reaches the link's limits."""
+    """The default loopback takes and sends a beat in every cycle, and reaches the link's limits."""
     built = artefacts.build(DEFAULT)
     found = {r.id: r for r in rows(built.board, built.gateware / "csr.json", Conditions())}
     assert list(found) == ["user/c2h", "user/h2c", "user/duplex"]
@@ -125,7 +136,8 @@ def thrifty():
 
 
 def test_what_binds_is_the_slot_where_its_logic_is_slow(thrifty):
-    """Logic that takes beats in two of three cycles limits the rows to two thirds of 8 GB/s."""
+    """Logic that takes beats in two of three cycles limits the rows to two thirds of 8 GB/s, and is
+    named as the limit."""
     csr = thrifty.gateware / "csr.json"
     found = {r.id: r for r in rows(thrifty.board, csr, Conditions(user="thrifty"))}
     for name in ("user/h2c", "user/duplex"):
@@ -137,8 +149,8 @@ def test_what_binds_is_the_slot_where_its_logic_is_slow(thrifty):
 
 
 def test_dma_bench_says_the_same_by_software(thrifty):
-    """dma_bench reports the same limit and shares. Rates are not compared, since software may be
-    late."""
+    """`litepcie_util dma_bench --slot` names the same limit and the same shares. Its rates are not
+    compared, since software may be late."""
     util = artefacts.utility(thrifty.headers)
     with BoardProcess(thrifty.board, Conditions().board_options()) as board:
         command = [util, "-d", f"sim:{board.socket}", "--json", "dma_bench", "--slot"]
@@ -156,7 +168,8 @@ def test_dma_bench_says_the_same_by_software(thrifty):
 
 
 def test_logic_that_stops_does_not_hang_the_row(thrifty):
-    """Logic that stops after 1000 beats gives a row with side, time and beats, and no hang."""
+    """Logic that stops after 1000 beats gives a row with the side, the time and the beats. The
+    measurement does not hang."""
     at = Conditions(user="thrifty")
     with SlotStream(thrifty.board, thrifty.gateware / "csr.json", at, Job(("h2c",))) as stream:
         stream.register("user_stop", 1000)

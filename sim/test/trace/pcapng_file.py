@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""pcapng for tests: a reader that shares nothing with sim/trace, and a writer for crafted files."""
+"""pcapng for tests: a reader that shares no code with sim/trace, and a writer for crafted files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAMES = ("CQ", "CC", "RQ", "RC", "MSI")
 
 
 def read(data: bytes):
-    """Parse a file; returns (options by interface name, [(interface, ticks, flags, bytes)]).
+    """Parse a pcapng file. Returns (options by interface name, [(interface, ticks, flags, bytes)]).
 
-    Fails where the form of a block is not as the pcapng specification has it.
+    Fails where a block does not have the form of the pcapng specification.
     """
     interfaces, packets, at = [], [], 0
     while at < len(data):
@@ -60,7 +60,7 @@ def option(code: int, value: bytes, order: str = "<") -> bytes:
 
 
 def write(packets, order="<", link=147, resolution=9) -> bytes:
-    """A file of [(interface, ticks, bytes)], in either byte order."""
+    """A pcapng file with packets [(interface, ticks, bytes)], in either byte order."""
     section = struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1)
     data = block(0x0A0D0D0A, section, order)
     for name in NAMES:
@@ -73,5 +73,5 @@ def write(packets, order="<", link=147, resolution=9) -> bytes:
 
 
 def dwords(*values: int, payload: bytes = b"") -> bytes:
-    """A TLP from its header's dwords."""
+    """A TLP from the dwords of its header, and its payload."""
     return struct.pack(f">{len(values)}I", *values) + payload

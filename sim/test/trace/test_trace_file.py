@@ -1,20 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's trace writer with TLPs that our boards do not send (trace_probe.cpp)."""
+"""The board's trace writer, with TLPs that our boards do not send (trace_probe.cpp)."""
 
 import subprocess
 from pathlib import Path
 
-import pcapng_file
 import pytest
 from test_trace_tshark import as_text, dissected
 
 from sim.board.build import BOARD, CXX_FLAGS
+from sim.test.trace import pcapng_file
 from sim.trace.tlp import load, matched
 
 PROBE = Path(__file__).with_name("trace_probe.cpp")
-SOURCES = [BOARD / "pcie4" / f"{name}.cpp" for name in ("tlp_log", "trace_pcapng", "tlp")]
+NAMES = ("trace/tlp_log", "trace/trace_pcapng", "link/wire_header", "link/tlp")
+SOURCES = [BOARD / f"{name}.cpp" for name in NAMES]
 CARD = 0x0100
 
 TEXT = """\
@@ -41,7 +42,7 @@ PACKETS = [  # (interface, dwords of the header, dwords of payload)
 
 @pytest.fixture(scope="module")
 def write(tmp_path_factory):
-    """Run the probe on a file of this name; returns its path."""
+    """A function that runs trace_probe.cpp with a trace file of this name, and returns its path."""
     folder = tmp_path_factory.mktemp("probe")
     flags = [*CXX_FLAGS.split(), "-Werror", f"-I{BOARD}", "-o", folder / "probe"]
     subprocess.run(["g++", *flags, PROBE, *SOURCES], check=True)
@@ -54,12 +55,14 @@ def write(tmp_path_factory):
 
 
 def test_text(write):
-    """The text has latencies by side and tag, none for a duplicate, and a refusal's 5 dwords."""
+    """In a text trace a completion has the latency since the request of its side and tag. A
+    duplicate has none, and an error completion on CC has 5 dwords."""
     assert write("trace.log").read_text() == TEXT
 
 
 def test_pcapng(write):
-    """Each header is as on the wire: form, attributes, poison, IDs, and no data in a refusal."""
+    """In a pcapng trace each header is as on the wire: format, attributes, poison, IDs. An error
+    completion has no data."""
     _, packets = pcapng_file.read(write("trace.pcapng").read_bytes())
     expected = []
     for i, (interface, header, count) in enumerate(PACKETS):
@@ -70,7 +73,7 @@ def test_pcapng(write):
 
 
 def test_no_file_costs_nothing(write):
-    """Without a file name nothing is written."""
+    """Without a file name the trace writer writes no file."""
     probe = write("unused").with_name("probe")
     folder = probe.parent / "empty"
     folder.mkdir()
@@ -79,7 +82,8 @@ def test_no_file_costs_nothing(write):
 
 
 def test_both_decoders_match_by_side_and_tag(write):
-    """Python and Wireshark find the text's latencies, and none for the duplicate."""
+    """The Python reader and Wireshark's dissector find the same latencies as the text trace, and
+    none for the duplicate."""
     path = write("trace.pcapng")
     latencies = [tlp.latency for tlp, _ in matched(load(path))]
     assert latencies == [None, None, 8, 8, 16, None, None, None]

@@ -1,18 +1,18 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recorded TLPs are those of the run, byte for byte as on the wire."""
+"""The TLPs in a pcapng trace are those of the run, byte for byte as on the wire."""
 
 import struct
 import subprocess
 import sys
 
-import pcapng_file
 import pytest
-from board_builds import ROOT
-from pcapng_file import dwords
-from trace_run import NOWHERE, PAGE, SCRATCH, recording
 
+from sim.test.board.board_builds import ROOT
+from sim.test.trace import pcapng_file
+from sim.test.trace.pcapng_file import dwords
+from sim.test.trace.trace_run import NOWHERE, PAGE, SCRATCH, recording
 from sim.trace import pcapng
 from sim.trace.tlp import decode, load, matched
 
@@ -28,7 +28,8 @@ def read():
 
 
 def on(packets, name, *first_bytes):
-    """(header's dwords, payload) of the packets on one interface with one of these formats."""
+    """(dwords of the header, payload) of packets on an interface whose first byte is one of
+    `first_bytes`."""
     found = []
     for interface, _, _, data in packets:
         if interface == name and data[0] in first_bytes:
@@ -38,19 +39,26 @@ def on(packets, name, *first_bytes):
 
 
 def test_interfaces_and_times(read):
-    """Five interfaces of link type USER0 count in ns; TLPs are in order, on the clock's edges."""
+    """The trace has five interfaces with link type USER0 and times in ns. The TLPs are in order of
+    time, on clock edges."""
     _, interfaces, packets = read
     assert list(interfaces) == ["CQ", "CC", "RQ", "RC", "MSI"]
     assert {(each["link"], each[9]) for each in interfaces.values()} == {(147, b"\x09")}
     times = [ticks for _, ticks, _, _ in packets]
     assert times == sorted(times) and not any(ns % 4 for ns in times)
     directions = {name: flags for name, _, flags, _ in packets}
-    assert directions == {"CQ": INBOUND, "RC": INBOUND, "CC": OUTBOUND, "RQ": OUTBOUND,
-                          "MSI": OUTBOUND}  # fmt: skip
+    assert directions == {
+        "CQ": INBOUND,
+        "RC": INBOUND,
+        "CC": OUTBOUND,
+        "RQ": OUTBOUND,
+        "MSI": OUTBOUND,
+    }
 
 
 def test_host_accesses(read):
-    """The host's write and read, and the card's completion, have every field in its place."""
+    """The host's write and read, and the card's completion, have each field of the header at its
+    place."""
     run, _, packets = read
     writes = [(h, data) for h, data in on(packets, "CQ", 0x40) if h[2] == run.scratch]
     [(header, data)] = writes
@@ -66,7 +74,8 @@ def test_host_accesses(read):
 
 
 def test_reads_of_the_card(read):
-    """Reads below 4 GiB have three header dwords, above it four; completions have the data."""
+    """The card's reads have three header dwords below 4 GiB, and four above. The completions have
+    the data."""
     run, _, packets = read
     low, high = on(packets, "RQ", 0x00), on(packets, "RQ", 0x20)
     assert [h[2] for h, _ in low] == list(range(run.sources[0], run.sources[0] + PAGE, 512))
@@ -80,17 +89,19 @@ def test_reads_of_the_card(read):
 
 
 def test_writes_of_the_card(read):
-    """Writes carry the right data and address, in three or four dwords of header."""
+    """The card's writes have the right data and address, with three or four header dwords."""
     run, _, packets = read
     for kind, sink, data in ((0x60, run.sinks[0], run.data[0]), (0x40, run.sinks[1], run.data[1])):
         writes = on(packets, "RQ", kind)
         assert b"".join(payload for _, payload in writes) == data
-        assert [h[-1] for h, _ in writes] == [(sink + at) & ~0 & 0xFFFF_FFFF
-                                              for at in range(0, PAGE, 256)]  # fmt: skip
+        assert [h[-1] for h, _ in writes] == [
+            (sink + at) & ~0 & 0xFFFF_FFFF for at in range(0, PAGE, 256)
+        ]
 
 
 def test_a_refusal_has_no_data(read):
-    """An Unsupported Request is a Cpl: header only, length 0, byte count of the whole read."""
+    """An Unsupported Request is a completion without data: length 0, and the byte count of the
+    whole read."""
     _, _, packets = read
     [(header, data)] = on(packets, "RC", 0x0A)
     assert data == b"" and header[0] == 0x0A00_0000
@@ -98,13 +109,14 @@ def test_a_refusal_has_no_data(read):
 
 
 def test_interrupts_have_an_interface_of_their_own(read):
-    """The hard block's own MSI writes are on their own interface, not among the gateware's."""
+    """MSI writes, which the hard block makes itself, are on an interface of their own in the
+    trace."""
     _, _, packets = read
     assert [h[0] for h, _ in on(packets, "MSI", 0x40)] == [0x4000_0001] * 2
 
 
 def test_the_projects_reader_agrees(read):
-    """sim.trace sees the same packets as the reader of this test."""
+    """sim.trace reads the same packets from the trace as this test's own reader."""
     run, _, packets = read
     read = [packet[:3] for packet in pcapng.packets(run.path)]
     assert read == [(n, t, data) for n, t, _, data in packets]
@@ -119,14 +131,15 @@ ANSWER = dwords(0x4A00_0001, 0x0000_0004, 0x0100_0700, payload=b"\x01\x02\x03\x0
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("resolution", "ticks"), [(9, 5_000), (12, 5_000_000), (6, 5)])
 def test_either_byte_order_and_any_resolution(tmp_path, order, resolution, ticks):
-    """A file in either byte order, with any time resolution, reads the same."""
+    """sim.trace reads a pcapng file of either byte order and any time resolution."""
     path = tmp_path / "trace.pcapng"
     path.write_bytes(pcapng_file.write([("RQ", ticks, READ)], order, resolution=resolution))
     assert list(pcapng.packets(path)) == [("RQ", 5_000, READ, None)]
 
 
 def test_a_cut_off_file_yields_what_was_written(tmp_path, capsys):
-    """Of a trace that ends inside a block, as after a kill, the packets before it are read."""
+    """From a trace that ends inside a block, as after a kill, sim.trace reads all packets before
+    that block."""
     path = tmp_path / "trace.pcapng"
     whole = pcapng_file.write([("RQ", 4, READ), ("RC", 8, ANSWER)])
     for missing in (1, 10, 40):
@@ -136,7 +149,8 @@ def test_a_cut_off_file_yields_what_was_written(tmp_path, capsys):
 
 
 def test_what_is_no_trace_is_refused(tmp_path):
-    """A text log, another link type and a packet shorter than a header are refused by name."""
+    """sim.trace refuses a text log, another link type, and a packet shorter than a header, each
+    with its reason."""
     path = tmp_path / "trace"
     path.write_text("     864.000 ns CQ MWr 0xe0002020 1 dw be f/0 tag 0\n")
     with pytest.raises(pcapng.TraceError, match="TLP_LOG=NAME.pcapng"):
@@ -150,7 +164,8 @@ def test_what_is_no_trace_is_refused(tmp_path):
 
 
 def test_lengths_that_are_written_as_zero():
-    """A length field of 0 means 1024 dwords, a byte count of 0 4096; a Cpl has 0 dwords."""
+    """sim.trace decodes a length field of 0 as 1024 dwords and a byte count of 0 as 4096. A
+    completion without data has 0 dwords."""
     write = decode("RQ", 0, dwords(0x6000_0000, 0x0100_00FF, 1, 0, payload=bytes(4096)))
     assert (write.kind, write.dwords, write.address) == ("MWr", 1024, 1 << 32)
     assert (write.payload, write.poisoned) == (bytes(4096), False)
@@ -159,11 +174,17 @@ def test_lengths_that_are_written_as_zero():
 
 
 def test_completions_find_their_request():
-    """A completion finds its request by side and tag. The last one frees the tag; a completion
-    without a request has no latency."""
+    """sim.trace pairs a completion with the request of its side and tag. The last completion frees
+    the tag; one without a request has no latency."""
     part = dwords(0x4A00_0001, 0x0000_0008, 0x0100_0700, payload=bytes(4))
-    trace = [("CQ", 2, READ), ("RQ", 4, READ), ("RC", 10, part), ("RC", 14, ANSWER),
-             ("RC", 18, ANSWER), ("CC", 22, ANSWER)]  # fmt: skip
+    trace = [
+        ("CQ", 2, READ),
+        ("RQ", 4, READ),
+        ("RC", 10, part),
+        ("RC", 14, ANSWER),
+        ("RC", 18, ANSWER),
+        ("CC", 22, ANSWER),
+    ]
     latencies = [t.latency for t, _ in matched(decode(*packet) for packet in trace)]
     assert latencies == [None, None, 6, 10, None, 20]
 
@@ -171,12 +192,14 @@ def test_completions_find_their_request():
 def convert(*arguments):
     return subprocess.run(
         [sys.executable, "-m", "sim.trace", *map(str, arguments)],
-        capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
 
 
 def test_summary():
-    """The summary has the run's counts, and every read has ended."""
+    """The summary of sim.trace has the counts of the run, in which every read has ended."""
     run = recording()
     result = convert(run.path)
     lines = {tuple(line.split()[:4]) for line in result.stdout.splitlines()}
@@ -186,7 +209,8 @@ def test_summary():
 
 
 def test_a_converter_that_fails_leaves_nothing(tmp_path):
-    """A failed conversion is status 1 and one line, and leaves no output file."""
+    """A conversion that fails ends with status 1 and one line on stderr, and leaves no output
+    file."""
     bad, out = tmp_path / "bad", tmp_path / "out"
     bad.write_bytes(b"no trace at all")
     result = convert(bad, "--text", "-o", out)

@@ -1,31 +1,36 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The timeline keeps to the Trace Event format, and has the trace's TLPs in it."""
+"""`sim.trace --perfetto` writes valid Trace Event JSON, with all TLPs of the trace."""
 
 import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
 
-import pcapng_file
 import pytest
-from board_builds import ROOT
-from pcapng_file import dwords
-from trace_run import recording
 
+from sim.test.board.board_builds import ROOT
+from sim.test.trace import pcapng_file
+from sim.test.trace.pcapng_file import dwords
+from sim.test.trace.trace_run import recording
 from sim.trace import perfetto
 from sim.trace.tlp import decode, load
 
-# Fields that each phase must have, besides ph, pid and name.
+# for each phase, the fields that an event must have besides ph, pid and name
 FIELDS = {
-    "M": {"args"}, "X": {"ts", "dur", "tid", "cat", "args"}, "C": {"ts", "args"},
-    "b": {"ts", "cat", "id"}, "e": {"ts", "cat", "id"},
-    "s": {"ts", "tid", "cat", "id"}, "t": {"ts", "tid", "cat", "id"},
+    "M": {"args"},
+    "X": {"ts", "dur", "tid", "cat", "args"},
+    "C": {"ts", "args"},
+    "b": {"ts", "cat", "id"},
+    "e": {"ts", "cat", "id"},
+    "s": {"ts", "tid", "cat", "id"},
+    "t": {"ts", "tid", "cat", "id"},
     "f": {"ts", "tid", "cat", "id", "bp"},
-}  # fmt: skip
+}
 TRACKS = ["CQ", "CC", "RQ", "RC", "MSI"]
-BEATS = {256: 9, 4: 1, 0: 1}  # of a CQ or RQ write by payload: 16 B of descriptor come first
+# beats of a CQ or RQ write, by payload; 16 bytes of descriptor come first
+BEATS = {256: 9, 4: 1, 0: 1}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +52,8 @@ def ns(event, field="ts"):
 
 
 def test_every_event_is_as_documented(timeline):
-    """Every event has a known phase with all its fields; times are numbers and not negative."""
+    """Every event has a known phase and all fields of that phase. Times are numbers and not
+    negative."""
     for event in timeline:
         assert FIELDS[event["ph"]] | {"pid", "name"} <= set(event), event
         for field in {"ts", "dur"} & set(event):
@@ -64,7 +70,8 @@ def test_a_track_for_each_interface(timeline):
 
 
 def test_a_slice_for_each_tlp(timeline):
-    """Each TLP has a slice, in order, that ends (RQ, CC) or begins (CQ, RC) at the TLP's time."""
+    """Each TLP has a slice on its interface's track, in order. The slice ends (RQ, CC) or begins
+    (CQ, RC) at the TLP's time."""
     tlps = list(load(recording().path))
     slices = of(timeline, "X")
     assert len(slices) == len(tlps)
@@ -72,7 +79,8 @@ def test_a_slice_for_each_tlp(timeline):
         assert TRACKS[event["tid"] - 1] == tlp.interface
         assert (event["cat"], event["args"]["tag"]) == (tlp.kind, tlp.tag)
         begin, duration = ns(event), ns(event, "dur")
-        if tlp.interface == "RC":  # it begins later if the completion before shares its beat
+        # a slice begins later if its first beat is shared with the one before
+        if tlp.interface == "RC":
             assert 0 <= begin - tlp.ns <= 4
         else:
             assert tlp.ns == (begin if tlp.interface == "CQ" else begin + duration)
@@ -81,7 +89,7 @@ def test_a_slice_for_each_tlp(timeline):
 
 
 def test_slices_on_a_track_do_not_overlap(timeline):
-    """Slices on one track do not overlap: the format allows only nested ones."""
+    """Slices on one track do not overlap, since the format allows only nested ones."""
     ends = defaultdict(int)
     for event in of(timeline, "X"):
         assert ns(event) >= ends[event["tid"]], event
@@ -89,24 +97,30 @@ def test_slices_on_a_track_do_not_overlap(timeline):
 
 
 def test_flows_and_spans_join_request_and_completions(timeline):
-    """Each read has one flow and one span, with a step for each completion but the last."""
+    """Each read has one flow arrow and one span. The flow has a step for each completion but the
+    last."""
     flows = defaultdict(list)
     for event in of(timeline, "s", "t", "f"):
         flows[event["id"]].append(event)
     shapes = Counter("".join(e["ph"] for e in flow) for flow in flows.values())
-    assert shapes == {"stf": 16, "sf": 2}  # two completions of 256 B; the refusal, the host's read
+    # two completions of 256 B each; the refused read and the host's read have one
+    assert shapes == {"stf": 16, "sf": 2}
     slices = {(e["tid"], ns(e)) for e in of(timeline, "X")}
     assert all((e["tid"], ns(e)) in slices for flow in flows.values() for e in flow)
     for begin, end in zip(of(timeline, "b"), of(timeline, "b")[1:]):
         assert ns(begin) <= ns(end)
     spans = Counter((e["ph"], e["cat"]) for e in of(timeline, "b", "e"))
-    assert spans == {("b", "card read"): 17, ("e", "card read"): 17,
-                     ("b", "host read"): 1, ("e", "host read"): 1}  # fmt: skip
+    assert spans == {
+        ("b", "card read"): 17,
+        ("e", "card read"): 17,
+        ("b", "host read"): 1,
+        ("e", "host read"): 1,
+    }
     assert all(e["args"]["complete"] for e in of(timeline, "e"))
 
 
 def test_the_spans_are_as_long_as_the_reads(timeline):
-    """A span lasts from the request to the last completion."""
+    """The span of a read lasts from its request to its last completion."""
     tlps, begun = list(load(recording().path)), {}
     last = {(t.side, t.tag, t.ns) for t in tlps if t.is_completion}
     for event in of(timeline, "b", "e"):
@@ -120,7 +134,8 @@ def test_the_spans_are_as_long_as_the_reads(timeline):
 
 
 def test_counters_return_to_zero(timeline):
-    """Outstanding reads change by one, reach eight for a page, and end at none."""
+    """The counter of outstanding reads changes by one, reaches eight for a page of 4 KiB, and ends
+    at zero."""
     counts = defaultdict(lambda: [0])
     for event in of(timeline, "C"):
         counts[event["name"]].append(event["args"]["reads"])
@@ -131,8 +146,8 @@ def test_counters_return_to_zero(timeline):
 
 
 def test_a_read_that_is_never_answered():
-    """A read without an answer lasts until its tag is used again or the trace ends, and is marked
-    incomplete."""
+    """The span of a read without an answer lasts until its tag is used again or the trace ends, and
+    is marked incomplete."""
     read = dwords(0x0000_0001, 0x0100_070F, 0x1000)
     trace = [("RQ", 40, read), ("RQ", 80, read), ("CQ", 120, pcapng_file.dwords(*[0] * 3))]
     events = list(perfetto.events(decode(*packet) for packet in trace))
@@ -141,11 +156,17 @@ def test_a_read_that_is_never_answered():
 
 
 def test_completions_that_share_a_beat():
-    """Of two completions in one beat the second one's slice begins where the first one's ends."""
+    """If two completions share a beat, the slice of the second begins where that of the first
+    ends."""
     part = dwords(0x4A00_0008, 0x0000_0020, 0x0100_0700, payload=bytes(32))
     write = dwords(0x4000_0005, 0x0100_00FF, 0x1000, payload=bytes(20))
-    trace = [("RC", 40, part), ("RC", 40, part), ("RQ", 60, write), ("RQ", 64, write),
-             ("CQ", 80, write)]  # fmt: skip
+    trace = [
+        ("RC", 40, part),
+        ("RC", 40, part),
+        ("RQ", 60, write),
+        ("RQ", 64, write),
+        ("CQ", 80, write),
+    ]
     slices = of(perfetto.events(decode(*packet) for packet in trace), "X")
     spans = [(ns(e), ns(e) + ns(e, "dur")) for e in slices]
     assert spans == [(40, 48), (48, 48), (52, 60), (60, 64), (80, 88)]

@@ -1,40 +1,47 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host side of a recording is replayed to the card; any difference is reported."""
+"""sim.trace.replay: the host's side of a recording is sent to the card again, and differences are
+reported."""
 
 import subprocess
 import sys
 
-import pcapng_file
 import pytest
-from board_builds import ROOT
-from pcapng_file import dwords
-from trace_run import recording
 
+from sim.test.board.board_builds import ROOT
+from sim.test.trace import pcapng_file
+from sim.test.trace.pcapng_file import dwords
+from sim.test.trace.trace_run import recording
 from sim.trace import pcapng
 from sim.trace.host_memory import HostMemory
 from sim.trace.tlp import decode
+from tools.locks import WAITING
 
 
 def replay(path, *options):
     result = subprocess.run(
         [sys.executable, "-m", "sim.trace.replay", path, *options],
-        capture_output=True, text=True, cwd=ROOT, timeout=120,
-    )  # fmt: skip
-    return result.returncode, result.stdout, result.stderr
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    # Another test may be building beside this one, which adds a line.
+    return result.returncode, result.stdout, result.stderr.replace(WAITING + "\n", "")
 
 
 @pytest.mark.parametrize("options", [[], ["--read-latency", "3000"]], ids=["same", "slower"])
 def test_the_card_does_the_same_again(options):
-    """The card repeats every completion, read, write and interrupt, whatever the host's latency."""
+    """In a replay the card repeats every completion, read, write and interrupt, at any latency of
+    the host."""
     status, out, err = replay(recording().path, *options)
     assert (status, err) == (0, "")
     assert "compared 1 completions, 2 interrupts, 17 reads, 32 writes\ndifferences: 0" in out
 
 
 def changed(tmp_path, interface, edit, which=0):
-    """Write the recording with one packet of an interface edited; returns the path."""
+    """A copy of the recording with one packet of an interface edited; returns its path."""
     packets = [packet[:3] for packet in pcapng.packets(recording().path)]
     index = [i for i, packet in enumerate(packets) if packet[0] == interface][which]
     data = bytearray(packets[index][2])
@@ -56,25 +63,29 @@ def flip(at):
     "interface,edit,what",
     [
         ("CC", flip(-1), "completion 0: recorded"),
-        ("RQ", flip(7), "read 0: recorded"),  # byte enables
-        ("RC", flip(-1), "write 0: recorded"),  # the loopback now has other data
+        ("RQ", flip(7), "read 0: recorded"),  # flips a byte enable of a read
+        # flips read data, so that the loopback writes other data
+        ("RC", flip(-1), "write 0: recorded"),
     ],
 )
 def test_a_changed_recording_is_noticed(tmp_path, interface, edit, what):
-    """One flipped bit on CC, RQ or RC is exactly one difference, and exit status 1."""
+    """One flipped bit of the recording on CC, RQ or RC is reported as exactly one difference, with
+    exit status 1."""
     status, out, err = replay(changed(tmp_path, interface, edit))
     assert (status, err) == (1, "")
     assert what in out and out.splitlines()[-1] == "differences: 1"
 
 
 def test_another_host_request_is_another_run(tmp_path):
-    """Another value in the host's first write (the scratch register) changes its completion."""
+    """If the value of the host's write to the scratch register differs in the recording, the
+    completion of the read after it is reported as different."""
     status, out, _ = replay(changed(tmp_path, "CQ", flip(-1)))
     assert status == 1 and "completion 0: recorded" in out
 
 
 def test_values_that_depend_on_time_are_left_out(tmp_path):
-    """--ignore leaves a register's data out of the comparison; an unknown name is refused."""
+    """--ignore NAME leaves the data of registers with that name out of the comparison. A name that
+    no register has is refused."""
     path = changed(tmp_path, "CC", flip(-1))
     assert replay(path, "--ignore", "ctrl_")[0] == 0
     status, _, err = replay(path, "--ignore", "nothing_like_it")
@@ -82,7 +93,8 @@ def test_values_that_depend_on_time_are_left_out(tmp_path):
 
 
 def test_a_request_that_no_client_can_make(tmp_path):
-    """Byte enables with a hole are refused, since no client can make them."""
+    """A recorded host request whose byte enables have a hole is refused, since no client can make
+    such a request."""
 
     def hole(data):
         data[7] = 0x05
@@ -107,18 +119,22 @@ def answer(count, *values):
 
 
 def test_memory_is_what_the_card_read_first():
-    """Memory starts with what the card read before it wrote there, in whatever pieces."""
+    """The replay's memory starts with the data that the card read before it wrote there, in any
+    number of completions."""
     memory = memory_of(
-        ("RQ", READ), ("RC", answer(8, 1)), ("RC", answer(4, 2)),
-        ("RQ", dwords(*WRITE, payload=bytes([3] * 8))), ("RQ", READ),
+        ("RQ", READ),
+        ("RC", answer(8, 1)),
+        ("RC", answer(4, 2)),
+        ("RQ", dwords(*WRITE, payload=bytes([3] * 8))),
+        ("RQ", READ),
         ("RC", answer(8, 0x03030303, 0x03030303)),
-    )  # fmt: skip
+    )
     [(address, data)] = memory.regions()
     assert (address, data) == (0x1000, bytes(4096 - 8) + b"\1\0\0\0\2\0\0\0")
 
 
 def test_byte_enables_of_a_write_count():
-    """A byte that a write did not enable keeps the host's value."""
+    """A byte that a write of the card did not enable keeps the value that the host put there."""
     write = dwords(0x4000_0002, 0x0100_007E, 0x1FF8, payload=bytes([3] * 8))
     memory = memory_of(("RQ", write), ("RQ", READ), ("RC", answer(8, 0x03030305, 0x06030303)))
     [(_, data)] = memory.regions()
@@ -126,13 +142,14 @@ def test_byte_enables_of_a_write_count():
 
 
 def test_adjacent_pages_are_one_region():
-    """Adjacent pages are one region; a gap begins another one."""
+    """Adjacent pages of the replay's memory are one region. After a gap another region begins."""
     pages = [dwords(0x4000_0001, 0x0100_000F, page, payload=bytes(4)) for page in (0x3000, 0, 4096)]
     memory = memory_of(*(("RQ", page) for page in pages))
     assert [(a, len(d)) for a, d in memory.regions()] == [(0, 8192), (0x3000, 4096)]
 
 
 def test_a_host_that_rewrote_its_memory_is_refused():
-    """A trace in which the host rewrote its memory is refused: it does not say when."""
+    """A recording in which the host rewrote its memory is refused, because it does not say when
+    that happened."""
     with pytest.raises(pcapng.TraceError, match="rewrote its memory"):
         memory_of(("RQ", READ), ("RC", answer(8, 1, 2)), ("RQ", READ), ("RC", answer(8, 1, 3)))

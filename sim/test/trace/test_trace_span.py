@@ -1,18 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace has the time of each TLP at the pins, from first to last beat, stalls included."""
+"""A trace has for each TLP its span: the time at the pins from first to last beat, stalls
+included."""
 
-import pcapng_file
 import pytest
-from board_builds import build_executable, register_map
-from board_client import HIGH_MEMORY, slices
-from board_process import WatchedBoard
-from seeds import SHIFT
-from vfio_client import BAR0
 
+from sim.clients.vfio import BAR0
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_client import HIGH_MEMORY, slices
+from sim.test.board.board_process import WatchedBoard
+from sim.test.trace import pcapng_file
 from sim.trace import perfetto
 from sim.trace.tlp import decode, load
+from tools.testing.seeds import SHIFT
 
 TOTAL = 16384
 HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}  # bytes of the descriptor before the data
@@ -20,7 +21,7 @@ CYCLE_NS, BEAT = 4, 32
 
 
 def loopback(card):
-    """Loop TOTAL bytes through the card, with some register reads beside it."""
+    """Loop TOTAL bytes through the card, with some register reads at the same time."""
     source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(HIGH_MEMORY + TOTAL, TOTAL)
     source.data[:] = data = bytes(i * 7 & 0xFF for i in range(TOTAL))
     card.write("pcie_dma0_loopback_enable", 1)
@@ -36,9 +37,9 @@ def loopback(card):
 
 @pytest.fixture(scope="module")
 def stalled(tmp_path_factory):
-    """A run with stalls on RQ, CC and RC; returns its TLPs and the board's counters.
+    """The TLPs of a run with stalls on RQ, CC and RC, and the board's counters.
 
-    Straddle is off, so no beat is shared and the spans must add up to the counters.
+    Straddle is off, so that no beat is shared and the spans must add up to the counters.
     """
     path = tmp_path_factory.mktemp("span") / "trace.pcapng"
     options = ["--stall", "40", "--seed", str(1 + SHIFT), "--rules", "warn"]
@@ -56,7 +57,8 @@ def beats(tlp):
 
 @pytest.mark.parametrize("interface", ["CQ", "CC", "RQ", "RC"])
 def test_spans_add_up_to_beats_and_stalls(stalled, interface):
-    """The spans add up to the beats that passed and the cycles in which they had to wait."""
+    """The spans on an interface add up to the beats that passed and the cycles for which they had
+    to wait."""
     tlps, stats = stalled
     seen, counted = [t for t in tlps if t.interface == interface], stats[interface.lower()]
     assert len(seen) == counted["tlps"] > 16
@@ -65,11 +67,12 @@ def test_spans_add_up_to_beats_and_stalls(stalled, interface):
     assert cycles == counted["beats"] + counted["stalls"]
     assert all(t.span is None or t.span > CYCLE_NS * beats(t) for t in seen)
     if interface in ("RQ", "RC"):
-        assert counted["stalls"] > 100, "nothing was held up: the test would prove nothing"
+        assert counted["stalls"] > 100, "too few stalls: the test would prove nothing"
 
 
 def test_slices_are_drawn_as_long_as_they_were(stalled):
-    """The timeline's slices are as long as the spans, and do not overlap on an interface."""
+    """In the Perfetto timeline each slice is as long as its TLP's span, and slices of an interface
+    do not overlap."""
     tlps, _ = stalled
     slices = [e for e in perfetto.events(tlps) if e["ph"] == "X"]
     ends = {}
@@ -82,13 +85,14 @@ def test_slices_are_drawn_as_long_as_they_were(stalled):
 
 
 def test_requests_that_the_card_holds_up(start_board, tmp_path):
-    """Where writes come faster than the bridge takes them CQ stalls, and the spans add up."""
+    """If host writes come faster than the card's bridge takes them, CQ stalls, and the spans add up
+    to beats and stalls."""
     path = tmp_path / "trace.pcapng"
     with start_board("--tlp-log", path) as board:
         card = board.card(mps=256)
         board.command("clear")
         scratch = card.address("ctrl_scratch")
-        # Each write has two registers, so the bus takes twice as long as the link.
+        # Each write has two registers, so that it takes the register bus twice as long as the link.
         card.client.write_multi([(scratch, i.to_bytes(8, "little")) for i in range(400)])
         for i in range(8):
             card.client.write(BAR0, 0x10000 + 256 * i, bytes(256), posted=True)
@@ -97,12 +101,13 @@ def test_requests_that_the_card_holds_up(start_board, tmp_path):
     seen = [t for t in load(path) if t.interface == "CQ"][-counted["tlps"] :]
     cycles = sum((t.span or CYCLE_NS * beats(t)) // CYCLE_NS for t in seen)
     assert sum(beats(t) for t in seen) == counted["beats"] >= 400 + 8 * 9
-    assert counted["stalls"] > 100, "nothing was held up: the test would prove nothing"
+    assert counted["stalls"] > 100, "too few stalls: the test would prove nothing"
     assert cycles == counted["beats"] + counted["stalls"]
 
 
 def test_completions_in_shared_beats(start_board, tmp_path):
-    """With straddle a 64-byte completion takes up to three beats, the outer ones perhaps shared."""
+    """With straddle a 64-byte completion spans at most three beats, and may share the first and the
+    last one."""
     path = tmp_path / "trace.log"
     with start_board("--completion-size", 64, "--tlp-log", path) as board:
         loopback(board.card(mps=256))
@@ -115,7 +120,7 @@ def test_completions_in_shared_beats(start_board, tmp_path):
 
 
 def test_a_span_that_another_tool_kept():
-    """A span decoded from a packet's comment is in the text and in the timeline."""
+    """A span from the comment of a pcapng packet is used in the text and in the timeline."""
     write = pcapng_file.dwords(0x4000_0001, 0x0100_000F, 0x1000, payload=bytes(4))
     tlp = decode("RQ", 100, write, 24)
     assert str(tlp).endswith("tag 0 pins 24.000 ns")

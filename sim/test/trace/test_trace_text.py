@@ -1,21 +1,22 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of a trace: the board's own, and the one that sim.trace makes from pcapng."""
+"""Text traces: the one that the board writes, and the one that sim.trace makes from pcapng."""
 
 import subprocess
 import sys
 from collections import defaultdict
 
 import pytest
-from board_builds import ROOT
-from tlp_log import TlpLog
-from trace_run import recording
+
+from sim.test.board.board_builds import ROOT
+from sim.test.board.tlp_log import TlpLog
+from sim.test.trace.trace_run import recording
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """The same run as text, once by the board and once by the converter from pcapng."""
+    """The same run as text: (written by the board, converted from pcapng)."""
     path = tmp_path_factory.mktemp("trace") / "converted.txt"
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text", "-o", path]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -23,8 +24,11 @@ def logs(tmp_path_factory):
 
 
 def sequences(log):
-    """The TLPs on each interface by kind, in order. Times are left out: they depend on the host,
-    and differ between runs. The wire has only seven bits of a completion's address."""
+    """The TLPs on each interface by kind, in order, as far as two runs must agree.
+
+    Times are left out, since they depend on the host. Of a completion's address only seven bits are
+    kept, as on the wire.
+    """
     found = defaultdict(list)
     for t in log.tlps:
         address = t.address & 0x7F if t.kind.startswith("Cpl") else t.address
@@ -35,7 +39,7 @@ def sequences(log):
 
 
 def test_both_ways_to_a_text_agree(logs):
-    """Board and converter write the same line for each TLP of the run."""
+    """The board's text and the converter's have the same line for each TLP of the run."""
     board, converter = map(sequences, logs)
     assert len(board) == 8 and sum(map(len, board.values())) > 120
     assert board == converter
@@ -43,7 +47,8 @@ def test_both_ways_to_a_text_agree(logs):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_latency_of_every_completion(logs, which):
-    """Completions on RC and CC have the time since the request with their tag; others have none."""
+    """A completion on RC or CC has the time since the request with its tag. Other TLPs have no
+    latency."""
     requests, checked = {}, 0
     for t in logs[which].tlps:
         side = t.interface in ("CQ", "CC")
@@ -59,25 +64,28 @@ def test_latency_of_every_completion(logs, which):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_the_least_latency_is_the_hosts(logs, which):
-    """The least latency is --read-latency: 600 ns from a read's last beat to the first answer."""
+    """The least latency on RC is --read-latency, 600 ns by default, within one clock cycle."""
     latencies = [t.latency for t in logs[which].on("RC")]
     assert 600 <= min(latencies) <= 604
 
 
 def test_a_window_of_time(logs, tmp_path):
-    """--from and --to leave out the TLPs before and after."""
+    """With --from and --to the text has only the TLPs between these times."""
     middle = logs[1].tlps[len(logs[1].tlps) // 2].ns
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text"]
     result = subprocess.run(
         [*command, "--from", f"{middle:.0f}", "--to", f"{middle + 200:.0f}"],
-        check=True, cwd=ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        check=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     expected = [t.ns for t in logs[1].tlps if middle <= t.ns <= middle + 200]
     assert [float(line.split()[0]) for line in result.stdout.splitlines()] == expected
 
 
 def test_make_sim_says_what_to_do_with_a_trace(results_kept):
-    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints a command that reads it."""
+    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints commands that read it and work."""
     path = "build/tests/trace/sim.pcapng"
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "sim.run", "--vm", "0", "--tlp-log", path]

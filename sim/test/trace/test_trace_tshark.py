@@ -1,18 +1,18 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wireshark with the project's dissector shows the TLPs of the board's text."""
+"""Wireshark with the project's dissector shows the same TLPs as the text trace."""
 
 import json
 import shutil
 import subprocess
 
-import pcapng_file
 import pytest
-from board_builds import ROOT
-from pcapng_file import dwords
-from trace_run import recording
 
+from sim.test.board.board_builds import ROOT
+from sim.test.trace import pcapng_file
+from sim.test.trace.pcapng_file import dwords
+from sim.test.trace.trace_run import recording
 from sim.trace.tlp import decode, matched
 
 DISSECTOR = ROOT / "sim" / "trace" / "lanebox_tlp.lua"
@@ -22,14 +22,16 @@ def tshark(path, *options):
     assert shutil.which("tshark"), "tshark is missing: make setup installs it"
     result = subprocess.run(
         ["tshark", "-X", f"lua_script:{DISSECTOR}", "-r", path, *options],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert result.returncode == 0 and "Lua" not in result.stderr, result.stderr
     return result.stdout
 
 
 def dissected(path):
-    """[(interface, nanoseconds, {field: text})] of every packet."""
+    """All packets as Wireshark shows them: [(interface, nanoseconds, {field: text})]."""
     found = []
     for packet in json.loads(tshark(path, "-T", "json")):
         layers = packet["_source"]["layers"]
@@ -46,7 +48,7 @@ def numbers(fields, *names):
 
 
 def as_text(name, ns, fields):
-    """A dissected packet as a line of the board's text."""
+    """A packet from dissected(), written as a line of the text trace."""
     dwords, tag = numbers(fields, "length", "tag")
     interface = "RQ MSI" if name == "MSI" else name
     if fields["kind"].startswith("Cpl"):
@@ -60,26 +62,26 @@ def as_text(name, ns, fields):
 
 
 def test_tshark_sees_what_the_text_says():
-    """Time, interface, type, address, tag, length, enables and latency agree for every TLP."""
+    """Time, interface, type, address, tag, length, byte enables and latency agree for every TLP."""
     command = [ROOT / ".venv/bin/python", "-m", "sim.trace", recording().path, "--text"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [as_text(*packet) for packet in dissected(recording().path)] == text.splitlines()
 
 
 def test_tshark_sees_the_data():
-    """The payload of the card's writes is what went through its loopback."""
+    """The payload of the card's writes is the data that went through its loopback."""
     writes = [f for name, _, f in dissected(recording().path) if (name, f["kind"]) == ("RQ", "MWr")]
     data = b"".join(bytes.fromhex(f["payload"].replace(":", "")) for f in writes)
     assert data == b"".join(recording().data)
 
 
 def test_filters_on_what_an_engineer_looks_for():
-    """Display filters find refusals and slow completions; no packet is malformed."""
+    """Display filters find refused reads and slow completions, and no packet is malformed."""
     show = ["-T", "fields", "-e", "lanebox_tlp.tag"]
     refused = tshark(recording().path, "-Y", "lanebox_tlp.status == 1", *show).split()
     assert len(refused) == 1
     slow = tshark(recording().path, "-Y", "lanebox_tlp.latency >= 600", *show).split()
-    assert len(slow) == 33  # all that crossed the link to the host and back
+    assert len(slow) == 33  # all reads of the card, which cross the link to the host and back
     assert tshark(recording().path, "-Y", "_ws.malformed or _ws.lua.error", *show) == ""
 
 
@@ -100,8 +102,8 @@ def crafted(tmp_path):
 
 
 def test_what_the_board_does_not_send(crafted):
-    """4 KiB, poisoned, aborted, I/O and message TLPs are decoded; a completion without a request
-    has no latency."""
+    """The dissector decodes TLPs that the board does not send: 4 KiB, poisoned, aborted, I/O,
+    message. A completion without a request has no latency."""
     packets = [fields for _, _, fields in dissected(crafted)]
     assert [f["kind"] for f in packets] == ["MWr", "Cpl", "IORd", "Msg", "CplD"]
     write, abort = packets[:2]
@@ -113,7 +115,7 @@ def test_what_the_board_does_not_send(crafted):
 
 
 def test_the_packet_list(crafted):
-    """Each line of Wireshark's packet list names the TLP and its main fields."""
+    """Each line of Wireshark's packet list has the TLP's type and main fields."""
     lines = [line.split("TLP ")[1].split(maxsplit=2) for line in tshark(crafted).splitlines()]
     assert [(interface, size) for interface, size, _ in lines] == [
         (interface, str(len(data))) for interface, _, data in CRAFTED
@@ -128,7 +130,8 @@ def test_the_packet_list(crafted):
 
 
 def test_the_python_decoder_agrees(crafted):
-    """The Python decoder, written separately, finds the same fields in the crafted packets."""
+    """The Python decoder of sim.trace finds the same fields in the crafted packets as the
+    dissector."""
     tlps = [tlp for tlp, _ in matched(decode(*packet) for packet in CRAFTED)]
     for tlp, (_, _, fields) in zip(tlps, dissected(crafted)):
         assert numbers(fields, "length", "tag") == (tlp.dwords, tlp.tag)

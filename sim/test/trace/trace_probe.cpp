@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Writes TLPs that no board of ours sends to the trace file named on the command line
-// (test_trace_file.py).
+// A test program for test_trace_file.py. It writes TLPs that our boards do not send to the trace
+// file named on its command line.
 
-#include "pcie4/tlp_log.hpp"
+#include "trace/tlp_log.hpp"
 
 using lanebox::kNanosecond;
 using lanebox::Tlp;
@@ -43,15 +43,17 @@ int main(int argc, char **argv) {
     lanebox::TlpLog log(argc > 1 ? argv[1] : "");
     auto write = [&log, at = uint64_t{0}](const char *interface, const Tlp &tlp) mutable {
         at += 4;
-        log.write(interface, at * kNanosecond, at * kNanosecond, tlp);  // no span was seen
+        // first and last beat have the same time, so that no span is written
+        log.write(interface, at * kNanosecond, at * kNanosecond, tlp);
     };
-    // Both sides use the same tag: a completion must find the request of its own side.
+    // Both sides use the same tag, so that a completion must find the request of its own side.
     write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));
     write("CQ", request(TlpType::MemRead, 0xe000'0000, 1, 7));
-    write("RC", completion(1, 6, 7));     // 3 of 6 bytes: the address ends in 1
-    write("CC", completion(5, 3, 7, 1));  // refused: the request's information is no payload
+    write("RC", completion(1, 6, 7));  // 3 of 6 bytes, so that the address ends in 1
+    // refused: the 5 dwords describe the request and are no payload
+    write("CC", completion(5, 3, 7, 1));
     write("RC", completion(1, 3, 7));
-    write("RC", completion(1, 3, 7));  // a duplicate, which nothing waits for
+    write("RC", completion(1, 3, 7));  // a duplicate, whose read has ended
     Tlp odd = request(TlpType::MemWrite, 0xffff'fffc, 1024, 0xff);
     odd.poisoned = true;
     odd.attributes = 7;

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A short run of the board whose every TLP is known, recorded as text or as pcapng.
+"""A short run of the board with known TLPs, recorded as text or as pcapng.
 
-It has host accesses, a page each way below and above 4 GiB with an interrupt, and a read that is
-refused.
+The run has host accesses, a page of DMA each way below and above 4 GiB with an interrupt, and a
+read that the host refuses.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from board_builds import ROOT, build_executable, register_map
-from board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
-from board_process import WatchedBoard
+from sim.test.board.board_builds import ROOT, build_executable, register_map
+from sim.test.board.board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
+from sim.test.board.board_process import WatchedBoard
 
-# Each of pytest's workers has its own folder, because another may be reading its file.
+# Each worker of pytest has its own folder, because another worker may be reading its file.
 FOLDER = ROOT / "build" / "tests" / "trace" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
 LOW_MEMORY = 0x1000_0000
 NOWHERE = 0x7_0000_0000
@@ -33,12 +33,12 @@ class Recording:
     data: list[bytes]  # the pages that went through the DMA's loopback
     sources: list[int]
     sinks: list[int]
-    scratch: int  # the bus address of the register that the host wrote and read
+    scratch: int  # bus address of the register that the host wrote and read
 
 
 @functools.cache
 def recording(suffix: str = "pcapng") -> Recording:
-    """Make the recording, once a session; the suffix of the file decides its format."""
+    """Record the run, once in a test session. The suffix of the file decides the format."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"run.{suffix}"
     rng = random.Random(3)

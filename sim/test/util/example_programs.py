@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run software/examples by each way to a card, built with the README's line.
+"""Run the programs of software/examples on a card, by each way that a program can reach it.
 
-All runs use one card. Its user slot sends back what it gets, and raises an interrupt for each
-write to its memory. One way is the board alone. The other two share a guest: first through the
-driver, then without it, with the card bound to vfio-pci.
+The programs in C are built with the README's compiler line. All runs use one card, whose user slot
+sends back what it gets, and raises an interrupt for each write to its memory. The first way is the
+board alone (sim). The other two use one guest: first through the driver, then through VFIO, with
+the card bound to vfio-pci.
 """
 
 from __future__ import annotations
@@ -19,18 +20,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import guest_python
-from board_builds import ROOT
-from guest_line import SHELL, GuestLine
-from user_guest import BIND, IOMMU, boot
-
-from lanebox import layouts
-from lanebox.locks import locked
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
 from sim.guest import run
+from sim.test.board.board_builds import ROOT
+from sim.test.guest import guest_python
+from sim.test.guest.guest_line import SHELL, GuestLine
+from sim.test.util.user_guest import BIND, IOMMU, boot
+from tools.locks import locked
 
 EXAMPLES = ROOT / "software" / "examples"
 README = EXAMPLES / "README.md"
@@ -39,28 +39,28 @@ BUILD = ROOT / "build" / "test-examples"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LANGUAGES = ("c", "python")
 
-# The ring of the captures has 4 MiB, so 5 MiB make it wrap.
+# The examples' amounts. The ring of a capture has 4 MiB, so that 5 MiB make it wrap around.
 MIB, REQUESTS, LINES, INTERRUPTS = 5, 100, 5, 3
-BELL = f"2:{layouts.AXI_BASE:#x}"
+BELL = f"2:{numbers.AXI_BASE:#x}"
 SCRATCH = {"c": 0xCAFE0001, "python": 0xCAFE0002}
 DISK = "/dev/nvme0n1"
 SECONDS = 60
-GUEST_SECONDS = 600  # an idle machine takes a tenth of this
+GUEST_SECONDS = 600  # seconds; an idle machine takes a tenth of this
 
 
 @dataclass(frozen=True)
 class Ran:
-    """How one example ended, and what the board counted meanwhile."""
+    """The end of one example's run, and what the board counted during it."""
 
     status: int
     out: str
     err: str
-    passed: dict[str, int]  # counted by the board: bytes of h2c, bytes of c2h, interrupts
+    passed: dict[str, int]  # bytes of h2c, bytes of c2h and interrupts, as the board counted them
     sum: str = ""  # SHA-256 of the data that the example wrote to a disk
 
 
 def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
-    """The arguments of each run, without the device and the path of the program."""
+    """The words of each run of an example: its name and arguments, without device."""
     scratch = f"ctrl_scratch={SCRATCH[language]:#x}"
     return {
         "capture": ["capture", "-n", str(MIB), file],
@@ -74,10 +74,18 @@ def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
 
 @functools.cache
 def installed() -> Path:
-    """Install the library with `make install`; returns the prefix."""
+    """Install the library by `make install`; returns the prefix."""
     out = artefacts.library().parent
-    command = ["make", "-s", "-C", ROOT / "software" / "user", f"OUT={out}", "DESTDIR=",
-               f"PREFIX={BUILD / 'usr'}", "install"]  # fmt: skip
+    command = [
+        "make",
+        "-s",
+        "-C",
+        ROOT / "software" / "user",
+        f"OUT={out}",
+        "DESTDIR=",
+        f"PREFIX={BUILD / 'usr'}",
+        "install",
+    ]
     with locked(out.with_suffix(".lock")):
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -85,7 +93,10 @@ def installed() -> Path:
 
 
 def words_of_pkg_config(prefix: Path) -> str:
-    """The flags in the installed .pc file, read without pkg-config: a machine may not have it."""
+    """The compiler flags in the installed liblitepcie.pc.
+
+    pkg-config is not used, since a machine may not have it.
+    """
     text = (prefix / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs\.private): (.*)$", text, re.MULTILINE))
     places = {"includedir": prefix / "include", "libdir": prefix / "lib"}
@@ -94,7 +105,7 @@ def words_of_pkg_config(prefix: Path) -> str:
 
 @functools.cache
 def program(name: str, *options: str) -> Path:
-    """Build an example in C with the README's compiler line and these options; returns its path."""
+    """Build an example in C by the README's compiler line and `options`; returns its path."""
     prefix = installed()
     (line,) = re.findall(r"^cc .*$", README.read_text(), re.MULTILINE)
     line, count = re.subn(r"\$\(pkg-config [^)]*\)", words_of_pkg_config(prefix), line)
@@ -104,29 +115,35 @@ def program(name: str, *options: str) -> Path:
     words[words.index("-o") + 1] = str(out)
     out.parent.mkdir(exist_ok=True)
     with locked(BUILD.with_suffix(".lock")):
-        done = subprocess.run([*words, *WARNINGS, *options], cwd=ROOT, capture_output=True,
-                              text=True)  # fmt: skip
+        done = subprocess.run(
+            [*words, *WARNINGS, *options], cwd=ROOT, capture_output=True, text=True
+        )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return out
 
 
 def command(language: str, name: str) -> list[str]:
-    """How an example is started on this machine."""
+    """The command line that starts an example on this machine."""
     if language == "python":
         return [sys.executable, str(EXAMPLES / f"{name}.py")]
     return [str(program(name, f"-Wl,-rpath,{installed() / 'lib'}"))]
 
 
 def environment() -> dict[str, str]:
-    """The environment of the examples in Python."""
+    """The environment that the examples in Python need."""
     library = installed() / "lib" / "liblitepcie.so"
     return {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(library)}
 
 
 def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedProcess:
-    """Start an example on this machine and wait for its end."""
-    return subprocess.run([*command(language, name), *map(str, words)], env=environment(),
-        capture_output=True, text=True, timeout=SECONDS)  # fmt: skip
+    """Run an example on this machine and wait for its end."""
+    return subprocess.run(
+        [*command(language, name), *map(str, words)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -134,20 +151,24 @@ def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedPr
 
 @functools.cache
 def built():
-    """The card that all examples run on."""
+    """The gateware and board that all examples run on."""
     return artefacts.build(DEFAULT, AXI50)
 
 
 def counts(board: BoardProcess) -> dict[str, int]:
-    """The board's counts so far; fails if a TLP was unmapped or a rule broken."""
+    """The board's counts so far. Fails if a TLP went to unmapped memory, or if a rule was
+    broken."""
     stats = board.stats()
     assert stats["unmapped"] == 0 and not stats["violations"], stats
-    return {"h2c": stats["rc"]["payload_bytes"], "c2h": stats["rq"]["payload_bytes"],
-            "interrupts": stats["msi"]}  # fmt: skip
+    return {
+        "h2c": stats["rc"]["payload_bytes"],
+        "c2h": stats["rq"]["payload_bytes"],
+        "interrupts": stats["msi"],
+    }
 
 
 def passed(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """The difference of two results of counts()."""
+    """The difference between two results of counts()."""
     return {name: after[name] - before[name] for name in after}
 
 
@@ -158,12 +179,11 @@ def on_the_board(board: BoardProcess, language: str, folder: Path) -> dict[str, 
     for name, words in plan(language, str(folder / language), csr).items():
         before = counts(board)
         done = call(language, words[0], "-d", f"sim:{board.socket}", *words[1:])
-        found[name] = Ran(done.returncode, done.stdout, done.stderr,
-            passed(before, counts(board)))  # fmt: skip
+        found[name] = Ran(done.returncode, done.stdout, done.stderr, passed(before, counts(board)))
     return found
 
 
-# Runs a program in Python as if it had been started by itself.
+# A Python function that runs a program as if it had been started from the command line.
 START = """
 import os, sys, traceback
 
@@ -171,8 +191,11 @@ def start(path, words):
     sys.argv = [path, *words]
     exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
 """
-# In the guest each example in Python is a fork of one interpreter, so NumPy is loaded only once.
-SERVER = START + """
+# In the guest, each run of an example in Python is a fork of one interpreter, so that NumPy is
+# loaded only once.
+SERVER = (
+    START
+    + """
 import numpy.fft, lanebox_host, example
 begin, ended = open("/tmp/begin"), open("/tmp/ended", "w")  # as the shell opens them
 print("up", file=ended, flush=True)
@@ -186,7 +209,9 @@ for line in begin:
         sys.exit()
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=ended, flush=True)
 """
-# `example LABEL PROGRAM WORDS...` leaves in /out what the program printed and how it ended.
+)
+# Shell functions of the guest. `example LABEL PROGRAM WORDS...` runs an example, and leaves its
+# output and exit status in /out.
 FUNCTIONS = f"""
 mkfifo /tmp/begin /tmp/ended
 export LIBLITEPCIE=/examples/liblitepcie.so OPENBLAS_NUM_THREADS=1
@@ -211,7 +236,7 @@ DEVICES = {"driver": ("/dev/litepcie0", []), "vfio": ("vfio:0000:01:00.0", [UNBI
 
 
 def script() -> tuple[list[str], list[str]]:
-    """The guest's commands, and the labels of the examples in their order."""
+    """(the guest's commands, the labels of the runs in their order)."""
     commands, labels = [SHELL, FUNCTIONS], []
     for way, (device, before) in DEVICES.items():
         commands += before
@@ -226,17 +251,20 @@ def script() -> tuple[list[str], list[str]]:
 
 
 def all_in_python(folder: Path, device: str) -> str:
-    """A program that runs all the examples in Python, to see which modules they load."""
+    """The text of a program that runs all examples in Python, from which their modules are
+    collected."""
     csr = str(built().gateware / "csr.json")
     every = plan("python", str(folder / "file"), csr).values()
-    calls = [f"start({str(EXAMPLES / words[0])!r} + '.py', {['-d', device, *words[1:]]})"
-             for words in every]  # fmt: skip
+    calls = [
+        f"start({str(EXAMPLES / words[0])!r} + '.py', {['-d', device, *words[1:]]})"
+        for words in every
+    ]
     silence = "sys.stdout = open(os.devnull, 'w')"
     return "\n".join([START, f"sys.path.append({str(EXAMPLES)!r})", silence, *calls])
 
 
 def guest_files(folder: Path) -> list[tuple[Path | bytes, str]]:
-    """The programs in C, those in Python and the library, as run_guest() takes files."""
+    """The examples in C and Python and the library, as (file, path in the guest)."""
     names = {words[0] for words in plan("c", "", "").values()}
     pairs = [(program(name, "-static"), f"examples/{name}") for name in names]
     pairs += [(EXAMPLES / f"{name}.py", f"examples/{name}.py") for name in names]
@@ -248,22 +276,41 @@ def guest_files(folder: Path) -> list[tuple[Path | bytes, str]]:
 
 
 def in_a_guest(folder: Path) -> dict[tuple[str, str, str], Ran]:
-    """Run each example in one guest; the results by (way, language, name)."""
+    """Run each example by driver and VFIO in one guest; returns {(way, language, name): result}."""
     commands, labels = script()
     disk, seen = folder / "disk", []
     disk.write_bytes(bytes(MIB << 20))
-    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw",
-               "-device", "nvme,drive=disk,serial=1", *IOMMU)  # fmt: skip
+    devices = (
+        "-drive",
+        f"file={disk},if=none,id=disk,format=raw",
+        "-device",
+        "nvme,drive=disk,serial=1",
+        *IOMMU,
+    )
     files, guest, card = guest_files(folder), run.prepare(), built()
     with BoardProcess(card.board) as board:
         with GuestLine({"count": lambda: seen.append(counts(board))}) as line:
-            files = boot(board, commands, files=files, guest=guest, append=("intel_iommu=on",),
-                devices=(*devices, *line.devices), csr=card.gateware / "csr.json",
-                timeout=GUEST_SECONDS).files  # fmt: skip
+            files = boot(
+                board,
+                commands,
+                files=files,
+                guest=guest,
+                append=("intel_iommu=on",),
+                devices=(*devices, *line.devices),
+                csr=card.gateware / "csr.json",
+                timeout=GUEST_SECONDS,
+            ).files
     found = {}
     for label, before, after in zip(labels, seen[::2], seen[1::2]):
-        texts = {end: files.get(f"{label}.{end}", b"").decode()
-                 for end in ("status", "out", "err", "sum")}  # fmt: skip
-        found[tuple(label.split("."))] = Ran(int(texts["status"]), texts["out"], texts["err"],
-            passed(before, after), texts["sum"].partition(" ")[0])  # fmt: skip
+        texts = {
+            end: files.get(f"{label}.{end}", b"").decode()
+            for end in ("status", "out", "err", "sum")
+        }
+        found[tuple(label.split("."))] = Ran(
+            int(texts["status"]),
+            texts["out"],
+            texts["err"],
+            passed(before, after),
+            texts["sum"].partition(" ")[0],
+        )
     return found

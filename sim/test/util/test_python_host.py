@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""software/python over the board: the library's calls, its errors, its rings without a copy."""
+"""The Python package of software/python on the board: calls, errors, and rings without a copy."""
 
 import json
 import mmap
@@ -15,20 +15,20 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from board_builds import ROOT
 
 from sim import artefacts
 from sim.board.process import BoardProcess
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
+from sim.test.board.board_builds import ROOT
 
 PYTHON = ROOT / "software" / "python"
 BUFFER = 65536
-COST_US = 30  # of CPU for a BUFFER
+COST_US = 30  # us of CPU time for a buffer of BUFFER bytes
 
 
 @pytest.fixture(scope="module")
 def host():
-    """The Python package with a library that was just built."""
+    """The package lanebox_host, with a library that was just built."""
     os.environ["LIBLITEPCIE"] = str(artefacts.library())
     sys.path.insert(0, str(PYTHON))
     import lanebox_host
@@ -53,24 +53,35 @@ def card(host, board):
 
 
 def test_every_structure_is_the_compilers(host, tmp_path):
-    """Each field's place and size are those that a C program prints from the header."""
+    """Each field of the package's ctypes structures has the offset and size that a C program
+    computes from the header."""
     import ctypes
 
     from lanebox_host import _library
 
-    names = {"CardFields": "card", "RegisterFields": "register", "StreamFields": "stream",
-             "ConditionsFields": "conditions", "CountersFields": "counters",
-             "PatternFields": "pattern", "DmaConfigFields": "dma_config",
-             "SlotSideFields": "slot_side", "SlotFields": "slot",
-             "StatsFields": "stats", "RecordFields": "c2h_record"}  # fmt: skip
+    names = {
+        "CardFields": "card",
+        "RegisterFields": "register",
+        "StreamFields": "stream",
+        "ConditionsFields": "conditions",
+        "CountersFields": "counters",
+        "PatternFields": "pattern",
+        "DmaConfigFields": "dma_config",
+        "SlotSideFields": "slot_side",
+        "SlotFields": "slot",
+        "StatsFields": "stats",
+        "RecordFields": "c2h_record",
+    }
     wanted, lines = [], []
     for python, c in names.items():
         structure = getattr(_library, python)
         for field, _ in structure._fields_:
             place = getattr(structure, field)
             wanted.append((python, field, place.offset, place.size))
-            lines.append(f"P({python}, {field}, offsetof(struct litepcie_{c}, {field}), "
-                         f"sizeof(((struct litepcie_{c} *)0)->{field}))")  # fmt: skip
+            lines.append(
+                f"P({python}, {field}, offsetof(struct litepcie_{c}, {field}), "
+                f"sizeof(((struct litepcie_{c} *)0)->{field}))"
+            )
         wanted.append((python, "all", 0, ctypes.sizeof(structure)))
         lines.append(f"P({python}, all, 0, sizeof(struct litepcie_{c}))")
     source = tmp_path / "places.c"
@@ -86,23 +97,22 @@ def test_every_structure_is_the_compilers(host, tmp_path):
 
 
 def test_constants_are_the_headers(host):
-    """Constants that the package repeats have the header's values."""
+    """Constants that the package repeats have the values of the C header."""
     from lanebox_host import _library
 
     text = (ROOT / "software/user/liblitepcie/liblitepcie.h").read_text()
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
     names = "H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"
-    assert [int(defined[name]) for name in names] == [
-        getattr(_library, name) for name in names
-    ]
+    assert [int(defined[name]) for name in names] == [getattr(_library, name) for name in names]
 
 
 # Card ---------------------------------------------------------------------------------------------
 
 
 def test_a_card_says_what_it_is(card):
-    """A card has target, endpoint and negotiated sizes; its device time goes forward."""
+    """A Card has the target, endpoint, sizes and link that the board negotiated. Its device time
+    increases."""
     assert (card.backend, card.info.target, card.info.endpoint) == ("sim", "sim", "lanebox")
     assert (card.conditions.mps, card.conditions.mrrs, card.conditions.link_lanes) == (256, 512, 8)
     first = card.time
@@ -110,9 +120,10 @@ def test_a_card_says_what_it_is(card):
 
 
 def test_the_user_s_interrupts_are_waited_for(card):
-    """Calls for the user's interrupts reach the library, which refuses them on this build.
+    """The calls for interrupts of user logic reach the library, which refuses them for this card.
 
-    Its user slot has no registers. software/user/test/user_events.c waits where it has some.
+    This card's user logic has no registers and no interrupt. software/user/test/user_events.c waits
+    for interrupts of a card that has them.
     """
     from lanebox_host import NotOnCard
 
@@ -122,8 +133,8 @@ def test_the_user_s_interrupts_are_waited_for(card):
 
 
 def test_registers_are_a_mapping_by_name(card):
-    """Registers can be read, written and listed by name; an unknown name is a KeyError with the
-    nearest one."""
+    """Registers are read, written and listed by name, like a mapping. An unknown name is a KeyError
+    with the most similar name."""
     card.registers["ctrl_scratch"] = 0xCAFE0001
     assert card.registers["ctrl_scratch"] == 0xCAFE0001
     assert "ctrl_scratch" in card.registers and "ctrl_scratchy" not in card.registers
@@ -137,7 +148,7 @@ def test_registers_are_a_mapping_by_name(card):
 
 
 def test_the_names_of_a_build_are_learned_from_its_file(card, tmp_path):
-    """A register from a build's csr.json gets its name; a file of another kind is refused."""
+    """registers.load() adds the names in a build's csr.json. It refuses a file of another kind."""
     described = json.loads((ROOT / "build" / "sim" / "csr.json").read_text())
     before = set(card.registers)
     described["csr_registers"]["mine"] = described["csr_registers"]["ctrl_scratch"]
@@ -152,7 +163,7 @@ def test_the_names_of_a_build_are_learned_from_its_file(card, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64])
 def test_memory_is_read_as_it_was_written(card, size):
-    """A write and a read of each width reach the large memory in BAR2."""
+    """A write and a read of each width, 1 to 64 bytes, reach the large memory in BAR2."""
     data = bytes(range(size))
     card.write(64, data, bar=2)
     assert card.read(64, size, bar=2) == data
@@ -163,7 +174,7 @@ def test_memory_is_read_as_it_was_written(card, size):
 
 
 def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tmp_path):
-    """Each kind of failure has its own exception, an OSError with a sentence."""
+    """Each kind of failure has its own exception class, an OSError whose text is a sentence."""
     with pytest.raises(host.LaneboxError, match="start the board with --socket"):
         host.Card(f"sim:{tmp_path}/none")
     with pytest.raises(host.NotOnCard):
@@ -172,7 +183,7 @@ def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tm
         card.ring = (1000, 64)
     silent = "in time. c2h: the user slot has held source.valid low for .* 1 buffer waits$"
     with card.receive(limit=1) as stream, pytest.raises(host.WaitTimeout, match=silent):
-        stream.take(timeout=0.2)  # nothing sends
+        stream.take(timeout=0.2)  # nothing sends data to this stream
     with pytest.raises(ValueError, match="inside its `with` block"):
         stream.take()
     board.process.kill()
@@ -180,8 +191,18 @@ def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tm
         card.time  # noqa: B018
 
 
+def test_no_time_at_all_is_a_timeout_too(card, host):
+    """`timeout=0` looks once. It does not stand for the run's own timeout."""
+    with card.receive(limit=1, timeout=5) as stream:
+        began = time.monotonic()
+        with pytest.raises(host.WaitTimeout):
+            stream.take(timeout=0)
+        assert time.monotonic() - began < 4
+
+
 def test_a_closed_card_is_a_value_error_and_closes_again(host, board):
-    """A closed card can be closed again; its use is a ValueError, and the library is not called."""
+    """A Card may be closed twice. Any use of a closed Card is a ValueError, and does not call the
+    library."""
     card = host.Card(f"sim:{board.socket}")
     card.close()
     card.close()
@@ -190,7 +211,8 @@ def test_a_closed_card_is_a_value_error_and_closes_again(host, board):
 
 
 def test_a_hang_in_the_user_slot_is_named(card, host, board):
-    """A loopback that stops because no buffer is taken is named; the counts are the board's."""
+    """If the user slot's loopback stops because the program takes no buffer, the error says so. The
+    beats it names are those that the board counted."""
     card.ring = (4096, 16)
     with card.loopback(inside=False, interrupt_every=1) as stream:
         held = "the user slot has held sink.ready low for"
@@ -209,7 +231,8 @@ def test_a_hang_in_the_user_slot_is_named(card, host, board):
 
 
 def test_received_buffers_are_the_rings_own_memory(card):
-    """Received arrays lie in the ring itself, with the card's pattern, and repeat after a round."""
+    """Received arrays lie in the ring's own memory, hold the card's pattern, and reuse the same
+    addresses after a turn of the ring."""
     card.ring = (8192, 16)
     seen, places = 0, set()
     with card.receive(pattern=True, limit=40) as stream:
@@ -225,7 +248,8 @@ def test_received_buffers_are_the_rings_own_memory(card):
 
 
 def test_no_data_is_copied_on_the_way(card):
-    """Eight megabytes are received while Python allocates less than half a buffer."""
+    """While eight megabytes are received, Python allocates less than half a buffer: no data is
+    copied."""
     card.ring = (BUFFER, 64)
     with card.receive(pattern=True, limit=128, batch=8) as stream:
         tracemalloc.start()
@@ -237,7 +261,7 @@ def test_no_data_is_copied_on_the_way(card):
 
 
 def test_what_is_sent_arrives(card):
-    """The pattern filled in place arrives: the card compares it without errors."""
+    """A pattern filled into the ring in place arrives on the card without an error."""
     card.ring = (8192, 16)
     beats = 0
     with card.send(pattern=True) as stream:
@@ -252,7 +276,8 @@ def test_what_is_sent_arrives(card):
 
 
 def test_packets_come_back_as_they_went(card):
-    """Packets of every length up to a beat, and around a buffer's size, come back unchanged."""
+    """Packets of 1 to 33 bytes, and of a buffer's size or one byte less, come back unchanged. A
+    longer packet is refused."""
     size, _ = card.ring
     lengths = [*range(1, 34), size - 1, size]
     sent = [np.random.default_rng(length).bytes(length) for length in lengths]
@@ -264,7 +289,7 @@ def test_packets_come_back_as_they_went(card):
 
 
 def test_a_packet_that_has_no_end_yet_is_not_lost(card, host):
-    """A wait for a packet may end without one; the next packet is not lost."""
+    """If a wait for a packet ends by its timeout, the next packet is received and not lost."""
     with card.loopback(packets=True, interrupt_every=1) as stream:
         with pytest.raises(host.WaitTimeout, match="came to its end"):
             stream.receive_packet(0.05)
@@ -278,7 +303,8 @@ def test_a_flush_time_takes_packets(card):
 
 
 def test_a_bad_packet_is_an_exception_with_its_data(card, board, host):
-    """A packet with a failed read raises BadPacket with its data; the next packet is good."""
+    """A packet with a failed read in it raises BadPacket, which has the packet's data. The next
+    packet is good."""
     with card.loopback(packets=True, interrupt_every=1) as stream:
         board.command("fault ca:1")
         with pytest.raises(host.BadPacket, match="64 bytes came with an error") as error:
@@ -289,7 +315,8 @@ def test_a_bad_packet_is_an_exception_with_its_data(card, board, host):
 
 
 def test_data_comes_back_through_the_loopback(card):
-    """Arrays of any type come back; the last buffer is filled up with zeros."""
+    """Arrays of any type come back through the loopback. The last buffer is filled up with
+    zeros."""
     data = np.random.default_rng(7).normal(size=5000)
     size, _ = card.ring
     buffers = -(-data.nbytes // size)
@@ -301,12 +328,13 @@ def test_data_comes_back_through_the_loopback(card):
 
 
 def own_memory(size):
-    """Private memory of whole pages."""
+    """Private memory of whole pages, as a program may allocate it."""
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def test_a_ring_lies_in_memory_of_the_programs_own(card):
-    """A ring in the program's own memory has the card's data; its arrays keep that memory alive."""
+    """A ring placed in the program's own memory receives the card's data there. Arrays of that ring
+    keep the memory alive."""
     card.ring = (8192, 16)
     memory = own_memory(16 * 8192)
     memory[:4] = b"mine"
@@ -324,7 +352,8 @@ def test_a_ring_lies_in_memory_of_the_programs_own(card):
 
 
 def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
-    """A place that is too small, off a page, read-only, in use or for no direction is refused."""
+    """card.place() refuses memory that is too small, not at a page, read-only, in use, or for an
+    unknown direction, each with a sentence."""
     card.ring = (8192, 16)
     memory = own_memory(17 * 8192)
     with pytest.raises(OSError, match="takes 131072"):
@@ -347,7 +376,8 @@ def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
 
 
 def test_another_process_has_the_ring_by_its_descriptor(card):
-    """Another process maps the exported ring and finds the pattern, also after the run's end."""
+    """Another process can map the exported ring by its file descriptor. It finds the pattern there,
+    also after the stream has ended."""
     card.ring = (8192, 16)
     with card.receive(pattern=True, limit=16) as stream:
         for _ in stream:
@@ -355,17 +385,21 @@ def test_another_process_has_the_ring_by_its_descriptor(card):
         descriptor = stream.export("c2h")
         with pytest.raises(OSError, match="h2c is not running"):
             stream.export("h2c")
-    program = (f"import mmap; ring = mmap.mmap({descriptor}, 16 * 8192, prot=mmap.PROT_READ); "
-        "print(sum(int.from_bytes(ring[4 * i:4 * i + 4], 'little') == i for i in range(32768)))")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-        pass_fds=[descriptor])
+    program = (
+        f"import mmap; ring = mmap.mmap({descriptor}, 16 * 8192, prot=mmap.PROT_READ); "
+        "print(sum(int.from_bytes(ring[4 * i:4 * i + 4], 'little') == i for i in range(32768)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, pass_fds=[descriptor]
+    )
     os.close(descriptor)
     assert done.stdout == "32768\n", done.stderr
 
 
 @pytest.mark.parametrize("options", [{}, {"poll": 5e-5}, {"poll": 1e-3, "adaptive": True}], ids=str)
 def test_news_come_by_interrupt_or_by_looking(card, options):
-    """With interrupts or polling the data is the same; pure polling raises no interrupt."""
+    """With interrupts, with polling, and with both, the loopback's data is right. Pure polling
+    raises no interrupt."""
     card.ring = (8192, 16)
     data = np.random.default_rng(1).integers(0, 256, 64 * 8192, np.uint8)
     with card.loopback(interrupt_every=4, **options) as stream:
@@ -377,18 +411,57 @@ def test_news_come_by_interrupt_or_by_looking(card, options):
     assert (stream.stats["interrupts"] == 0) == (options.keys() == {"poll"})
 
 
+def test_buffers_have_the_elements_that_the_user_wants(card):
+    """With `dtype` the buffers of both directions are arrays of that type, in place as before."""
+    card.ring = (4096, 16)
+    sent = np.arange(-2048, 2048, 2, dtype="<i2")
+    with card.loopback(limit=1, dtype="<i2") as stream:
+        (buffer, *_) = stream.free()
+        assert (buffer.dtype, buffer.size) == (np.dtype("<i2"), 2048)
+        buffer[:] = sent
+        stream.submit(1)
+        (received,) = stream.take()
+        assert received.dtype == np.dtype("<i2") and np.array_equal(received, sent)
+    with card.loopback(limit=1, dtype=np.complex64) as stream:
+        assert stream.send(sent) == 1
+        assert np.array_equal(stream.take()[0].view("<i2"), sent)
+
+
+def test_a_type_that_does_not_fit_is_refused(card):
+    """A dtype that does not divide a buffer, or has Python objects, is refused before the start."""
+    card.ring = (4096, 16)
+    for dtype, sentence in (
+        ("V3", r"dtype \|V3 has 3 bytes, and a buffer of 4096 bytes is no whole number of them"),
+        (object, "dtype object has objects of Python"),
+        ("V0", "has 0 bytes"),
+    ):
+        with pytest.raises(ValueError, match=sentence), card.receive(dtype=dtype):
+            pass
+    with card.receive(pattern=True, limit=1) as stream:  # nothing was left started
+        assert stream.take()[0].dtype == np.uint8
+
+
+def test_an_unknown_option_is_refused(card):
+    """A misspelt option raises TypeError, which names it."""
+    with pytest.raises(TypeError, match="'limits'"):
+        card.receive(limits=3)
+
+
 def test_looks_have_their_rules(card):
-    """A polling time must be long enough, and `adaptive` needs one."""
-    for options, sentence in (({"poll": 9e-6}, "every 9 us: it must be from 10 to 1000000"),
-                              ({"adaptive": True}, "without a time between two")):  # fmt: skip
+    """A polling interval outside 10 us to 1 s, and `adaptive` without an interval, are refused with
+    a sentence."""
+    for options, sentence in (
+        ({"poll": 9e-6}, "every 9 us: it must be from 10 to 1000000"),
+        ({"adaptive": True}, "without a time between two"),
+    ):
         with pytest.raises(OSError, match=sentence), card.receive(**options):
             pass
 
 
 def test_counters_say_what_passed(card):
-    """The difference of two counter readings has the bytes that moved, at less than the limit.
+    """The difference of two counter readings has the bytes that moved, at a rate below the limit.
 
-    Beside the data the card writes a record for each buffer, and at most as many status lines.
+    Besides the data, the card writes a record for each buffer, and at most as many status lines.
     """
     before = card.counters
     with card.receive(pattern=True, limit=64) as stream:
@@ -401,7 +474,7 @@ def test_counters_say_what_passed(card):
 
 
 def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
-    """A 64 KiB buffer costs this process at most 30 us of CPU in the steady state.
+    """In the steady state a 64 KiB buffer costs the process at most 30 us of CPU time.
 
     One of six runs is enough, since other programs on the machine lengthen that time.
     """
@@ -410,7 +483,7 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
     while not (costs and costs[-1] <= COST_US) and len(costs) < 6:
         with card.receive(pattern=True, limit=192, batch=16, interrupt_every=16) as stream:
             buffers = iter(stream)
-            for _ in range(64):  # one round of the ring
+            for _ in range(64):  # one turn of the ring
                 next(buffers)
             before = time.process_time()
             count = sum(1 for _ in buffers)
@@ -419,9 +492,10 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
     assert costs[-1] <= COST_US
 
 
-# What outlives what ------------------------------------------------------------------------------
+# Lifetimes of cards, streams and arrays ----------------------------------------------------------
 
-# Each runs after BEFORE in a process of its own, because a failure would crash it.
+# Each of these programs uses arrays or streams after an object that they came from is gone. Each
+# runs after BEFORE in its own process, because a failure would crash it.
 OUTLIVES = {
     "the card's close": """
         with card.loopback(limit=4) as stream:
@@ -554,7 +628,8 @@ card = Card(sys.argv[1])
 
 @pytest.mark.parametrize("name", OUTLIVES)
 def test_nothing_that_outlives_a_card_crashes(host, board, tmp_path, name):
-    """Arrays stay valid until the last is gone; every use of a closed card is an exception."""
+    """Arrays stay valid until the last of them is gone, whatever is closed before. Every use of a
+    closed Card is an exception, and nothing crashes."""
     program = tmp_path / "program.py"
     program.write_text(BEFORE + textwrap.dedent(OUTLIVES[name]))
     done = run(board, program, "DEVICE")
@@ -569,24 +644,29 @@ def test_nothing_that_outlives_a_card_crashes(host, board, tmp_path, name):
 def run(board, *words):
     environment = {**os.environ, "PYTHONPATH": str(PYTHON)}
     words = [f"sim:{board.socket}" if word == "DEVICE" else str(word) for word in words]
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120,
-                          env=environment)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, timeout=120, env=environment
+    )
 
 
-@pytest.mark.parametrize("words, status, sentence", [
-    (["-i", "0"], 2, "0: it must be seconds above 0"),
-    (["-n", "-1"], 2, "-1: it must be a number"),
-    (["-d", "vfio:x"], 1, "lanebox-live: vfio:x: the PCI address must be like"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, status, sentence",
+    [
+        (["-i", "0"], 2, "0: it must be seconds above 0"),
+        (["-n", "-1"], 2, "-1: it must be a number"),
+        (["-d", "vfio:x"], 1, "lanebox-live: vfio:x: the PCI address must be like"),
+    ],
+)
 def test_what_cannot_be_done_is_a_sentence(host, board, words, status, sentence):
-    """The live view's usage errors are status 2, other errors 1, each a sentence, no traceback."""
+    """Usage errors of lanebox-live end with status 2, other errors with 1, each with a sentence and
+    without a traceback."""
     done = run(board, "-m", "lanebox_host.live", *words)
     assert done.returncode == status and sentence in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_the_program_in_the_readme_runs(host, board, tmp_path):
-    """The README's program runs as it stands, but with another card's name."""
+    """The Python program in the README runs unchanged, except for the card's name."""
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     file = tmp_path / "readme.py"
     file.write_text(text.replace("/dev/litepcie0", f"sim:{board.socket}"))
@@ -596,7 +676,8 @@ def test_the_program_in_the_readme_runs(host, board, tmp_path):
 
 
 def test_the_live_view_shows_the_streams(host, board):
-    """The live view prints lines for each stream, without colours in a pipe."""
+    """lanebox-live prints a line for each of CQ, CC, RQ and RC per interval. Into a pipe it prints
+    no colours."""
     done = run(board, "-m", "lanebox_host.live", "-d", "DEVICE", "-n", "2", "-i", "0.05")
     assert done.returncode == 0, done.stderr
     assert all(done.stdout.count(f"\n{name} ") == 2 for name in ("cq", "cc", "rq", "rc"))
@@ -607,18 +688,24 @@ def test_the_live_view_shows_the_streams(host, board):
 
 @pytest.mark.parametrize("end, errors", [(" | head -1", ""), (" >/dev/full", "No space left")])
 def test_the_live_view_ends_with_whoever_reads_it(host, board, end, errors):
-    """A closed pipe ends the live view silently; a full disk is an error."""
+    """lanebox-live ends silently when its output pipe is closed. A full disk is an error."""
     program = f"'{sys.executable}' -m lanebox_host.live -d sim:{board.socket} -i 0.05 -n 40"
     environment = {**os.environ, "PYTHONPATH": str(PYTHON)}
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", program + end], env=environment,
-                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", program + end],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1
     assert errors in done.stderr and len(done.stderr.splitlines()) == bool(errors)
 
 
 @pytest.mark.parametrize("tick_ps", [4000, 8000])
 def test_the_live_view_reckons_by_device_time(host, tick_ps):
-    """Rates are computed with the card's clock: at half the clock they are half as high."""
+    """lanebox-live computes rates by the card's clock: at half the clock frequency they are half as
+    high."""
     from lanebox_host import live
     from lanebox_host.counters import Counters, Stream
 
@@ -631,20 +718,30 @@ def test_the_live_view_reckons_by_device_time(host, tick_ps):
 
 @pytest.mark.soak
 def test_pip_builds_and_installs_it(tmp_path, board):
-    """pip installs the package with the library inside, and it reaches the board."""
+    """pip builds and installs the package with the library inside it, and the installed package
+    reaches the board."""
     place = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", place], check=True)
     done = subprocess.run(
         [place / "bin" / "pip", "install", "-q", "--no-deps", PYTHON],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     environment = {k: v for k, v in os.environ.items() if k not in ("LIBLITEPCIE", "PYTHONPATH")}
-    environment["PYTHONPATH"] = os.path.dirname(np.__path__[0])  # NumPy alone from here
-    code = (f"import lanebox_host as l; c = l.Card('sim:{board.socket}'); print(c.info.target, "
-            "l.__file__)")  # fmt: skip
-    done = subprocess.run([place / "bin" / "python", "-c", code], capture_output=True, text=True,
-                          env=environment, cwd=tmp_path)  # fmt: skip
+    # makes NumPy available, and nothing else from here
+    environment["PYTHONPATH"] = os.path.dirname(np.__path__[0])
+    code = (
+        f"import lanebox_host as l; c = l.Card('sim:{board.socket}'); print(c.info.target, "
+        "l.__file__)"
+    )
+    done = subprocess.run(
+        [place / "bin" / "python", "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("sim ") and str(place) in done.stdout
     command = [place / "bin" / "lanebox-live", "-d", f"sim:{board.socket}", "-n", "1", "-i", "0.1"]

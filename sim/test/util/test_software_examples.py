@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""software/examples in both languages: on the board, behind the driver, and through VFIO."""
+"""software/examples in C and Python: on the board alone, behind the driver, and through VFIO."""
 
 import hashlib
 import json
@@ -12,8 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from board_builds import ROOT
-from example_programs import (
+from test_user_requests import ACCUMULATOR
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.guest import run
+from sim.test.board.board_builds import ROOT
+from sim.test.util.example_programs import (
     BUILD,
     EXAMPLES,
     INTERRUPTS,
@@ -31,17 +37,13 @@ from example_programs import (
     installed,
     on_the_board,
 )
-from test_user_requests import ACCUMULATOR
-
-from sim import artefacts
-from sim.board.process import BoardProcess
-from sim.endpoints import DEFAULT
-from sim.guest import run
 
 BOTH = ("capture", "interrupt", "registers", "request", "spectrum")
-ALONE = ("plot", "stream")  # only in Python
-CASES = [*((language, name) for language in LANGUAGES for name in BOTH),
-         *(("python", name) for name in ALONE)]  # fmt: skip
+ALONE = ("plot", "stream")  # examples that exist in Python only
+CASES = [
+    *((language, name) for language in LANGUAGES for name in BOTH),
+    *(("python", name) for name in ALONE),
+]
 PATTERN = np.arange(MIB << 18, dtype=np.uint32)
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 each_way = pytest.mark.parametrize(
@@ -51,7 +53,8 @@ each_way = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def folder():
-    """A folder below build/, on a real disk: a temporary file system may not support O_DIRECT."""
+    """A folder below build/ on a real disk, since a temporary file system may not support
+    O_DIRECT."""
     installed()
     with tempfile.TemporaryDirectory(dir=BUILD) as place:
         yield Path(place)
@@ -65,8 +68,11 @@ def board():
 
 @pytest.fixture(scope="module")
 def without_a_machine(board, folder):
-    return {("sim", language, name): ran for language in LANGUAGES
-            for name, ran in on_the_board(board, language, folder).items()}  # fmt: skip
+    return {
+        ("sim", language, name): ran
+        for language in LANGUAGES
+        for name, ran in on_the_board(board, language, folder).items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +84,8 @@ def with_a_machine(tmp_path_factory, folder):
 
 @pytest.fixture
 def ran(request, way, language):
-    """A function that gives an example's result on this way, and fails unless it ended well."""
+    """A function that returns an example's result on this way to the card. It fails unless the
+    example ended with status 0."""
     every = request.getfixturevalue("without_a_machine" if way == "sim" else "with_a_machine")
 
     def of(name):
@@ -90,13 +97,15 @@ def ran(request, way, language):
     return of
 
 
-# On every way to a card ---------------------------------------------------------------------------
+# On every way to a card: sim, driver, vfio
+# ---------------------------------------------------------
 
 
 @each_way
 @each_language
 def test_a_capture_is_what_the_card_sent(way, language, ran, folder):
-    """A capture has every byte that the card sent, and the card sent little else."""
+    """`capture` writes every byte that the card sent. The card sent at most 1 % more, for records
+    and status lines."""
     found = ran("capture")
     assert re.fullmatch(rf"{MIB} MiB in \S+\n", found.out)
     if way == "sim":
@@ -109,7 +118,8 @@ def test_a_capture_is_what_the_card_sent(way, language, ran, folder):
 @each_way
 @each_language
 def test_every_request_is_answered(way, language, ran):
-    """Every request is answered; the card fetched 64 bytes for each; percentiles are in order."""
+    """`request`: every request has its answer, the card read 64 bytes for each, and the percentiles
+    are in order."""
     found = ran("request")
     times = re.fullmatch(
         rf"{REQUESTS} answers, all right: p50 ([\d.]+) us, p99 ([\d.]+) us, max ([\d.]+) us\n",
@@ -121,7 +131,8 @@ def test_every_request_is_answered(way, language, ran):
 
 
 def spectra():
-    """The output for a sine that rises by one column a line, and nothing else."""
+    """The output of `spectrum` for a sine that moves up by one column in each line, and nothing
+    else."""
     bins = [16 + 32 * line for line in range(LINES)]
     lines = [f"{'@':>{bin // 32 + 1}}".ljust(64) + f"|{bin:5}  -6.0 dB\n" for bin in bins]
     return "".join([f"{'0 Hz':64}|  bin   level\n", *lines])
@@ -130,7 +141,7 @@ def spectra():
 @each_way
 @each_language
 def test_a_spectrum_has_the_sine_that_went_out(way, language, ran):
-    """Each printed line shows the sine that was sent, and nothing else above -90 dB."""
+    """`spectrum`: each line shows the sine that was sent, and nothing else above -90 dB."""
     found = ran("spectrum")
     assert found.out == spectra()
     assert found.passed["h2c"] == 8192 * LINES
@@ -139,7 +150,8 @@ def test_a_spectrum_has_the_sine_that_went_out(way, language, ran):
 @each_way
 @each_language
 def test_registers_are_written_and_read_by_name(way, language, ran):
-    """A register of every card and one of the user's are written and read by name."""
+    """`registers` writes and reads by name a register that every card has, and one of the user's
+    logic."""
     assert ran("registers").out == (
         f"ctrl_scratch = {SCRATCH[language]:#x}\n"
         "user_hold = 0x1\nuser_hold = 0x0\nuser_hold = 0x0\n"
@@ -149,7 +161,7 @@ def test_registers_are_written_and_read_by_name(way, language, ran):
 @each_way
 @each_language
 def test_registers_are_listed(way, language, ran):
-    """All registers of the build are listed with their offsets."""
+    """`registers` without a name lists all registers of the build with their offsets."""
     described = json.loads((built().gateware / "csr.json").read_text())["csr_registers"]
     wanted = {name: register["addr"] for name, register in described.items()}
     lines = [line.split("  ") for line in ran("list").out.splitlines()]
@@ -160,7 +172,8 @@ def test_registers_are_listed(way, language, ran):
 @each_way
 @each_language
 def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
-    """Each interrupt of the user's logic ends one wait, and is one message."""
+    """`interrupt`: each interrupt of the user's logic ends one wait, and was one message of the
+    card."""
     found = ran("interrupt")
     assert found.out == "".join(f"interrupt {n + 1}\n" for n in range(INTERRUPTS))
     assert found.passed["interrupts"] == INTERRUPTS
@@ -171,20 +184,34 @@ def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
 
 @each_language
 def test_the_disk_gets_the_card_s_own_buffers(board, folder, language):
-    """A capture writes the card's buffers with O_DIRECT, from page boundaries on."""
+    """`capture` writes the card's own buffers with O_DIRECT, 256 KiB at a time, without a copy."""
     trace = folder / f"{language}.trace"
-    words = ["strace", "-f", "-o", trace, "-e", "trace=openat,write",
-             *command(language, "capture"), "-d", f"sim:{board.socket}", "-n", "1",
-             folder / "traced"]  # fmt: skip
+    words = [
+        "strace",
+        "-f",
+        "-o",
+        trace,
+        "-e",
+        "trace=openat,write",
+        *command(language, "capture"),
+        "-d",
+        f"sim:{board.socket}",
+        "-n",
+        "1",
+        folder / "traced",
+    ]
     subprocess.run(words, env=environment(), check=True, capture_output=True, timeout=60)
-    (flags, number), = re.findall(r'openat\(.*/traced", (\S+), 0666\) += (\d+)', trace.read_text())
+    ((flags, number),) = re.findall(
+        r'openat\(.*/traced", (\S+), 0666\) += (\d+)', trace.read_text()
+    )
     assert "O_DIRECT" in flags.split("|")
     writes = re.findall(rf"write\({number}, .*, (\d+)\) += (\d+)", trace.read_text())
     assert writes == [(f"{256 << 10}",) * 2] * 4
 
 
 def test_other_logic_is_not_taken_for_a_loopback(folder):
-    """With other logic than a loopback, answers and spectra are reported as wrong."""
+    """On a card whose logic is no loopback, `request` reports a wrong answer, and `spectrum` shows
+    other lines."""
     with BoardProcess(artefacts.build(DEFAULT, ACCUMULATOR).board) as board:
         for language in LANGUAGES:
             done = call(language, "request", "-d", f"sim:{board.socket}")
@@ -198,28 +225,36 @@ def test_other_logic_is_not_taken_for_a_loopback(folder):
 
 @each_language
 def test_an_interrupt_that_does_not_come_is_a_sentence(board, language):
-    """An interrupt that does not come in the given time ends the example with a sentence."""
+    """`interrupt` ends with status 1 and a sentence if no interrupt comes in the given time."""
     done = call(language, "interrupt", "-d", f"sim:{board.socket}", "-t", "1")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"\S*interrupt: no interrupt within 1 s\n", done.stderr)
 
 
 @each_language
-@pytest.mark.parametrize("words, status, sentence", [
-    (["registers", "ctrl_scratchy"], 1, "registers: no register is called ctrl_scratchy; the near"),
-    (["registers", "pcie_phy_link_status=1"], 1, "registers: .*only be read"),
-    (["registers", "ctrl_scratch=much"], 2, "usage: registers"),
-    (["capture", "/none/file"], 1, "capture: .*No such file or directory"),
-    (["capture", "-n", "0", "FILE"], 2, "usage: capture"),
-    (["capture", "-n", "many", "FILE"], 2, "usage: capture"),
-    (["capture"], 2, "usage: capture"),
-    (["capture", "one", "two"], 2, "usage: capture"),
-    (["request", "-x"], 2, "usage: request"),
-    (["interrupt", "-w", "2"], 2, "usage: interrupt"),
-    (["interrupt", "-w", "2:0x100000h"], 2, "usage: interrupt"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, status, sentence",
+    [
+        (
+            ["registers", "ctrl_scratchy"],
+            1,
+            "registers: no register is called ctrl_scratchy; the near",
+        ),
+        (["registers", "pcie_phy_link_status=1"], 1, "registers: .*only be read"),
+        (["registers", "ctrl_scratch=much"], 2, "usage: registers"),
+        (["capture", "/none/file"], 1, "capture: .*No such file or directory"),
+        (["capture", "-n", "0", "FILE"], 2, "usage: capture"),
+        (["capture", "-n", "many", "FILE"], 2, "usage: capture"),
+        (["capture"], 2, "usage: capture"),
+        (["capture", "one", "two"], 2, "usage: capture"),
+        (["request", "-x"], 2, "usage: request"),
+        (["interrupt", "-w", "2"], 2, "usage: interrupt"),
+        (["interrupt", "-w", "2:0x100000h"], 2, "usage: interrupt"),
+    ],
+)
 def test_what_cannot_be_done_is_a_sentence(board, language, words, status, sentence):
-    """Usage errors are status 2, others 1, each with a sentence, no result and no traceback."""
+    """Usage errors of an example end with status 2, other errors with 1, each with a sentence and
+    without a result or traceback."""
     done = call(language, words[0], "-d", f"sim:{board.socket}", *words[1:])
     assert (done.returncode, done.stdout) == (status, ""), done.stderr
     assert re.search(sentence, done.stderr) and "Traceback" not in done.stderr, done.stderr
@@ -227,7 +262,7 @@ def test_what_cannot_be_done_is_a_sentence(board, language, words, status, sente
 
 @pytest.mark.parametrize("language, name", CASES)
 def test_a_card_that_is_not_there_is_a_sentence(language, name):
-    """A missing card gives the library's sentence, with the program's name before it."""
+    """If the card is missing, an example prints its own name and the library's sentence."""
     words = ["/tmp/file"] if name in ("capture", "plot") else []
     done = call(language, name, "-d", "sim:/none", *words)
     assert (done.returncode, done.stdout) == (1, "")
@@ -236,7 +271,8 @@ def test_a_card_that_is_not_there_is_a_sentence(language, name):
 
 @pytest.mark.parametrize("language, name", CASES)
 def test_each_says_how_it_is_used(language, name):
-    """--help has the device first and 80 columns; both languages have the same options."""
+    """--help of an example has the device first and fits 80 columns. An example in both languages
+    has the same options in both."""
     done = call(language, name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.match(rf"usage: {name}\S* (\[-h\] )?\[-d DEVICE\]", done.stdout)
@@ -250,13 +286,13 @@ def test_each_says_how_it_is_used(language, name):
 
 
 def test_data_goes_through_the_user_slot_and_comes_back(board):
-    """`stream` in Python sends data through the user slot and gets it back unchanged."""
+    """`stream` sends data through the user slot and gets it back unchanged."""
     done = call("python", "stream", "-d", f"sim:{board.socket}", "-n", "1")
     assert done.stdout == "1 MiB went through the user slot and came back the same\n", done.stderr
 
 
 def test_samples_are_drawn(board, folder):
-    """`plot` writes a PNG of the samples."""
+    """`plot` writes a PNG of the card's samples."""
     done = call("python", "plot", "-d", f"sim:{board.socket}", folder / "picture.png")
     assert re.fullmatch(r"196608 samples in \S+\n", done.stdout), done.stderr
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -266,35 +302,50 @@ def test_samples_are_drawn(board, folder):
 
 
 def test_the_table_names_each_example():
-    """The table names every example and nothing else; those in two languages have both files."""
+    """The README's table names every example and nothing else. An example of both languages has a
+    .c and a .py file."""
     rows = re.findall(r"^\| `([\w.]+)` \|", README.read_text(), re.MULTILINE)
     assert sorted(rows) == sorted([*BOTH, *(f"{name}.py" for name in ALONE)])
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
     pairs = {f"{name}.{end}" for name in BOTH for end in ("c", "py")}
-    assert files == {*pairs, *(f"{name}.py" for name in ALONE), "example.h", "example.py",
-                     "README.md"}  # fmt: skip
+    assert files == {
+        *pairs,
+        *(f"{name}.py" for name in ALONE),
+        "example.h",
+        "example.py",
+        "README.md",
+        "ruff.toml",
+    }
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.*")), ids=lambda path: path.name)
 def test_sources_have_eighty_columns(path):
-    """Sources fit into 80 columns, for a terminal beside an editor."""
+    """The examples' sources fit into 80 columns, for a terminal beside an editor."""
     if path.suffix != ".md":
         assert max(len(line.expandtabs(8)) for line in path.read_text().splitlines()) <= 80
 
 
 def commands_of_the_page():
-    """The commands of the README that start a simulated card."""
+    """The commands in the README that start a simulated card."""
     text = README.read_text().replace("\\\n", "")
     return re.findall(r"^\.venv/bin/python -m sim\.util (.*)$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("words, last", zip(commands_of_the_page(), [
-    r"100 answers, all right: .*", r".*\|  304  -6\.0 dB", "interrupt 3"], strict=True))
+@pytest.mark.parametrize(
+    "words, last",
+    zip(
+        commands_of_the_page(),
+        [r"100 answers, all right: .*", r".*\|  304  -6\.0 dB", "interrupt 3"],
+        strict=True,
+    ),
+)
 def test_what_the_page_starts_runs(folder, words, last):
-    """The README's commands run as they stand, on a board that they start and end."""
+    """The README's commands run unchanged. Each starts a board and ends it."""
     shell = f"{ROOT}/.venv/bin/python -m sim.util {words}".replace(
-        "./request", *command("c", "request"))  # fmt: skip
-    done = subprocess.run(["sh", "-c", shell], cwd=ROOT, capture_output=True, text=True,
-        timeout=600)  # fmt: skip
+        "./request", *command("c", "request")
+    )
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=ROOT, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(last, done.stdout.splitlines()[-1]), done.stdout

@@ -9,14 +9,14 @@ import shutil
 import subprocess
 
 import pytest
-from board_builds import ROOT, build_executable
-from software_build import TIMEOUT, build_software, build_unchecked
 
-from lanebox import layouts
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
+from sim.test.board.board_builds import ROOT, build_executable
+from software.test.software_build import TIMEOUT, build_software, build_unchecked
 
 
 @pytest.fixture(scope="session")
@@ -33,23 +33,25 @@ def run(built, board, name, *arguments):
 
 
 def test_the_library_on_the_board(start_board, built):
-    """Every call of the library works, and the build's csr.json is accepted for this card."""
+    """Every call of the library works on the board, and the build's csr.json is accepted for its
+    card."""
     program = build_executable("lanebox")
-    with start_board("--bar2", layouts.BAR2_SIZE, program=program) as board:
+    with start_board("--bar2", numbers.BAR2_SIZE, program=program) as board:
         run(built, board, "library", built.csr_json)
 
 
 def test_two_threads_move_every_word(start_board, built):
-    """Two threads move every word through rings of four shapes, with batches, event and reset."""
+    """Two threads move every word through rings of four shapes, with batches, eventfd and reset."""
     with start_board() as board:
         text = run(built, board, "streams", "96")
     assert text.count("96 buffers") == 5
 
 
 def test_what_hangs_in_the_user_slot_is_named(start_board, built):
-    """The library says that the loopback holds h2c up while c2h has no buffer, and recovers.
+    """If the user slot's loopback holds h2c up because c2h has no buffer, the library says so, and
+    the stream recovers.
 
-    Board and card have the same counts. The card's time runs while the slot stalls.
+    Board and card count the same beats. The card's time goes on while the slot stalls.
     """
     with start_board() as board:
         text = run(built, board, "slot", "loopback")
@@ -58,12 +60,15 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
     idle = "h2c: the user slot has taken all that came (0 beats so far); nothing was sent. "
     assert lines["nothing"].startswith(idle + "c2h: the user slot has held source.valid low for ")
     assert lines["nothing"].endswith(" (0 beats so far); 16 buffers wait")
-    held = re.fullmatch(r"h2c: the user slot has held sink.ready low for ([\d.]+) (us|ms) "
+    held = re.fullmatch(
+        r"h2c: the user slot has held sink.ready low for ([\d.]+) (us|ms) "
         r"\((\d+) beats so far\); 16 buffers wait\. c2h: the user slot offers data, and "
         r"source.ready has been low for [\d.]+ \w+ \((\d+) beats so far\); the card has no "
-        r"buffer, the program has not given one back", lines["hung"])  # fmt: skip
+        r"buffer, the program has not given one back",
+        lines["hung"],
+    )
     assert held and float(held[1]) > 0, lines["hung"]
-    # The ring is full, and more data is inside the card.
+    # The c2h ring is full, and further beats are inside the card.
     assert int(held[3]) > int(held[4]) >= 16 * 4096 // 32
     assert "sink.ready low" in lines["drain"]
     assert "has taken all that came" in lines["done"] and "the card has all" in lines["done"]
@@ -74,17 +79,18 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
 
 @pytest.mark.parametrize("name", ["places", "modes"])
 def test_rings_lie_where_and_news_come_as_a_program_says(start_board, built, name):
-    """No word is lost with rings in own or shared memory, and with interrupts or polling."""
+    """No word is lost with rings in the program's own or in shared memory, and with interrupts or
+    polling."""
     with start_board() as board:
         run(built, board, name)
 
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_stream_is_watched_without_a_register(start_board, built, direction):
-    """The number of register reads does not grow with the number of buffers that a stream moves.
+    """A stream reads no register of the card for each buffer that it moves.
 
-    Each buffer raises an interrupt, and its user sleeps for it. Asking the card for each buffer
-    would take 512 more reads. The library does ask after a fifth of a second without an interrupt,
+    Each buffer raises an interrupt, for which the program sleeps. A read for each buffer would make
+    512 more reads. The library reads registers only after a fifth of a second without an interrupt,
     which a busy machine may cause, and every millisecond while it waits for the end of h2c.
     """
     reads = {}
@@ -97,38 +103,57 @@ def test_a_stream_is_watched_without_a_register(start_board, built, direction):
 
 
 def test_threads_do_not_race(start_board):
-    """The streams program has no data race under ThreadSanitizer."""
+    """The test program `streams` has no data race under ThreadSanitizer."""
     program = build_unchecked("SANITIZE=thread") / "test" / "streams"
     with start_board() as board:
-        done = subprocess.run([program, f"sim:{board.socket}", "48"], capture_output=True,
-            text=True, timeout=2 * TIMEOUT)
+        done = subprocess.run(
+            [program, f"sim:{board.socket}", "48"],
+            capture_output=True,
+            text=True,
+            timeout=2 * TIMEOUT,
+        )
     assert done.returncode == 0 and "ThreadSanitizer" not in done.stderr, done.stderr
 
 
 @pytest.mark.soak
 def test_the_user_s_logic_calls(built):
-    """Each write to the user logic's memory is one interrupt, also while DMA runs."""
+    """Each write to the user logic's memory raises one interrupt, also while DMA runs."""
     board = artefacts.build(DEFAULT, AXI50).board
-    with BoardProcess(board, ["--bar2", str(layouts.BAR2_SIZE)]) as running:
-        run(built, running, "user_events", "2", hex(layouts.AXI_BASE))
+    with BoardProcess(board, ["--bar2", str(numbers.BAR2_SIZE)]) as running:
+        run(built, running, "user_events", "2", hex(numbers.AXI_BASE))
 
 
 def test_a_program_written_for_litepcies_library_runs(start_board, built):
-    """A program written for LitePCIe's library runs on ours, and every word is compared."""
+    """A program written for LitePCIe's own library runs with ours, and every word that it moves is
+    right."""
     with start_board() as board:
         assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")
 
 
 def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path):
-    """The scale client reports wrong logic: the default user slot answers, but shifts nothing."""
+    """The client of examples/scale reports a card whose logic is not `scale`: the default user slot
+    answers, but does not shift."""
     (tmp_path / "csr.h").write_text("#define CSR_USER_SHIFT_ADDR 4 /* the scratch register */\n")
     client = tmp_path / "client"
-    subprocess.run(["gcc", "-Wall", "-Werror", f"-I{tmp_path}",
-        f"-I{ROOT / 'software/user/liblitepcie'}", ROOT / "examples/scale/client.c", "-o", client,
-        build_unchecked() / "liblitepcie.a", "-pthread"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-Wall",
+            "-Werror",
+            f"-I{tmp_path}",
+            f"-I{ROOT / 'software/user/liblitepcie'}",
+            ROOT / "examples/scale/client.c",
+            "-o",
+            client,
+            build_unchecked() / "liblitepcie.a",
+            "-pthread",
+        ],
+        check=True,
+    )
     with start_board() as board:
-        done = subprocess.run([client, f"sim:{board.socket}"], capture_output=True, text=True,
-            timeout=TIMEOUT)
+        done = subprocess.run(
+            [client, f"sim:{board.socket}"], capture_output=True, text=True, timeout=TIMEOUT
+        )
     assert (done.returncode, done.stdout) == (1, "shift  0: 16 buffers right\n"), done.stderr
     assert "shift 1: the card answers, but its logic does not do what it should" in done.stderr
     done = subprocess.run([client, "sim:/none"], capture_output=True, text=True, timeout=TIMEOUT)
@@ -136,14 +161,16 @@ def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path)
 
 
 def test_a_card_is_opened_a_hundred_times(start_board, built):
-    """A hundred opens leave no descriptor, mapping or byte, whatever ran, with resets between."""
+    """A hundred times open, run, reset and close leave no file descriptor, mapping or byte
+    behind."""
     with start_board() as board:
         run(built, board, "cycles", "100")
 
 
 @pytest.mark.soak
 def test_a_card_is_opened_ten_thousand_times(start_board):
-    """Ten thousand opens of the library as users have it leave nothing either."""
+    """Ten thousand times open, run, reset and close, without sanitizers, leave nothing behind
+    either."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket}", "10000"]
@@ -152,13 +179,14 @@ def test_a_card_is_opened_ten_thousand_times(start_board):
 
 
 def test_another_user_is_told_whose_socket_it_is(start_board):
-    """A user who may not write to the board's socket is told whose it is."""
+    """A user without the right to write to the board's socket gets an error that says whose socket
+    it is."""
     program = build_unchecked() / "test" / "cycles"
     other = {"user": 65534} if os.getuid() == 0 else {}
     with start_board() as board:
         os.chmod(board.socket, 0o400)
         folder = os.path.dirname(board.socket)
-        os.chmod(folder, 0o711)  # the other user must find the program there
+        os.chmod(folder, 0o711)  # so that the other user can reach the program there
         command = [shutil.copy(program, folder), f"sim:{board.socket}", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)
         os.remove(command[0])
@@ -166,7 +194,8 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
 
 
 def test_a_second_program_is_told_that_the_board_has_a_client(start_board):
-    """A second program is told at once that the board has a client; later it gets the card."""
+    """A second program is told at once that the board has a client. After the first has left, it
+    gets the card."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket},timeout=600", "1"]

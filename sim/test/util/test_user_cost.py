@@ -1,32 +1,33 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a buffer costs a program in C: user instructions, system calls, allocations, copies.
+"""The cost of a buffer for a program in C: instructions in user space, system calls, allocations,
+copies.
 
-The same loop runs for two numbers of buffers. The difference is the cost of a buffer, with waits
-and messages to the board included. No clock is used.
+The same loop runs for two numbers of buffers. The difference is the cost of the buffers, including
+waits and messages to the board. Costs are counted and not timed.
 """
 
 import re
 import subprocess
 
 import pytest
-from software_build import build_unchecked
 
-from sim import limits
 from sim.endpoints import DEFAULT, ENDPOINTS
+from sim.rows import limits
+from software.test.software_build import build_unchecked
 
 pytestmark = pytest.mark.soak
 
-FEW, MANY = 512, 2560  # buffers: twice and ten times round the ring
+FEW, MANY = 512, 2560  # buffers: two and ten turns of the ring
 BATCH = 64  # buffers given back together, and per interrupt: a quarter of the ring
-INSTRUCTIONS = 150  # for a buffer of 8 KiB
-CALLS = 32  # for a batch: half a dozen, and more while a slow board lets waits time out
+INSTRUCTIONS = 150  # instructions for a buffer of 8 KiB
+CALLS = 32  # system calls for a batch: half a dozen, and more while waits on a slow board time out
 VECTOR = 32  # bytes of the widest load that valgrind supports
 
 
 def run(board, direction, buffers, *prefix):
-    """Run steady.c's loop; returns its own report and the output of the tool in `prefix`."""
+    """Run the loop of steady.c; returns its own report, and the output of the tool in `prefix`."""
     program = build_unchecked() / "test" / "steady"
     command = [*prefix, program, f"sim:{board.socket}", direction, str(buffers), str(BATCH)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -35,7 +36,7 @@ def run(board, direction, buffers, *prefix):
 
 
 def per_buffer(board, direction, pattern, *prefix):
-    """How much the number that `pattern` finds grows with each buffer."""
+    """By how much the number that `pattern` finds in the tool's output grows with each buffer."""
     counts = []
     for buffers in (FEW, MANY):
         _, text = run(board, direction, buffers, *prefix)
@@ -45,7 +46,8 @@ def per_buffer(board, direction, pattern, *prefix):
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
-    """A buffer costs at most 150 instructions, fewer than a copy with the widest loads would."""
+    """A buffer of 8 KiB costs at most 150 instructions in user space. A copy with the widest loads
+    would need more."""
     tool = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path / 'profile'}")
     with start_board() as board:
         cost = per_buffer(board, direction, r"Collected : (\d+)", *tool)
@@ -54,20 +56,23 @@ def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
 
 
 def test_no_buffer_allocates_memory(start_board):
-    """Memory is allocated at open and start only, however much is moved."""
+    """Memory is allocated only when the card is opened and a stream started, and not for each
+    buffer."""
     with start_board() as board:
         assert per_buffer(board, "c2h", r"total heap usage: ([\d,]+) allocs", "valgrind") == 0
 
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_system_calls_are_shared_by_a_batch(start_board, direction):
-    """Only a wait and a full batch talk to the board; between them no call enters the kernel.
+    """Only a wait or a full batch makes system calls; the library's other calls do not enter the
+    kernel.
 
     The buffers of a batch therefore share one message, one sleep and one look at the card.
     """
     with start_board() as board:
-        calls = per_buffer(board, direction, r"^\S+\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$",
-            "strace", "-c")
+        calls = per_buffer(
+            board, direction, r"^\S+\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$", "strace", "-c"
+        )
         report, _ = run(board, direction, MANY)
     print(f"host/syscalls_per_buffer {direction}: {calls:.2f}")
     assert 0 < calls < CALLS / BATCH
@@ -76,7 +81,8 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
 
 @pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
 def test_the_ring_never_runs_dry(start_board, direction, least):
-    """At MPS 512 the stream reaches the limit of link and pins, so the ring never runs dry."""
+    """At MPS 512 the stream reaches the limit of link and pins, so that the program never lets the
+    ring run empty."""
     ours = ENDPOINTS[DEFAULT]
     limit = {
         "c2h": limits.c2h(512, mps=512),

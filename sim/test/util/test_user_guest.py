@@ -1,20 +1,21 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie's test programs in a guest: through VFIO without a module, and through the driver."""
+"""liblitepcie's test programs in a guest: through VFIO without a module of ours, and behind the
+driver."""
 
 import re
 
 import pytest
-from board_builds import build_gateware
-from user_guest import BIND, CARD, IOMMU, boot, interrupted, sentences, when
 
-from lanebox import layouts
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
 from sim.guest import run
+from sim.test.board.board_builds import build_gateware
+from sim.test.util.user_guest import BIND, CARD, IOMMU, boot, interrupted, sentences, when
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
@@ -24,31 +25,36 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-# For each way to a card: (device name, commands before, arguments of boot()).
+# {way to the card: (device name, commands before, arguments of boot())}
 WAYS = {
     "vfio": ("vfio:0000:01:00.0", [BIND], {"append": ("intel_iommu=on",), "devices": IOMMU}),
     "driver": ("/dev/litepcie0", [], {"vfio": False}),
-}  # fmt: skip
+}
 SUITE = (
-    "library {} /root/csr.json", "streams {} 64 >/out/streams",
-    "steady {} c2h 600 32 >/out/c2h", "steady {} h2c 600 32 >/out/h2c",
-    "stock_style {} 300 >/out/stock", "waits {} >/out/waits", "places {} >/out/places",
+    "library {} /root/csr.json",
+    "streams {} 64 >/out/streams",
+    "steady {} c2h 600 32 >/out/c2h",
+    "steady {} h2c 600 32 >/out/h2c",
+    "stock_style {} 300 >/out/stock",
+    "waits {} >/out/waits",
+    "places {} >/out/places",
     "modes {} >/out/modes",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
-    """The same programs pass through VFIO, without a module of ours, and behind Lanebox's driver.
+    """The same test programs pass through VFIO and behind Lanebox's driver.
 
-    They use registers, wide accesses, loopback in four shapes, event, reset, streams and waits for
-    ever, and lose nothing.
+    They use registers, wide accesses, loopback in four shapes, eventfd, reset, streams and waits
+    without a time limit. No data is lost.
     """
     device, commands, choices = WAYS[way]
     names = [command.split()[0] for command in SUITE]
     with start_board() as board:
-        files = boot(board, commands + [command.format(device) for command in SUITE], set(names),
-            **choices).files
+        files = boot(
+            board, commands + [command.format(device) for command in SUITE], set(names), **choices
+        ).files
         assert board.stats()["unmapped"] == 0
     assert files["streams"].decode().count("64 buffers") == 5
     assert files["stock"].decode() == "stock style: 300 buffers compared, 0 words wrong\n"
@@ -58,60 +64,76 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
         moved = 600 * 8192
-        # RQ also carries the records and status lines of the buffers.
+        # RQ also carries the buffers' records and status lines.
         assert moved <= int(report["bytes"]) <= (1.01 if direction == "c2h" else 1) * moved
 
 
 def test_rings_through_vfio_lie_in_huge_pages(start_board):
-    """Rings through VFIO lie in huge pages also in this guest, which sets none aside and does not
-    hand them out by itself."""
+    """Through VFIO, rings lie in huge pages even in a guest that reserves none and does not use
+    them by default."""
     reserved = "awk '/^HugePages_Total/ {exit $2}' /proc/meminfo"
     both = "awk '/^ShmemPmdMapped/ {n += $2} END {exit n != 2 * 2048}' /proc/$user/smaps"
     user = when("streams vfio:01:00.0 400", both)
     with start_board() as board:
-        boot(board, [BIND, reserved, user], ("streams",), append=("intel_iommu=on",),
-            devices=IOMMU)
+        boot(board, [BIND, reserved, user], ("streams",), append=("intel_iommu=on",), devices=IOMMU)
 
 
 def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
-    """With MSI-X each cause has its own vector, and its message comes behind its data."""
+    """Through VFIO with MSI-X, h2c and c2h each have a vector, and no message overtakes its
+    data."""
     user = when("streams vfio:01:00.0 400", "grep vfio-msix /proc/interrupts >/out/messages")
     commands = [BIND, "library vfio:01:00.0 /root/csr.json", user]
     with start_msix() as board:
-        result = boot(board, commands, ("library", "streams"), append=("intel_iommu=on",),
-            devices=IOMMU, csr=build_gateware(msix=True) / "csr.json")
+        result = boot(
+            board,
+            commands,
+            ("library", "streams"),
+            append=("intel_iommu=on",),
+            devices=IOMMU,
+            csr=build_gateware(msix=True) / "csr.json",
+        )
     lines = result.files["messages"].decode().splitlines()
     assert len(lines) == 2 and "vfio-msix[0]" in lines[0] and "vfio-msix[1]" in lines[1], lines
 
 
 def test_a_card_is_opened_many_times_through_vfio(start_board):
-    """Many opens through VFIO, with DMA and resets between, leave no descriptor or mapping."""
+    """Opening the card many times through VFIO, with DMA and resets between, leaves no file
+    descriptor or mapping behind."""
     with start_board() as board:
-        result = boot(board, [BIND, "cycles vfio:01:00.0 66 >/out/text"], ("cycles",),
-            append=("intel_iommu=on",), devices=IOMMU)
+        result = boot(
+            board,
+            [BIND, "cycles vfio:01:00.0 66 >/out/text"],
+            ("cycles",),
+            append=("intel_iommu=on",),
+            devices=IOMMU,
+        )
     assert result.files["text"].decode() == "cycles: 66\n"
 
 
 def user_events(device, commands, lines, least, msix, **choices):
-    """Run user_events until `least` of the matching lines of /proc/interrupts count; returns which
-    ones do."""
+    """Run user_events until at least `least` of the matching lines in /proc/interrupts have
+    counted.
+
+    Returns for each of these lines "1" if it has counted, else "0".
+    """
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
-    events = f"user_events {device} 2 {layouts.AXI_BASE:#x}"
+    events = f"user_events {device} 2 {numbers.AXI_BASE:#x}"
     counts = f"awk '/{lines}/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {least} }}'"
     commands = [*commands, when(events, f"{counts} /proc/interrupts >/out/messages")]
-    with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
-        result = boot(board, commands, ("user_events",), csr=built.headers.parent / "csr.json",
-            **choices)
+    with BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)]) as board:
+        result = boot(
+            board, commands, ("user_events",), csr=built.headers.parent / "csr.json", **choices
+        )
     return result.files["messages"].decode().split()
 
 
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_user_s_logic_calls(way, msix):
-    """The user logic's interrupts, alone and beside the DMA's, are messages that the kernel counts.
+    """Interrupts of the user's logic, alone and beside DMA, are messages that the kernel counts.
 
-    With MSI-X they have a vector of their own, and that of h2c, which does not run, stays at 0. MSI
-    has one line for all.
+    With MSI-X they have their own vector; that of h2c, which does not run, stays at 0. MSI has one
+    line for all causes.
     """
     device, commands, choices = WAYS[way]
     lines = {"vfio": "vfio-msi", "driver": "litepcie0"}[way]
@@ -119,7 +141,7 @@ def test_the_user_s_logic_calls(way, msix):
     assert found == (["0", "1", "1"] if msix else ["1"])
 
 
-# BEGIN starts dma_test without an end; END checks that it ended by itself with an error.
+# BEGIN starts a dma_test that never ends by itself; END checks that it ended with an error.
 BEGIN = (
     "litepcie_util -d vfio:01:00.0 dma_test --size 100G >/dev/null 2>>/out/why & user=$!; "
     f"until {interrupted('vfio-msi')}; do kill -0 $user; sleep 0.1; done"
@@ -128,39 +150,55 @@ END = "wait $user && false || [ $? = 1 ]"
 
 
 def boot_with_tool(board, commands, **choices):
-    """Boot with VFIO behind an IOMMU, and with litepcie_util."""
+    """Boot a guest with VFIO behind an IOMMU, and with litepcie_util."""
     util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
-    return boot(board, commands, files=[(util, "bin/litepcie_util")], append=("intel_iommu=on",),
-        devices=IOMMU, **choices)
+    return boot(
+        board,
+        commands,
+        files=[(util, "bin/litepcie_util")],
+        append=("intel_iommu=on",),
+        devices=IOMMU,
+        **choices,
+    )
 
 
 def test_who_takes_a_card_from_vfio_waits_for_its_program(start_board):
-    """If a card is unbound or removed from VFIO while DMA runs, its program ends, and DMA stops.
+    """If the card is unbound from VFIO or removed while DMA runs, the program ends and DMA stops.
 
-    The utility's own unbind refuses instead, and names the program. Nothing is written into memory
-    afterwards.
+    `litepcie_util vfio unbind` refuses instead, and names the program. The card writes nothing to
+    memory after the end.
     """
     commands = [
-        BIND, BEGIN, "litepcie_util vfio unbind 01:00.0 2>>/out/why && false || [ $? = 1 ]",
-        "echo 0000:01:00.0 >/sys/bus/pci/drivers/vfio-pci/unbind", END,
-        "litepcie_util vfio bind 01:00.0", BEGIN, f"echo 1 >{CARD}/remove", END,
-        "echo 1 >/sys/bus/pci/rescan", BIND, "litepcie_util -d vfio:01:00.0 dma_test",
-    ]  # fmt: skip
+        BIND,
+        BEGIN,
+        "litepcie_util vfio unbind 01:00.0 2>>/out/why && false || [ $? = 1 ]",
+        "echo 0000:01:00.0 >/sys/bus/pci/drivers/vfio-pci/unbind",
+        END,
+        "litepcie_util vfio bind 01:00.0",
+        BEGIN,
+        f"echo 1 >{CARD}/remove",
+        END,
+        "echo 1 >/sys/bus/pci/rescan",
+        BIND,
+        "litepcie_util -d vfio:01:00.0 dma_test",
+    ]
     with start_board() as board:
         found = sentences(boot_with_tool(board, commands))
         assert board.stats()["unmapped"] == 0
-    for sentence, wanted in zip(found, ("is used by litepcie_util (process", *["asked back"] * 2),
-        strict=True):
+    for sentence, wanted in zip(
+        found, ("is used by litepcie_util (process", *["asked back"] * 2), strict=True
+    ):
         assert wanted in sentence, found
 
 
 def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
-    """A program on VFIO notices that its card vanished and ends; the card can be removed."""
+    """A program on VFIO notices that its card has vanished, and ends. The card can then be removed
+    from the kernel."""
     commands = [BIND, BEGIN, END, f"echo 1 >{CARD}/remove"]
     with start_board() as board:
         struck = []
 
-        def strike():  # strikes when the DMA is under way
+        def strike():  # the card vanishes only once DMA is under way
             if not struck and board.stats()["rc"]["tlps"] > 20000:
                 struck.append(board.command("fault remove"))
 
@@ -169,59 +207,73 @@ def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
 
 
 def test_a_direction_that_somebody_uses_has_a_sentence(start_board):
-    """Two programs may have the card open behind the driver, but only one can run a direction; the
-    other gets a sentence."""
+    """Two programs may open the card behind the driver, but only one of them can run a direction.
+    The other gets a sentence with the first one's name."""
     program = "streams /dev/litepcie0 100000 >/dev/null 2>&1 & user=$!"
     begun = f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"
     test = "litepcie_util dma_test --direction c2h --size 1M 2>>/out/why && false || true"
     commands = [program, begun, test, "kill -9 $user; wait $user || true"]
     util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
     with start_board("--pace", "400000", "--rules", "warn", violations=None) as board:
-        found = sentences(boot(board, commands, ("streams",), vfio=False,
-            files=[(util, "bin/litepcie_util")]))
+        found = sentences(
+            boot(board, commands, ("streams",), vfio=False, files=[(util, "bin/litepcie_util")])
+        )
     (sentence,) = found
-    assert re.fullmatch(r"litepcie_util: dma_test: DMA: /dev/litepcie0: c2h is in use; the device "
-        r"is open in streams \(process \d+\): let it finish first", sentence), sentence
+    assert re.fullmatch(
+        r"litepcie_util: dma_test: DMA: /dev/litepcie0: c2h is in use; the device "
+        r"is open in streams \(process \d+\): let it finish first",
+        sentence,
+    ), sentence
 
 
 def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
-    """What keeps VFIO from a card (missing, not bound, not permitted, taken) has a sentence each.
+    """Each reason why a program cannot use a card through VFIO (missing, not bound, not permitted,
+    taken) has its own sentence.
 
-    One program is killed while its DMA runs, and the next finds a card that works. The kernel then
-    clears bus master in mid-flight, which the board must be told to forgive.
+    One program is killed while its DMA runs; the next finds a card that works. When the program is
+    killed, the kernel clears bus master during DMA, which the board is told to tolerate.
     """
     ask = "library {} /root/csr.json 2>>/out/why && false || true"
     card = ask.format("vfio:0000:01:00.0")
     commands = [
-        ask.format("vfio:0000:77:00.0"), ask.format("vfio:nonsense"),
+        ask.format("vfio:0000:77:00.0"),
+        ask.format("vfio:nonsense"),
         ask.format("vfio:01:00.0,colour=red"),
-        card, BIND, ask.format("vfio:01:00.0,iommufd"),
+        card,
+        BIND,
+        ask.format("vfio:01:00.0,iommufd"),
         "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd",
         "su nobody -c 'library vfio:01:00.0 /root/csr.json' 2>>/out/why && false || true",
-        "streams vfio:01:00.0 100000 >/dev/null & user=$!; sleep 2", card,
+        "streams vfio:01:00.0 100000 >/dev/null & user=$!; sleep 2",
+        card,
         "kill -9 $user; wait $user || true",
         ask.format("vfio:01:00.0,channel=3"),
         "library vfio:01:00.0 /root/csr.json",
-    ]  # fmt: skip
+    ]
     with start_board("--rules", "warn", violations=None) as board:
-        found = sentences(boot(board, commands, ("library", "streams"),
-            append=("intel_iommu=on",), devices=IOMMU))
-    for sentence, wanted in zip(found, (
-        "there is no PCI device 0000:77:00.0",
-        "the PCI address must be like vfio:0000:22:00.0",
-        "option colour=red in the device string",
-        "is bound to no driver, not to vfio-pci: run litepcie_util vfio bind 0000:01:00.0",
-        "this kernel has no iommufd for VFIO devices",
-        "Permission denied; run as root",
-        "another program has this IOMMU group",
-        "the card has no DMA channel 3; it has 1",
-    ), strict=True):
+        found = sentences(
+            boot(board, commands, ("library", "streams"), append=("intel_iommu=on",), devices=IOMMU)
+        )
+    for sentence, wanted in zip(
+        found,
+        (
+            "there is no PCI device 0000:77:00.0",
+            "the PCI address must be like vfio:0000:22:00.0",
+            "option colour=red in the device string",
+            "is bound to no driver, not to vfio-pci: run litepcie_util vfio bind 0000:01:00.0",
+            "this kernel has no iommufd for VFIO devices",
+            "Permission denied; run as root",
+            "another program has this IOMMU group",
+            "the card has no DMA channel 3; it has 1",
+        ),
+        strict=True,
+    ):
         assert wanted in sentence, found
 
 
 def test_without_an_iommu_vfio_says_what_to_switch_on(start_board):
-    """Without an IOMMU the message names the kernel option. The card is not bound to vfio-pci here,
-    which would refuse it."""
+    """Without an IOMMU the library's message names the kernel option that enables it. The card is
+    not bound to vfio-pci here, since vfio-pci would refuse it."""
     commands = ["library vfio:01:00.0 /root/csr.json 2>/out/why || true"]
     with start_board() as board:
         found = sentences(boot(board, commands, ("library",)))

@@ -1,33 +1,41 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests and answers by every way to a card: with logic that has state, and as packets."""
+"""Requests and answers by every way to a card (board, VFIO, driver): with logic that has state, and
+as packets."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
-from software_build import TIMEOUT, build_software
-from user_guest import BIND, IOMMU, boot
 
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import Occupant
 from sim.guest import run
+from sim.test.util.user_guest import BIND, IOMMU, boot
+from software.test.software_build import TIMEOUT, build_software
 
-ACCUMULATOR = Occupant("accumulator", f"{Path(__file__).parent}/accumulator.py:Accumulator")
-PACKET_ENDS = Occupant("packet_ends", f"{Path(__file__).parent}/packet_ends.py:PacketEnds")
+BLOCKS = Path(__file__).parents[1] / "blocks"
+ACCUMULATOR = Occupant("accumulator", f"{BLOCKS}/accumulator.py:Accumulator")
+PACKET_ENDS = Occupant("packet_ends", f"{BLOCKS}/packet_ends.py:PacketEnds")
 REQUESTS = 64
 PACKETS = 10000
 
 
-def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT):
-    """Run a test program on the board, without a guest; returns its output."""
+def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT, live=False):
+    """Run a test program on the board, without a guest; returns its output.
+
+    `live`: its messages are shown at once, as those of a guest's console are.
+    """
     program = build_software().out / "test" / name
     command = [program, f"sim:{board.socket}", csr, str(number)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, done.stdout + done.stderr + board.tail()
+    messages = None if live else subprocess.PIPE
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=messages, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, done.stdout + (done.stderr or "") + board.tail()
     return done.stdout
 
 
@@ -39,13 +47,21 @@ def in_a_guest(board, csr, device, program, *commands, **choices):
 
 
 def through_vfio(board, csr, *program, **choices):
-    """Run it through VFIO, without a module of ours."""
-    return in_a_guest(board, csr, "vfio:01:00.0", program, BIND, append=("intel_iommu=on",),
-        devices=IOMMU, **choices)
+    """Run a test program in a guest through VFIO, without a module of ours; returns its output."""
+    return in_a_guest(
+        board,
+        csr,
+        "vfio:01:00.0",
+        program,
+        BIND,
+        append=("intel_iommu=on",),
+        devices=IOMMU,
+        **choices,
+    )
 
 
 def through_the_driver(board, csr, *program, **choices):
-    """Run it behind Lanebox's driver."""
+    """Run a test program in a guest behind Lanebox's driver; returns its output."""
     return in_a_guest(board, csr, "/dev/litepcie0", program, vfio=False, **choices)
 
 
@@ -58,7 +74,8 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_request_has_its_answer(monkeypatch, tmp_path, way):
-    """Each request gets its answer with no beat too many or too few, and one interrupt."""
+    """Each request gets its right answer and one interrupt. Logic whose answers depend on all data
+    so far proves that no beat is missing or repeated."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, ACCUMULATOR)
     with BoardProcess(built.board) as board:
@@ -68,8 +85,8 @@ def test_every_request_has_its_answer(monkeypatch, tmp_path, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
-    """Packets of 64 bytes and other lengths come back exactly, also with flush time, errors and
-    several buffers."""
+    """Packets of 64 bytes and of other lengths come back exactly, also with a flush time, with
+    errors, and over several buffers."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, PACKET_ENDS)
     with BoardProcess(built.board) as board:
@@ -78,17 +95,22 @@ def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
 
 
 def check_packets(text, number):
-    """Fail unless all answers were right: one at a time, and fewer at once and in batches."""
+    """Check the output of the program `packets`: all answers are right, `number` one at a time, and
+    an eighth of that in each of three other runs, two of them with 16 at a time."""
     runs = [(number, 1, 1), (number // 8, 1, 1), (number // 8, 16, 1), (number // 8, 16, 4)]
-    assert text == "".join(f"packets: {n} of {n} answers right, {deep} deep, batches of {batch}\n"
-        for n, deep, batch in runs)
+    assert text == "".join(
+        f"packets: {n} of {n} answers right, {deep} deep, batches of {batch}\n"
+        for n, deep, batch in runs
+    )
 
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[2]])
 def test_a_card_without_records_has_whole_buffers(monkeypatch, tmp_path, way):
-    """LitePCIe's endpoint has no records: packets are refused with a sentence, whole beats work.
+    """On a card with LitePCIe's endpoint, which writes no records, packets are refused with a
+    sentence. Data of whole beats works.
 
-    vfio-pci is left out: it changes the card's power state, which this endpoint never acknowledges.
+    VFIO is left out: vfio-pci changes the card's power state, and this endpoint never acknowledges
+    that.
     """
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build("litepcie")

@@ -1,27 +1,28 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util in a guest, on the driver and through VFIO, reports what the guest is."""
+"""litepcie_util in a guest, behind the driver and through VFIO: its reports describe that guest."""
 
 import json
 from importlib.metadata import version
 
 import pytest
-from user_guest import IOMMU, boot
 
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.guest import run
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
+from sim.test.util.user_guest import IOMMU, boot
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
 MPS, MRRS = 256, 512
-CARD, PORT = "0000:41:00.0", "0000:40:00.0"  # in the slot at the second NUMA node
+# PCI addresses of the root port's slot that is attached to the second NUMA node
+CARD, PORT = "0000:41:00.0", "0000:40:00.0"
 PLACE = f"/sys/bus/pci/devices/{CARD}"
 UTIL = "litepcie_util --json"
 VFIO = f"{UTIL} -d vfio:{CARD}"
-# A program behind the driver that is stopped and continued again and again.
+# Commands that run dma_test behind the driver, and stop and continue it again and again.
 LATE = f"""
 rm -f /tmp/done
 ({UTIL} dma_test --direction both --size 8M >/out/late || true; touch /tmp/done) &
@@ -50,46 +51,74 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """What each command printed, in one guest with two NUMA nodes; the card is at the one without
-    a CPU."""
+    """Boot one guest with two NUMA nodes, the card at the node without a CPU, and run commands of
+    litepcie_util there. Returns {file: what each command wrote to it}.
+    """
     built = artefacts.build("lanebox")
     util = artefacts.utility(built.headers, static=True)
     options = Conditions(mps=MPS, mrrs=MRRS).board_options()
     with pytest.MonkeyPatch.context() as patch, BoardProcess(built.board, options) as board:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
-        files = boot(board, COMMANDS, files=[(util, "bin/litepcie_util")], guest=run.prepare(),
-            append=("intel_iommu=on",), devices=IOMMU, node=1, mps=MPS, mrrs=MRRS,
-            timeout=300).files
+        files = boot(
+            board,
+            COMMANDS,
+            files=[(util, "bin/litepcie_util")],
+            guest=run.prepare(),
+            append=("intel_iommu=on",),
+            devices=IOMMU,
+            node=1,
+            mps=MPS,
+            mrrs=MRRS,
+            timeout=300,
+        ).files
     facts = files["facts"].decode().split()
     texts = {n: data for n, data in files.items() if data.lstrip().startswith(b"{")}
     return {"facts": facts, **{name: json.loads(text) for name, text in texts.items()}}
 
 
-# By name: (the board's options, the guest's, keys of what limits or costs, words of the finding).
+# name: (options of the board, options of the guest, keys of the findings, words of the finding)
 PLANTED = {
-    "payload": (("--mps", "128"), {"mps": 128}, {"mps"},
-        "payload (MPS) is 128 bytes: c2h gets at most 6.40 GB/s, with 256 bytes 7.11"),
-    "width": (("--link-width", "4"), {}, {"link"},
-        "the link is Gen3 x4, and the card can do Gen3 x8: c2h gets at most 3.56 GB/s"),
-    "translation": ((), {"append": ("intel_iommu=on",), "devices": IOMMU}, {"iommu"},
-        "the IOMMU translates every address (DMA"),
+    "payload": (
+        ("--mps", "128"),
+        {"mps": 128},
+        {"mps"},
+        "payload (MPS) is 128 bytes: c2h gets at most 6.40 GB/s, with 256 bytes 7.11",
+    ),
+    "width": (
+        ("--link-width", "4"),
+        {},
+        {"link"},
+        "the link is Gen3 x4, and the card can do Gen3 x8: c2h gets at most 3.56 GB/s",
+    ),
+    "translation": (
+        (),
+        {"append": ("intel_iommu=on",), "devices": IOMMU},
+        {"iommu"},
+        "the IOMMU translates every address (DMA",
+    ),
     "none": ((), {"append": ("intel_iommu=on", "iommu=pt"), "devices": IOMMU}, set(), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_doctor_names_what_was_planted_in_a_guest(tmp_path, monkeypatch, name):
-    """Behind the driver doctor names exactly what was planted: width, payload or the IOMMU's mode.
+    """Behind the driver, doctor names exactly what was planted: link width, MPS or the IOMMU's
+    mode.
 
-    A guest with too little time is a slow host, which doctor may then report as well.
+    A guest that gets too little CPU time is a slow host, so doctor may report the host as well.
     """
     options, choices, wanted, words = PLANTED[name]
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build("lanebox")
     util = artefacts.utility(built.headers, static=True)
     with BoardProcess(built.board, [*Conditions().board_options(), *options]) as board:
-        text = boot(board, [f"{UTIL} doctor >/out/doctor"], files=[(util, "bin/litepcie_util")],
-            vfio=False, **choices).files["doctor"]
+        text = boot(
+            board,
+            [f"{UTIL} doctor >/out/doctor"],
+            files=[(util, "bin/litepcie_util")],
+            vfio=False,
+            **choices,
+        ).files["doctor"]
     report = json.loads(text)
     found = {f["key"]: f["what"] for f in report["findings"] if f["weight"] != "note"}
     assert found.keys() - {"host"} == wanted, report["findings"]
@@ -106,28 +135,31 @@ def finding(report, key):
 
 @pytest.mark.parametrize("way, driver", [("look", "litepcie"), ("doctor", "vfio-pci")])
 def test_doctor_describes_the_machine(said, way, driver):
-    """Path, sizes, link, IOMMU, kernel and driver are the guest's, and the far node is named."""
+    """doctor's path, sizes, link, IOMMU, kernel and driver are those of the guest. That the card is
+    at the far NUMA node is a finding."""
     iommu, node, kernel = said["facts"]
     report = said[way]
     card, port = report["path"]
     assert (card["address"], port["address"]) == (CARD, PORT)
     assert (card["mps_bytes"], card["mrrs_bytes"], card["rcb_bytes"]) == (MPS, MRRS, 64)
     assert (card["link_gen"], card["link_lanes"]) == (3, 8)
-    assert port["mps_bytes"] == 128  # all that QEMU's root port supports
+    assert port["mps_bytes"] == 128  # the largest MPS that QEMU's root port supports
     assert (report["iommu"], report["kernel"], report["driver"]) == (iommu, kernel, driver)
     if way == "look":
         assert report["driver_version"] == version("lanebox")
     assert (report["card_node"], report["cpu_node"]) == (1, 0)
-    assert node == "1" and "at node 1 and this program ran on node 0" in (
-        finding(report, "numa")["what"])
+    assert (
+        node == "1"
+        and "at node 1 and this program ran on node 0" in (finding(report, "numa")["what"])
+    )
     costs = {f["key"] for f in report["findings"] if f["weight"] != "note"}
     assert costs == {"iommu", "numa"}, report["findings"]
 
 
 @pytest.mark.parametrize("way", ["driven_slot", "vfio_slot"])
 def test_what_the_user_slot_does_is_told_behind_each_driver(said, way):
-    """The user slot's registers are read behind either driver; a wait for logic that sends nothing
-    ends with what they say."""
+    """The user slot's registers can be read behind the driver and through VFIO. A wait for logic
+    that sends nothing ends with a reason from these registers."""
     (row,) = said[way]["rows"]
     assert row["value"] is None and row["id"] == "user/c2h"
     assert "c2h: the user slot has held source.valid low for" in row["reason"]
@@ -136,16 +168,20 @@ def test_what_the_user_slot_does_is_told_behind_each_driver(said, way):
 
 
 def test_doctor_measures_through_vfio(said):
-    """Through VFIO the board reaches its limits in a guest as well: only the link limits."""
+    """Through VFIO in a guest, the card reaches the limits of link and interface, as it does on the
+    board alone."""
     found = rows(said["doctor"])
     assert {name: row["binds"] for name, row in found.items()} == {
-        "c2h": "interface", "h2c": "wire", "duplex": "interface"}  # fmt: skip
+        "c2h": "interface",
+        "h2c": "wire",
+        "duplex": "interface",
+    }
     assert all(0.95 < row["value"] / row["limit"] <= 1.01 for row in found.values())
     assert said["doctor"]["round_trip_ns"] == pytest.approx(600, abs=20)
 
 
 def test_a_late_program_loses_nothing(said):
-    """While a program sleeps the card waits for it: every buffer is compared, and right."""
+    """While the program is stopped, the card waits for it: every buffer is compared and right."""
     report = said["late"]
     assert report["ok"] and report["failures"] == []
     for way in ("c2h", "h2c"):
@@ -153,33 +189,41 @@ def test_a_late_program_loses_nothing(said):
 
 
 def test_mapped_accesses_are_as_fast_as_a_mapping_allows(said):
-    """Mapped accesses take the round trips that their width needs; a refused row says why.
+    """Accesses through a mapping of the BAR take as many round trips as their width needs. A row
+    without a value says why.
 
-    Behind QEMU at most 8 bytes travel at once, so a larger load is two or more. A call for each
-    word, and a load through the mapping, both wait for one answer at a time.
+    Behind QEMU at most 8 bytes travel at once, so a wider load takes several round trips. A call
+    for each word, and a load through the mapping, both wait for one answer at a time.
     """
     assert said["mmio"]["mmio_path"] == "bar"
     found = rows(said["mmio"])
     trip = found["read_access/4"]["access_ns"]
     assert trip == pytest.approx(745, abs=30)
-    for name, words in {"read_mapped/4": 1, "read_mapped/8": 1, "read_access/16": 2,
-                        "read_access/32": 4, "read_call/64": 16}.items():
+    for name, words in {
+        "read_mapped/4": 1,
+        "read_mapped/8": 1,
+        "read_access/16": 2,
+        "read_access/32": 4,
+        "read_call/64": 16,
+    }.items():
         row = found[name]
         assert row["access_ns"] == pytest.approx(words * trip, rel=0.1), name
         assert row["binds"] == "one read in flight"
-    # memcpy() may load words, or bytes by one instruction: that is the C library's choice.
+    # Depending on the C library, memcpy() of 4096 bytes loads words of 8 bytes (512 round trips) or
+    # copies single bytes (4096 round trips).
     assert 512 * 0.9 < found["read_memcpy/4096"]["access_ns"] / trip < 4096 * 1.1
-    for size in (4, 8):  # limited by the guest, which is no real machine
+    for size in (4, 8):  # these writes are limited by the guest's own stores
         assert found[f"write_mapped/{size}"]["binds"] == "the host's own stores"
     for row in found.values():
         assert (row["value"] is None) == bool(row["reason"]), row
 
 
 def test_latency_behind_the_driver_is_that_of_packets(said):
-    """Behind the driver latency is measured with packets, since descriptors are the driver's.
+    """Behind the driver, latency is measured with packets, since descriptors belong to the driver.
+    Through VFIO all rows are measured.
 
-    VFIO has all rows. A packet takes nearly as long either way: three writes by the host, and then
-    the card, which writes a record.
+    A packet takes nearly as long either way: three register writes by the host, and then the card's
+    work up to the record.
     """
     driven, found = rows(said["driven"]), rows(said["latency"])
     for name, row in driven.items():
@@ -194,10 +238,18 @@ def test_latency_behind_the_driver_is_that_of_packets(said):
 
 
 def test_vfio_binds_and_gives_back(said):
-    """Each `vfio` report names the driver that has the card then, and whether it can be opened."""
-    states = [(said[name]["driver"], said[name]["ready"])
-              for name in ("before", "bind", "bound", "unbind", "after")]
-    assert states == [("litepcie", False), ("vfio-pci", True), ("vfio-pci", True),
-                      ("litepcie", False), ("litepcie", False)]  # fmt: skip
+    """Each report of `litepcie_util vfio` names the driver that has the card at that moment, and
+    whether VFIO can open it."""
+    states = [
+        (said[name]["driver"], said[name]["ready"])
+        for name in ("before", "bind", "bound", "unbind", "after")
+    ]
+    assert states == [
+        ("litepcie", False),
+        ("vfio-pci", True),
+        ("vfio-pci", True),
+        ("litepcie", False),
+        ("litepcie", False),
+    ]
     assert said["before"]["findings"] == [] and said["before"]["node"].startswith("/dev/vfio/")
     assert [c["open_as"] for c in said["list"]["cards"]] == ["/dev/litepcie0"]

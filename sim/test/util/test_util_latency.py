@@ -1,22 +1,24 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util latency on the board: its times are the trace's, and follow the host's memory."""
+"""`litepcie_util latency` on the board: its times are those of the TLP trace, and follow
+--read-latency."""
 
 import json
 import subprocess
 
 import pytest
-from stamped import arrivals
 
 from sim import artefacts
 from sim.board.process import BoardProcess
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
+from sim.test.card.stamped import arrivals
 from sim.trace.tlp import load
 
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
-NOTICES = 0x3_0000_0000  # first address of notices, from software/user/liblitepcie/sim.h
-DOORBELL = 3  # writes; the board may leave a few cycles between them
+# first bus address of records and status lines, from software/user/liblitepcie/sim.h
+NOTICES = 0x3_0000_0000
+DOORBELL = 3  # register writes of a doorbell; the board may leave a few cycles between them
 
 
 def measured(count, *options, endpoint="lanebox"):
@@ -30,7 +32,8 @@ def measured(count, *options, endpoint="lanebox"):
 
 
 def test_the_times_are_those_of_the_trace(tmp_path):
-    """For every size the time from doorbell to the last write is that of the trace."""
+    """For every size, the time from doorbell to the last write of data is that of the trace, within
+    8 ns."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace))
     found = {size: [] for size in SIZES}
@@ -39,10 +42,10 @@ def test_the_times_are_those_of_the_trace(tmp_path):
         if (tlp.interface, tlp.kind) == ("CQ", "MWr"):
             writes.append(tlp.ns)
         if (tlp.interface, tlp.kind) == ("RQ", "MRd"):
-            if wanted == back:  # the first read of a transfer
+            if wanted == back:  # this is the first read of a transfer
                 rung, wanted, back = writes[-DOORBELL], 0, 0
             wanted += 4 * tlp.dwords
-        # Notices of the library's own run are at NOTICES, apart from the rings.
+        # Records and status lines of the library are at NOTICES and above, apart from the rings.
         if (tlp.interface, tlp.kind) == ("RQ", "MWr") and tlp.address < NOTICES:
             back += len(tlp.payload)
             if back == wanted and back in found:
@@ -51,18 +54,21 @@ def test_the_times_are_those_of_the_trace(tmp_path):
         row = rows[f"dma/{size}"]
         assert len(found[size]) >= 4
         assert sorted([row["min_ns"], row["max_ns"]]) == pytest.approx(
-            [min(found[size][-4:]), max(found[size][-4:])], abs=8)  # fmt: skip
+            [min(found[size][-4:]), max(found[size][-4:])], abs=8
+        )
 
 
 @pytest.mark.parametrize("endpoint", ["lanebox", "litepcie"])
 def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
-    """For every size the time from h2c's doorbell in its register to the MSI is the trace's."""
+    """For every size, the time from h2c's doorbell in its register to the MSI is that of the
+    trace."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace), endpoint=endpoint)
     found = {size: [] for size in SIZES}
     tlps = list(load(trace))
     writes = [tlp for tlp in tlps if (tlp.interface, tlp.kind) == ("CQ", "MWr")]
-    # The stamps of doorbell and message are both a cycle later than the times here.
+    # The card's stamps of doorbell and interrupt are each one cycle later than these times, so the
+    # difference is the same.
     reached = {tlp.ns: at for tlp, at in arrivals(writes, endpoint)}
     rung, wanted = 0, 0
     for tlp in tlps:
@@ -81,8 +87,8 @@ def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
 
 
 def test_percentiles_are_in_order_and_the_histogram_is_whole():
-    """Percentiles are in order, histograms are complete, longer transfers take longer, and no row
-    has the host's clock."""
+    """Percentiles are in order, histograms are complete, and longer transfers take longer. No row
+    has a time of the host's clock."""
     rows = measured(20)
     for end in ("interrupt", "dma"):
         medians = [rows[f"{end}/{size}"]["value"] for size in SIZES]
@@ -97,7 +103,7 @@ def test_percentiles_are_in_order_and_the_histogram_is_whole():
 
 
 def test_slower_memory_shows_in_full():
-    """A read latency of two microseconds more makes each transfer that much longer."""
+    """With a read latency of 2 us more, each transfer takes 2 us longer."""
     near, far = measured(3), measured(3, "--read-latency", "2600")
     for name in ("interrupt/64", "interrupt/512", "dma/64", "dma/512"):
         delta = far[name]["value"] - near[name]["value"]

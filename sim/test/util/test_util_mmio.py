@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util mmio_bench --all on the board: each way's rate is what its round trips allow."""
+"""`litepcie_util mmio_bench --all` on the board: the rate of each kind of access follows from its
+round trips."""
 
 import json
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 from sim import artefacts
 from sim.board.process import BoardProcess
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
 
 READS = (4, 8, 16, 32, 64)
 
@@ -21,8 +22,10 @@ def bench(*options):
     with BoardProcess(built.board, [*Conditions().board_options(), *options]) as board:
         done = subprocess.run(
             [util, "-d", f"sim:{board.socket}", "--json", "mmio_bench", "--all", "-n", "64"],
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
     assert done.returncode == 0, done.stderr
     return {row["id"]: row for row in json.loads(done.stdout)["rows"]}
 
@@ -33,36 +36,43 @@ def rows():
 
 
 def test_a_read_brings_its_size_in_each_round_trip(rows):
-    """A read of 4 to 64 bytes is one TLP, and its rate is its size per round trip."""
+    """A read of 4 to 64 bytes by one access is one TLP. Its rate is its size per round trip."""
     for size in READS:
         row = rows[f"read_access/{size}"]
         assert row["binds"] == "one read in flight"
         assert 0.95 < row["ratio"] <= 1.01
         assert row["value"] == pytest.approx(size * 1000 / row["access_ns"], rel=1e-6)
-        assert row["access_ns"] == pytest.approx(745, abs=30)  # --mmio-rtt 700, and the card
+        # 700 ns of --mmio-rtt, and the card's share
+        assert row["access_ns"] == pytest.approx(745, abs=30)
 
 
 def test_a_call_for_each_word_is_as_slow_as_its_words(rows):
-    """With a call for each word the rate is that of 4 bytes per round trip, whatever the size."""
+    """With a call for each word, the rate is 4 bytes per round trip, whatever the size."""
     rates = [rows[f"read_call/{size}"]["value"] for size in (8, 64, 128, 512, 1024, 4096)]
     assert rates == pytest.approx([rows["read_access/4"]["value"]] * 6, rel=0.03)
     assert all(rows[f"read_call/{size}"]["ratio"] <= 1.01 for size in (8, 4096))
 
 
 def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
-    """A simulated board cannot be mapped: those rows have a sentence in place of a number."""
+    """A simulated board cannot be mapped, so rows of mapped accesses have a sentence in place of a
+    number."""
     refused = {name for name, row in rows.items() if row["value"] is None}
     assert refused == {
-        "read_mapped/4", "read_mapped/8", "write_mapped/4", "write_mapped/8", "write_combined/64",
-        "read_memcpy/4096", "write_memcpy/4096",
-    }  # fmt: skip
+        "read_mapped/4",
+        "read_mapped/8",
+        "write_mapped/4",
+        "write_mapped/8",
+        "write_combined/64",
+        "read_memcpy/4096",
+        "write_memcpy/4096",
+    }
     assert all("cannot be mapped" in rows[name]["reason"] for name in refused)
     assert all(row["limit"] and row["binds"] for name, row in rows.items() if name not in refused)
 
 
 def test_what_binds_is_not_the_limit_when_it_is_far(rows):
-    """Where the limit is far away the row names what limits instead: this host's single stores, or
-    its serving one thread at a time."""
+    """If the rate is far from the limit, the row names what limits it instead: the host's single
+    stores, or that the host serves one thread at a time."""
     for size in READS:
         row = rows[f"write_access/{size}"]
         assert row["ratio"] < 0.5 and row["binds"] == "the host's own stores"
@@ -72,7 +82,8 @@ def test_what_binds_is_not_the_limit_when_it_is_far(rows):
 
 
 def test_a_longer_round_trip_halves_the_rates():
-    """With twice the round trip a read's rate and its limit both halve, so neither is assumed."""
+    """With twice the round trip, a read's rate and its limit both halve. So the utility measures
+    the round trip, and does not assume it."""
     row = bench("--mmio-rtt", "1450")["read_access/64"]
     assert row["access_ns"] == pytest.approx(1500, abs=40)
     assert 0.95 < row["ratio"] <= 1.01

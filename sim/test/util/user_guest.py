@@ -1,29 +1,28 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the tests of liblitepcie in a guest: its test programs, and a machine with VFIO."""
+"""For tests of liblitepcie in a guest: its test programs, and a machine with an IOMMU and VFIO."""
 
 import functools
 import subprocess
 
-from board_builds import ROOT
-from driver_guest import check_log
-from software_build import build_software
-
-from lanebox.locks import locked
 from sim.guest import kernel as guest_kernel
 from sim.guest import modules, run
+from sim.test.board.board_builds import ROOT
+from sim.test.driver.driver_guest import check_log
+from software.test.software_build import build_software
+from tools.locks import locked
 
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 
-# Binds the card as `litepcie_util vfio bind` does, without depending on that command.
+# Shell text that binds the card as `litepcie_util vfio bind` does, without that command.
 BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/drivers_probe"
 
 
 @functools.cache
 def programs():
-    """Build the test programs statically; returns their folder."""
+    """Build the library's test programs statically; returns their folder."""
     out = ROOT / "build" / "test-software-static"
     command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}", "tests"]
     with locked(out.with_suffix(".lock")):
@@ -33,10 +32,10 @@ def programs():
 
 
 def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, **choices):
-    """Run commands in a guest with these programs, and with VFIO's modules if `vfio`.
+    """Run commands in a guest with these test programs, and with VFIO's modules if `vfio` is set.
 
     guest  a guest of the caller's own, in place of Debian's kernel with or without the driver
-    csr    csr.json of the gateware, if it is not the default
+    csr    csr.json of the gateware, if it is not the default one
     """
     files = [(programs() / name, f"bin/{name}") for name in names] + list(files)
     files.append((csr or build_software().csr_json, "root/csr.json"))
@@ -53,16 +52,19 @@ def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, *
 
 
 def when(program, command):
-    """Shell text: run the program, and the command again and again until it succeeds meanwhile."""
-    return (f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
-        "wait $user")  # fmt: skip
+    """Shell text: start the program, repeat the command until it succeeds while the program runs,
+    and wait for the program's end."""
+    return (
+        f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
+        "wait $user"
+    )
 
 
 def interrupted(name):
-    """Shell text that succeeds once an interrupt of this name has occurred (on one processor)."""
+    """Shell text that succeeds once an interrupt with this name has occurred (on one processor)."""
     return f"awk '/{name}/ {{ n += $2 }} END {{ exit !n }}' /proc/interrupts"
 
 
 def sentences(result):
-    """The lines that programs wrote to /out/why."""
+    """The lines that programs have written to /out/why in the guest."""
     return result.files["why"].decode().splitlines()

@@ -1,0 +1,41 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of sim/rows/capture.py on the simulated card with the capture block."""
+
+import pytest
+
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.rows import capture, results
+from sim.rows.measure import Conditions
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return the rows capture/*, by id, measured once."""
+    built = artefacts.build(DEFAULT, capture=True)
+    found = capture.rows(built.board, built.gateware / "csr.json", Conditions())
+    return {entry.id: entry for entry in found}
+
+
+def test_each_size_comes_at_its_limit(rows):
+    """Records come at 0.99 or more of the least of builder, RQ and wire, and break no rule."""
+    assert len(rows) == 3 * len(capture.SIZES) + 1
+    for name, entry in rows.items():
+        print(f"{name}: {entry.value:.3f} of {entry.limit:.3f} {entry.unit}, {entry.binds}")
+    for name, entry in rows.items():
+        assert 0.99 <= entry.ratio <= results.ROUNDING, name
+        assert entry.violations == 0, name
+
+
+def test_frames_of_64_bytes_come_at_73_million_a_second(rows):
+    """Frames of 64 B, the smallest of Ethernet, come at 73 million a second at MPS 256."""
+    assert rows["capture/mpps/64"].value >= 73
+
+
+def test_a_row_is_the_same_at_a_second_run(rows):
+    """A row is device time from begin to end, so that a second run gives the same digits."""
+    built = artefacts.build(DEFAULT, capture=True)
+    again = next(capture.rows(built.board, built.gateware / "csr.json", Conditions()))
+    assert again.value == rows[again.id].value
