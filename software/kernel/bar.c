@@ -43,7 +43,10 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 			pci_iounmap(card->pdev, card->memory[bar]);
 }
 
-/* Fill in @bar for BAR number bar->bar.  Between enter and exit. */
+/*
+ * Fill in @bar for BAR number bar->bar.  The caller is between litepcie_enter()
+ * and litepcie_exit().
+ */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
 	u32 n;

@@ -23,7 +23,10 @@ static u32 header(struct litepcie *card, unsigned int word)
 	return readl(card->bar0 + CAP(word));
 }
 
-/* Is there a capability table, of a version that this driver knows? */
+/*
+ * Check that the card has a capability table, and that its version is one that
+ * this driver knows. *@bytes gets the table's length.
+ */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
 	struct device *dev = &card->pdev->dev;
@@ -70,7 +73,10 @@ static u32 checksum(const u32 *words, u32 bytes)
 	return ~crc;
 }
 
-/* Four characters a word, the first one in the lowest byte. */
+/*
+ * Unpack a text that the table stores as four characters a word, the first one
+ * in the word's lowest byte.
+ */
 static void unpack_text(char *text, const u32 *words, unsigned int count)
 {
 	for (unsigned int i = 0; i < 4 * count; i++)
@@ -88,7 +94,10 @@ static void unpack_identity(struct litepcie *card)
 		sprintf(card->digest + 8 * i, "%08x", swab32(digest[i]));
 }
 
-/* Decode the block at @word of the table.  Returns its length in words; 0: not valid. */
+/*
+ * Decode the table's entry at word @word.  Returns the entry's length in words,
+ * or 0 if the entry is not valid.
+ */
 static unsigned int unpack_block(struct litepcie_block *block, const u32 *table,
 				 unsigned int word, unsigned int words)
 {
@@ -118,7 +127,10 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 	if (block->bar >= PCI_STD_NUM_BARS)
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
-	/* The host found no address space for this BAR.  The card works without it. */
+	/*
+	 * The host found no address space for this BAR.  The card works without
+	 * the BAR.
+	 */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
 			 block->bar);
@@ -176,7 +188,10 @@ int litepcie_capability_read(struct litepcie *card)
 	return err;
 }
 
-/* Does the card still have the gateware that was probed?  The header has its digest. */
+/*
+ * True if the card still has the gateware that was probed: the table's header
+ * has the gateware's digest.
+ */
 bool litepcie_capability_same(struct litepcie *card)
 {
 	for (unsigned int i = 0; i < LITEPCIE_CAP_HEADER_WORDS; i++)
@@ -185,22 +200,33 @@ bool litepcie_capability_same(struct litepcie *card)
 	return true;
 }
 
-/* The @nth block of this type in the order of the table, or NULL. */
-const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type, unsigned int nth)
+/*
+ * Returns the block of type @type with index @index, or NULL if the gateware
+ * has none.  The blocks of a DMA channel have the channel's index.  A channel
+ * may lack some of them.
+ */
+const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
+						 unsigned int index)
 {
 	for (unsigned int i = 0; i < card->block_count; i++)
-		if (card->blocks[i].type == type && nth-- == 0)
+		if (card->blocks[i].type == type && card->blocks[i].index == index)
 			return &card->blocks[i];
 	return NULL;
 }
 
-/* Parameter @n of the block, or 0 if the table is older than this parameter. */
+/*
+ * Returns parameter @n of the block, or 0 if the table is older than this
+ * parameter.
+ */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;
 }
 
-/* @microseconds in cycles of the card's clock; 0: the table does not give the frequency. */
+/*
+ * Converts @microseconds to cycles of the card's clock.  Returns 0 if the table
+ * does not give the clock's frequency.
+ */
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
 {
 	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);

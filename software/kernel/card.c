@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The state of a card (live, offline, gone), and entering it to use the hardware.
+ * The state of a card (live, offline or gone), and the functions that every
+ * access to the hardware is enclosed in: litepcie_enter() and litepcie_exit().
  */
 
 #include <linux/module.h>
@@ -49,9 +50,9 @@ void litepcie_card_put(struct litepcie *card)
 }
 
 /*
- * Enter the card: until litepcie_exit() the hardware may be used, and is neither
- * reset nor removed.  -ENODEV: the card has gone or answers no more.  -EIO: it is
- * being reset, or sleeps.
+ * Enter the card: until litepcie_exit() the hardware may be used, and is
+ * neither reset nor removed.  Returns -ENODEV if the card has gone or no longer
+ * answers, and -EIO if it is being reset or sleeps.
  */
 int litepcie_enter(struct litepcie *card)
 {
@@ -80,7 +81,10 @@ static void wake_everybody(struct litepcie *card)
 		wake_up_all(&way->wait);
 }
 
-/* Waits until nobody is between litepcie_enter() and litepcie_exit(), then sets @state. */
+/*
+ * Wait until no thread is between litepcie_enter() and litepcie_exit(), then
+ * set the card's state to @state.
+ */
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 {
 	down_write(&card->live);
@@ -91,9 +95,10 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * To be called when a register reads as all ones.  True if the card answers no more.
- * The first word of the capability table is never all ones, so it tells a lost
- * card from a register with that value.  May be called in any context.
+ * Call this when a register reads as all ones.  It returns true if the card no
+ * longer answers.  The first word of the capability table is never all ones, so
+ * it tells a lost card from a register with that value.  The function may be
+ * called in any context.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

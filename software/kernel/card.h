@@ -5,24 +5,25 @@
  *
  * The objects of the driver, and the locks that protect them.
  *
- * A card (struct litepcie) is one PCI function, a channel one DMA channel with
- * its device node, a way one direction of a channel.  Card and channels live
- * until the last open file is closed, which may be long after the PCI function has
- * gone.  So code may touch the hardware only between litepcie_enter() and
- * litepcie_exit(), or in the interrupt handler.
+ * A card (struct litepcie) is one PCI function.  A channel is one DMA channel
+ * with its device node.  A way is one direction of a channel.  Card and
+ * channels live until the last open file is closed, which may be long after the
+ * PCI function has gone.  So code may touch the hardware only between
+ * litepcie_enter() and litepcie_exit(), or in the interrupt handler.
  *
- * Locks, outermost first.  A copy from or to user memory may take mmap_lock, so no
- * such copy is made with a lock held that stands below mmap_lock in the list:
+ * Locks, outermost first.  A copy from or to user memory may take mmap_lock, so
+ * no such copy is made with a lock held that stands below mmap_lock in the
+ * list:
  *   way->io		one read() or write() of the way at a time, with its copies
- *   (mmap_lock)	the kernel's
+ *   (mmap_lock)	the kernel's lock of an address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		owner, rings, start and stop; h2c's before c2h's
  *   card->master_lock	bus mastering
  *   notices.lock	which notices (see notices.c) are on
  *   way->wait.lock	counts
  *   card->irq_lock	which interrupt causes are enabled
- * card->files_lock, card->user.lock and ring->lock are not nested in a fixed order
- * with these.
+ * The locks card->files_lock, card->user.lock and ring->lock have no fixed
+ * order relative to these.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -50,7 +51,6 @@
 
 #define LITEPCIE_NAME		"litepcie"
 #define LITEPCIE_CHANNELS_MAX	8
-#define LITEPCIE_CAUSES_MAX	32
 
 enum litepcie_direction {
 	LITEPCIE_H2C,
@@ -60,8 +60,8 @@ enum litepcie_direction {
 
 enum litepcie_state {
 	LITEPCIE_LIVE,
-	LITEPCIE_OFFLINE,	/* reset or asleep; may become LIVE again */
-	LITEPCIE_GONE		/* unplugged or unbound; final */
+	LITEPCIE_OFFLINE,	/* the card is reset or asleep, and may become LIVE again */
+	LITEPCIE_GONE		/* the card is unplugged or unbound, which is final */
 };
 
 struct litepcie;
@@ -69,49 +69,80 @@ struct litepcie_chan;
 struct litepcie_file;
 
 /*
- * A held run: the card uses only the descriptors that it was handed.  A descriptor is
- * a buffer or a part of one.  The counts begin with the run, and never wrap.
+ * The counts of a held run, in which the card uses only the descriptors that
+ * the driver has handed to it.  A descriptor is a buffer or a part of one.  The
+ * counts begin with the run, and never wrap.
  */
 struct litepcie_held {
-	u64	advanced;	/* descriptors handed over */
-	u64	done;		/* descriptors that the card has counted as done */
-	u64	bytes;		/* in all descriptors handed over */
+	u64	advanced;	/* count of descriptors handed to the card */
+	u64	done;		/* count of descriptors that the card is done with */
+	u64	bytes;		/* bytes in all descriptors handed to the card */
+	u64	position;	/* bytes that the card is done with, by its status line */
 	u64	*end;		/* ring: the value of @bytes after each recent descriptor */
-	u64	mask;		/* entries of @end, less one; a power of two less one */
+	u64	mask;		/* entries of @end, less one; the entries are a power of two */
 };
 
-/* What LITEPCIE_IOCTL_PACKETS has set for one direction of a file. */
+/*
+ * The settings that a file has made for one direction with
+ * LITEPCIE_IOCTL_PACKETS.
+ */
 struct litepcie_ends {
 	bool	packets;
 	u32	flush_us;
 };
 
-/* A run of read() or write().  Changed with both way->io and way->wait.lock held. */
+/*
+ * The state of a stream: a run by read() or write().  A change needs both
+ * way->io and way->wait.lock.
+ */
 struct litepcie_stream {
-	u64	at;		/* bytes that were read, or written; modulo the ring: the place */
-	u64	warned;		/* h2c: errors that fsync() has returned EIO for;
-				 * c2h: 1 + number of the last buffer read() failed on
-				 */
+	/*
+	 * Bytes that were read or written in this run.  Modulo the ring's size
+	 * this is the place in the ring.
+	 */
+	u64	at;
+	/*
+	 * h2c: bytes of the packet that write() last refused for want of room,
+	 * or 0.
+	 */
+	u64	wanted;
+	/*
+	 * h2c: the number of errors that fsync() has returned EIO for. c2h: 1 +
+	 * the number of the last buffer for which read() has failed.
+	 */
+	u64	warned;
 };
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
-	void __iomem		*regs;		/* register group, LITEPCIE_DMA_GROUP_ */
-	u32			cause;		/* number of its interrupt cause */
-	u32			depth;		/* descriptors that the card's table takes */
-	u32			in_flight;	/* h2c of LitePCIe's endpoint: bytes that the card
-						 * may count as done before they arrive; else 0
-						 */
-	bool			tells_taken;	/* h2c: the card has the bit ENABLE_TAKEN */
-	bool			told;		/* this run: the card writes the status line */
-	void __iomem		*moderation;	/* register, or NULL: the card has none */
+	/* register group of the direction; offsets: LITEPCIE_DMA_GROUP_ */
+	void __iomem		*regs;
+	u32			cause;		/* number of the direction's interrupt cause */
+	/* number of descriptors that the card's table holds */
+	u32			depth;
+	/*
+	 * h2c of LitePCIe's endpoint: bytes that the card may count as done
+	 * before they arrive. 0 for all others.
+	 */
+	u32			in_flight;
+	/*
+	 * h2c: the enable register has the bit ENABLE_TAKEN, which says that
+	 * the user's logic has taken all data.
+	 */
+	bool			tells_taken;
+	/* true if the card writes the status line in this run */
+	bool			told;
+	/* interrupt moderation register; NULL: the card has none */
+	void __iomem		*moderation;
 
-	struct mutex		io;		/* one read() or write() at a time */
-	struct mutex		mutex;		/* protects owner, rings, start and stop */
+	/* held by the one read() or write() that is under way */
+	struct mutex		io;
+	struct mutex		mutex;		/* lock: protects owner, rings, start and stop */
 	struct litepcie_file	*owner;
-	struct litepcie_ring	*ring;		/* the owner's, mapped for the card; or NULL */
-	struct litepcie_allowance *allowance;	/* frees one ring of LitePCIe's shape of charge */
+	struct litepcie_ring	*ring;		/* the owner's ring, mapped for the card; or NULL */
+	/* makes one ring of LitePCIe's shape free of charge */
+	struct litepcie_allowance *allowance;
 	char			irq_name[24];
 
 	/*
@@ -119,46 +150,62 @@ struct litepcie_way {
 	 * wakes the waiters with the same lock held, so an interrupt takes one lock.
 	 */
 	wait_queue_head_t	wait;
-	struct litepcie_status_way *status;	/* in the channel's page */
-	u32			run;		/* LITEPCIE_RUN_ */
+	/* this direction's part of the channel's status page */
+	struct litepcie_status_way *status;
+	u32			run;		/* kind of the run: LITEPCIE_RUN_ */
 	int			error;		/* -errno that stopped the last run, or 0 */
 	unsigned int		generation;	/* incremented by each start and stop */
-	u32			count, mode, interval_us;	/* of the last run's ring */
-	struct litepcie_ends	ends;		/* of the last run */
-	bool			indexed;	/* poll() goes by the index page */
-	u64			position;	/* loop: the loop status last read, in buffers */
-	s64			hw_count, sw_count;	/* buffers, or a held run's descriptors */
+	/* shape of the ring of the last run */
+	u32			count, mode, interval_us;
+	struct litepcie_ends	ends;		/* packet settings that the last run began with */
+	/* poll() compares with the count in the index page */
+	bool			indexed;
+	/* loop: the register loop status when last read, in buffers */
+	u64			position;
+	/* buffers done by card and program; held run: descriptors */
+	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	u32			margin;		/* half the ring's count of buffers */
-	u64			interrupts, lost, missed;	/* since the probe */
-	u64			unsent;		/* bytes dropped by close(), since the probe */
+	u32			margin;		/* half of the number of buffers in the ring */
+	/* counts of the direction since the probe */
+	u64			interrupts, lost, missed;
+	/* h2c bytes that close() has dropped since the probe */
+	u64			unsent;
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;		/* signalled when @wait is woken, or NULL */
+	struct eventfd_ctx	*event;		/* eventfd signalled when @wait is woken, or NULL */
 
 	struct hrtimer		timer;		/* asks the card for progress, see moderation.c */
-	struct delayed_work	flusher;	/* h2c: sends an incomplete beat */
-	struct delayed_work	watchdog;	/* queued while the direction runs */
-	s64			watched;	/* hw_count when the watchdog last ran */
-	u64			watched_interrupts;	/* interrupts when the watchdog last ran */
+	/* h2c: sends an incomplete beat after the flush time */
+	struct delayed_work	flusher;
+	/* checks for lost interrupts; queued while the direction runs */
+	struct delayed_work	watchdog;
+	s64			watched;	/* value of hw_count when the watchdog last ran */
+	/* value of @interrupts when the watchdog last ran */
+	u64			watched_interrupts;
 };
 
-/* The status lines and records that the card writes to host memory, see notices.c. */
+/*
+ * The status lines and records that the card writes to host memory, see
+ * notices.c.
+ */
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	bool			able;		/* the card can write them to this memory */
-	bool			mapped;		/* the memory is mapped for the card */
-	struct litepcie_record	*records;	/* a ring of @entries, in 2^@order pages */
+	/* the card can write to these pages without bounce buffers */
+	bool			able;
+	/* the pages of the notices are mapped for the card */
+	bool			mapped;
+	struct litepcie_record	*records;	/* a ring of @entries records, in 2^@order pages */
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;		/* protects control */
+	struct mutex		lock;		/* lock: protects the field control */
 	u32			control;
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	struct litepcie_status	*status;	/* a page that every file may map read-only */
+	/* the status page, which every file may map read-only */
+	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
@@ -166,16 +213,21 @@ struct litepcie_chan {
 	struct litepcie_way	way[LITEPCIE_WAYS];
 };
 
-/* The interrupt of the logic in the user slot. */
+/*
+ * The interrupt of the logic in the user slot, and the eventfd that it signals.
+ */
 struct litepcie_user {
-	u32			cause;		/* LITEPCIE_CAUSES_MAX: the logic has none */
-	spinlock_t		lock;		/* protects event and file */
-	struct eventfd_ctx	*event;		/* signalled by the interrupt, or NULL */
-	struct litepcie_file	*file;		/* that has set @event, or NULL */
+	/* interrupt cause; LITEPCIE_CAUSES_MAX: the logic has none */
+	u32			cause;
+	spinlock_t		lock;		/* lock: protects the fields event and file */
+	struct eventfd_ctx	*event;		/* eventfd that the interrupt signals, or NULL */
+	struct litepcie_file	*file;		/* the file that has set @event, or NULL */
 	char			irq_name[24];
 };
 
-/* One entry of the capability table. */
+/*
+ * One entry of the capability table, which describes one block of the gateware.
+ */
 struct litepcie_block {
 	u16			type, version;
 	u8			index, bar;
@@ -186,50 +238,68 @@ struct litepcie_block {
 
 struct litepcie {
 	struct kref		kref;
-	struct pci_dev		*pdev;		/* invalid once @state is GONE */
-	void __iomem		*bar0;		/* invalid once @state is GONE */
+	/* the PCI device; invalid once the card's @state is GONE */
+	struct pci_dev		*pdev;
+	/* mapping of BAR0; invalid once the card's @state is GONE */
+	void __iomem		*bar0;
 	resource_size_t		bar0_size;
 
-	u32			*table;		/* the capability table */
+	u32			*table;		/* copy of the card's capability table */
 	struct litepcie_block	*blocks;
 	unsigned int		block_count;
 	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
-	bool			lost;		/* the card answers all ones; set in any context */
-	struct rw_semaphore	live;		/* protects state */
+	/* the card's registers read as all ones; set in any context */
+	bool			lost;
+	struct rw_semaphore	live;		/* lock: protects the card's state */
 	enum litepcie_state	state;
 
-	spinlock_t		irq_lock;	/* protects irq_enabled */
+	spinlock_t		irq_lock;	/* lock: protects the field irq_enabled */
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
-	bool			msix;		/* the card has MSI-X */
-	unsigned int		messages;	/* vectors 0 to messages - 1 are requested */
+	bool			msix;		/* true if the card has MSI-X */
+	/* Number of requested interrupt vectors: 0 to messages - 1. */
+	unsigned int		messages;
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 
-	struct mutex		master_lock;	/* protects unquiet and the bus master bit */
-	u32			unquiet;	/* bit way->cause: that direction does not stop */
+	/* protects the field unquiet and the bus master bit */
+	struct mutex		master_lock;
+	/*
+	 * Bit n is set if the direction with interrupt cause n did not stop
+	 * when it was told to.
+	 */
+	u32			unquiet;
 
-	struct mutex		files_lock;	/* protects files */
+	struct mutex		files_lock;	/* lock: protects the list files */
 	struct list_head	files;
-	void __iomem		*memory[PCI_STD_NUM_BARS];	/* write-combining BARs */
+	/* mappings of the memory BARs, which are write-combining */
+	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
 	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
 };
 
-/* An open file. */
+/* An open file of a channel's device node. */
 struct litepcie_file {
 	struct litepcie_chan	*chan;
 	struct file		*filp;
-	struct list_head	node;		/* in card->files */
-	struct litepcie_index	*index;		/* a page that all mappings of the file share */
-	struct litepcie_ring	*ring[LITEPCIE_WAYS];	/* of LitePCIe's shape; under way->mutex */
-	struct litepcie_ends	ends[LITEPCIE_WAYS];	/* under way->mutex */
+	struct list_head	node;		/* this file's entry in the list card->files */
+	/* the index page, which all mappings of the file share */
+	struct litepcie_index	*index;
+	/*
+	 * The file's own rings, of LitePCIe's shape.  Protected by way->mutex.
+	 */
+	struct litepcie_ring	*ring[LITEPCIE_WAYS];
+	/* packet settings; protected by way->mutex */
+	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
-/* Way @n of the card, counted through all its channels, or NULL if there are fewer. */
+/*
+ * Returns way number @n of the card, counted through all its channels, or NULL
+ * if the card has fewer.
+ */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {
 	if (n >= card->channels * LITEPCIE_WAYS)
@@ -242,6 +312,18 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
 	return way->chan->card;
 }
 
+/*
+ * Load a word that the card writes to host memory.  Loads after this one see
+ * all that the card has written before that word.
+ */
+static inline u64 litepcie_load_told(const __u64 *word)
+{
+	u64 value = READ_ONCE(*word);
+
+	dma_rmb();
+	return value;
+}
+
 static inline struct device *litepcie_dev(struct litepcie_way *way)
 {
 	return &way->chan->dev;
@@ -252,7 +334,10 @@ static inline bool litepcie_is_gone(const struct litepcie *card)
 	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
 }
 
-/* Direction @id of the file's channel, or NULL. */
+/*
+ * Returns direction @id of the file's channel, or NULL if there is no such
+ * direction.
+ */
 static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
 {
 	if (id >= LITEPCIE_WAYS)
@@ -262,7 +347,7 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 
 const char *litepcie_way_name(const struct litepcie_way *way);
 
-/* card.c */
+/* Functions of card.c. */
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev);
 void litepcie_card_get(struct litepcie *card);
 void litepcie_card_put(struct litepcie *card);
@@ -271,32 +356,36 @@ void litepcie_exit(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 bool litepcie_check_lost(struct litepcie *card);
 
-/* capability.c */
+/* Functions of capability.c. */
 int litepcie_capability_read(struct litepcie *card);
 bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
-						 u16 type, unsigned int nth);
+						 u16 type, unsigned int index);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
-/* rights.c */
+/*
+ * Functions of rights.c: whether a file without CAP_SYS_RAWIO may write to a
+ * register.
+ */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	LITEPCIE_RIGHT_STEER,		/* write through litepcie_owner_steer() only */
+	/* the register is written through litepcie_owner_steer() only */
+	LITEPCIE_RIGHT_STEER,
 	LITEPCIE_RIGHT_WRITE
 };
 
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
 u32 litepcie_steered(enum litepcie_direction id);
 
-/* irq.c */
+/* Functions of irq.c. */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_cause_settle(struct litepcie *card);
 
-/* dma.c */
+/* Functions of dma.c. */
 void litepcie_dma_init(struct litepcie_way *way);
 int litepcie_dma_halt(struct litepcie_way *way);
 bool litepcie_dma_taken(struct litepcie_way *way);
@@ -307,7 +396,7 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-/* owner.c */
+/* Functions of owner.c. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
@@ -327,7 +416,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* held.c */
+/* Functions of held.c. */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 void litepcie_held_look(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
@@ -336,8 +425,8 @@ u64 litepcie_held_position(const struct litepcie_way *way);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 
-/* notices.c */
-void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth);
+/* Functions of notices.c. */
+void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index);
 void litepcie_notices_unmap(struct litepcie_chan *chan);
 void litepcie_notices_free(struct litepcie_chan *chan);
 size_t litepcie_notices_bytes(const struct litepcie_notices *notices);
@@ -347,34 +436,41 @@ void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
-/* stream.c */
-void litepcie_stream_init(struct litepcie_way *way);
+/*
+ * Functions of stream.c; stream.h has those that only the stream's own files
+ * use.
+ */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
+
+/* Functions of sync.c. */
+void litepcie_stream_init(struct litepcie_way *way);
 int litepcie_stream_sync(struct litepcie_file *file);
 void litepcie_stream_close(struct litepcie_file *file);
 
-/* progress.c */
+/* Functions of progress.c. */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
-/* throttle.c */
-void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int nth);
+/* Functions of throttle.c. */
+void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
 void litepcie_throttle_start(struct litepcie_way *way);
 
-/* moderation.c */
+/* Functions of moderation.c. */
 void litepcie_moderation_init(struct litepcie_way *way);
 void litepcie_moderation_start(struct litepcie_way *way);
 void litepcie_moderation_stop(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
-/* bar.c */
-#define LITEPCIE_MMAP_SHIFT	40	/* an mmap() offset from this bit up is a region */
+/* Functions of bar.c, and the regions of the device node's mmap() offsets. */
+/* an mmap() offset has the number of its region from this bit up */
+#define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
-	LITEPCIE_REGION_RINGS,		/* both rings, as LITEPCIE_IOCTL_MMAP_DMA_INFO says */
+	/* both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */
+	LITEPCIE_REGION_RINGS,
 	LITEPCIE_REGION_H2C,
 	LITEPCIE_REGION_C2H,
 	LITEPCIE_REGION_STATUS,
@@ -390,34 +486,34 @@ void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
 
-/* user.c */
+/* Functions of user.c. */
 int litepcie_user_init(struct litepcie *card);
 void litepcie_user_interrupt(struct litepcie *card);
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/* p2pmem.c */
+/* Functions of p2pmem.c. */
 int litepcie_p2pmem_add(struct litepcie *card);
 
-/* dmabuf.c */
+/* Functions of dmabuf.c. */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
 				       u32 fd_flags);
 
-/* chrdev.c */
+/* Functions of chrdev.c. */
 int litepcie_chrdev_init(void);
 void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
-/* setup.c */
+/* Functions of setup.c. */
 int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup);
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request);
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets);
 
-/* ioctl.c, rw.c, mmap.c, sysfs.c */
+/* Functions of ioctl.c, rw.c, mmap.c and sysfs.c. */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
@@ -427,7 +523,7 @@ int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first);
 extern const struct attribute_group *litepcie_groups[];
 
-/* pci.c */
+/* The PCI driver, in pci.c. */
 extern struct pci_driver litepcie_pci_driver;
 
 #endif /* LITEPCIE_CARD_H */

@@ -27,8 +27,9 @@
 #include "charge.h"
 
 /*
- * Makes one ring at a time free of charge.  The ring that has taken it holds a reference,
- * since the ring may outlive the card.
+ * The allowance of a direction, which makes one ring at a time free of charge.
+ * The ring that has taken the allowance holds a reference to it, since the ring
+ * may outlive the card.
  */
 struct litepcie_allowance {
 	struct kref	kref;
@@ -69,7 +70,10 @@ static int charge_user(struct litepcie_charge *charge, u64 limit)
 	return over_limit(atomic_long_add_return(charge->pages, &charge->user->locked_vm), limit);
 }
 
-/* pinned_vm also has what other drivers, such as RDMA's, have pinned of the process. */
+/*
+ * The count pinned_vm includes pages that other drivers, such as RDMA's, have
+ * pinned for the process.
+ */
 static int charge_process(struct litepcie_charge *charge, u64 limit)
 {
 	charge->mm = current->mm;
@@ -78,8 +82,9 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 }
 
 /*
- * Charge @pages to the calling process and its user, unless @allowance is free.
- * @allowance may be NULL.  -ENOMEM: over RLIMIT_MEMLOCK, without CAP_IPC_LOCK.
+ * Charge @pages to the calling process and its user, unless @allowance is free:
+ * then it is taken instead.  @allowance may be NULL.  Returns -ENOMEM if the
+ * user would exceed RLIMIT_MEMLOCK and the process has no CAP_IPC_LOCK.
  */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 		    struct litepcie_allowance *allowance)

@@ -15,11 +15,17 @@ struct litepcie_allowance;
 struct mm_struct;
 struct user_struct;
 
-/* Where some locked memory is accounted.  All zero: nowhere. */
+/*
+ * The accounts that some locked memory is charged to.  If all fields are 0 it
+ * is charged to none.
+ */
 struct litepcie_charge {
-	struct mm_struct		*mm;		/* whose pinned_vm has @pages, or NULL */
-	struct user_struct		*user;		/* whose locked_vm has @pages, or NULL */
-	struct litepcie_allowance	*allowance;	/* used instead of @mm and @user, or NULL */
+	/* process whose pinned_vm includes @pages, or NULL */
+	struct mm_struct		*mm;
+	/* user whose locked_vm includes @pages, or NULL */
+	struct user_struct		*user;
+	/* allowance that is used instead of @mm and @user, or NULL */
+	struct litepcie_allowance	*allowance;
 	unsigned long			pages;
 };
 

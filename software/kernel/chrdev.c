@@ -77,7 +77,10 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-/* RING_INDEXED: is the card further than the count that the user wrote to the index page? */
+/*
+ * With RING_INDEXED: true if the card has done more buffers than the count that
+ * the user wrote to the index page.
+ */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
 {
@@ -88,13 +91,16 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
-/* Held run: has the user buffers that it could hand over? */
+/* In a held run: true if the program has buffers that it could hand over. */
 static bool has_buffers(struct litepcie_way *way)
 {
 	return READ_ONCE(way->held.advanced) - READ_ONCE(way->hw_count) < READ_ONCE(way->count);
 }
 
-/* The loop: the same conditions as LitePCIe's driver has, since its programs rely on them. */
+/*
+ * In the loop: the conditions are those of LitePCIe's driver, since its
+ * programs rely on them.
+ */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
 	s64 ahead = READ_ONCE(way->hw_count) - READ_ONCE(way->sw_count);
@@ -111,13 +117,19 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 		return has_buffers(way);
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_STREAM)
 		return litepcie_stream_ready(way);
-	/* At rest and nobody's: read() and write() would start it, so they may be called. */
+	/*
+	 * The direction is at rest and has no owner. read() and write() would
+	 * start it, so poll() says that they may be called.
+	 */
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_REST && !READ_ONCE(way->owner))
 		return true;
 	return has_enough(way, id);
 }
 
-/* Takes no lock: code that changes one of these fields wakes way->wait afterwards. */
+/*
+ * This takes no lock: code that changes one of these fields wakes way->wait
+ * afterwards.
+ */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
 					 poll_table *table, enum litepcie_direction id)
 {
@@ -132,8 +144,8 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file
 }
 
 /*
- * poll() on one direction wakes for that direction only.  Without any it wakes
- * when the card goes away.
+ * poll() for one direction wakes for that direction only. poll() for neither
+ * direction wakes when the card goes away.
  */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -150,9 +162,10 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 }
 
 /*
- * There is no splice: the kernel calls it with the pipe locked.  While it waits for
- * the card, the program at the other end of the pipe could neither read what has
- * come nor exit.  cat and pv try it first, and then read() and write().
+ * The driver offers no splice(), because the kernel calls it with the pipe
+ * locked.  While it waited for the card, the program at the other end of the
+ * pipe could neither read the data that is already there nor exit. cat and pv
+ * try splice() first, and then use read() and write().
  */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,
@@ -189,7 +202,10 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* Frees the channel, with its last reference. */
+/*
+ * Free the channel.  The kernel calls this when the channel's last reference is
+ * put.
+ */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -216,13 +232,16 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	way->status = &chan->status->way[id];
-	/* write() may wait before there is a ring, which will then have LitePCIe's shape. */
+	/*
+	 * A write() may wait before the direction has a ring.  The ring will
+	 * then have LitePCIe's shape.
+	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
 	litepcie_stream_init(way);
 }
 
-/* The channel is freed by put_device(&chan->dev). */
+/* Allocate a channel of the card. put_device(&chan->dev) frees it. */
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);

@@ -39,10 +39,11 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /*
- * Must dma_sync_*() be called before the processor or the device sees the other's
- * writes?  Before 6.10 dma_need_sync() says yes for every device behind an IOMMU.
- * The IOMMU's DMA code bounces parts of pages at most, and rings are whole pages, so
- * there only a device that is not cache-coherent needs the calls.
+ * Returns true if dma_sync_*() must be called before the processor sees the
+ * device's writes, or the device the processor's.  Before 6.10 dma_need_sync()
+ * says yes for every device behind an IOMMU.  The IOMMU's DMA code bounces parts
+ * of pages at most, and rings are whole pages.  So behind an IOMMU only a
+ * device that is not cache-coherent needs the calls.
  */
 static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)
 {

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Start and stop of one direction of a channel.  owner.c has its ownership and its
- * ring, progress.c follows how far the card is.
+ * Start and stop of one direction of a channel. owner.c has the direction's
+ * ownership and its ring. progress.c follows how far the card is.
  *
- * In LitePCIe's loop the card goes round a table with a descriptor for each buffer,
- * until it is stopped.  In a held run each descriptor runs once (held.c).
+ * In LitePCIe's loop the card goes round a table with a descriptor for each
+ * buffer, until it is stopped.  In a held run each descriptor runs once
+ * (held.c).
  */
 
 #include <linux/iopoll.h>
@@ -17,18 +18,12 @@
 #include "compat.h"
 #include "trace.h"
 
-#define ENABLE_RUN		BIT(0)
-#define ENABLE_IDLE		BIT(1)	/* read: the engine has no request half made */
-#define ENABLE_TAKEN		BIT(2)	/* h2c, read: the user's logic has taken all data */
-
-#define DESCRIPTOR_IRQ_OFF	BIT(24)	/* no interrupt when the descriptor is done */
-#define DESCRIPTOR_LAST_OFF	BIT(25)	/* ends no packet (h2c), ends with none (c2h) */
-
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-#define STREAM_INTERVAL_US	100	/* timer of a stream, while data flows */
-#define SETTLE_READS		64	/* register reads: together longer than any DMA read */
+#define STREAM_INTERVAL_US	100	/* period of the timer of a stream while data flows */
+/* this many register reads together take longer than any DMA read */
+#define SETTLE_READS		64
 
 const char *litepcie_way_name(const struct litepcie_way *way)
 {
@@ -48,11 +43,11 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 /* Hardware ---------------------------------------------------------------- */
 
 /*
- * A direction that does not stop could write to its ring for ever, so bus mastering
- * is taken from the whole card.  Posted writes that the card has sent arrive before
- * its completion of this configuration access: once this returns, the card writes to
- * no memory.  As a rule only a reset helps now, since the requests of the card's
- * other directions cannot finish, either.
+ * A direction that does not stop could write to its ring for ever, so bus
+ * mastering is taken from the whole card.  Posted writes that the card has sent
+ * arrive before its completion of this configuration access.  So once this
+ * function returns, the card writes to no memory.  The card's other directions
+ * cannot finish their requests, either, so as a rule only a reset helps.
  */
 static void master_off(struct litepcie_way *way)
 {
@@ -64,7 +59,10 @@ static void master_off(struct litepcie_way *way)
 	mutex_unlock(&card->master_lock);
 }
 
-/* The direction has stopped.  If no other one is unquiet, the card may make requests again. */
+/*
+ * Called when the direction has stopped.  If no other direction of the card is
+ * unquiet (failed to stop), the card may make requests again.
+ */
 static void master_on(struct litepcie_way *way)
 {
 	struct litepcie *card = litepcie_of(way);
@@ -79,18 +77,20 @@ static void master_on(struct litepcie_way *way)
 }
 
 /*
- * h2c: has the user's logic taken all that the card has fetched?  If not, a stop would
- * drop the rest.  True also of a card that cannot tell.  Between enter and exit.
+ * h2c: true if the user's logic has taken all that the card has fetched.
+ * Otherwise a stop would drop the rest.  A card that cannot tell is taken to be
+ * empty.  The caller is between litepcie_enter() and litepcie_exit().
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
-	return !way->tells_taken || way_read(way, LITEPCIE_DMA_GROUP_ENABLE) & ENABLE_TAKEN;
+	return !way->tells_taken ||
+	       way_read(way, LITEPCIE_DMA_GROUP_ENABLE) & LITEPCIE_DMA_ENABLE_TAKEN;
 }
 
 /*
- * LitePCIe's h2c engine is idle once it has requested all data.  Completions that
- * come after a restart would be taken for data of the next run, which may be another
- * file's.  So wait until they have come.
+ * LitePCIe's h2c engine is idle once it has requested all data.  Completions
+ * that come after a restart would be taken for data of the next run, which may
+ * be another file's.  So wait until they have come.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -99,9 +99,11 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Stop the direction, whatever its state.  It makes no request when this returns:
- * 0: it has stopped.  -EIO: it has not, so bus mastering is off.  -ENODEV: the card is
- * lost.
+ * Stop the direction, whatever its state.  It makes no request when this
+ * function returns:
+ *   0		the direction has stopped
+ *   -EIO	it has not stopped, so bus mastering has been switched off
+ *   -ENODEV	the card is lost
  */
 int litepcie_dma_halt(struct litepcie_way *way)
 {
@@ -109,7 +111,8 @@ int litepcie_dma_halt(struct litepcie_way *way)
 
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 0);
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, 0);
-	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value, value & ENABLE_IDLE,
+	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value,
+			       value & LITEPCIE_DMA_ENABLE_IDLE,
 			       IDLE_POLL_US, IDLE_TIMEOUT_US)) {
 		master_off(way);
 		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): bus mastering is off until the card is reset\n",
@@ -126,22 +129,27 @@ int litepcie_dma_halt(struct litepcie_way *way)
 }
 
 /*
- * Put a descriptor into the card's table: @bytes at @offset of the ring, within one
- * buffer.  @irq: the card interrupts when it is done.  @last: see litepcie_held_append().
+ * Put a descriptor into the card's table, for @bytes at @offset of the ring.
+ * They must lie within one buffer.  With @irq the card interrupts when it is
+ * done with the descriptor.  @last is explained at litepcie_held_append().
  */
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
 	u32 size = way->ring->geometry.size;
 	dma_addr_t dma = litepcie_ring_dma(way->ring, offset >> ilog2(size)) +
 			 (offset & (size - 1));
-	u32 flags = (last ? 0 : DESCRIPTOR_LAST_OFF) | (irq ? 0 : DESCRIPTOR_IRQ_OFF);
+	u32 flags = (last ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE) |
+		    (irq ? 0 : LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE, flags | bytes);
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE + 4, lower_32_bits(dma));
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
 }
 
-/* For the loop: a descriptor for each buffer of the ring. */
+/*
+ * For the loop: put a descriptor for each buffer of the ring into the card's
+ * table.
+ */
 static int fill_table(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -152,7 +160,10 @@ static int fill_table(struct litepcie_way *way)
 		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
 				      geometry->mode != LITEPCIE_MODE_POLL &&
 				      buffer % geometry->per_interrupt == 0, false);
-	/* The read also waits until all descriptors have arrived at the card. */
+	/*
+	 * This read of the table's level also waits until all descriptors have
+	 * arrived at the card.
+	 */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
 		return 0;
@@ -165,7 +176,10 @@ static int fill_table(struct litepcie_way *way)
 
 /* Watchdog ---------------------------------------------------------------- */
 
-/* Has the card done the buffers of two interrupts since the last look, and none has come? */
+/*
+ * True if the card has done the buffers of two interrupts since the watchdog
+ * last looked, but no interrupt has come.
+ */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -184,8 +198,9 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 }
 
 /*
- * Runs once a second while the direction runs.  It wakes programs that wait for an
- * interrupt that was lost, or on a card that has gone.
+ * The watchdog, which runs once a second while the direction runs.  It wakes
+ * programs that wait for an interrupt that was lost, or on a card that has
+ * gone.
  */
 static void watch(struct work_struct *work)
 {
@@ -205,8 +220,8 @@ void litepcie_dma_init(struct litepcie_way *way)
 }
 
 /*
- * Publish the run in the status page.  @error is stored before @run, so a reader that
- * sees the end of a run also sees its reason.
+ * Publish the state of the run in the status page.  @error is stored before
+ * @run, so a reader that sees the end of a run also sees its reason.
  */
 static void show_run(struct litepcie_way *way)
 {
@@ -235,8 +250,9 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		way->mode = geometry->mode;
 		way->interval_us = geometry->interval_us;
 		/*
-		 * Every descriptor of a stream asks for an interrupt.  In adaptive mode
-		 * one interrupt serves all the descriptors that closely follow.
+		 * In a stream every descriptor asks for an interrupt.  In
+		 * adaptive mode one interrupt serves all the descriptors that
+		 * closely follow.
 		 */
 		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
 			way->mode = LITEPCIE_MODE_ADAPTIVE;
@@ -247,6 +263,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		way->held.advanced = 0;
 		way->held.done = 0;
 		way->held.bytes = 0;
+		way->held.position = 0;
 	}
 	way->position = 0;
 	way->hw_count = 0;
@@ -258,7 +275,10 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /* Start and stop ---------------------------------------------------------- */
 
-/* Even if this fails, the direction counts as stopped and makes no request. */
+/*
+ * Stop the direction.  Even if this fails, the direction counts as stopped and
+ * makes no request.
+ */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
 	int err;
@@ -276,12 +296,18 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/* Apply what the owner has set with LITEPCIE_IOCTL_PACKETS, and switch the notices on. */
+/*
+ * Apply what the owner has set with LITEPCIE_IOCTL_PACKETS, and switch on the
+ * notices (status lines and records).
+ */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/* Without packets each buffer of a held run is full when it ends, so there is no flush. */
+	/*
+	 * Without packets each buffer of a held run is full when it ends, so no
+	 * flush time is needed.
+	 */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -291,14 +317,20 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 		litepcie_notices_start(way, ends.flush_us);
 }
 
-/* Start the direction for way->owner.  Between enter and exit. */
+/*
+ * Start the direction for way->owner.  The caller is between litepcie_enter()
+ * and litepcie_exit().
+ */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
 	int err = litepcie_owner_ring(way);
 
 	if (!err)
 		err = litepcie_dma_halt(way);
-	/* Another direction of the card does not stop, so bus mastering is off. */
+	/*
+	 * If another direction of the card did not stop, bus mastering is off,
+	 * and this direction cannot run.
+	 */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
 	if (!err && run == LITEPCIE_RUN_LOOP)
@@ -310,17 +342,18 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	WRITE_ONCE(way->owner->index->way[way->id].software, 0);
 	set_run(way, run, 0);
 	litepcie_moderation_start(way);
-	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, ENABLE_RUN);
+	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, LITEPCIE_DMA_ENABLE_RUN);
 	way->watched = 0;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
 	return 0;
 }
 
 /*
- * Start a @run of this kind for @file, which becomes the owner if there is none.  If the
- * direction runs so already, this does nothing; for the loop, any file may ask.  After
- * an error a held run or a stream starts only once litepcie_dma_end() has cleared the
- * error.  Between enter and exit.
+ * Start a run of kind @run for @file, which becomes the owner if the direction
+ * has none.  If the direction runs in this way already, the call does nothing.
+ * In the loop any file may ask for that.  After an error, a held run or a
+ * stream starts only once litepcie_dma_end() has cleared the error.  The caller
+ * is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -343,8 +376,9 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 }
 
 /*
- * Stop the direction for its owner @file, and clear the error of its last run.  Any file
- * may ask this of a direction at rest, which does nothing.  Between enter and exit.
+ * Stop the direction for its owner @file, and clear the error of its last run.
+ * If the direction is at rest, any file may make this call, which then does
+ * nothing.  The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -360,8 +394,9 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * The hardware is about to go, or has gone: end the run with @error, and wake those who
- * wait.  The caller has made sure that litepcie_enter() fails.
+ * End the run with @error and wake the threads that wait, because the hardware
+ * is about to go or has gone.  The caller has made sure that litepcie_enter()
+ * fails.
  */
 void litepcie_dma_abort(struct litepcie_way *way, int error)
 {
@@ -377,8 +412,9 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 }
 
 /*
- * The card is back after a reset or sleep, and litepcie_enter() still fails: stop the
- * direction, whatever it does.  If that fails, the card cannot be used.
+ * Stop the direction, whatever it does, when the card is back after a reset or
+ * sleep, and litepcie_enter() still fails.  If the direction does not stop, the
+ * card cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A ring as a dma-buf: other devices and processes read and write it, in place.
+ * A ring as a dma-buf: other devices and processes read and write it in place.
  *
- * The dma-buf holds a reference to the ring, not to the card.  When the card has gone
- * the pages stay valid, but the card's data no longer comes.
+ * The dma-buf holds a reference to the ring, not to the card.  When the card
+ * has gone the pages stay valid, but no more data of the card comes.
  */
 
 #include <linux/dma-buf.h>
@@ -20,7 +20,10 @@
 
 LITEPCIE_IMPORT_DMA_BUF;
 
-/* A scatter table with as few segments as @dev, the other device, can take. */
+/*
+ * Make a scatter table of the ring's pages, with as few segments as @dev, the
+ * importing device, can take.
+ */
 static int make_table(struct sg_table *table, struct litepcie_ring *ring, struct device *dev)
 {
 	size_t most = rounddown_pow_of_two(max_t(size_t, dma_get_max_seg_size(dev), PAGE_SIZE));
@@ -72,12 +75,15 @@ static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table 
 }
 
 /*
- * Map the ring or a part of it; the dma-buf core has checked the bounds.  The mapping
- * keeps the dma-buf's file, and so the ring.
+ * Map the ring or a part of it.  The dma-buf core has checked the bounds.  The
+ * mapping keeps the dma-buf's file, and thereby the ring.
  */
 static int dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
-	/* A private mapping is a copy, which would not show what the card writes. */
+	/*
+	 * A private mapping is a copy, which would not show what the card
+	 * writes.
+	 */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
@@ -123,9 +129,10 @@ static const struct dma_buf_ops dmabuf_ops = {
 };
 
 /*
- * LITEPCIE_IOCTL_EXPORT: -EADDRINUSE: the ring lies in the process's own memory.
- * -EOPNOTSUPP: the ring needs dma_sync_*(), which other devices would not call.
- * Between enter and exit.
+ * LITEPCIE_IOCTL_EXPORT.  The caller is between litepcie_enter() and
+ * litepcie_exit().  Errors:
+ *   -EADDRINUSE	the ring lies in the process's own memory
+ *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call
  */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
 				       u32 fd_flags)

@@ -17,24 +17,26 @@
 #include "trace.h"
 
 /*
- * Bytes in the first @count descriptors of the run.  @count must be at least hw_count:
- * entries of older descriptors are overwritten.
+ * Returns the number of bytes in the first @count descriptors of the run.
+ * @count must be at least hw_count: the entries of older descriptors are
+ * overwritten.
  */
 static u64 end_of(const struct litepcie_way *way, u64 count)
 {
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
 }
 
-/* Bytes of the ring that the card is done with. */
+/* Returns the number of bytes of the run that the card is done with. */
 u64 litepcie_held_position(const struct litepcie_way *way)
 {
 	return end_of(way, way->hw_count);
 }
 
 /*
- * The number of descriptors whose data is known to have arrived.  That is all that
- * the card counts, except for h2c of LitePCIe's endpoint.  That counts a descriptor once
- * its data is requested, so up to in_flight bytes of the last ones may be missing.
+ * Returns the number of descriptors whose data is known to have arrived.  That
+ * is the card's own count, except for h2c of LitePCIe's endpoint.  That
+ * endpoint counts a descriptor once its data is requested, so up to in_flight
+ * bytes of the last descriptors may not have arrived.
  */
 static u64 settled(const struct litepcie_way *way)
 {
@@ -48,8 +50,8 @@ static u64 settled(const struct litepcie_way *way)
 }
 
 /*
- * The card counts more descriptors than it was handed.  The run fails with -EIO, and
- * *@lost asks the caller to check whether the card has gone.
+ * The card counts more descriptors than it was handed.  The run fails with
+ * -EIO, and *@lost asks the caller to check whether the card has gone.
  */
 static bool lose(struct litepcie_way *way, bool *lost)
 {
@@ -59,14 +61,24 @@ static bool lose(struct litepcie_way *way, bool *lost)
 	return true;
 }
 
-/* Progress by the status line, which the card writes after the data that it counts. */
+/*
+ * Read the progress from the status line, which the card writes to host memory
+ * after the data that the line counts.  The card may write the line again
+ * between the two loads here.  So the position is loaded before the count: the
+ * position then never includes a buffer that the count lacks.
+ */
 static bool look_at_line(struct litepcie_way *way, bool *lost)
 {
-	u64 done = smp_load_acquire(&way->status->buffers);
+	u64 position = litepcie_load_told(&way->status->position);
+	u64 done = litepcie_load_told(&way->status->buffers);
 
 	if (unlikely(done > way->held.advanced))
 		return lose(way, lost);
-	/* litepcie_held_look() may have counted more, from the records. */
+	way->held.position = position;
+	/*
+	 * litepcie_held_look() may have counted more descriptors already, from
+	 * the records.
+	 */
 	if (done <= way->held.done)
 		return false;
 	way->held.done = done;
@@ -76,8 +88,9 @@ static bool look_at_line(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * Bring the counts of a held run up to date.  True if they have changed.  @lost: set if
- * the card counts descriptors that it never had, and so may have gone.
+ * Bring the counts of a held run up to date.  Returns true if they have
+ * changed. *@lost is set if the card counts descriptors that it was never
+ * handed, and so may have gone.
  */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 {
@@ -93,8 +106,8 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	if (unlikely(news > held->advanced - held->done))
 		return lose(way, lost);
 	/*
-	 * The endpoint may still hold posted writes of data that it has counted.  The
-	 * completion of a second read comes behind them.
+	 * The endpoint may still hold posted writes of data that it has
+	 * counted.  The completion of a second read arrives after those writes.
 	 */
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);
@@ -111,9 +124,9 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * Bring hw_count up to what the user may have seen already without an interrupt: the
- * status line, and the c2h records.  The card writes a record before the status line,
- * and delays the line while more data comes.
+ * Bring hw_count up to what the user may have seen already without an
+ * interrupt: the status line, and the c2h records.  The card writes a record
+ * before the status line, and delays the line while more data comes.
  */
 void litepcie_held_look(struct litepcie_way *way)
 {
@@ -133,8 +146,9 @@ void litepcie_held_look(struct litepcie_way *way)
 }
 
 /*
- * Hand over one descriptor, which must not cross the end of a buffer.  @last: the packet
- * ends with the descriptor (h2c), or the end of a packet ends the descriptor (c2h).
+ * Hand one descriptor to the card.  It must not cross the end of a buffer.
+ * @last means for h2c that the packet ends with the descriptor, and for c2h
+ * that the end of a packet ends the descriptor.
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -148,7 +162,10 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	litepcie_dma_describe(way, offset, bytes, irq, last);
 }
 
-/* Descriptors that were handed over and are not known to be done. */
+/*
+ * Returns how many descriptors were handed over and are not yet known to be
+ * done.
+ */
 u64 litepcie_held_outstanding(struct litepcie_way *way)
 {
 	u64 outstanding;
@@ -210,7 +227,10 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
-/* LITEPCIE_IOCTL_ADVANCE.  @lengths: NULL: all buffers are full.  Between enter and exit. */
+/*
+ * LITEPCIE_IOCTL_ADVANCE.  If @lengths is NULL, all buffers are full.  The
+ * caller is between litepcie_enter() and litepcie_exit().
+ */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)
 {

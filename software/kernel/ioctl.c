@@ -22,8 +22,10 @@
 /* Registers --------------------------------------------------------------- */
 
 /*
- * A register that steers belongs to the pattern block.  That lies between the user slot
- * and the DMA of channel 0, so the owners of that channel count.
+ * Write a register.  A register that steers the data of the DMA (enum
+ * litepcie_right) belongs to the pattern block.  That block lies between the
+ * user slot and the DMA of channel 0, so the owners of that channel's
+ * directions decide.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
@@ -116,7 +118,10 @@ static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_re
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-/* Places and shapes of the rings that the file would map at these offsets. */
+/*
+ * Fill in the mmap() offsets and the shapes of the two rings that the file
+ * would map.
+ */
 static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mmap_dma_info *info)
 {
 	struct litepcie_geometry h2c, c2h;
@@ -132,7 +137,10 @@ static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mma
 	return 0;
 }
 
-/* Returns 1 if the request was granted or there was none, 0 if the direction has an owner. */
+/*
+ * Returns 0 if the request was refused, since the direction has an owner
+ * already.  Returns 1 if it was granted or if nothing was requested.
+ */
 static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
 		   bool release, bool live)
 {
@@ -161,8 +169,9 @@ static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lo
 }
 
 /*
- * Set the software count.  It may go backwards, as LitePCIe's programs do that.  Without
- * an owner the call does nothing, so that the next owner begins with 0.
+ * Set the software count: the number of buffers that the program is done with.
+ * It may go backwards, as LitePCIe's programs do that.  Without an owner the
+ * call does nothing, so the next owner begins with 0.
  */
 static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
@@ -197,11 +206,12 @@ static int ioctl_reader_update(struct litepcie_file *file,
 	return update(file, LITEPCIE_H2C, u->sw_count);
 }
 
-/* Ours -------------------------------------------------------------------- */
+/* Calls of Lanebox's own -------------------------------------------------- */
 
 /*
- * @way: the direction, for which no register is accessed; NULL: the interrupt of the
- * user's logic, whose cause is switched in the card.
+ * Set the eventfd of direction @way, which accesses no register.  If @way is
+ * NULL, set that of the user logic's interrupt, whose cause is switched on or
+ * off in the card.
  */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)
@@ -237,7 +247,10 @@ static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 	return err;
 }
 
-/* A copy of the lengths that the user passes, or NULL if there are none. */
+/*
+ * Returns a copy of the array of lengths that the user passes, or NULL if there
+ * is none.
+ */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
 {
 	if (!advance->lengths || !advance->count)
@@ -284,7 +297,7 @@ static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *coun
 		.way		= counts->way,
 		.hardware	= way->hw_count,
 		.advanced	= way->status->advanced,
-		.position	= READ_ONCE(way->status->position),	/* the card may write it */
+		.position	= way->told ? way->held.position : way->status->position,
 		.run		= way->run,
 		.error		= way->error,
 	};
@@ -303,7 +316,10 @@ static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
 	return err;
 }
 
-/* Install the descriptor last: once the number has been copied to the user nothing fails. */
+/*
+ * Return the descriptor to the user, and install it last: once its number has
+ * been copied to the user, nothing can fail.
+ */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)
 {
@@ -343,7 +359,7 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 	return err;
 }
 
-/* Dispatch ---------------------------------------------------------------- */
+/* Dispatch of the calls --------------------------------------------------- */
 
 union argument {
 	struct litepcie_ioctl_reg		reg;
@@ -363,7 +379,7 @@ union argument {
 	struct litepcie_packets			packets;
 };
 
-/* The ABI: compiled programs rely on these sizes. */
+/* The sizes are part of the ABI: compiled programs rely on them. */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
 static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
@@ -422,7 +438,10 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 	}
 }
 
-/* The ioctl number includes the size, so a wrong size is an unknown number: -ENOTTY. */
+/*
+ * The ioctl number includes the size of its argument.  So a wrong size is an
+ * unknown number, which fails with -ENOTTY.
+ */
 long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
@@ -448,8 +467,9 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 #ifdef CONFIG_COMPAT
 /*
- * LitePCIe's two structures that are not padded by hand: on x86 a 32-bit program
- * aligns their counts to 4 bytes, and so has numbers of its own for these calls.
+ * The two structures of LitePCIe that are not padded by hand.  On x86 a 32-bit
+ * program aligns their counts to 4 bytes, so its numbers for these two calls
+ * differ.
  */
 struct compat_run {
 	__u8		enable;

@@ -20,8 +20,9 @@
 #include "card.h"
 
 /*
- * For a message without a cause: the handler of an earlier message has cleared the
- * cause, but may have looked at the count in memory before that write arrived.
+ * Handle a message without a cause by looking at the counts in memory.  The
+ * handler of an earlier message has cleared the cause, but may have looked at a
+ * count before the card's write of that count arrived.
  */
 static void look_at_lines(struct litepcie *card)
 {
@@ -37,14 +38,20 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	struct litepcie *card = data;
 	u32 causes;
 
-	/* A message from before a reset: the register may read as all ones meanwhile. */
+	/*
+	 * This message is from before a reset.  The register may read as all
+	 * ones meanwhile, so it is not read.
+	 */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
 	causes = readl(card->irq_vector);
 	if (causes == ~0u && litepcie_check_lost(card))
 		return IRQ_HANDLED;
 	causes &= READ_ONCE(card->irq_enabled);
-	/* Not IRQ_NONE: the handler of an earlier message may have cleared the cause. */
+	/*
+	 * This is not IRQ_NONE, because the handler of an earlier message may
+	 * have cleared this message's cause.
+	 */
 	if (!causes) {
 		look_at_lines(card);
 		return IRQ_HANDLED;
@@ -93,13 +100,16 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 	spin_unlock_irqrestore(&card->irq_lock, flags);
 }
 
-/* Wait until writes of causes have arrived: a read's completion comes behind them. */
+/*
+ * Wait until writes to the registers of the causes have arrived at the card:
+ * the completion of a read comes after them.
+ */
 void litepcie_cause_settle(struct litepcie *card)
 {
 	readl(card->irq_enable);
 }
 
-/* When this returns, no cause is enabled and no interrupt handler runs. */
+/* Disable all causes.  When this returns, no interrupt handler runs. */
 void litepcie_irq_silence(struct litepcie *card)
 {
 	unsigned long flags;
@@ -133,7 +143,10 @@ static int find_registers(struct litepcie *card)
 	return 0;
 }
 
-/* MSI-X vectors that are needed: vector n is cause n, so up to the highest cause in use. */
+/*
+ * Returns the number of MSI-X vectors that are needed.  Vector n is cause n, so
+ * all vectors up to the highest cause in use are needed.
+ */
 static int count_vectors(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -159,7 +172,10 @@ static void free_messages(struct litepcie *card)
 	pci_free_irq_vectors(card->pdev);
 }
 
-/* Request all @count interrupts, or none.  Names in /proc/interrupts tell cards apart. */
+/*
+ * Request all @count interrupts, or none if one fails.  Their names in
+ * /proc/interrupts tell cards apart.
+ */
 static int request_messages(struct litepcie *card, unsigned int count)
 {
 	struct pci_dev *pdev = card->pdev;

@@ -11,8 +11,8 @@
 #include "card.h"
 
 /*
- * A 64-bit count must reach the status page in one store, and mmap() offsets lie
- * above 1 TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do neither.
+ * A 64-bit count must reach the status page in one store, and mmap() offsets
+ * lie above 1 TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do neither.
  */
 #ifndef CONFIG_64BIT
 #error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"

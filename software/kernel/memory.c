@@ -22,7 +22,7 @@
 #include "charge.h"
 #include "memory.h"
 
-#define PIN_MOST	SZ_64K	/* pages pinned between two cond_resched() */
+#define PIN_MOST	SZ_64K	/* most pages that are pinned between two cond_resched() */
 
 struct litepcie_memory {
 	struct litepcie_charge	charge;
@@ -35,7 +35,7 @@ struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned
 	return memory->page[n];
 }
 
-/* Pin all pages from @address on, or none. */
+/* Pin all pages of @memory, which begins at @address, or none if one fails. */
 static int pin(struct litepcie_memory *memory, unsigned long address)
 {
 	unsigned long done = 0;
@@ -74,9 +74,9 @@ static int check_kind(const struct litepcie_memory *memory)
 }
 
 /*
- * Pin memory of the calling process for writing, and charge it.  @address and @bytes are
- * multiples of the page size.  The caller holds no lock of the driver, since pages may
- * have to be read from a disk.
+ * Pin memory of the calling process for writing by the card, and charge it to
+ * the process.  @address and @bytes are multiples of the page size.  The caller
+ * holds no lock of the driver, since pages may have to be read from a disk.
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -111,7 +111,10 @@ free:
 	return ERR_PTR(err);
 }
 
-/* Unpin memory that is unmapped from the card.  It is dirty: the card or write() wrote it. */
+/*
+ * Unpin memory that is unmapped from the card.  The pages are marked dirty,
+ * since the card or write() wrote them.
+ */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
 	unpin_user_pages_dirty_lock(memory->page, memory->pages, true);
@@ -120,8 +123,9 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * Does each block of 2^order pages lie within one folio (a huge page, or a small one)?
- * Then the block is contiguous in the kernel's mapping, too, and can be copied at once.
+ * True if each block of 2^order pages lies within one folio (a huge page, or a
+ * small one).  Then the block is contiguous in the kernel's mapping, too, and
+ * can be copied at once.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

@@ -16,7 +16,10 @@
 #include "card.h"
 #include "compat.h"
 
-/* Each mapping holds a reference to the ring, and so keeps the charge for its memory. */
+/*
+ * Each mapping of a ring holds a reference to the ring, and so keeps the charge
+ * for its memory.
+ */
 static void ring_vm_open(struct vm_area_struct *vma)
 {
 	litepcie_ring_get(vma->vm_private_data);
@@ -32,7 +35,10 @@ static const struct vm_operations_struct ring_vm_ops = {
 	.close	= ring_vm_close,
 };
 
-/* Fill the mapping with the ring's pages from byte @first on.  The caller checks bounds. */
+/*
+ * Fill the mapping with the ring's pages from byte @first on.  The caller has
+ * checked the bounds.
+ */
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first)
 {
 	for (size_t at = 0; at < vma->vm_end - vma->vm_start; at += PAGE_SIZE) {
@@ -41,7 +47,9 @@ int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, 
 
 		if (err)
 			return err;
-		/* A ring may have a gigabyte: let other tasks run. */
+		/*
+		 * A ring may have a gigabyte, so let other tasks run meanwhile.
+		 */
 		if (!(at % SZ_2M))
 			cond_resched();
 	}
@@ -52,7 +60,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* The ring lies in the process's own memory, which it has mapped already. */
+	/* A ring in the process's own memory is mapped there already. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
@@ -60,7 +68,10 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 	/* A private mapping is a copy, which would not show what the card writes. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	/* Without dma_sync_*() the process and the card would not see each other's data. */
+	/*
+	 * Without dma_sync_*() the process and the card would not see each
+	 * other's data, so such a ring cannot be mapped.
+	 */
 	if (ring->needs_sync)
 		return -EOPNOTSUPP;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
@@ -73,7 +84,10 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 	return 0;
 }
 
-/* LitePCIe's layout: the h2c ring at offset 0, the c2h ring behind it; NULL: neither. */
+/*
+ * Returns the direction whose ring begins at @offset, or NULL.  In LitePCIe's
+ * layout the h2c ring lies at offset 0, and the c2h ring behind it.
+ */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
 	struct litepcie_way *h2c = &file->chan->way[LITEPCIE_H2C];
@@ -100,7 +114,10 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
-/* The status page, which the driver and the card write.  It can be mapped to read only. */
+/*
+ * Map the status page, which the driver and the card write.  It can be mapped
+ * only for reading.
+ */
 static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
@@ -112,7 +129,10 @@ static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->status));
 }
 
-/* The records of c2h buffers, which the card writes.  They can be mapped to read only. */
+/*
+ * Map the records of c2h buffers, which the card writes.  They can be mapped
+ * only for reading.
+ */
 static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {
 	size_t bytes = PAGE_ALIGN(litepcie_notices_bytes(&chan->notices));
@@ -131,7 +151,10 @@ static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
 	return err;
 }
 
-/* The index page, of which each file has its own: no other file can write to it. */
+/*
+ * Map the index page.  Each file has an index page of its own, so no other file
+ * can write to it.
+ */
 static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * When the driver asks the card for progress: at interrupts, by timer, or both.
+ * Decides when the driver asks the card for progress: at interrupts, by timer,
+ * or both.
  *
- * In adaptive mode an interrupt switches its cause off and a timer on.  The timer asks
- * the card each interval_us.  When nothing is new, it ends and switches the cause on
- * again.
+ * In adaptive mode an interrupt switches its own cause off and a timer on.  The
+ * timer asks the card each interval_us.  When it finds nothing new, the timer
+ * ends and switches the cause on again.
  */
 
 #include <linux/module.h>
@@ -20,7 +21,10 @@ static ktime_t interval(const struct litepcie_way *way)
 	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
-/* Enable the cause, unless the direction has been stopped: then it would stay enabled. */
+/*
+ * Enable the direction's interrupt cause, unless the direction has been
+ * stopped: then nothing would disable the cause again.
+ */
 static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -32,9 +36,9 @@ static void cause_on(struct litepcie_way *way)
 }
 
 /*
- * Start the timer, unless the direction has been stopped.  With the lock held, since an
- * interrupt on another processor may start the same timer, even while its callback
- * runs.
+ * Start the timer, unless the direction has been stopped.  The lock is held,
+ * since an interrupt on another processor may start the same timer, even while
+ * the timer's callback runs.
  */
 static void look_later(struct litepcie_way *way)
 {
@@ -46,7 +50,11 @@ static void look_later(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
-/* Never returns HRTIMER_RESTART: that requires that only the callback starts the timer. */
+/*
+ * The timer's callback.  It never returns HRTIMER_RESTART, which is allowed
+ * only if nothing but the callback starts the timer.  Here an interrupt may
+ * start it, too.
+ */
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
@@ -55,8 +63,10 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/*
-		 * Progress made before the cause was on raises no interrupt, so ask again.
-		 * With a status line that reads no register: wait until the cause is on.
+		 * Progress made before the cause was enabled raises no
+		 * interrupt, so ask the card again.  With a status line this
+		 * question reads no register, so first wait until the cause is
+		 * enabled in the card.
 		 */
 		if (way->told)
 			litepcie_cause_settle(litepcie_of(way));
@@ -86,14 +96,20 @@ void litepcie_moderation_start(struct litepcie_way *way)
 		cause_on(way);
 }
 
-/* Called when way->run is cleared.  When this returns, the timer and the cause are off. */
+/*
+ * Called when way->run is cleared.  When this returns, the timer is off and the
+ * cause is disabled.
+ */
 void litepcie_moderation_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
-/* Called by the interrupt handler in adaptive mode, before it asks the card. */
+/*
+ * Called by the interrupt handler in adaptive mode, before it asks the card for
+ * progress.
+ */
 void litepcie_moderation_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;

@@ -3,13 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Notices: what the card writes to host memory about its progress.  They are a status
- * line for each direction, in the channel's status page, and a record for each c2h
- * buffer that has ended.
+ * Notices: what the card writes to host memory about its progress.  They are a
+ * status line for each direction, in the channel's status page, and a record
+ * for each c2h buffer that has ended.
  *
- * Their pages have struct pages and reference counts, so user mappings may outlive the
- * card.  The driver reads the card's registers instead if the card has no block
- * RECORDS, if its writes would need dma_sync_*(), or on a big-endian processor.
+ * The pages of the notices have struct pages and reference counts, so user
+ * mappings may outlive the card.  The driver reads the card's registers instead
+ * if the card has no block RECORDS, if its writes would need dma_sync_*(), or
+ * on a big-endian processor.
  */
 
 #include <linux/log2.h>
@@ -39,7 +40,10 @@ static void write_place(const struct litepcie_notices *notices, unsigned int par
 {
 	void __iomem *reg = reg_of(notices, parameter);
 
-	/* LitePCIe's registers of 64 bits begin with the upper half. */
+	/*
+	 * In LitePCIe's registers of 64 bits the upper half has the lower
+	 * address.
+	 */
 	writel(upper_32_bits(place), reg);
 	writel(lower_32_bits(place), reg + 4);
 }
@@ -67,7 +71,9 @@ static void unmap_page(struct device *dev, size_t bytes, dma_addr_t dma)
 	dma_unmap_page(dev, dma, bytes, DMA_BIDIRECTIONAL);
 }
 
-/* Map the status page and the ring of records for the card: both, or neither. */
+/*
+ * Map the status page and the ring of records for the card: both, or neither.
+ */
 static void map_pages(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -80,7 +86,10 @@ static void map_pages(struct litepcie_chan *chan)
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
 		return;
 	}
-	/* The card ORs a record's offset into the base, so the ring is aligned to its size. */
+	/*
+	 * The card computes a record's address by an OR of the base and the
+	 * record's offset, so the ring is aligned to its size.
+	 */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
 			!litepcie_needs_sync(dev, notices->records_dma) &&
 			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
@@ -89,7 +98,10 @@ static void map_pages(struct litepcie_chan *chan)
 		litepcie_notices_unmap(chan);
 }
 
-/* The card is quiet, and notices are not switched on again. */
+/*
+ * Unmap the notices from the card, which is quiet.  They are not switched on
+ * again.
+ */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -108,8 +120,8 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * Does the block have the registers of its first version, and can its ring take
- * @entries, a record for each descriptor of the card's table?
+ * True if the block has the registers of its first version, and its ring can
+ * take @entries: a record for each descriptor of the card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -122,8 +134,11 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Set up the notices of channel @nth, which is at rest.  The DMA mask must be set before. */
-void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
+/*
+ * Set up the notices of channel @index, which is at rest.  The DMA mask must be
+ * set before this call.
+ */
+void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 {
 	struct litepcie_notices *notices = &chan->notices;
 	struct litepcie *card = chan->card;
@@ -131,11 +146,14 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 	u32 entries = roundup_pow_of_two(chan->way[LITEPCIE_C2H].depth);
 	struct page *page;
 
-	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, nth);
+	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, index);
 	if (!notices->block || !is_usable(notices->block, entries) || !litepcie_cycles(card, USEC_PER_SEC))
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
-	/* A driver before this one may have left notices on, to memory that is not ours. */
+	/*
+	 * An earlier driver may have left notices on, which the card would
+	 * write to memory that is not this driver's.
+	 */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		return;
@@ -148,12 +166,13 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 	map_pages(chan);
 }
 
-/* A run ------------------------------------------------------------------- */
+/* The notices of one run -------------------------------------------------- */
 
 /*
- * Change bits of the control register, which has bits of both directions; @control keeps
- * its value.  @live: the register can be reached.  If not, litepcie_notices_off() writes
- * it when the card is back.
+ * Change bits of the control register, which has bits of both directions.
+ * @control keeps a copy of its value.  @live says that the register can be
+ * reached.  If it cannot, litepcie_notices_off() writes it when the card is
+ * back.
  */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
@@ -169,7 +188,10 @@ static u32 control_of(const struct litepcie_way *way)
 	return way->id == LITEPCIE_C2H ? CONTROL_C2H : CONTROL_H2C;
 }
 
-/* Clear the status line, so that no program takes counts of an earlier run for new ones. */
+/*
+ * Clear the status line, so that no program takes counts of an earlier run for
+ * new ones.
+ */
 static void clear_line(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
@@ -185,7 +207,10 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 	return clamp_t(u64, litepcie_cycles(card, flush_us), !!flush_us, U32_MAX);
 }
 
-/* For a direction at rest, whose table is empty.  Between enter and exit. */
+/*
+ * Switch on the notices of a direction at rest, whose table is empty.  The
+ * caller is between litepcie_enter() and litepcie_exit().
+ */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
 	struct litepcie_notices *notices = &way->chan->notices;
@@ -207,7 +232,10 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	set_control(notices, 0, control_of(way), true);
 }
 
-/* The direction is at rest, and writes nothing more.  @live: its registers can be reached. */
+/*
+ * Switch off the notices of a direction that is at rest, and so writes nothing
+ * more.  @live says that the card's registers can be reached.
+ */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	if (!way->told)
@@ -217,7 +245,10 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 	clear_line(way);
 }
 
-/* The card is back and at rest, but its control register may have outlived the reset. */
+/*
+ * Switch off all notices when the card is back and at rest: its control
+ * register may have kept its value through the reset.
+ */
 void litepcie_notices_off(struct litepcie_way *way)
 {
 	if (!way->chan->notices.able)
@@ -226,20 +257,24 @@ void litepcie_notices_off(struct litepcie_way *way)
 	clear_line(way);
 }
 
-/* Counts ------------------------------------------------------------------ */
+/* Counts from the notices ------------------------------------------------- */
 
-/* c2h: has descriptor @number of the run, from 0 on, ended? */
+/*
+ * c2h: returns true if descriptor @number of the run, counted from 0, has
+ * ended.
+ */
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 {
 	const struct litepcie_notices *notices = &way->chan->notices;
 	const struct litepcie_record *record = &notices->records[number & (notices->entries - 1)];
 
-	return smp_load_acquire(&record->sequence) == number + 1;
+	return litepcie_load_told(&record->sequence) == number + 1;
 }
 
 /*
- * c2h: the record of descriptor @number, which has ended.  The card has written it, so
- * the caller limits *@bytes to the buffer before it copies.
+ * c2h: read the record of descriptor @number, which has ended.  The card has
+ * written the record, so the caller limits *@bytes to the buffer's size before
+ * it copies.
  */
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {

@@ -3,18 +3,20 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The owner of a direction, and the ring that its data is in.
+ * The owner of a direction, and the ring that has the direction's data.
  *
- * A direction belongs to an open file, or to none.  Each ring belongs to one open
- * file: other files cannot reach it, and it never has their data in it.  A file that
- * has not asked for another shape has a ring of LitePCIe's shape ("own ring" below).
- * That is made when it is first needed and kept until the file is closed.  A ring is
- * mapped for the card only while its file owns the direction.
+ * A direction belongs to an open file, or to none.  Each ring belongs to one
+ * open file: other files cannot reach it, and it never has their data in it.  A
+ * file that has not asked for another shape has a ring of LitePCIe's shape
+ * ("own ring" below).  That ring is made when it is first needed and kept until
+ * the file is closed.  A ring is mapped for the card only while its file owns
+ * the direction.
  */
 
 #include <linux/module.h>
 
 #include "card.h"
+#include "compat.h"
 #include "trace.h"
 
 /* Rings ------------------------------------------------------------------- */
@@ -25,8 +27,9 @@ static struct device *dma_device(struct litepcie_way *way)
 }
 
 /*
- * @memory: the process's own memory for the ring, which then belongs to the ring; after
- * an error it is still the caller's.  NULL: the driver allocates.
+ * Make a ring for the direction.  @memory is the process's own memory for the
+ * ring, and then belongs to the ring.  After an error it is still the caller's.
+ * If @memory is NULL, the driver allocates the memory.
  */
 static struct litepcie_ring *make_ring(struct litepcie_way *way,
 				       const struct litepcie_geometry *geometry,
@@ -42,9 +45,9 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 }
 
 /*
- * Take the ring from the direction, which must be at rest.  User mappings and dma-bufs
- * may keep the ring and its pages.  The DMA mapping ends here, since it must not
- * outlive the device.
+ * Take the ring from the direction, which must be at rest.  User mappings and
+ * dma-bufs may keep the ring and its pages.  The DMA mapping ends here, since
+ * it must not outlive the device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
@@ -64,7 +67,10 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/* Make the file's ring of LitePCIe's shape, if it has none yet.  Between enter and exit. */
+/*
+ * Make the file's ring of LitePCIe's shape, if the file has none yet.  The
+ * caller is between litepcie_enter() and litepcie_exit().
+ */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -89,7 +95,10 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 	file->ring[way->id] = NULL;
 }
 
-/* Make sure that the direction has its owner's ring.  Between enter and exit. */
+/*
+ * Make sure that the direction has its owner's ring.  The caller is between
+ * litepcie_enter() and litepcie_exit().
+ */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
 	struct litepcie_ring *ring;
@@ -112,8 +121,9 @@ int litepcie_owner_ring(struct litepcie_way *way)
 }
 
 /*
- * The ring that @file has in this direction, or would have as its owner, with a
- * reference.  -EBUSY: another file owns the direction.  Between enter and exit.
+ * Returns, with a reference, the ring that @file has in this direction, or
+ * would have as the direction's owner.  Returns -EBUSY if another file owns the
+ * direction.  The caller is between litepcie_enter() and litepcie_exit().
  */
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -136,7 +146,10 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/* The shape of the ring that litepcie_owner_ring_of() returns, without making the ring. */
+/*
+ * Returns the shape of the ring that litepcie_owner_ring_of() returns, without
+ * making the ring.
+ */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {
@@ -150,8 +163,9 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 }
 
 /*
- * LitePCIe's programs do not expect a limit on locked memory.  So a ring of their shape
- * may take the direction's allowance, which makes it free of charge.
+ * LitePCIe's programs do not expect a limit on locked memory.  So a ring of
+ * their shape may take the direction's allowance, which makes the ring free of
+ * charge.
  */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)
@@ -163,8 +177,9 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 }
 
 /*
- * Give a direction that @file owns, and that is stopped, a new ring, in @memory if that
- * is not NULL.  The caller has checked @geometry.  Between enter and exit.
+ * Give the direction a new ring, in @memory if that is not NULL.  @file owns the
+ * direction, which is stopped.  The caller has checked @geometry, and is
+ * between litepcie_enter() and litepcie_exit().
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -189,7 +204,7 @@ unlock:
 	return err;
 }
 
-/* Owner ------------------------------------------------------------------- */
+/* The owner of a direction ------------------------------------------------ */
 
 /* Make @file the owner of a direction that has none, and is at rest. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
@@ -203,10 +218,10 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Make the direction nobody's.  Data that was written but not sent is dropped.
- * @live: the direction is known to have stopped, so its ring is dropped.  If not, the
- * card may still write to a ring that is mapped for it, so the direction keeps that
- * until litepcie_owner_drop_orphan().
+ * Take the direction from its owner.  Data that was written but not sent is
+ * dropped.  With @live the direction is known to have stopped, so its ring is
+ * dropped.  Otherwise the card may still write to a ring that is mapped for it,
+ * so the direction keeps that ring until litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -222,7 +237,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	way->hw_count = 0;
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);
-	/* Another file may wait until the direction is free. */
+	/* Another file may wait until the direction is free, so wake it. */
 	litepcie_dma_news(way);
 	if (event)
 		eventfd_ctx_put(event);
@@ -231,8 +246,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * The card is quiet: drop a ring whose owner has gone while the card was away, and the
- * memory that it pins.
+ * The card is quiet: drop a ring whose owner has gone while the card was away,
+ * and with the ring the memory that it pins.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {
@@ -255,7 +270,10 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
-/* For read() and write() in a loop: take the direction for @file, and make its ring. */
+/*
+ * For read() and write() in a loop: take the direction for @file, and make its
+ * ring.
+ */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -278,7 +296,21 @@ int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
-/* Set the eventfd, or with NULL none.  On success the reference to @event is consumed. */
+/*
+ * Signal a new eventfd at once if the run has made progress or failed before
+ * the eventfd was set.  The card may send no other interrupt.
+ */
+static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *before)
+{
+	lockdep_assert_held(&way->wait.lock);
+	if (way->event && way->event != before && (way->hw_count || way->error))
+		litepcie_eventfd_signal(way->event);
+}
+
+/*
+ * Set the direction's eventfd.  If @event is NULL, there is none from now on.
+ * On success the reference to @event is consumed.
+ */
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event)
 {
@@ -288,6 +320,7 @@ int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 	if (way->owner == file) {
 		spin_lock_irq(&way->wait.lock);
 		swap(way->event, event);
+		tell_newcomer(way, event);
 		spin_unlock_irq(&way->wait.lock);
 		if (event)
 			eventfd_ctx_put(event);
@@ -304,14 +337,14 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (way->owner != file)
 		return;
 	if (live)
-		litepcie_dma_stop(way);	/* a failure is in the log */
+		litepcie_dma_stop(way);	/* a failure of this call is in the log */
 	/* A card that was lost meanwhile may not have stopped the direction. */
 	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
 }
 
 /*
- * If @file owns the direction, stop it and make it nobody's.  @live: the caller is
- * between enter and exit.
+ * If @file owns the direction, stop the direction and take it from the file.
+ * @live says that the caller is between litepcie_enter() and litepcie_exit().
  */
 void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
@@ -320,7 +353,10 @@ void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, b
 	mutex_unlock(&way->mutex);
 }
 
-/* As litepcie_owner_give(), when @file is closed: also drops its ring of LitePCIe's shape. */
+/*
+ * As litepcie_owner_give(), for a file that is closed: this also drops the
+ * file's ring of LitePCIe's shape.
+ */
 void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
 	mutex_lock(&way->mutex);
@@ -329,7 +365,7 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 	mutex_unlock(&way->mutex);
 }
 
-/* The card is quiet and leaves the driver: unmap the ring from it. */
+/* Unmap the ring from the card, which is quiet and leaves the driver. */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);
@@ -339,12 +375,14 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 	mutex_unlock(&way->mutex);
 }
 
-/* Steering ---------------------------------------------------------------- */
+/* Registers that act on the data ------------------------------------------ */
 
 /*
- * Write @value to a register that acts on the data of both directions of the channel.
- * @acts_on: for each direction, the register bits that act on it.  -EBUSY if @value
- * would change a bit that acts on a direction of another file.  Between enter and exit.
+ * Write @value to a register that acts on the data of both directions of the
+ * channel.  @acts_on has, for each direction, the register's bits that act on
+ * that direction.  Returns -EBUSY if @value would change a bit that acts on a
+ * direction of another file.  The caller is between litepcie_enter() and
+ * litepcie_exit().
  */
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS])

@@ -56,7 +56,10 @@ static void give_back(void *data)
 	kvfree(reserve);
 }
 
-/* Allocate all pages of the BAR, then give back those that are memory. */
+/*
+ * Keep the pages of the BAR that are not the card's memory from other devices:
+ * allocate all pages of the BAR, then give back those that are memory.
+ */
 static int reserve_rest(struct litepcie *card, unsigned int bar)
 {
 	size_t pages = pci_resource_len(card->pdev, bar) / PAGE_SIZE, taken = 0;
@@ -80,7 +83,10 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 	return devm_add_action_or_reset(&card->pdev->dev, give_back, reserve);
 }
 
-/* Offer the card's memory.  devres takes the offer back when the driver is unbound. */
+/*
+ * Offer the card's memory to other devices. devres takes the offer back when
+ * the driver is unbound.
+ */
 int litepcie_p2pmem_add(struct litepcie *card)
 {
 	const struct litepcie_block *block = memory_block(card, 0);

@@ -33,7 +33,10 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)
 		return -EINVAL;
 	card->cause[way->cause] = way;
-	/* One entry more than the card's table: that of the last descriptor that is done. */
+	/*
+	 * The ring has one entry more than the card's table, for the last
+	 * descriptor that is done.
+	 */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
 	return way->held.end ? 0 : -ENOMEM;
@@ -105,12 +108,12 @@ static int add_channels(struct litepcie *card)
 	return 0;
 }
 
-/* Quiet and back ---------------------------------------------------------- */
+/* The card made quiet, and taken back into use ---------------------------- */
 
 /*
- * When this returns, litepcie_enter() fails, no direction runs, no interrupt handler
- * runs and the card makes no request.  The owner of a direction that was running gets
- * @error.
+ * Make the card quiet.  When this returns, litepcie_enter() fails, no direction
+ * runs, no interrupt handler runs and the card makes no request.  The owner of
+ * a direction that was running gets @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -132,7 +135,10 @@ static int set_dma_mask(struct litepcie *card)
 	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
 }
 
-/* Before a kexec another kernel may have started DMA on the card: stop it. */
+/*
+ * Stop all DMA of the card.  Before a kexec another kernel may have started
+ * DMA.
+ */
 static int halt_everything(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -144,9 +150,9 @@ static int halt_everything(struct litepcie *card)
 }
 
 /*
- * After a reset or sleep, check that the card still has the gateware of the probe, and
- * make it ready.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter()
- * succeeds again.
+ * After a reset or sleep, check that the card still has the gateware of the
+ * probe, and make it ready.  The caller then sets LITEPCIE_LIVE, so that
+ * litepcie_enter() succeeds again.
  */
 static int revive(struct litepcie *card)
 {
@@ -213,7 +219,7 @@ static void unmap_bars(struct litepcie *card)
 	pci_disable_device(card->pdev);
 }
 
-/* Unmap all memory from the card, which makes no request any more. */
+/* Unmap all memory from the card, which makes no more requests. */
 static void unmap_rings(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -225,8 +231,9 @@ static void unmap_rings(struct litepcie *card)
 }
 
 /*
- * The card's interrupt moderation, and the memory for its status lines and records.  That
- * memory is mapped for the card, so the DMA mask must be set before.
+ * Set up the card's interrupt moderation, and the memory for its status lines
+ * and records.  That memory is mapped for the card, so the DMA mask must be set
+ * before this call.
  */
 static void init_notices(struct litepcie *card)
 {
@@ -270,7 +277,11 @@ quiesce:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	pci_clear_master(card->pdev);
 unmap:
-	unmap_rings(card);	/* a program may have opened a channel that was added */
+	/*
+	 * a program may have opened a channel that was added, and so have a
+	 * ring mapped for the card
+	 */
+	unmap_rings(card);
 	litepcie_irq_exit(card);
 put:
 	put_channels(card);
@@ -307,7 +318,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/* An unplugged card never answers, so it is not waited for. */
+	/* An unplugged card never answers, so do not wait for answers. */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
@@ -323,7 +334,10 @@ static void litepcie_remove(struct pci_dev *pdev)
 	litepcie_card_put(card);
 }
 
-/* Also runs before a kexec: the card must not write to the memory of the next kernel. */
+/*
+ * This also runs before a kexec: the card must not write to the memory of the
+ * next kernel.
+ */
 static void litepcie_shutdown(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
@@ -366,7 +380,10 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* Called when all devices on the bus have recovered; before that DMA may not start. */
+/*
+ * Called when all devices on the bus have recovered.  Before that DMA must not
+ * start.
+ */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
 	litepcie_set_state(pci_get_drvdata(pdev), LITEPCIE_LIVE);
@@ -394,21 +411,21 @@ static int litepcie_resume(struct device *dev)
 static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resume);
 
 /*
- * The default IDs of Xilinx's PCIe blocks.  Other gateware uses them, too, so the
- * probe drives a card only if it finds a capability table.
+ * The default IDs of Xilinx's PCIe blocks.  Other gateware uses these IDs, too,
+ * so the probe drives a card only if it finds a capability table.
  */
 static const struct pci_device_id litepcie_ids[] = {
-	{ PCI_VDEVICE(XILINX, 0x9021) },	/* Gen2 */
+	{ PCI_VDEVICE(XILINX, 0x9021) },	/* cards with a Gen2 link, by number of lanes */
 	{ PCI_VDEVICE(XILINX, 0x9022) },
 	{ PCI_VDEVICE(XILINX, 0x9024) },
 	{ PCI_VDEVICE(XILINX, 0x9028) },
 	{ PCI_VDEVICE(XILINX, 0x902f) },
-	{ PCI_VDEVICE(XILINX, 0x9031) },	/* Gen3 */
+	{ PCI_VDEVICE(XILINX, 0x9031) },	/* cards with a Gen3 link, by number of lanes */
 	{ PCI_VDEVICE(XILINX, 0x9032) },
 	{ PCI_VDEVICE(XILINX, 0x9034) },
 	{ PCI_VDEVICE(XILINX, 0x9038) },
 	{ PCI_VDEVICE(XILINX, 0x903f) },
-	{ PCI_VDEVICE(XILINX, 0x9041) },	/* Gen4 */
+	{ PCI_VDEVICE(XILINX, 0x9041) },	/* cards with a Gen4 link, by number of lanes */
 	{ PCI_VDEVICE(XILINX, 0x9042) },
 	{ PCI_VDEVICE(XILINX, 0x9044) },
 	{ PCI_VDEVICE(XILINX, 0x9048) },

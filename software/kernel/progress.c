@@ -3,14 +3,16 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * How far the card is, and waking those who wait for it.  Every interrupt takes this
- * path, so sim/host.py counts its instructions.
+ * The driver's counts of how far the card is, and the wakeup of the threads
+ * that wait for them.  Every interrupt takes this path, so sim/host.py counts
+ * its instructions.
  *
- * In the loop its status is the index of the last descriptor that the card is done
- * with and the number of rounds before: one less than their number.  So every
- * buffer below that count is done with, for certain in memory (c2h) and for
- * certain fetched (h2c): a whole buffer has followed it, which is more than the
- * stock endpoint has in flight.  Others count no buffer before its data is there.
+ * In the loop the card's status has the index of the last descriptor that the
+ * card is done with, and the number of rounds before.  Index plus rounds is one
+ * less than the number of descriptors that are done.  So every buffer below
+ * that count is certainly in memory (c2h) or fetched (h2c): a whole buffer has
+ * followed it, which is more than LitePCIe's stock endpoint has in flight.
+ * Other endpoints count no buffer before its data is there.
  */
 
 #include <linux/module.h>
@@ -19,12 +21,13 @@
 #include "compat.h"
 #include "trace.h"
 
-#define ROUNDS	BIT_ULL(16)	/* the counter of rounds has 16 bits */
+#define ROUNDS	BIT_ULL(16)	/* the card's counter of rounds has 16 bits */
 
 /*
- * Ask the card how far it is.  True if it is further than before.  @lost: set if the card
- * may have gone.  The caller then calls litepcie_check_lost() without the lock, since
- * that takes it to wake the waiters.
+ * Ask the card how far it is.  Returns true if it is further than before.
+ * *@lost is set if the card may have gone.  The caller then calls
+ * litepcie_check_lost() after it has dropped the lock, since that function
+ * takes the lock to wake the waiters.
  */
 static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 {
@@ -53,7 +56,10 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
-	/* No waiter is missed: it queues under this lock, then checks its condition again. */
+	/*
+	 * No waiter is missed: a waiter queues itself under this lock, then
+	 * checks its condition again.
+	 */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	if (way->event)
@@ -61,8 +67,8 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * update_locked() for any context.  The card is asked with the lock held: otherwise an
- * older answer could be stored after a newer one.
+ * The same as update_locked(), for any context.  The card is asked with the
+ * lock held: otherwise an older answer could be stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
@@ -77,7 +83,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	return news;
 }
 
-/* Wake those who wait, and signal the eventfd. */
+/* Wake the threads that wait, and signal the eventfd. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -88,9 +94,9 @@ void litepcie_dma_news(struct litepcie_way *way)
 }
 
 /*
- * Ask the card now, for a caller that does not wait for an interrupt.  In a run in which
- * the card writes its status line, a card that has gone just stops writing, so a
- * register is read to find out.
+ * Ask the card now, for a caller that does not wait for an interrupt.  In a run
+ * in which the card writes its status line, a card that has gone just stops
+ * writing.  So a register is read to find out whether the card is still there.
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
@@ -100,14 +106,16 @@ void litepcie_dma_ask(struct litepcie_way *way)
 		litepcie_dma_news(way);
 }
 
-/* Called by the interrupt handler, after the cause was cleared. */
+/*
+ * Called by the interrupt handler, after it has cleared the direction's cause.
+ */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
 	bool lost = false;
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
-	spin_lock(&way->wait.lock);	/* interrupts are off */
+	spin_lock(&way->wait.lock);	/* interrupts are off already in an interrupt handler */
 	update_locked(way, &lost);
 	way->interrupts++;
 	tell_locked(way);

@@ -3,35 +3,41 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The registers and memories that may be written to without CAP_SYS_RAWIO: a list by
- * the block types of the capability table.
+ * The registers and memories that may be written to without CAP_SYS_RAWIO,
+ * listed by the block types of the capability table.
  *
- * A write anywhere else is refused.  That includes blocks whose type or version this
- * driver does not know, and bytes that belong to no block.  Such a register may make
- * the card write to any address of the host, as those of the DMA and of the MSI-X
- * table do, or may take the card away from its other users.
+ * A write anywhere else is refused.  That includes blocks whose type or version
+ * this driver does not know, and bytes that belong to no block.  Some of those
+ * registers may make the card write to any address of the host, as those of the
+ * DMA and of the MSI-X table do.  Others may take the card away from its other
+ * users.
  */
 
 #include <linux/module.h>
 
 #include "card.h"
 
-#define VERSION		1	/* of a block that the list applies to */
-#define ALL		0xff	/* in place of a parameter: the whole block */
+#define VERSION		1	/* the version of blocks that the list below is for */
+#define ALL		0xff	/* stands for the whole block, in place of a parameter */
 
-/* Bits of the pattern's control register that act on one direction alone. */
-#define PATTERN_C2H	BIT(0)	/* generate */
-#define PATTERN_H2C	BIT(1)	/* check */
+/*
+ * Bits of the pattern block's control register that act on one direction alone.
+ */
+#define PATTERN_C2H	BIT(0)	/* this bit switches the generator of c2h data on */
+#define PATTERN_H2C	BIT(1)	/* this bit switches the checker of h2c data on */
 
 struct right {
 	u16	type;
-	u8	parameter;	/* with the place of the one allowed register; or ALL */
-	bool	steers;		/* acts on the data of the DMA: see litepcie_owner_steer() */
+	u8	parameter;	/* the parameter with the offset of the allowed register; or ALL */
+	bool	steers;		/* the register acts on DMA data: see litepcie_owner_steer() */
 };
 
 static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_CONTROL, LITEPCIE_CONTROL_SCRATCH },
-	/* Takes snapshots and clears.  At worst another user reads wrong figures. */
+	/*
+	 * The control register of the counters takes snapshots and clears
+	 * counters.  At worst another user reads wrong figures.
+	 */
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
 	{ LITEPCIE_BLOCK_MEMORY, ALL },
@@ -56,7 +62,10 @@ static struct span place_of(const struct litepcie_block *block)
 	return (struct span){ block->offset, (u64)block->offset + block->size };
 }
 
-/* The part of the block that is allowed; empty if there is none. */
+/*
+ * Returns the part of the block that may be written to.  The span is empty if
+ * there is none.
+ */
 static struct span allowed_in(const struct litepcie_block *block, const struct right *right)
 {
 	struct span range = place_of(block);
@@ -66,7 +75,10 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 		return (struct span){ };
 	if (right->parameter == ALL)
 		return range;
-	/* An older table may lack the parameter, and 0 would be another register. */
+	/*
+	 * An older table may lack the parameter. litepcie_parameter() would
+	 * then return 0, which is the offset of another register.
+	 */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
 	place = range.start + litepcie_parameter(block, right->parameter);
@@ -75,7 +87,10 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	return (struct span){ place, place + sizeof(u32) };
 }
 
-/* The end of the block that holds byte @at; @at itself if no block holds it. */
+/*
+ * Returns the end of the block that holds byte @at, or @at itself if no block
+ * holds it.
+ */
 static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 {
 	for (unsigned int i = 0; i < card->block_count; i++) {
@@ -88,8 +103,9 @@ static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 }
 
 /*
- * The right to write to @size bytes at @offset of the BAR.  It is granted if each of the
- * bytes lies in a block, and each of these blocks allows it.
+ * Returns the right to write to @size bytes at @offset of the BAR.  The write is
+ * allowed if each of the bytes lies in a block, and each of these blocks allows
+ * it.
  */
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size)
 {
@@ -118,7 +134,10 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
 	return answer;
 }
 
-/* The bits of the pattern's control register that act on direction @id.  Unknown bits may. */
+/*
+ * Returns the bits of the pattern block's control register that act on
+ * direction @id.  A bit whose meaning is unknown may act on it.
+ */
 u32 litepcie_steered(enum litepcie_direction id)
 {
 	return id == LITEPCIE_C2H ? ~PATTERN_H2C : ~PATTERN_C2H;

@@ -14,7 +14,10 @@
 #include "compat.h"
 #include "ring.h"
 
-/* Large chunks need fewer entries in an IOMMU.  2 MiB is the size of a huge page. */
+/*
+ * Large chunks need fewer entries in an IOMMU. 2 MiB is the size of a huge
+ * page.
+ */
 #define CHUNK_BYTES_WANTED	SZ_2M
 
 size_t litepcie_ring_bytes(const struct litepcie_ring *ring)
@@ -44,8 +47,8 @@ void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * The buffer's address for the card.  A buffer never crosses a chunk's end, since both
- * sizes are powers of two and a chunk is not smaller.
+ * Returns the buffer's address for the card.  A buffer never crosses a chunk's
+ * end, since both sizes are powers of two and a chunk is not smaller.
  */
 dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 {
@@ -55,7 +58,10 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	       offset % litepcie_chunk_bytes(ring);
 }
 
-/* A copy may come late: if the ring was unmapped from the card meanwhile, nothing is synced. */
+/*
+ * Sync the buffer for the processor.  A copy may come late: if the ring was
+ * unmapped from the card meanwhile, nothing is synced.
+ */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -78,7 +84,9 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/* Unmap the ring from the card, which must be quiet.  The pages stay. */
+/*
+ * Unmap the ring from the card, which must be quiet.  The ring keeps its pages.
+ */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
 	struct device *dev;
@@ -112,7 +120,10 @@ static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance
 			       allowance);
 }
 
-/* Each chunk is a compound page: a reference to any page of it keeps the whole chunk. */
+/*
+ * Allocate the ring's pages in chunks.  Each chunk is a compound page, so a
+ * reference to any page of it keeps the whole chunk.
+ */
 static int alloc_pages_of(struct litepcie_ring *ring, int node)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
@@ -127,7 +138,7 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-/* Map the ring for the card. */
+/* Map the ring's pages for DMA by @dev. */
 int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
@@ -188,7 +199,10 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 	return ring;
 }
 
-/* The order of chunks to try first; smaller ones are tried down to the size of a buffer. */
+/*
+ * Returns the order of chunks to try first.  Smaller orders are tried after it,
+ * down to the size of a buffer.
+ */
 static int largest_order(const struct litepcie_geometry *geometry)
 {
 	int whole = get_order((size_t)geometry->size * geometry->count);
@@ -197,9 +211,10 @@ static int largest_order(const struct litepcie_geometry *geometry)
 }
 
 /*
- * A ring of zeroed pages on the card's NUMA node, in chunks as large as can be had, or
- * an error.  The caller has checked @geometry.  The memory is charged to the calling
- * process, unless @allowance is free.
+ * Allocate a ring of zeroed pages on the card's NUMA node, in chunks as large
+ * as can be had.  Returns the ring or an error.  The caller has checked
+ * @geometry.  The memory is charged to the calling process, unless @allowance
+ * is free.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -218,7 +233,10 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_dire
 	return ERR_PTR(-ENOMEM);
 }
 
-/* On failure NULL, and @memory is still the caller's. */
+/*
+ * Make a ring of @memory, in chunks of contiguous pages.  Returns NULL on
+ * failure: @memory is then still the caller's.
+ */
 static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
 					    const struct litepcie_geometry *geometry,
 					    struct litepcie_memory *memory, unsigned int order)
@@ -238,8 +256,9 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 }
 
 /*
- * A ring in @memory, which has as many bytes as @geometry says and then belongs to the
- * ring; or an error, and @memory is still the caller's.
+ * Make a ring in @memory, which has as many bytes as @geometry says and then
+ * belongs to the ring.  On failure this returns an error, and @memory is still
+ * the caller's.
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,
@@ -258,7 +277,10 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	/* The process accesses the memory without dma_sync_*(), so it would not see the data. */
+	/*
+	 * The process accesses its memory without dma_sync_*(), so it would not
+	 * see the card's data.
+	 */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
 		litepcie_ring_unmap(ring);

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The buffers of one direction: ordinary pages, mapped for the card.
+ * The buffers of one direction: ordinary pages, mapped for the card.  Either
+ * the driver allocates the pages, or they are a process's own memory
+ * (memory.c), which the process has mapped.
  *
- * The driver allocates the pages, or they are a process's own memory (memory.c),
- * which the process has mapped.  The pages have struct pages and reference counts:
- * I/O under way (O_DIRECT, io_uring) keeps them after the ring and the card are
- * gone.  User mappings and dma-bufs keep the ring itself, and so the charge for its
- * memory.
+ * The pages have struct pages and reference counts: I/O under way (O_DIRECT,
+ * io_uring) keeps the pages after the ring and the card are gone.  User
+ * mappings and dma-bufs keep the ring itself, and so the charge for its memory.
  */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
@@ -21,19 +21,25 @@
 
 #include "charge.h"
 #include "memory.h"
+#include "uapi/litepcie_capability.h"
 
-/* The shape of a ring.  A ring has LitePCIe's shape unless the user asks for another. */
+/*
+ * The shape of a ring.  A ring has LitePCIe's shape unless the user asks for
+ * another.
+ */
 struct litepcie_geometry {
-	u32	size;		/* bytes of a buffer: a power of two */
-	u32	count;		/* buffers */
-	u32	per_interrupt;	/* buffers from one interrupt to the next */
-	u32	mode;		/* LITEPCIE_MODE_ */
+	u32	size;		/* bytes of each buffer: a power of two */
+	u32	count;		/* number of buffers in the ring */
+	u32	per_interrupt;	/* number of buffers from one interrupt to the next */
+	u32	mode;		/* how the driver learns of progress: LITEPCIE_MODE_ */
 	u32	interval_us;
-	u32	flags;		/* LITEPCIE_RING_ */
+	u32	flags;		/* flags of the ring: LITEPCIE_RING_ */
 };
 
 #define LITEPCIE_GEOMETRY_DEFAULT \
-	((struct litepcie_geometry){ .size = 8192, .count = 256, .per_interrupt = 32 })
+	((struct litepcie_geometry){ .size = LITEPCIE_STOCK_BUFFER_SIZE, \
+				     .count = LITEPCIE_STOCK_BUFFERS, \
+				     .per_interrupt = LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT })
 
 struct litepcie_chunk {
 	struct page	*page;	/* the first of 2^chunk_order contiguous pages */
@@ -43,12 +49,19 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	spinlock_t			lock;	/* protects dev */
-	struct device			*dev;	/* that can reach the ring, or NULL */
+	spinlock_t			lock;	/* lock: protects the field dev */
+	/* the device that the ring is mapped for, or NULL */
+	struct device			*dev;
 	enum dma_data_direction		direction;
-	bool				needs_sync;	/* see litepcie_needs_sync() */
-	struct litepcie_memory		*memory;	/* the process's; NULL: the driver's */
-	struct litepcie_charge		charge;		/* only if @memory is NULL */
+	/* dma_sync_*() must be called: see litepcie_needs_sync() */
+	bool				needs_sync;
+	/*
+	 * The memory of the process that the ring lies in.  NULL: the driver
+	 * has allocated the pages.
+	 */
+	struct litepcie_memory		*memory;
+	/* charge for the pages, only if @memory is NULL */
+	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;
 	struct litepcie_chunk		chunk[];

@@ -3,15 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() and write().  In LitePCIe's loop they copy whole buffers, here.  Otherwise they
- * are a stream (stream.c).
+ * read() and write().  In LitePCIe's loop they copy whole buffers, which this
+ * file does.  Otherwise they move a stream of bytes (stream.c).
  *
- * In the loop the card goes round its ring and does not wait for software.  If software
- * is more than half a ring late, buffers are lost, and counted in `lost`.
- * c2h: the older buffers are skipped, since the card may overwrite them while they are
- * read.
- * h2c: if the card has already sent a buffer, data written to it now would never leave,
- * so the data is dropped.
+ * In the loop the card goes round its ring and does not wait for software.  If
+ * software is more than half a ring late, buffers are lost, and counted in
+ * `lost`. c2h: the older buffers are skipped, since the card may overwrite them
+ * while they are read. h2c: if the card has already sent a buffer, data written
+ * to it now would never leave, so the data is dropped.
  */
 
 #include <linux/math64.h>
@@ -20,12 +19,21 @@
 
 #include "card.h"
 
-/* One call, and the run that it works on: another thread may stop that meanwhile. */
+/*
+ * One call of read() or write(), and the run of the direction that the call
+ * works on.  Another thread may stop that run meanwhile.
+ */
 struct run {
 	struct litepcie_way	*way;
-	struct litepcie_ring	*ring;		/* with a reference */
-	unsigned int		generation;	/* of @way; if it differs, the run is over */
-	u64			lost;		/* buffers that this call was too late for */
+	/* the ring of the run; this struct holds a reference to it */
+	struct litepcie_ring	*ring;
+	/*
+	 * Value of way->generation at the start of the call.  If
+	 * way->generation has changed, the run is over.
+	 */
+	unsigned int		generation;
+	/* buffers that the card overran, since this call was too late */
+	u64			lost;
 };
 
 static bool nonblocking(const struct kiocb *iocb)
@@ -48,7 +56,7 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Is there a buffer to copy, or an error to return? */
+/* True if there is a buffer to copy, or an error to return. */
 static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;
@@ -59,17 +67,28 @@ static bool is_ready(struct litepcie_way *way)
 	return ready || litepcie_is_gone(litepcie_of(way));
 }
 
-static int wait_ready(struct litepcie_way *way, bool nonblock)
+/*
+ * True if another file owns the direction.  That file may keep it for long, so
+ * the call does not wait for it.
+ */
+static bool is_anothers(const struct litepcie_way *way, const struct litepcie_file *file)
 {
-	if (!is_ready(way)) {
+	const struct litepcie_file *owner = READ_ONCE(way->owner);
+
+	return owner && owner != file;
+}
+
+static int wait_ready(struct litepcie_way *way, const struct litepcie_file *file, bool nonblock)
+{
+	if (!is_ready(way) && !is_anothers(way, file)) {
 		if (nonblock)
 			return -EAGAIN;
-		if (wait_event_interruptible(way->wait, is_ready(way)))
+		if (wait_event_interruptible(way->wait, is_ready(way) || is_anothers(way, file)))
 			return -ERESTARTSYS;
 	}
 	if (litepcie_is_gone(litepcie_of(way)))
 		return -ENODEV;
-	return READ_ONCE(way->error);
+	return is_anothers(way, file) ? -EBUSY : READ_ONCE(way->error);
 }
 
 static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
@@ -89,8 +108,9 @@ static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie
 }
 
 /*
- * Make @file the owner of the direction, so that no other file's data gets into the copy.
- * The reference keeps the ring during the copy, even if the direction is released.
+ * Make @file the owner of the direction, so that no other file's data gets into
+ * the copy.  The reference keeps the ring during the copy, even if the
+ * direction is released.
  */
 static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -125,7 +145,10 @@ static u32 buffer_of(const struct run *run, s64 count)
 	return buffer;
 }
 
-/* c2h: the next buffer to read.  False if there is none, or the run is over. */
+/*
+ * c2h: get the next buffer to read.  Returns false if there is none, or the run
+ * is over.
+ */
 static bool next_data(struct run *run, u32 *buffer)
 {
 	struct litepcie_way *way = run->way;
@@ -143,9 +166,9 @@ static bool next_data(struct run *run, u32 *buffer)
 }
 
 /*
- * h2c: the next buffer to write.  False if there is none, or the run is over.
- * *@late: buffers, @most at most, that the card has sent already: the caller drops as
- * much of its data.
+ * h2c: get the next buffer to write.  Returns false if there is none, or the
+ * run is over.  *@late gets the number of buffers, @most at most, that the card
+ * has sent already: the caller drops as many buffers of its data.
  */
 static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 {
@@ -218,8 +241,8 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 }
 
 /*
- * Copy the buffers that are ready.  0: the buffer that was waited for is gone, since
- * another call took it or the run was stopped.
+ * Copy the buffers that are ready.  Returns 0 if the buffer that the caller has
+ * waited for is gone, since another call took it or the run was stopped.
  */
 static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
 			     struct iov_iter *iter)
@@ -243,7 +266,10 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
 	return done;
 }
 
-/* Returns 0 for a length of 0 only, since 0 would mean the end of the file. */
+/*
+ * Move whole buffers in the loop.  Returns 0 for a length of 0 only, since 0
+ * would mean the end of the file.
+ */
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
 {
 	struct litepcie_file *file = iocb->ki_filp->private_data;
@@ -255,7 +281,7 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie
 	if (READ_ONCE(way->run) != LITEPCIE_RUN_LOOP)
 		return litepcie_stream_transfer(way, file, iter, nonblocking(iocb));
 	while (!done) {
-		done = wait_ready(way, nonblocking(iocb));
+		done = wait_ready(way, file, nonblocking(iocb));
 		if (!done)
 			done = transfer_some(way, file, iter);
 	}

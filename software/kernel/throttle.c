@@ -5,9 +5,10 @@
  *
  * The card's own interrupt moderation, for LitePCIe's loop.
  *
- * The card keeps back an interrupt that comes within moderation_us of the last one.  It
- * sends it at once if a quarter of the ring is ready (half of one with RING_INDEXED),
- * since the program must get through that before the card comes round.
+ * The card keeps back an interrupt that comes within moderation_us of the last
+ * one.  It sends the interrupt at once if a quarter of the ring is ready (half
+ * of a ring with RING_INDEXED), since the program must get through that data
+ * before the card comes round.
  */
 
 #include <linux/module.h>
@@ -21,7 +22,10 @@ static unsigned int moderation_us = 100;
 module_param(moderation_us, uint, 0644);
 MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
 
-/* The most interrupts that one may stand for: those of a share of the ring. */
+/*
+ * Returns how many interrupts at most the card may merge into one: as many as a
+ * share of the ring causes.
+ */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {
 	u32 share = geometry->flags & LITEPCIE_RING_INDEXED ? 2 : 4;
@@ -30,8 +34,9 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Called when way->run is set, before the engine is enabled.  Only the loop in interrupt
- * mode is moderated.  In a held run the program decides which buffers interrupt.
+ * Set the moderation for a run that begins.  Called when way->run is set,
+ * before the engine is enabled.  Only the loop in interrupt mode is moderated.
+ * In a held run the program decides which buffers interrupt.
  */
 void litepcie_throttle_start(struct litepcie_way *way)
 {
@@ -46,11 +51,11 @@ void litepcie_throttle_start(struct litepcie_way *way)
 	       way->moderation);
 }
 
-/* Find the moderation registers of channel @nth, if the card has them. */
-void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int nth)
+/* Find the moderation registers of channel @index, if the card has them. */
+void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index)
 {
 	const struct litepcie_block *block =
-		litepcie_block_find(chan->card, LITEPCIE_BLOCK_MODERATION, nth);
+		litepcie_block_find(chan->card, LITEPCIE_BLOCK_MODERATION, index);
 
 	if (!block || block->bar || block->parameters <= LITEPCIE_MODERATION_C2H ||
 	    block->size < sizeof(u32))

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tracepoints, events/litepcie in tracefs: a direction starts or stops
- * (litepcie_run), gets a ring (litepcie_ring) or has progressed (litepcie_progress),
- * and the card changes its state (litepcie_state).
+ * Tracepoints of the driver, events/litepcie in tracefs: a direction starts or
+ * stops (litepcie_run), gets a ring (litepcie_ring) or has progressed
+ * (litepcie_progress), and the card changes its state (litepcie_state).
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

@@ -29,18 +29,21 @@ int litepcie_user_init(struct litepcie *card)
 	return 0;
 }
 
-/* Called by the interrupt handler, after the cause was cleared. */
+/* Called by the interrupt handler, after it has cleared the cause. */
 void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
 
-	spin_lock(&user->lock);	/* interrupts are off */
+	spin_lock(&user->lock);	/* interrupts are off already in an interrupt handler */
 	if (user->event)
 		litepcie_eventfd_signal(user->event);
 	spin_unlock(&user->lock);
 }
 
-/* Exchange *@event and the card's eventfd.  -EBUSY: another file has set that. */
+/*
+ * Exchange *@event and the card's eventfd.  Returns -EBUSY if another file has
+ * set the card's eventfd.
+ */
 static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 		      struct eventfd_ctx **event)
 {
@@ -59,8 +62,9 @@ static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 }
 
 /*
- * Set the eventfd, or with NULL none.  On success the reference to @event is consumed.
- * Between enter and exit.
+ * Set the eventfd that the user logic's interrupt signals.  If @event is NULL,
+ * there is none from now on.  On success the reference to @event is consumed.
+ * The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
@@ -83,7 +87,10 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 	return 0;
 }
 
-/* @file is closed: drop its eventfd.  @live: the caller is between enter and exit. */
+/*
+ * Drop the eventfd of @file, which is closed.  @live says that the caller is
+ * between litepcie_enter() and litepcie_exit().
+ */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {
 	struct litepcie *card = file->chan->card;
@@ -97,7 +104,7 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 		eventfd_ctx_put(event);
 }
 
-/* The card is reset or goes, and its interrupts are off: drop the eventfd. */
+/* Drop the eventfd when the card is reset or goes.  Its interrupts are off. */
 void litepcie_user_forget(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;

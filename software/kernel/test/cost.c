@@ -3,26 +3,30 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the driver costs its processor, in instructions: for QEMU's -icount, where one takes 1 ns.
- * The card's generator fills the c2h ring; nobody looks at the data, as if it went on to a device.
+ * What the driver costs its processor, in instructions: for QEMU's -icount, in which an instruction
+ * takes 1 ns. The card's generator fills the c2h ring. The program does not look at the data, as if
+ * it passed the data on to a device.
  *
  *   cost clock				the price of a loop of known length
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
  *					the generator. WAY is one of
- *	abi	LitePCIe's zero copy: mapped ring, poll(), counts asked for and told by ioctl()
- *	read	LitePCIe's copy: read() of what there is
- *	poll	as abi, but counts stand in the mapped index page, if the driver has one
- *   cost calls WAY DEV REGISTER VALUE BUFFERS	how many system calls that makes, and bytes read;
- *					also of the way `index`, which is poll without poll(): it looks
- *					at the index page again and again. Its instructions are not
- *					counted, since they are as many as the card takes time.
+ *	abi	LitePCIe's zero copy: mapped ring, poll(), counts read and set by ioctl()
+ *	read	LitePCIe's copy: read() of the data that is there
+ *	poll	as abi, but with counts in the mapped index page, if the driver has one
+ *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
+ *					bytes that they read. WAY may also be `index`, which is
+ *					poll without poll(): it looks at the index page again
+ *					and again. Its instructions are not counted, since they
+ *					only show how long the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
- * Busy time is what the clock says less what the kernel knows to have been idle, from the beginning
- * of a way to its end: whatever the program does to wait is in it. `most` is how many buffers it ever
- * found at once. A program that slept where nobody counts would find more than the ring has.
- * Exit status: 0 done, 1 could not, 2 usage.
+ * Busy time is the clock's time less the time that the kernel knows to have been idle, from the
+ * beginning of a way to its end. So it includes whatever the program does to wait. `most` is the
+ * largest number of buffers that the program ever found at once. A program whose sleep is not
+ * counted would find more buffers than the ring has.
+ *
+ * Exit status: 0 done, 1 it could not be done, 2 wrong usage.
  */
 #include <poll.h>
 #include <signal.h>
@@ -40,9 +44,11 @@
 #include "cost.h"
 
 static int fd;
-static const struct litepcie_status_way *status_page;	/* c2h's; NULL: the driver has none */
-static struct litepcie_index_way *index_page;		/* the same */
-static uint64_t most;				/* buffers that were found at once */
+/* The part of c2h in the status page. NULL: the driver has no such page. */
+static const struct litepcie_status_way *status_page;
+/* The part of c2h in the index page. NULL: the driver has no such page. */
+static struct litepcie_index_way *index_page;
+static uint64_t most;				/* the most buffers that were found at once */
 
 static void need(bool true_, const char *what)
 {
@@ -50,7 +56,10 @@ static void need(bool true_, const char *what)
 		fail("%s: %s", what, strerror(errno));
 }
 
-/* The two ends of what is counted, for whoever traces this process. */
+/*
+ * A system call that marks the beginning and the end of the counted part, for a tracer of this
+ * process.
+ */
 static void mark(void)
 {
 	syscall(SYS_getppid);
@@ -111,7 +120,7 @@ static struct litepcie_index_way *map_index(void)
 	return &page->way[LITEPCIE_WAY_C2H];
 }
 
-/* One turn of a consumer without calls: false when there is nothing new. */
+/* Take the buffers that are ready, without a system call. Returns false if there are none. */
 static bool consume(uint64_t *done)
 {
 	uint64_t hardware = __atomic_load_n(&status_page->buffers, __ATOMIC_ACQUIRE);
@@ -151,8 +160,8 @@ static void take_poll(uint64_t buffers)
 static const struct taking {
 	const char *name;
 	void (*take)(uint64_t buffers);
-	bool indexed;		/* looks at the index page, if the driver has one */
-	bool waits;		/* sleeps until there is something */
+	bool indexed;		/* this way uses the index page, if the driver has one */
+	bool waits;		/* this way sleeps until there are buffers */
 } takings[] = {
 	{ "abi", take_abi, false, true }, { "read", take_read, false, true },
 	{ "poll", take_poll, true, true }, { "index", take_index, true, false },
@@ -166,9 +175,9 @@ static const struct taking *find_taking(const char *name)
 	fail("%s: ways are abi, read, poll and index", name);
 }
 
-/* Instructions -------------------------------------------------------------------------------- */
+/* Counting instructions ----------------------------------------------------------------------- */
 
-/* A ring whose counts are in the index page; LitePCIe's driver does not know the call. */
+/* Set up a ring whose counts are in the index page. LitePCIe's driver does not know the call. */
 static void set_up_index(void)
 {
 	struct litepcie_ring_setup setup = {
@@ -229,14 +238,14 @@ static int cost(const struct taking *taking, const char *device, char **generato
 	return 0;
 }
 
-/* System calls -------------------------------------------------------------------------------- */
+/* Counting system calls ----------------------------------------------------------------------- */
 
 struct seen {
 	unsigned long calls, copied;
 	int marks;
 };
 
-/* At each second stop the call is over. */
+/* Called at each stop of the traced child: before a system call (@entering), and after it. */
 static void look(pid_t child, bool entering, struct seen *seen)
 {
 	struct user_regs_struct registers;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The clock of cost, and its parts.
+ * The clock of the program cost, and its parts.
  */
 #ifndef COST_H
 #define COST_H
@@ -11,12 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUFFERS_PER_INTERRUPT	32	/* LitePCIe's, and so ours where the two are compared */
+#include "../uapi/litepcie_capability.h"
 
-/* Instructions so far, idle time among them: with -icount shift=0 one is one nanosecond. */
+/* LitePCIe's number, which is used for Lanebox's driver, too, where the two are compared. */
+#define BUFFERS_PER_INTERRUPT	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
+
+/*
+ * Instructions so far, including idle time: with -icount shift=0 an instruction takes one
+ * nanosecond.
+ */
 uint64_t now(void);
 
-/* Instructions so far without idle time. */
+/* Instructions so far, without idle time. */
 uint64_t busy(void);
 
 void sleep_ms(unsigned int ms);

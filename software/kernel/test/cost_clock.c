@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Instructions, told by the guest's clock.
+ * Counts instructions by the guest's clock.
  */
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 #define IDLE_SECONDS	3
 #define LOOK_MS		200
 #define MOST_LOOKS	150
-#define QUIET		100	/* so many times the work is less than the time */
+/* the guest is quiet if its work takes less than 1/100 of the time */
+#define QUIET		100
 
 uint64_t now(void)
 {
@@ -34,7 +35,9 @@ static uint64_t number_after(const char *text, const char *name)
 	return strtoull(strchr(found, ':') + 1, NULL, 10);
 }
 
-/* As the scheduler's tick counts it: to the nanosecond, interrupts in between left out. */
+/*
+ * Idle time as the scheduler's tick counts it: in nanoseconds, without the interrupts in between.
+ */
 static uint64_t idle(void)
 {
 	static char text[65536];
@@ -48,7 +51,7 @@ static uint64_t idle(void)
 		size += (size_t)got;
 	close(file);
 	text[size] = 0;
-	/* Idle with nothing to wait for, and idle while a disk works. */
+	/* The sum of two times: idle with nothing to wait for, and idle while a disk works. */
 	return number_after(text, ".idle_sleeptime") + number_after(text, ".iowait_sleeptime");
 }
 
@@ -64,7 +67,10 @@ void sleep_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
-/* Linux 6.12 still works in the background for seconds after a program could be run. */
+/*
+ * Wait until the guest is quiet. Linux 6.12 still works in the background for seconds after it has
+ * begun to run programs.
+ */
 static void wait_until_quiet(void)
 {
 	for (int looks = 0; looks < MOST_LOOKS; looks++) {
@@ -77,7 +83,10 @@ static void wait_until_quiet(void)
 	fail("the guest does not come to rest: something works in it all the time");
 }
 
-/* A loop of two instructions, what a measurement costs by itself, what a guest does anyway. */
+/*
+ * Print the instructions of a loop of two instructions, of a measurement itself, and of what the
+ * guest does anyway.
+ */
 int cost_clock(void)
 {
 	uint64_t count = LOOP, begin, loop, nothing;

@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * From a ring to a disk: through a bounce buffer, by one thread and by four, in chunks of several
- * sizes, or directly, also from memory of the program's own. What each costs the processor, and how fast it is here; and what another
- * program costs that does the like from other memory.
+ * The cost of writing a ring to a disk: through a bounce buffer by one thread and by four, in
+ * chunks of several sizes, or directly, also from a ring in the program's own memory. For each way
+ * the program prints what it costs the processor, and how fast it is here. `cost run` measures the
+ * same of another program that writes from other memory.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,7 +19,7 @@
 #include "cost.h"
 
 #define BIG_BUFFER	(4u << 20)
-#define BIG_COUNT	32u	/* a chunk of 32 MiB for each thread */
+#define BIG_COUNT	32u	/* buffers in the ring, so that each thread has a chunk of 32 MiB */
 #define BIG_RING	((size_t)BIG_BUFFER * BIG_COUNT)
 #define HUGE		(2u << 20)
 #define THREADS		4u
@@ -26,7 +27,7 @@
 
 struct part {
 	const char *from;
-	char *bounce;		/* NULL: straight from the ring */
+	char *bounce;		/* bounce buffer; NULL: write straight from the ring */
 	size_t begin, end, chunk;
 	int disk;
 };
@@ -46,7 +47,7 @@ static void *write_part(void *argument)
 	return NULL;
 }
 
-/* Memory whose pages are there. */
+/* Returns memory whose pages are there already. */
 static char *anonymous(size_t bytes)
 {
 	char *memory = aligned_alloc(4096, bytes);
@@ -124,7 +125,10 @@ static char *big_ring(int fd)
 	return ring;
 }
 
-/* Bytes in huge pages of the mapping that begins there, as the kernel says. */
+/*
+ * Returns how many bytes of the mapping that begins at @start are in huge pages, as the kernel
+ * tells.
+ */
 static size_t huge_bytes(const char *start)
 {
 	FILE *maps = fopen("/proc/self/smaps", "r");
@@ -143,7 +147,7 @@ static size_t huge_bytes(const char *start)
 	return kib << 10;
 }
 
-/* The same in memory of our own, which is in huge pages. */
+/* Make the same ring in the program's own memory, which is in huge pages. */
 static char *own_ring(int fd)
 {
 	struct litepcie_ring_memory request = {
@@ -189,7 +193,7 @@ int cost_disk(const char *device, const char *name)
 	return 0;
 }
 
-/* Another program, which writes so many bytes in chunks; its start and end are in the count. */
+/* Run another program, which writes so many bytes in chunks. Its start and end are counted, too. */
 int cost_run(const char *name, size_t chunk, size_t bytes, char **command)
 {
 	uint64_t begin = busy(), start = now(), took;

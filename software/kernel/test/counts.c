@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * progress.c and held.c with a kernel and a card of nothing but one table: counts
- * go on behind the wrap of the card's 32 bits, a buffer is announced only after
- * its data, and a descriptor raises an interrupt where it should and nowhere else.
+ * Tests progress.c and held.c, with a kernel and a card that are no more than the functions and
+ * variables in this file. Counts go on beyond the wrap of the card's 32 bits, a buffer is announced
+ * only after its data, and a descriptor raises an interrupt where it should and nowhere else.
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,9 +23,10 @@
 #define LITEPCIE_COMPAT_H
 #define LITEPCIE_TRACE_H
 
-#define DEPTH	32u	/* of the card's table */
+#define DEPTH	32u	/* descriptors that the card's table holds */
 #define SIZE	4096u
-#define AHEAD	((1ull << 32) - 5)	/* descriptors that were done before */
+/* descriptors that were done before the test, close to the wrap at 2^32 */
+#define AHEAD	((1ull << 32) - 5)
 
 typedef uint8_t u8;
 typedef uint32_t u32;
@@ -51,7 +52,6 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define mutex_lock(_lock)			((void)0)
 #define mutex_unlock(_lock)			((void)0)
 #define smp_store_release(_to, _value)		announce(_to, _value)
-#define smp_load_acquire(_from)			(*(_from))
 
 #undef __always_inline
 #define __always_inline inline
@@ -65,7 +65,7 @@ struct litepcie_ring {
 };
 
 struct litepcie_held {
-	u64	advanced, done, bytes, *end, mask;
+	u64	advanced, done, bytes, position, *end, mask;
 };
 
 struct litepcie_ends {
@@ -98,15 +98,16 @@ static struct litepcie_ring ring;
 static struct litepcie_status_way status;
 static struct litepcie_file file;
 static struct litepcie_way *const way = &file.way;
-static u32 loop_status;		/* the card's */
-static unsigned int reads;	/* of it, since it changed */
-static u64 recorded;		/* descriptors that the card has written records of */
-static bool raises[DEPTH];	/* the descriptors that were put into the table */
+static u32 loop_status;		/* value of the card's register loop status */
+static unsigned int reads;	/* reads of loop_status since it changed */
+static u64 recorded;		/* number of descriptors for which the card has written records */
+static u64 line_goes_on;	/* buffers that the card adds to its status line after each load */
+static bool raises[DEPTH];	/* for each descriptor in the table: it raises an interrupt */
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
-static unsigned int told_others;	/* who wait for this direction */
-static unsigned int suspected;		/* to have gone: the card */
+static unsigned int told_others;	/* wakeups of others that wait for this direction */
+static unsigned int suspected;		/* calls that checked whether the card has gone */
 
 static void fail(const char *what)
 {
@@ -121,26 +122,44 @@ static void need(bool true_, const char *what)
 		fail(what);
 }
 
-/* The kernel, the card, and the driver's other files ------------------------------------------- */
+/* Stand-ins for the kernel, the card, and the driver's other files ----------------------------- */
 
 static u32 readl(const u8 *address)
 {
-	need(address == way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS, "another register");
+	need(address == way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS,
+	     "a register other than loop status is read");
 	reads++;
 	return loop_status;
 }
 
 /*
- * The data of a held buffer is there when an answer has come behind it, and the
- * user who finds the buffer announced takes the position from the same page.
+ * Stands for the load of a word that the card writes. The card may write its status line between
+ * any two such loads.
+ */
+static u64 litepcie_load_told(const __u64 *word)
+{
+	u64 value = *word;
+
+	if (line_goes_on) {
+		status.buffers += line_goes_on;
+		status.position = status.buffers * SIZE;
+	}
+	return value;
+}
+
+/*
+ * Check that a count is announced only when its data is there. In a held run of c2h the data is
+ * there when a register read has been answered after it. The user who sees the new count takes the
+ * position from the same page, so the position must have been stored before.
  */
 static void announce(__u64 *buffers, u64 count)
 {
 	if (way->run == LITEPCIE_RUN_HELD && way->id == LITEPCIE_C2H && count > *buffers)
-		need(reads >= 2, "announced before an answer has come behind its data");
+		need(reads >= 2,
+		     "a count is announced before a read has been answered after its data");
 	need(status.position == (way->run == LITEPCIE_RUN_HELD ? ends[(count - 1) % DEPTH] :
 								 count * SIZE),
-	     "announced before its position");
+	     "a count is announced before its position is stored");
 	*buffers = count;
 }
 
@@ -193,7 +212,8 @@ static bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq,
 				  bool last)
 {
-	need(offset == (way->held.advanced - 1) % ring.geometry.count * SIZE, "another buffer");
+	need(offset == (way->held.advanced - 1) % ring.geometry.count * SIZE,
+	     "a descriptor is for another buffer than the next one");
 	bytes_of[described % DEPTH] = bytes;
 	lasts[described % DEPTH] = last;
 	raises[described++ % DEPTH] = irq;
@@ -202,11 +222,12 @@ static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 byte
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 bool litepcie_dma_progress(struct litepcie_way *way);
 
-#pragma GCC diagnostic ignored "-Wsign-compare"	/* as the kernel */
+/* the kernel's own build allows these comparisons, too */
+#pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../progress.c"
 #include "../held.c"
 
-/* Tests ----------------------------------------------------------------------------------------- */
+/* The tests ------------------------------------------------------------------------------------ */
 
 static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 {
@@ -224,7 +245,10 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 	recorded = 0;
 }
 
-/* As if all of this many descriptors had been whole buffers, and done with. */
+/*
+ * Begin a held run as if @ahead descriptors had been handed over before, as whole buffers, and were
+ * done.
+ */
 static void begin_held(enum litepcie_direction id, u64 ahead, u32 mode)
 {
 	begin(id, LITEPCIE_RUN_HELD, DEPTH / 2, mode);
@@ -250,7 +274,11 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 	return litepcie_held_advance(&file, &request, lengths);
 }
 
-/* In the loop: rounds in the upper half, which wraps by itself, and the index in the lower. */
+/*
+ * In the loop the register has the number of rounds in its upper half, which wraps, and the index
+ * in its lower half. The driver's count goes on beyond that wrap, and an index that no table has
+ * makes it check whether the card has gone.
+ */
 static void the_loop_goes_on(u32 count)
 {
 	u64 wrap = (u64)count << 16;
@@ -258,34 +286,39 @@ static void the_loop_goes_on(u32 count)
 	begin(LITEPCIE_C2H, LITEPCIE_RUN_LOOP, count, LITEPCIE_MODE_INTERRUPT);
 	for (u64 at = wrap - 3; at < 3 * wrap; at += at % wrap == 3 ? wrap - 6 : 1) {
 		card_is_at((u32)(at / count << 16 | at % count));
-		need(litepcie_dma_progress(way), "no news in the loop");
-		need((u64)way->hw_count == at, "another count behind the wrap of the loop");
-		need(!litepcie_dma_progress(way), "the same news twice");
-		need(status.buffers == at, "another count in the page");
+		need(litepcie_dma_progress(way), "progress in the loop is not reported");
+		need((u64)way->hw_count == at, "the count is wrong after a wrap of the loop");
+		need(!litepcie_dma_progress(way), "the same progress is reported twice");
+		need(status.buffers == at, "the status page has a wrong count");
 	}
 	card_is_at(count);
-	need(!litepcie_dma_progress(way) && suspected == 1, "an index that no table has");
+	need(!litepcie_dma_progress(way) && suspected == 1,
+	     "an index beyond the table is not noticed");
 }
 
 static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
 {
 	begin_held(id, ahead, LITEPCIE_MODE_INTERRUPT);
-	need(!litepcie_dma_progress(way), "news before there are any");
+	need(!litepcie_dma_progress(way), "progress is reported before there is any");
 	for (u64 done = ahead; done < ahead + 3 * DEPTH; done++) {
 		need(!advance(1, 0, NULL), "a buffer is refused");
-		need(status.advanced == done + 1, "handed over");
+		need(status.advanced == done + 1, "a buffer that was handed over is not counted");
 		card_is_at((u32)(done + 1));
-		need(litepcie_dma_progress(way), "no news of a held run");
+		need(litepcie_dma_progress(way), "progress of a held run is not reported");
 		need((u64)way->hw_count == done + 1 && status.buffers == done + 1,
-		     "another count behind the wrap of a held run");
+		     "the count of a held run is wrong after a wrap");
 	}
 	card_is_at((u32)way->held.done + 1);
 	need(litepcie_dma_progress(way) && way->error == -EIO && status.error == -EIO,
-	     "more than was handed over is believed");
-	need(advance(0, 0, NULL) == -EIO, "handed over to a card whose count is nonsense");
+	     "a count of more than was handed over is accepted");
+	need(advance(0, 0, NULL) == -EIO,
+	     "a buffer is handed over although the card's count is impossible");
 }
 
-/* Each fourth of all, and the last of a call that asks for it; never in a mode without. */
+/*
+ * Each fourth buffer of a run raises an interrupt, and so does the last one of a call that asks for
+ * it. In the mode without interrupts none does.
+ */
 static void interrupts_are_where_they_were_asked_for(u32 mode)
 {
 	static const struct { u32 count, flags; } calls[] = {
@@ -297,12 +330,16 @@ static void interrupts_are_where_they_were_asked_for(u32 mode)
 	begin_held(LITEPCIE_H2C, 0, mode);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		need(!advance(calls[i].count, calls[i].flags, NULL), "a call is refused");
-	need(described == sizeof(due), "descriptors");
+	need(described == sizeof(due), "the number of descriptors is wrong");
 	for (unsigned int n = 0; n < described; n++)
-		need(raises[n] == (due[n] && mode != LITEPCIE_MODE_POLL), "interrupts");
+		need(raises[n] == (due[n] && mode != LITEPCIE_MODE_POLL),
+		     "a descriptor asks for an interrupt wrongly, or does not ask");
 }
 
-/* The ring has half as many buffers as the table has places. */
+/*
+ * A call with a wrong length is refused as a whole, and the card never has more buffers than the
+ * ring. The ring has half as many buffers as the table has places.
+ */
 static void no_more_than_there_is_room_for(void)
 {
 	u32 lengths[] = { 32, SIZE, 64 };
@@ -310,55 +347,73 @@ static void no_more_than_there_is_room_for(void)
 	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
 	need(!advance(3, 0, lengths), "lengths are refused");
 	for (unsigned int n = 0; n < 3; n++)
-		need(bytes_of[n] == lengths[n], "lengths");
+		need(bytes_of[n] == lengths[n], "a descriptor has a wrong length");
 	lengths[1]++;
-	need(advance(3, 0, lengths) == -EINVAL, "more bytes than a buffer has");
+	need(advance(3, 0, lengths) == -EINVAL,
+	     "a length of more bytes than a buffer has is accepted");
 	lengths[1] = 0;
-	need(advance(3, 0, lengths) == -EINVAL, "a buffer of no bytes");
-	need(described == 3 && status.advanced == 3, "what was refused is handed over");
-	need(!advance(DEPTH / 2 - 3, 0, NULL), "all that there is room for");
-	need(advance(1, 0, NULL) == -EINVAL, "a buffer that the card still has");
+	need(advance(3, 0, lengths) == -EINVAL, "a length of 0 is accepted");
+	need(described == 3 && status.advanced == 3, "buffers of a refused call are handed over");
+	need(!advance(DEPTH / 2 - 3, 0, NULL), "buffers that the ring has room for are refused");
+	need(advance(1, 0, NULL) == -EINVAL, "a buffer that the card still has is accepted");
 	card_is_at(1);
-	need(!advance(1, 0, NULL), "a buffer that the card is done with, which nobody has told");
+	need(!advance(1, 0, NULL),
+	     "a buffer that the card is done with is refused before progress is reported");
 }
 
-/* h2c of the stock endpoint counts what it has asked for, and may lack the end of that. */
+/*
+ * The stock endpoint's h2c counts a buffer when it has requested the data. So up to in_flight bytes
+ * before its count may not have arrived, and the buffers that hold them are not announced.
+ */
 static void what_is_in_flight_is_the_card_s(void)
 {
 	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
 	way->in_flight = 2 * SIZE;
 	need(!advance(8, 0, NULL), "a call is refused");
 	card_is_at(2);
-	need(!litepcie_dma_progress(way) && !status.buffers, "buffers that are on their way");
+	need(!litepcie_dma_progress(way) && !status.buffers,
+	     "buffers whose data is still in flight are announced");
 	card_is_at(5);
-	need(litepcie_dma_progress(way) && status.buffers == 3, "buffers that have come");
+	need(litepcie_dma_progress(way) && status.buffers == 3,
+	     "buffers whose data has arrived are not announced");
 }
 
-/* Of a card that tells in memory no register is read, and the page is the card's. */
+/*
+ * If the card writes its progress to memory, no register is read, and the driver leaves the counts
+ * in the status page to the card.
+ */
 static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 {
 	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
 	way->told = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
-	need(!litepcie_dma_progress(way), "news before there are any");
+	need(!litepcie_dma_progress(way), "progress is reported before there is any");
 	status.buffers = 3;
-	status.position = 7;	/* whatever the card says */
-	need(litepcie_dma_progress(way) && way->hw_count == 3, "the line is not believed");
-	need(!litepcie_dma_progress(way), "the same news of a line twice");
-	need(!advance(3, 0, NULL), "buffers that the line has told of");
-	need(advance(1, 0, NULL) == -EINVAL, "a buffer that no line has told of");
-	need(status.buffers == 3 && status.position == 7 && !reads, "a register, or the line");
+	status.position = 3 * SIZE;
+	need(litepcie_dma_progress(way) && way->hw_count == 3,
+	     "the count of the status line is not taken over");
+	need(way->held.position == 3 * SIZE, "the position is not that of the status line");
+	need(!litepcie_dma_progress(way), "the same progress of a status line is reported twice");
+	need(!advance(3, 0, NULL), "buffers that the status line counts as done are refused");
+	need(advance(1, 0, NULL) == -EINVAL,
+	     "a buffer that no status line counts as done is accepted");
+	need(status.buffers == 3 && status.position == 3 * SIZE && !reads,
+	     "a register is read, or the driver writes the status line");
 	card_is_at(3);
 	litepcie_dma_ask(way);
-	need(!suspected, "a card that answers is held for one that has gone");
+	need(!suspected, "a card that answers is taken for one that has gone");
 	card_is_at(~0u);
 	litepcie_dma_ask(way);
 	need(suspected == 1, "a card that has gone is not noticed by its silence");
 	status.buffers = DEPTH;
-	need(litepcie_dma_progress(way) && way->error == -EIO, "a line that says too much");
+	need(litepcie_dma_progress(way) && way->error == -EIO,
+	     "a status line that counts too many buffers is accepted");
 }
 
-/* Records of c2h are there before the line, and after it they are no news. */
+/*
+ * Records of c2h count before the status line does. When the line then reaches the same count, this
+ * is no progress.
+ */
 static void records_tell_before_the_line(void)
 {
 	begin_held(LITEPCIE_C2H, 0, LITEPCIE_MODE_INTERRUPT);
@@ -366,15 +421,43 @@ static void records_tell_before_the_line(void)
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
 	way->event = way;
 	recorded = 4;
-	need(!advance(3, 0, NULL), "buffers that records have told of");
-	need(way->hw_count == 4 && !reads, "another count than that of the records");
-	need(told_others == 1, "others wait for what one has seen");
+	need(!advance(3, 0, NULL), "buffers that have records are refused");
+	need(way->hw_count == 4 && !reads,
+	     "the count is not that of the records, or a register is read");
+	need(told_others == 1, "other waiting threads are not woken once");
 	status.buffers = 2;
-	need(!litepcie_dma_progress(way) && way->hw_count == 4, "a line goes back");
+	status.position = 2 * SIZE;
+	need(!litepcie_dma_progress(way) && way->hw_count == 4,
+	     "a status line older than the records lowers the count");
+	need(way->held.position == 2 * SIZE,
+	     "the position of a status line older than the records is not taken");
 	recorded = DEPTH;
-	need(!advance(1, 0, NULL), "a buffer after others that records have told of");
+	need(!advance(1, 0, NULL), "a buffer is refused after others that have records");
 	need(advance(DEPTH / 2, 0, NULL) == 0 && way->hw_count <= (s64)way->held.advanced,
-	     "more than was handed over, by records");
+	     "records let the count exceed what was handed over");
+}
+
+/*
+ * The position never includes a buffer that the count lacks, even if every load of the status line
+ * finds more than the load before.
+ */
+static void a_position_is_never_ahead_of_its_buffers(enum litepcie_direction id)
+{
+	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
+	way->told = true;
+	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
+	status.buffers = 0;
+	status.position = 0;
+	line_goes_on = 1;
+	for (int looks = 0; looks < 7; looks++) {
+		litepcie_dma_progress(way);
+		need(way->held.position <= (u64)way->hw_count * SIZE,
+		     "the position includes bytes of buffers that the count lacks");
+	}
+	line_goes_on = 0;
+	litepcie_dma_progress(way);
+	need(way->held.position == status.position,
+	     "the position at rest is not that of the status line");
 }
 
 static void packets_end_where_they_were_asked_for(bool packets)
@@ -383,7 +466,9 @@ static void packets_end_where_they_were_asked_for(bool packets)
 	way->ends.packets = packets;
 	need(!advance(3, 0, NULL), "a call is refused");
 	for (unsigned int n = 0; n < 3; n++)
-		need(lasts[n] == packets, "the end of a packet");
+		need(lasts[n] == packets,
+		     "a descriptor does not mark the end of its packet, or marks "
+		     "one without packets");
 }
 
 int main(void)
@@ -401,6 +486,8 @@ int main(void)
 	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++)
 		a_card_tells_how_far_it_is(id);
 	records_tell_before_the_line();
+	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++)
+		a_position_is_never_ahead_of_its_buffers(id);
 	for (int packets = 0; packets < 2; packets++)
 		packets_end_where_they_were_asked_for(packets);
 	printf("counts: ok\n");

@@ -3,19 +3,19 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Call /dev/litepcieN in every way, without privileges, for the tests in sim/test.
+ * Makes every call of /dev/litepcieN in every way, without privileges, for the tests in sim/test.
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * Half of the calls are random, and half aim at the outcome that was reached least (fuzz_branches.c),
- * so that each of them has its share however fast card and machine are. When N calls are made it
- * goes on, to twice as many at most, until each outcome was reached once in a thousand calls.
- * Prints how often each was.
+ * Half of the calls are random. The other half aim at the outcome that was reached least
+ * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
+ * After N calls the program goes on, to twice as many at most, until each outcome was reached once
+ * in a thousand calls. It prints how often each outcome was reached.
  *
- * GONE is the descriptor of an open file whose card has gone, RESET that of the card's `reset` in
- * sysfs: with them calls end in ENODEV and EIO as well.
+ * GONE is the descriptor of an open file whose card has gone. RESET is the descriptor of the card's
+ * `reset` in sysfs. With them calls end in ENODEV and EIO as well.
  *
- * Exit status: 0 done, 1 could not begin, 2 usage.
+ * Exit status: 0 done, 1 it could not begin, 2 wrong usage.
  */
 #include <poll.h>
 #include <sys/mman.h>
@@ -67,7 +67,7 @@ int count(enum call call, bool ok)
 	return error;
 }
 
-/* Arguments ----------------------------------------------------------------------------------- */
+/* Random arguments ---------------------------------------------------------------------------- */
 
 static unsigned int random_word(void)
 {
@@ -98,7 +98,10 @@ static void random_advance(struct litepcie_advance *advance)
 	};
 }
 
-/* The file's directions without the rings they have: c2h is not mapped twice for one memory. */
+/*
+ * Release and take the file's directions, so that they lose the rings they had. Otherwise c2h could
+ * be mapped twice for one memory.
+ */
 static void take_anew(int fd)
 {
 	struct litepcie_ioctl_lock release = { .dma_reader_release = 1, .dma_writer_release = 1 };
@@ -116,7 +119,7 @@ static void random_memory(struct litepcie_ring_memory *memory)
 	memory->reserved = !pick(16);
 }
 
-/* Fields at random, most of them with values that get far. */
+/* Fill in a random argument. Most fields get values that pass the first checks. */
 static void random_argument(enum call call, void *argument)
 {
 	unsigned char *bytes = argument;
@@ -150,7 +153,7 @@ static void random_argument(enum call call, void *argument)
 		((struct litepcie_event *)argument)->fd = (int)pick(64) - 2;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Random calls -------------------------------------------------------------------------------- */
 
 static void random_ioctl(int fd)
 {
@@ -200,7 +203,8 @@ static void random_mmap(int fd)
 	if (maps[slot] == MAP_FAILED)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
-		munmap(maps[slot], 4096);	/* a hole: the rest stays */
+		/* leave a hole in the mapping: the rest of it stays */
+		munmap(maps[slot], 4096);
 }
 
 static void random_data(int fd)
@@ -251,7 +255,7 @@ static void print_outcomes(void)
 				       outcomes[call][error]);
 }
 
-/* For those who wait, fifty times. */
+/* Print the progress fifty times in a run, for users that wait. */
 static void print_progress(unsigned long wanted)
 {
 	static unsigned long next;
@@ -271,7 +275,10 @@ static int fuzz(unsigned long wanted)
 		fds[i] = open_or_fail(device);
 		fcntl(fds[i], F_SETFL, O_NONBLOCK);
 	}
-	/* What the files and the mappings keep of rings, and not half a gigabyte. */
+	/*
+	 * Limit locked memory: it must hold the rings that files and mappings keep, and be less
+	 * than half a gigabyte.
+	 */
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534))
 		fail("setuid: %s", strerror(errno));
 	calls_init();

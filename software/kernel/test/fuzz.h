@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of fuzz share: calls at random, calls with an aim, and a card that is away.
+ * What the parts of fuzz share: random calls, calls that aim at an outcome, and a card that is
+ * away.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -13,9 +14,10 @@
 
 #include "../uapi/litepcie.h"
 
-#define PATTERN_CONTROL	0x5000	/* of the default gateware */
+/* offset of the pattern's control register in the default gateware */
+#define PATTERN_CONTROL	0x5000
 
-#define FDS	4	/* open files; the aimed calls use the first two */
+#define FDS	4	/* number of open files; the aimed calls use the first two */
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
@@ -23,18 +25,18 @@ enum call {
 	MMAP, READ, WRITE, SYNC, POLL, OPEN, CALLS
 };
 
-extern int fds[FDS + 1];	/* the last one's card has gone; -1: there is none */
+extern int fds[FDS + 1];	/* the card of the last file has gone; -1: there is no such file */
 extern const char *device;
-extern const unsigned long requests[];	/* up to PACKETS */
+extern const unsigned long requests[];	/* ioctl numbers of the calls from REG to PACKETS */
 extern const char *const names[];
 
 unsigned int pick(unsigned int below);
 const char *outcome_name(int error);
 
-/* Whatever random calls have mapped. */
+/* Unmap all that random calls have mapped. */
 void unmap_all(void);
 
-/* Count a call by its outcome; gives its error, or 0. */
+/* Count a call by its outcome. Returns the call's error, or 0. */
 int count(enum call call, bool ok);
 
 union argument {
@@ -56,13 +58,13 @@ union argument {
 
 enum card {
 	THERE,
-	GONE,		/* that of the last file, for good */
-	IN_RESET,	/* while the call is made */
+	GONE,		/* the card of the last file, which has gone for good */
+	IN_RESET,	/* the card is being reset while the call is made */
 };
 
-/* For rings in own memory. */
+/* The kinds of memory for a ring in the program's own memory. */
 enum place {
-	GIVEN,		/* the argument's address, or no such call */
+	GIVEN,		/* the address in the argument; also for calls without memory */
 	HUGE_PAGES, SMALL_PAGES, READ_ONLY, SHARED, PLACES
 };
 
@@ -72,17 +74,17 @@ struct branch {
 	const char *what;
 	void (*prepare)(void);
 	enum card card;
-	int user;			/* which file makes the call */
-	bool bad;			/* with a pointer that leads nowhere */
-	union argument argument;	/* of an ioctl */
-	size_t size;			/* of read, write and mmap */
+	int user;			/* number of the open file by which the call is made */
+	bool bad;			/* the call gets a pointer that leads nowhere */
+	union argument argument;	/* argument of the call, if it is an ioctl */
+	size_t size;			/* size of the call, if it is read, write or mmap */
 	off_t offset;
 	int prot, flags;
 	enum place place;
 	unsigned long hits, tries;
 };
 
-/* fuzz_calls.c: preparations, and the call */
+/* Functions of fuzz_calls.c: preparations, and the call itself. */
 void calls_init(void);
 void nobodys(void);
 void first_owns(void);
@@ -101,18 +103,18 @@ void has_data(void);
 void both_run(void);
 bool make(const struct branch *branch);
 
-/* fuzz_memory.c */
+/* Functions of fuzz_memory.c. */
 void memory_init(void);
 unsigned long memory_at(enum place place);
 
-/* fuzz_branches.c */
+/* Functions of fuzz_branches.c. */
 void branches_step(void);
-unsigned long branches_least(void);	/* how often the rarest was reached */
+unsigned long branches_least(void);	/* how often the rarest outcome was reached */
 void branches_print(void);
 
-/* fuzz_away.c */
-extern char gone_path[];	/* opens the node whose card has gone */
-extern int reset_fd;		/* -1: nothing resets the card */
+/* Functions of fuzz_away.c. */
+extern char gone_path[];	/* opens the device node whose card has gone */
+extern int reset_fd;		/* descriptor of the card's `reset`; -1: none */
 void away_init(int gone, int reset);
 void reset_begin(void);
 void reset_end(void);

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The card is away: for one file for ever, for all of them while it is being reset.
+ * The calls on a card that is away: it has gone for good for one file, and is being reset for all
+ * others.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -13,14 +14,17 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define RESET_MS	10000	/* until it has begun */
+#define RESET_MS	10000	/* longest wait until the reset has begun, in ms */
 
 char gone_path[32];
 int reset_fd = -1;
 
 static pthread_t resetter;
 
-/* As root: a node that was removed is open to nobody. */
+/*
+ * Called as root: a device node that was removed cannot be opened by anybody else, so its mode is
+ * changed here.
+ */
 void away_init(int gone, int reset)
 {
 	fds[FDS] = gone;
@@ -32,13 +36,16 @@ void away_init(int gone, int reset)
 	snprintf(gone_path, sizeof(gone_path), "/proc/self/fd/%d", gone);
 }
 
-/* What the kernel thinks of it is no matter: QEMU's root ports do not report the link. */
+/*
+ * Reset the card. The kernel's answer does not matter: QEMU's root ports do not report the link, so
+ * the kernel may call the reset a failure.
+ */
 static void *reset(void *unused)
 {
 	return pwrite(reset_fd, "1", 1, 0) < 0 ? unused : NULL;
 }
 
-/* The direction has come to its end, which the user is told. */
+/* Wait until poll() tells the user that the direction's run has ended. */
 static void wait_stopped(short way)
 {
 	struct pollfd poller = { .fd = fds[0], .events = way };
@@ -53,7 +60,10 @@ static void wait_stopped(short way)
 	     strerror(errno) : "there");
 }
 
-/* The card is away, and both directions, which ran, are stopped when this returns. */
+/*
+ * Begin a reset. When this returns, the card is away, and both directions, which were running, are
+ * stopped.
+ */
 void reset_begin(void)
 {
 	struct litepcie_ioctl_reg reg = { .addr = 4 };

@@ -3,22 +3,24 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Every way in which a call may end, and which is tried next.
+ * The list of every way in which a call may end, and the choice of the one that is tried next.
  */
 #include <limits.h>
 #include <sys/mman.h>
 
+#include "../uapi/litepcie_capability.h"
 #include "calls.h"
 #include "fuzz.h"
 
-#define BURST		8	/* calls for one preparation */
+#define BURST		8	/* calls that are made after one preparation */
 #define RESET_BURST	64	/* calls of each branch while the card is being reset */
 
 #define REGION(n)	((off_t)(n) << 40)
 #define BAR_REGION(n)	REGION(6 + (n))
-#define BAR0_SIZE	0x20000
-#define RECORDS		4096		/* bytes: one for each place of the table */
-#define SAFE_PAGE	0x10000		/* registers that drive nothing */
+#define BAR0_SIZE	LITEPCIE_BAR0_SIZE
+/* bytes of the records: one record for each descriptor of the table */
+#define RECORDS		4096
+#define SAFE_PAGE	0x10000		/* a page of registers that drive no hardware */
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \
 	{ .call = _call, .error = _error, .what = _what, .prepare = _prepare, \
@@ -244,7 +246,7 @@ static bool is_possible(const struct branch *branch)
 	return branch->card == THERE || (branch->card == GONE ? fds[FDS] : reset_fd) >= 0;
 }
 
-/* What takes long has a quarter of the others' share. */
+/* Branches that take long get a quarter of the others' share. */
 static unsigned long share(const struct branch *branch)
 {
 	return branch->prepare == has_data || branch->error == ENOMEM ||
@@ -270,7 +272,7 @@ static void make_burst(struct branch *branch, int calls)
 	}
 }
 
-/* A reset takes its time: every branch makes use of it. */
+/* Reset the card once and try every branch that needs a reset, since a reset takes long. */
 static void reset_step(void)
 {
 	both_run();

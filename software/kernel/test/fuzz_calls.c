@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What makes a call end as its branch says, whatever was before; and the call.
+ * Prepares the state in which a call ends as its branch says, whatever the state was before, and
+ * makes the call.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,13 +14,13 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define WAIT_MS		2000	/* for data, on a busy machine */
+#define WAIT_MS		2000	/* longest wait for data on a busy machine, in ms */
 #define FAR		(1ll << 40)
 
 static int event_fd;
-static unsigned int driving;		/* a register that only root may write */
+static unsigned int driving;		/* offset of a register that only root may write */
 
-/* Preparations -------------------------------------------------------------------------------- */
+/* Preparations for a call --------------------------------------------------------------------- */
 
 static void set_packets(int fd, unsigned int flags)
 {
@@ -40,7 +41,10 @@ static void lock_both(int fd, bool request)
 	ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
 }
 
-/* A mapping keeps a file that was closed, and so the directions that it owns. */
+/*
+ * Make all directions free. A mapping keeps a file that was closed, and so the directions that the
+ * file owns, so all mappings go first.
+ */
 void nobodys(void)
 {
 	unmap_all();
@@ -107,7 +111,7 @@ void has_no_room(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
 }
 
-/* The card has all of the first file's buffers but one. */
+/* Hand the card all c2h buffers of the first file but one. */
 void held(void)
 {
 	struct litepcie_advance most = { .way = LITEPCIE_WAY_C2H, .count = 31 };
@@ -123,7 +127,9 @@ void streams(void)
 		fail("write() of a byte: %s", strerror(errno));
 }
 
-/* What c2h, which has no buffer, holds up: the loopback and the card are full, and the ring is. */
+/*
+ * Fill the h2c ring. c2h has no buffer, so the loopback and the card fill up, and h2c is held up.
+ */
 void full_stream(void)
 {
 	struct litepcie_advance none = { .way = LITEPCIE_WAY_C2H };
@@ -141,7 +147,10 @@ void others_have_room(void)
 	lock_both(fds[1], true);
 }
 
-/* The second file's, with loopback and pattern off: the first may switch neither on. */
+/*
+ * Make both directions the second file's, with loopback and pattern off. The first file may then
+ * switch neither on.
+ */
 void second_steers(void)
 {
 	struct litepcie_ioctl_reg pattern = { .addr = PATTERN_CONTROL, .is_write = 1 };
@@ -151,7 +160,10 @@ void second_steers(void)
 	ioctl(fds[1], LITEPCIE_IOCTL_REG, &pattern);
 }
 
-/* Runs for the first file, and its buffers are data again however many were read. */
+/*
+ * Let c2h run for the first file, and set its software count to 0, so that its buffers count as
+ * unread data again.
+ */
 void has_data(void)
 {
 	struct pollfd poller = { .fd = fds[0], .events = POLLIN };
@@ -168,7 +180,7 @@ void has_data(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
 }
 
-/* Both directions, started afresh for the first file. */
+/* Start both directions anew for the first file. */
 void both_run(void)
 {
 	small_rings();
@@ -176,7 +188,7 @@ void both_run(void)
 		fail("both directions do not run before a reset: %s", strerror(errno));
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Making the call ----------------------------------------------------------------------------- */
 
 static void *bad_pointer(void)
 {
@@ -203,7 +215,7 @@ static bool make_ioctl(const struct branch *branch, int fd)
 	ok = ioctl(fd, request_of(branch->call), branch->bad ? bad_pointer() : &argument) == 0;
 	if (ok && branch->call == EXPORT)
 		close(argument.export.fd);
-	/* Refusing is no error of this call: the status says so. */
+	/* LOCK does not fail when it refuses a direction: the status in its argument says so. */
 	if (ok && branch->call == LOCK)
 		ok = argument.lock.dma_reader_status == !branch->user;
 	return ok;

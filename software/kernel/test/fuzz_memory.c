@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Memory of each kind, for rings that lie in it.
+ * Memory of each kind, for rings that lie in the program's own memory.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -12,11 +12,14 @@
 #include "fuzz.h"
 
 #define HUGE	(2u << 20)
-#define BYTES	(2 * HUGE)	/* of each kind */
+#define BYTES	(2 * HUGE)	/* bytes of each kind of memory */
 
 static char *places[PLACES];
 
-/* Aligned to a huge page, and with nothing behind it; a kernel may have no huge pages to give. */
+/*
+ * Map memory that is aligned to a huge page, with nothing mapped behind it. A kernel may have no
+ * huge pages to give.
+ */
 static char *map(int flags, int advice)
 {
 	char *whole = mmap(NULL, BYTES + 2 * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -3,18 +3,20 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Held runs: the card has what ADVANCE hands over, and nothing is lost, repeated or torn.
+ * Tests held runs: the card uses only the buffers that ADVANCE hands over, and no data is lost,
+ * repeated or torn.
  *
- *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers compared, with random lengths of h2c,
- *				amounts handed over, pauses and ways to wait
+ *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers are compared, with random lengths of
+ *				h2c, numbers of buffers handed over, pauses and ways to wait
  *   held stops DEV COUNT SEED	the same, stopped at random and begun anew, COUNT times
- *   held refuse DEV		what must be refused, each with its error
+ *   held refuse DEV		calls that must be refused, each with its error
  *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
- *   held sync DEV		fsync() sends an incomplete beat, and what follows begins a new one
- *   held reset DEV FILE	make FILE while both run, and hear of the reset: then all works again
+ *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
+ *   held reset DEV FILE	make FILE while both directions run, and wait for the reset: calls fail
+ *				as they should, and then all works again
  *   held user DEV		the interrupt of logic that raises one for each write to its memory
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -28,7 +30,7 @@
 
 #define SIZE	4096u
 #define COUNT	16u
-#define BEAT	32u	/* bytes; what an h2c buffer has is cut into these */
+#define BEAT	32u	/* bytes of a beat; the card cuts the data of an h2c buffer into beats */
 
 static int fd;
 static const struct litepcie_status *status;
@@ -54,7 +56,7 @@ static uint32_t random_below(uint32_t limit)
 	return (uint32_t)rand() % limit;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Calls of the driver ------------------------------------------------------------------------- */
 
 static int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags)
 {
@@ -117,12 +119,14 @@ static void take(void)
 	c2h = map(info.ring_offset, info.ring_bytes, PROT_READ | PROT_WRITE);
 }
 
-/* Loop ---------------------------------------------------------------------------------------- */
+/* Runs through the loopback ------------------------------------------------------------------- */
 
-/* A stream of numbers goes out in buffers of any length and must come back without a gap. */
+/* A stream of numbers, which goes out in buffers of any length and must come back without a gap. */
 struct stream {
-	uint64_t	sent, got;		/* dwords */
-	uint64_t	h2c, c2h_given, c2h;	/* buffers: handed over; given back; compared */
+	/* dwords that were sent by h2c and received by c2h */
+	uint64_t	sent, got;
+	/* buffers: h2c handed over; c2h given back; c2h compared */
+	uint64_t	h2c, c2h_given, c2h;
 };
 
 static void fill(struct stream *stream, uint32_t bytes)
@@ -134,7 +138,10 @@ static void fill(struct stream *stream, uint32_t bytes)
 	stream->h2c++;
 }
 
-/* Up to as many as there is room for, each of random length; what is not sent is scribbled on. */
+/*
+ * Send up to as many buffers as there is room for, each of random length. The part of a buffer that
+ * is not sent is overwritten.
+ */
 static void send(struct stream *stream)
 {
 	uint32_t room = COUNT - (uint32_t)(stream->h2c - done(LITEPCIE_WAY_H2C));
@@ -174,7 +181,7 @@ static void receive(struct stream *stream)
 		check(stream);
 }
 
-/* As many of those that were looked at as chance will have. */
+/* Give back a random number of the c2h buffers that were compared. */
 static void give_back(struct stream *stream)
 {
 	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);
@@ -185,7 +192,10 @@ static void give_back(struct stream *stream)
 	stream->c2h_given += count;
 }
 
-/* Sleep for what may never come, if nothing else is under way, so not for long; or ask. */
+/*
+ * Wait in a random way: sleep briefly, since there may be nothing under way that would end the
+ * sleep, or ask the card.
+ */
 static void wait_some(const struct stream *stream)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
@@ -204,7 +214,7 @@ static void wait_some(const struct stream *stream)
 	}
 }
 
-/* c2h first: what comes while it is off is dropped. */
+/* Start c2h before h2c: data that comes while c2h is off is dropped. */
 static void start(void)
 {
 	need(!advance(LITEPCIE_WAY_C2H, 0, NULL, 0), "start of c2h");
@@ -218,14 +228,28 @@ static void turn(struct stream *stream)
 	receive(stream);
 }
 
+/* Print a line for each twentieth of a run, since the run may take an hour. */
+static void say_progress(uint64_t done, uint64_t all, const char *of_what)
+{
+	static uint64_t next;
+
+	if (done < next)
+		return;
+	next = done + all / 20 + 1;
+	fprintf(stderr, "held: %llu of %llu %s\n", (unsigned long long)done,
+		(unsigned long long)all, of_what);
+}
+
 static int loop(uint64_t buffers)
 {
 	struct stream stream = { 0 };
 
 	take();
 	start();
-	while (stream.c2h < buffers)
+	while (stream.c2h < buffers) {
+		say_progress(stream.c2h, buffers, "buffers");
 		turn(&stream);
+	}
 	printf("held: %llu buffers compared\n", (unsigned long long)stream.c2h);
 	return 0;
 }
@@ -250,11 +274,15 @@ static int stops(uint64_t runs)
 		struct stream stream = { 0 };
 		uint32_t turns = random_below(12);
 
+		say_progress(run, runs, "runs");
 		start();
 		while (turns--)
 			turn(&stream);
 		compared += stream.c2h;
-		/* c2h drops what comes while it is off, so nothing of this run is in the next. */
+		/*
+		 * c2h is off now and drops what still comes, so no data of this run gets into the
+		 * next one.
+		 */
 		need(!run_h2c(fd, 0, NULL), "stop of h2c");
 		usleep(2000);
 		stop();
@@ -264,7 +292,7 @@ static int stops(uint64_t runs)
 	return 0;
 }
 
-/* Refuse -------------------------------------------------------------------------------------- */
+/* Calls that must be refused ------------------------------------------------------------------ */
 
 static void refuse_numbers(void)
 {
@@ -288,7 +316,10 @@ static void refuse_numbers(void)
 	refused(advance(1, 1, NULL, 0), EINVAL, "one more than all");
 }
 
-/* Whoever starts a direction decides how it runs. */
+/*
+ * The call that starts a direction decides how it runs. Calls that want another kind of run are
+ * refused.
+ */
 static void refuse_mixing(const char *device)
 {
 	int other = open_or_fail(device);
@@ -305,6 +336,10 @@ static void refuse_mixing(const char *device)
 	need(!run_c2h(fd, 1, NULL), "the loop");
 	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
 	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
+	/* No data comes, so a call that waited for the owner's data would wait for ever. */
+	alarm(60);
+	refused(read(other, bytes, sizeof(bytes)) < 0, EBUSY, "read() of another's loop");
+	alarm(0);
 	need(!run_c2h(fd, 0, NULL), "stop");
 	close(other);
 }
@@ -318,9 +353,9 @@ static int refuse(const char *device)
 	return 0;
 }
 
-/* Ready --------------------------------------------------------------------------------------- */
+/* poll() and O_NONBLOCK ----------------------------------------------------------------------- */
 
-/* Data ends this read(), or the stop of its direction. */
+/* A read() that ends only when there is data, or when its direction is stopped. */
 static void *read_for_ever(void *unused)
 {
 	char byte;
@@ -334,7 +369,7 @@ static void ready_beside_a_reader(void)
 	pthread_t reader;
 	char byte;
 
-	alarm(60);	/* of a read() that waits after all */
+	alarm(60);	/* ends a read() that waits although it must not */
 	need(!pthread_create(&reader, NULL, read_for_ever, NULL), "thread");
 	for (int i = 0; counts_of(LITEPCIE_WAY_C2H).run != LITEPCIE_RUN_STREAM && i < 2000; i++)
 		usleep(5000);
@@ -365,7 +400,7 @@ static int ready(void)
 	return 0;
 }
 
-/* Sync ---------------------------------------------------------------------------------------- */
+/* fsync() ------------------------------------------------------------------------------------- */
 
 static void send_bytes(const char *from, size_t bytes)
 {
@@ -394,7 +429,10 @@ static void receive_bytes(char *to, size_t bytes)
 	}
 }
 
-/* The card says where a packet ends, so that its bytes come back and no padding with them. */
+/*
+ * True if the card writes records. They say where a packet ends, so that only its bytes come back,
+ * without the padding of its last beat.
+ */
 static bool tells_of_ends(void)
 {
 	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
@@ -403,7 +441,10 @@ static bool tells_of_ends(void)
 	return info.records_bytes;
 }
 
-/* Without that c2h gives whole buffers, so the rest of three follows. */
+/*
+ * fsync() sends an incomplete beat. Without records c2h returns whole buffers, so more data follows
+ * until three buffers are full.
+ */
 static int sync_beats(void)
 {
 	enum { HEAD = BEAT + 8, PADDED = 2 * BEAT, ALL = 3 * BUFFER };
@@ -412,7 +453,7 @@ static int sync_beats(void)
 
 	for (size_t i = 0; i < sizeof(sent); i++)
 		sent[i] = (char)random_below(256);
-	alarm(60);	/* of an fsync() that does not end */
+	alarm(60);	/* end the program if fsync() does not return */
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	refused(read(fd, got, 1) < 0 ? -1 : 0, EAGAIN, "read() before there is data");
 	send_bytes(sent, HEAD);
@@ -437,7 +478,7 @@ static int sync_beats(void)
 	return 0;
 }
 
-/* Reset --------------------------------------------------------------------------------------- */
+/* A reset during a run ------------------------------------------------------------------------ */
 
 static void make(const char *name)
 {
@@ -466,7 +507,7 @@ static int reset(const char *flag)
 		if (status->way[way].run || status->way[way].error != -EIO)
 			fail("the status page does not say that the card was reset");
 	}
-	/* Whether the reset is over yet is seen by trying; the error outlives it. */
+	/* Only a call can tell whether the reset is over. The run's error stays after it. */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	for (unsigned int way = 0; way < 2; way++)
@@ -475,8 +516,9 @@ static int reset(const char *flag)
 	for (int i = 0; run_c2h(fd, 0, NULL) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	stop();
-	need(!status->way[0].error && !status->way[1].error, "the error when it was heard of");
-	need(!fsync(fd), "fsync() when the error was heard of");
+	need(!status->way[0].error && !status->way[1].error,
+	     "an error in the status page after the stop");
+	need(!fsync(fd), "fsync() after the stop");
 	loopback(fd, 1);
 	start();
 	while (next.c2h < 40)
@@ -485,14 +527,14 @@ static int reset(const char *flag)
 	return 0;
 }
 
-/* User ---------------------------------------------------------------------------------------- */
+/* The interrupt of the user's logic ----------------------------------------------------------- */
 
 static volatile uint32_t *map_user_memory(void)
 {
 	struct litepcie_bar bar = { .bar = 2 };
 
 	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR2");
-	/* The AXI bus of the user slot is the upper half. */
+	/* The AXI bus of the user slot is the upper half of the BAR. */
 	return (volatile uint32_t *)map(bar.offset + bar.size / 2, 4096, PROT_READ | PROT_WRITE);
 }
 

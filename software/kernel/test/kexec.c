@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Go on with another kernel, without a reset in between: for the tests in sim/test.
+ * Starts another kernel without a reset in between: for the tests in sim/test.
  *
  *   kexec KERNEL INITRD OPTIONS
  *
- * Exit status: does not return when all is well; 1 with a sentence, 2 usage.
+ * Exit status: the program does not return if all is well; 1 with a sentence, 2 wrong usage.
  */
 #include <linux/reboot.h>
 #include <sys/syscall.h>

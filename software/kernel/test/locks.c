@@ -3,14 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Show that no lock of the driver is held while nobody uses the card, for the tests in sim/test.
+ * Shows that no lock of the driver is held while no program uses the card, for the tests in
+ * sim/test.
  *
- *   locks DEV		make a call for each lock, in a process of its own; each must come back
+ *   locks DEV		make a call for each lock, in a process of its own; each call must return
  *
- * A process that waits for a mutex cannot be killed, so its parent waits for it and says which call
- * it is in. The spinlocks are taken on these ways too; a guest in which one is held stands still.
+ * A process that waits for a mutex cannot be killed. So its parent waits for it and says which call
+ * it is in. These calls also take the spinlocks: a guest in which one is held stands still.
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every call returns, 1 if one does not (with a sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <stdbool.h>
@@ -24,7 +25,8 @@
 
 #define PATIENCE_MS	10000
 
-static const char *volatile *stage;	/* the call that the child is in; shared with it */
+/* name of the call that the child is in; memory shared with the child */
+static const char *volatile *stage;
 
 static void need(bool true_, const char *call)
 {
@@ -32,13 +34,13 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* A call that may have nothing to do, which is no matter as long as it comes back. */
+/* Check a call that may have nothing to do: its error does not matter as long as it returns. */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);
 }
 
-/* way->mutex, of which ring and owner are asked; card->live. */
+/* Calls that take way->mutex (the ring and the owner are asked for) and card->live. */
 static void way_mutex(int fd, uint32_t way)
 {
 	struct litepcie_ring_info info = { .way = way };
@@ -57,7 +59,10 @@ static void way_mutex(int fd, uint32_t way)
 	need(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export) && !close(export.fd), "EXPORT");
 }
 
-/* The same, for who hands over and asks; and the user's interrupt with its own lock. */
+/*
+ * Calls that take the same locks to hand over buffers and to ask for counts, and the lock of the
+ * user's interrupt.
+ */
 static void way_counts(int fd, uint32_t way)
 {
 	struct litepcie_advance advance = { .way = way };
@@ -78,7 +83,7 @@ static void stop(int fd)
 	need(!run_c2h(fd, 0, NULL) && !run_h2c(fd, 0, NULL), "stop");
 }
 
-/* way->io and way->wait.lock, without waiting. */
+/* Calls that take way->io and way->wait.lock, without waiting. */
 static void way_io(int fd)
 {
 	static char buffer[BUFFER];
@@ -99,7 +104,7 @@ static void every_call(const char *device)
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
 	int fd;
 
-	*stage = "open()";	/* card->live, way->mutex, card->files_lock */
+	*stage = "open()";	/* takes card->live, way->mutex, card->files_lock */
 	fd = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	need(fd >= 0, device);
 	*stage = "LOCK";

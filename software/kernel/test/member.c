@@ -3,21 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A member of the group that has the card, who is nobody else: what it can do,
- * and to whom, for the tests in sim/test.
+ * Tests what a process may do that is a member of the card's group and has no other rights, and
+ * whom it could affect, for the tests in sim/test.
  *
  *   member registers DEV	write to every register of BAR0 by ioctl(); print what was allowed
  *   member pages DEV		map every page of BAR0 and BAR2 to write; print what was allowed
  *   member part DEV START END	both, for a part of BAR0
  *   member beside DEV		a second open of a card that is in use sees and changes nothing
- *   member leftovers DEV	what one open left is not found by the next
+ *   member leftovers DEV	data that one open left is not found by the next
  *   member charge DEV		memory of rings is limited and charged, however it is kept
  *   member compat DEV		the calls of a 32-bit program
- *   member as PROGRAM ...	any program, as a member
+ *   member as PROGRAM ...	run any program as a member
  *   member stuck DEV STUCK CONFIG
  *				as root: a direction that does not stop, on a module with faults
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <grp.h>
 #include <sys/mman.h>
@@ -25,7 +25,8 @@
 
 #include "member.h"
 
-#define MEMBER	1000	/* user and group */
+/* number of the user and the group that a member of the card's group has */
+#define MEMBER	1000
 
 void need(bool true_, const char *what)
 {
@@ -40,7 +41,10 @@ void refused(long rc, int error, const char *what)
 		     strerror(error));
 }
 
-/* How many of the directions that were asked for are the file's now. */
+/*
+ * Ask for the lock of these DMA directions. Returns how many of them the open
+ * file owns now.
+ */
 int take(int fd, bool h2c, bool c2h)
 {
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = h2c, .dma_writer_request = c2h };
@@ -89,7 +93,7 @@ struct litepcie_index *map_index(int fd)
 	return index;
 }
 
-/* A line of /proc/self/status. */
+/* Returns the number in the line @field of /proc/self/status. */
 unsigned long status_kb(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "re");

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Two open files of one card: the second looks, and neither sees nor changes
- * what the first has.
+ * Two open files of one card: the second only looks, and neither sees nor changes what the first
+ * has.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ static uint32_t read_register(int fd, uint32_t addr)
 	return reg.val;
 }
 
-/* Where the first block of this type has its registers. */
+/* Returns where the first block of this type has its registers. */
 static uint32_t find_block(int fd, unsigned int type)
 {
 	uint32_t blocks = read_register(fd, LITEPCIE_CAP_OFFSET + 4 * LITEPCIE_CAP_HEADER_BLOCKS);
@@ -82,7 +82,7 @@ static void refuse_mappings(int fd)
 	}
 }
 
-/* What a program that only looks needs works, and says whose the rings are. */
+/* The calls of a program that only looks work, and say that another file owns the rings. */
 static void look(int fd)
 {
 	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
@@ -100,7 +100,10 @@ static void look(int fd)
 		fail("the capability table cannot be read");
 }
 
-/* The owner's words are its own; how far the card is, everybody may read and nobody write. */
+/*
+ * Nobody but the owner can write to its index page. Everybody may read the status page, and nobody
+ * may write to it.
+ */
 static void write_to_pages(int owner, int other)
 {
 	struct litepcie_index *theirs = map_index(owner), *mine = map_index(other);
@@ -122,7 +125,7 @@ static void write_to_pages(int owner, int other)
 		refused(-1, EPERM, "the status page for writing");
 	}
 	refused(mprotect(status, 4096, PROT_READ | PROT_WRITE), EACCES, "the status page, later");
-	munmap(status, 4096);	/* a mapping keeps its file open */
+	munmap(status, 4096);	/* a mapping keeps its file open, so it goes before the close() */
 	munmap(theirs, 4096);
 	munmap(mine, 4096);
 }
@@ -140,7 +143,7 @@ static void fill(uint32_t *words, size_t bytes)
 		words[i] = SECRET;
 }
 
-/* A file may map its rings before the direction is its own: they are nobody else's. */
+/* A file may map its rings before it owns the direction: no other file uses these rings. */
 static void map_early(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -156,7 +159,7 @@ static void map_early(const char *device)
 		usleep(1000);
 	if (c2h[0] != SECRET || c2h[BUFFER / 4] != SECRET)
 		fail("a ring that was mapped early is not the one that the card fills");
-	/* The mappings of the first stay, and with them its open file. */
+	/* The mappings of the first file stay, and keep it open. */
 	release(first);
 	need(take(second, true, true) == 2, "taking what was released");
 	need_zeros(map_ring(second, 1), RING, "the c2h ring of the next file");
@@ -192,7 +195,7 @@ int beside(const char *device)
 	refused(set_pattern(other, 2), EBUSY, "another's pattern, checked");
 	refused(run_c2h(other, 0, NULL), EBUSY, "stopping another's direction");
 	write_to_pages(owner, other);
-	/* One who has h2c alone leaves c2h, and what it carries, as it is. */
+	/* A file that owns h2c alone cannot change c2h, nor the data of c2h. */
 	need(!run_h2c(owner, 0, NULL), "stop");
 	need(!ioctl(owner, LITEPCIE_IOCTL_LOCK, &(struct litepcie_ioctl_lock) {
 		.dma_reader_release = 1 }), "release of h2c");
@@ -208,7 +211,7 @@ int beside(const char *device)
 	return 0;
 }
 
-/* leftovers ----------------------------------------------------------------------------------- */
+/* Leftovers of an earlier file ---------------------------------------------------------------- */
 
 static void write_secret(int fd)
 {
@@ -219,7 +222,10 @@ static void write_secret(int fd)
 		need(write(fd, buffer, sizeof(buffer)) == (ssize_t)sizeof(buffer), "write()");
 }
 
-/* A direction is one file's until that is closed; the next sends what it wrote itself and no more. */
+/*
+ * A direction belongs to one file until that file is closed. The next file then sends only what it
+ * wrote itself.
+ */
 int leftovers(const char *device)
 {
 	int fd = open_or_fail(device), other;

@@ -11,9 +11,9 @@
 
 #include "member.h"
 
-/* compat -------------------------------------------------------------------------------------- */
+/* Calls of a 32-bit program ------------------------------------------------------------------- */
 
-/* struct litepcie_ioctl_dma_writer, and reader, as i386 lays it out. */
+/* The argument of numbers 21 and 22, as a compiler for i386 lays it out. */
 struct run32 {
 	uint8_t		enable;
 	int64_t		hw_count __attribute__((packed, aligned(4)));
@@ -25,10 +25,10 @@ _Static_assert(sizeof(struct run32) == 20, "i386 aligns a long long to 4 bytes")
 #define WRITER32	_IOWR(LITEPCIE_IOCTL, 21, struct run32)
 #define READER32	_IOWR(LITEPCIE_IOCTL, 22, struct run32)
 
-/* ioctl() as a 32-bit program calls it; @argument lies below 4 GiB. */
+/* Make an ioctl() as a 32-bit program does. @argument lies below 4 GiB. */
 static int ioctl32(int fd, unsigned long request, void *argument)
 {
-	long rc = 54;	/* ioctl of i386 */
+	long rc = 54;	/* number of ioctl on i386 */
 
 	__asm__ volatile("int $0x80" : "+a"(rc)
 			 : "b"((long)fd), "c"(request), "d"(argument)
@@ -38,7 +38,10 @@ static int ioctl32(int fd, unsigned long request, void *argument)
 	return (int)rc < 0 ? -1 : 0;
 }
 
-/* @argument: of both calls; what they answer takes its place below 4 GiB, at @low. */
+/*
+ * Make the call in both ways with @argument, and compare the answers. The 32-bit call needs its
+ * argument below 4 GiB, at @low.
+ */
 static void same_for_both(int fd, unsigned long request, void *low, const void *argument,
 			  size_t size, const char *what)
 {
@@ -52,7 +55,7 @@ static void same_for_both(int fd, unsigned long request, void *low, const void *
 		fail("%s: 32-bit programs get another answer", what);
 }
 
-/* Calls of a held run of h2c; the last one is made by a 32-bit program alone. */
+/* The calls of a held run of h2c. The last call is made in the 32-bit way alone. */
 static void held_calls(int fd, void *low)
 {
 	const struct litepcie_packets packets = { .flags = LITEPCIE_PACKETS_ON };
@@ -106,7 +109,7 @@ int compat(const char *device)
 	return 0;
 }
 
-/* stuck --------------------------------------------------------------------------------------- */
+/* A direction that does not stop -------------------------------------------------------------- */
 
 static void say(const char *parameter, const char *value)
 {
@@ -116,7 +119,7 @@ static void say(const char *parameter, const char *value)
 	close(fd);
 }
 
-/* Bus mastering, in the command register. */
+/* True if the card's command register has bus mastering on. */
 static bool is_master(const char *config)
 {
 	int fd = open(config, O_RDONLY);
@@ -127,7 +130,10 @@ static bool is_master(const char *config)
 	return command & 4;
 }
 
-/* While a direction may still write, the card may make no request; it may when both have stopped. */
+/*
+ * While a direction may still write, the card may make no request. It may make requests again when
+ * both directions have stopped.
+ */
 int stuck(const char *device, const char *parameter, const char *config)
 {
 	int fd = open_or_fail(device);
@@ -135,7 +141,10 @@ int stuck(const char *device, const char *parameter, const char *config)
 
 	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
 	need(is_master(config), "bus mastering of a card that runs");
-	/* One that has requests to make could not stop once the card may make none. */
+	/*
+	 * h2c is stopped first: once the card may make no request, a direction that has requests to
+	 * make cannot stop.
+	 */
 	need(!run_h2c(fd, 0, NULL), "stop of h2c");
 	say(parameter, "1");
 	refused(run_c2h(fd, 0, NULL), EIO, "stop of c2h");

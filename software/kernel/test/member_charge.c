@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The memory of rings is limited as locked memory is, and charged for as long as
- * anything keeps it: a descriptor, a mapping, another process.
+ * The memory of rings is limited as locked memory is, and charged for as long as anything keeps it:
+ * a descriptor, a mapping, another process.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,9 +15,9 @@
 #include "member.h"
 
 #define MIB		(1u << 20)
-#define RING_MIB	2u	/* of ask_for_ring() */
+#define RING_MIB	2u	/* size of the rings of ask_for_ring() */
 #define LIMIT_MIB	8u
-#define TOO_MANY	64	/* rings: eight times the limit */
+#define TOO_MANY	64	/* number of rings that would be eight times the limit */
 
 static void limit_to(unsigned int bytes)
 {
@@ -50,7 +50,10 @@ static void need_pinned(unsigned int mib, const char *when)
 		fail("%s: VmPin is %lu KiB, not %u MiB", when, status_kb("VmPin:"), mib);
 }
 
-/* LitePCIe's programs know of no limit, and the default of some systems is 64 KiB. */
+/*
+ * LitePCIe's rings are free of charge, since its programs know of no limit, and some systems allow
+ * 64 KiB by default.
+ */
 static void litepcies_rings_are_free(const char *device)
 {
 	int fd = open_or_fail(device);
@@ -63,7 +66,7 @@ static void litepcies_rings_are_free(const char *device)
 	close(fd);
 }
 
-/* Of each direction one at a time: the next is its user's. */
+/* In each direction one ring at a time is free of charge. The next one is charged to its user. */
 static void one_is_free(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -81,7 +84,10 @@ static void one_is_free(const char *device)
 	need_pinned(0, "when both are closed");
 }
 
-/* A ring that another shape replaced is gone: its memory, its data, and its place free of charge. */
+/*
+ * A ring that was replaced by another shape is gone: its memory and its data, and the new ring may
+ * take its allowance.
+ */
 static void a_replaced_ring_is_free(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -176,7 +182,10 @@ static void send_descriptor(int channel, int fd)
 	need(sendmsg(channel, &message, 0) == 1, "sendmsg");
 }
 
-/* A process that makes a ring, leaves it to @channel, and ends; true: it had one. */
+/*
+ * Fork a process that makes a ring, sends its descriptor to @channel, and exits. Returns true if
+ * the process got a ring.
+ */
 static bool child_leaves_ring(const char *device, int channel)
 {
 	pid_t child = fork();
@@ -197,10 +206,13 @@ static bool child_leaves_ring(const char *device, int channel)
 	return !WEXITSTATUS(status);
 }
 
-/* The limit is the user's: descriptors in a socket, of processes that have ended, count. */
+/*
+ * The limit is that of the user: rings count even if only descriptors in a socket keep them, and
+ * the processes that made them have ended.
+ */
 static void the_dead_are_charged(const char *device)
 {
-	/* Twice, for all that was thrown away with the socket is free again. */
+	/* Twice, since all that was dropped with the socket must be free again. */
 	for (int round = 0; round < 2; round++) {
 		unsigned int n = 0;
 		int channel[2];
@@ -216,7 +228,10 @@ static void the_dead_are_charged(const char *device)
 	}
 }
 
-/* A file that cannot start a direction, for want of a ring, does not have it. */
+/*
+ * A file that cannot start a direction, since it gets no ring, does not own the direction
+ * afterwards.
+ */
 static void a_start_that_fails_takes_nothing(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);

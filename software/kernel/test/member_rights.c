@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Which registers and pages a member of the group may write to: tried one by one.
+ * Tries one by one to which registers and pages a member of the card's group may write.
  */
 #include <sys/mman.h>
 
@@ -11,7 +11,10 @@
 
 #define PAGE	4096u
 
-/* Neighbours that are allowed are one line: what, start, end. */
+/*
+ * The line that is printed next: allowed neighbours are joined to one line with what, start and
+ * end.
+ */
 static struct {
 	const char	*what;
 	uint64_t	start, end;
@@ -44,7 +47,7 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 	return bar.offset;
 }
 
-/* 0 into all that may be written to: nothing of the card runs. */
+/* Write 0 to all registers that may be written to. The card runs nothing meanwhile. */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at += 4) {
@@ -58,7 +61,7 @@ static void try_registers(int fd, uint64_t start, uint64_t end)
 	print_line();
 }
 
-/* Nothing is written, only mapped. */
+/* Map each page for writing. The program only maps the pages, and writes to none. */
 static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)
 {
 	uint64_t size, offset = bar_of(fd, number, &size);
@@ -106,7 +109,7 @@ int pages(const char *device)
 	return 0;
 }
 
-/* A part of BAR0, in both ways. */
+/* Try registers and pages of a part of BAR0. */
 int part(const char *device, uint64_t start, uint64_t end)
 {
 	int fd = open_or_fail(device);

@@ -3,17 +3,17 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Rings in a program's own memory (LITEPCIE_IOCTL_RING_MEMORY), for the tests in sim/test.
+ * Tests rings in a program's own memory (LITEPCIE_IOCTL_RING_MEMORY), for the tests in sim/test.
  *
  *   memory shapes DEV		loopback through rings in pages of each size; every word compared
- *   memory refuse DEV		what must be refused, each with its error
- *   memory charge DEV		what is pinned is counted, up to RLIMIT_MEMLOCK, and given back
+ *   memory refuse DEV		calls that must be refused, each with its error
+ *   memory charge DEV		pinned memory is counted, up to RLIMIT_MEMLOCK, and given back
  *   memory leave DEV		fork(), munmap() and a process that dies, each while DMA runs
  *   memory hold DEV FILE	run DMA in own memory; make FILE; end when the card has gone
  *   memory away DEV FILE	the same, but end while the card is being reset
  *   memory bounce DEV		a card that does not reach all memory: refused
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,7 +56,10 @@ struct litepcie_ring_info info_of(unsigned int way)
 	return info;
 }
 
-/* Aligned to a huge page, and written to. @advice: MADV_HUGEPAGE or MADV_NOHUGEPAGE. */
+/*
+ * Returns memory that is aligned to a huge page, and that has been written to. @advice is
+ * MADV_HUGEPAGE or MADV_NOHUGEPAGE.
+ */
 char *memory(size_t bytes, int advice)
 {
 	size_t whole = (bytes + HUGE - 1) / HUGE * HUGE;
@@ -72,8 +75,9 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Interrupts are as rare as they can be: at a simulated card's pace one for each buffer takes longer
- * than the buffer, and a machine on which each access is slow would do nothing else.
+ * Set up a ring. Interrupts are as rare as they can be: at a simulated card's pace an interrupt for
+ * each buffer takes longer than the buffer, and a machine on which each access is slow would do
+ * nothing else.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {
@@ -95,9 +99,12 @@ void refused(int rc, int error, const char *what)
 		     strerror(error));
 }
 
-/* Data ---------------------------------------------------------------------------------------- */
+/* Data of the rings --------------------------------------------------------------------------- */
 
-/* Numbers that go on from buffer to buffer and never change: c2h must receive them in order. */
+/*
+ * Fill a ring with numbers that go on from buffer to buffer and never change. So c2h must receive
+ * them in order.
+ */
 void fill(char *ring, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / 4; i++)
@@ -138,16 +145,17 @@ void wait_received(long long buffers)
 	}
 }
 
-/* shapes -------------------------------------------------------------------------------------- */
+/* Rings of each shape ------------------------------------------------------------------------- */
 
 static const struct shape {
 	unsigned int size, count;
 	int advice;
-	unsigned int chunk;	/* that must become of it */
+	unsigned int chunk;	/* bytes of a chunk that the driver must make of it */
 } shape_table[] = {
-	{ 8192, 256, MADV_HUGEPAGE, HUGE },	/* LitePCIe's, in memory that is not */
+	/* LitePCIe's shape, but in the program's own memory */
+	{ 8192, 256, MADV_HUGEPAGE, HUGE },
 	{ 4096, 16, MADV_NOHUGEPAGE, 4096 },
-	{ 65536, 48, MADV_HUGEPAGE, 1u << 20 },	/* one page and a half */
+	{ 65536, 48, MADV_HUGEPAGE, 1u << 20 },	/* a ring of one and a half huge pages */
 	{ HUGE, 4, MADV_HUGEPAGE, HUGE },
 };
 
@@ -180,7 +188,10 @@ static void shape(const struct shape *shape)
 	take();
 }
 
-/* LitePCIe's shape, but in memory that is not for the next owner. */
+/*
+ * A ring of LitePCIe's shape in the program's own memory is not passed to the next owner of the
+ * direction.
+ */
 static void shape_default(void)
 {
 	struct litepcie_ring_memory request = {
@@ -196,7 +207,7 @@ static void shape_default(void)
 	printf("shape: LitePCIe's\n");
 }
 
-/* read() and write() copy to and from such a ring as to any other. */
+/* read() and write() copy to and from such a ring as to and from any other ring. */
 static void shape_copied(void)
 {
 	static char sent[4 * BUFFER], got[4 * BUFFER];

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of memory share.
+ * What the parts of the program memory share.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -16,9 +16,9 @@
 #define HUGE		(2u << 20)
 #define PATIENCE_MS	20000
 
-extern int fd;	/* the device */
+extern int fd;	/* descriptor of the device */
 
-/* memory.c */
+/* Functions of memory.c. */
 void need(bool true_, const char *what);
 void refused(int rc, int error, const char *what);
 void take(void);
@@ -33,14 +33,14 @@ void stop(void);
 long long received(void);
 void wait_received(long long buffers);
 
-/* memory_refuse.c */
+/* Functions of memory_refuse.c. */
 int refuse(void);
 int bounce(void);
 int charge(void);
 long pinned(void);
 void need_pinned(long kib, const char *when);
 
-/* memory_leave.c */
+/* Functions of memory_leave.c. */
 int leave(const char *device);
 int hold(const char *flag, bool away);
 

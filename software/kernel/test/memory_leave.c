@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Who has a ring in own memory goes, or the card does, while DMA runs.
+ * A ring lies in a process's own memory, and the process or the card goes while DMA runs.
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include "calls.h"
 #include "memory.h"
 
-#define FLOWS	64	/* buffers after which data flows */
+#define FLOWS	64	/* number of buffers after which data is known to flow */
 
-/* leave --------------------------------------------------------------------------------------- */
+/* The process leaves -------------------------------------------------------------------------- */
 
 static void both_in(char *h2c, char *c2h)
 {
@@ -27,7 +27,7 @@ static void both_in(char *h2c, char *c2h)
 	wait_received(FLOWS);
 }
 
-/* The child has a copy, the parent what the card writes. */
+/* After a fork() the child has a copy, and the parent sees what the card writes. */
 static void leave_fork(char *h2c, char *c2h)
 {
 	pid_t child;
@@ -48,7 +48,10 @@ static void leave_fork(char *h2c, char *c2h)
 	printf("leave: fork\n");
 }
 
-/* Huge pages that are handed out next are not written to: the card still has those it had. */
+/*
+ * After munmap() the card still writes to the pages that it had, and not to huge pages that are
+ * handed out next.
+ */
 static void leave_munmap(char *h2c, char *c2h)
 {
 	char *next;
@@ -67,7 +70,10 @@ static void leave_munmap(char *h2c, char *c2h)
 	printf("leave: munmap\n");
 }
 
-/* Its memory goes with it, and its end is seen by whoever has the card open as well. */
+/*
+ * A killed process loses its memory, and another process that has the card open sees the end of the
+ * run.
+ */
 static void leave_killed(const char *device)
 {
 	pid_t child;
@@ -108,9 +114,12 @@ int leave(const char *device)
 	return 0;
 }
 
-/* hold ---------------------------------------------------------------------------------------- */
+/* The card leaves ----------------------------------------------------------------------------- */
 
-/* @away: end as soon as the card is being reset, else when it has gone. */
+/*
+ * Run DMA until the card leaves. With @away the program ends as soon as the card is being reset,
+ * else when it has gone.
+ */
 int hold(const char *flag, bool away)
 {
 	struct pollfd poller = { .fd = fd };

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Memory that no ring may lie in, and what the rest is charged.
+ * Memory that no ring may lie in, and the charge for memory that a ring may lie in.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include "calls.h"
 #include "memory.h"
 
-/* refuse -------------------------------------------------------------------------------------- */
+/* Memory that must be refused ----------------------------------------------------------------- */
 
 static void refuse_request(const char *what, struct litepcie_ring_memory request, int error)
 {
@@ -45,7 +45,8 @@ static void refuse_numbers(char *huge)
 	bad.address += 512;
 	refuse_request("address", bad, EINVAL);
 	bad = good;
-	bad.address = 0xffffffffffffe000u;	/* round the end of all addresses */
+	/* the range wraps round the end of the address space */
+	bad.address = 0xffffffffffffe000u;
 	refuse_request("wrapped", bad, EFAULT);
 }
 
@@ -76,7 +77,7 @@ int refuse(void)
 	return 0;
 }
 
-/* A card whose every access is bounced. */
+/* A card whose every access goes through a bounce buffer cannot use the program's own memory. */
 int bounce(void)
 {
 	char *small = memory(HUGE, MADV_NOHUGEPAGE);
@@ -87,9 +88,9 @@ int bounce(void)
 	return 0;
 }
 
-/* charge -------------------------------------------------------------------------------------- */
+/* The charge for pinned memory ---------------------------------------------------------------- */
 
-/* KiB, of the process. */
+/* Returns the KiB that the process has pinned. */
 long pinned(void)
 {
 	char line[128];

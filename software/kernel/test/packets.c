@@ -3,25 +3,28 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Packets: of any length, through the loopback of the DMA, by ADVANCE and by read() and write().
+ * Tests packets of any length, through the loopback of the DMA, by ADVANCE and by read() and
+ * write().
  *
  *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
  *					their records
- *   packets node DEV COUNT SEED	the same by write() and read(), one each
- *   packets full DEV			as many as there is room for, before the first is read
- *   packets bytes DEV			the same of bytes, in pieces that no buffer is a multiple of
- *   packets places DEV			a packet waits that has more buffers than the table places
- *   packets flush DEV			a buffer ends after the flush time, and an incomplete beat
- *   packets late DEV			the beat's flush time passes while nothing can be handed
- *					over, and while fsync() waits: it goes out all the same
+ *   packets node DEV COUNT SEED	the same by one write() and one read() for each packet
+ *   packets full DEV			write packets until there is no room, then read them all
+ *   packets bytes DEV			the same with bytes, in pieces that do not divide a buffer
+ *   packets places DEV			a packet waits that has more buffers than the table has
+ *					free places
+ *   packets flush DEV			a buffer ends after the flush time, and so does an
+ *					incomplete beat
+ *   packets late DEV			the beat's flush time is over while nothing can be handed
+ *					over, and while fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  *					the first is bad, and fsync() says so once
- *   packets bad_end DEV		the same of a packet whose bad end lies in a second buffer
+ *   packets bad_end DEV		the same with a packet whose bad end lies in a second buffer
  *   packets ended DEV			another thread ends the run while write() copies a packet
- *   packets refuse DEV			what must be refused, each with its error
- *   packets off DEV REGISTER		the register has 0
+ *   packets refuse DEV			calls that must be refused, each with its error
+ *   packets off DEV REGISTER		the register must be 0
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <signal.h>
@@ -71,7 +74,7 @@ static uint32_t random_below(uint32_t limit)
 	return (uint32_t)rand() % limit;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Calls of the driver ------------------------------------------------------------------------- */
 
 int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us)
 {
@@ -146,11 +149,13 @@ static void stop(void)
 	need(!ioctl(fd, LITEPCIE_IOCTL_DMA_WRITER, &writer), "stop of c2h");
 }
 
-/* By ADVANCE ---------------------------------------------------------------------------------- */
+/* Packets by ADVANCE -------------------------------------------------------------------------- */
 
-static uint64_t sent, taken, given;	/* buffers: of h2c; of c2h, read and handed over */
+static uint64_t sent, taken, given;	/* h2c buffers sent; c2h buffers read and handed over */
 
-/* Without a call: it is the card that writes there. */
+/*
+ * Wait for the next record by looking at memory, without a call: the card itself writes it there.
+ */
 static const struct litepcie_record *next_record(void)
 {
 	const struct litepcie_record *record = &records[taken % entries];
@@ -174,7 +179,9 @@ static void send_packet(const uint8_t *packet, uint32_t bytes)
 	sent++;
 }
 
-/* Its buffers are full, but for the last one, which says that it is. */
+/*
+ * Check one packet: its buffers are full except the last, whose record says that the packet ends.
+ */
 static void check_packet(const uint8_t *packet, uint32_t bytes)
 {
 	uint32_t at = 0;
@@ -212,7 +219,10 @@ static void fill(uint8_t *packet, uint32_t bytes)
 		packet[i] = (uint8_t)rand();
 }
 
-/* Several are under way at a time; what c2h has read goes back as chance will have. */
+/*
+ * Send packets, of which several are under way at a time. A random number of the c2h buffers that
+ * were read is handed over again.
+ */
 static int held(unsigned int count)
 {
 	enum { MOST = 4 };
@@ -240,7 +250,10 @@ static int held(unsigned int count)
 			check_packet(packet[i], bytes[i]);
 		done += now;
 	}
-	/* Where a buffer that the card still has will be told of stands the record of an older one. */
+	/*
+	 * At the place of the next record stands the record of an older buffer, so a buffer that
+	 * the card still has must be refused.
+	 */
 	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
 		"a buffer that the card still has");
 	need(status->way[LITEPCIE_WAY_C2H].errors == 0 &&
@@ -250,9 +263,9 @@ static int held(unsigned int count)
 	return 0;
 }
 
-/* By the node --------------------------------------------------------------------------------- */
+/* Packets by read() and write() --------------------------------------------------------------- */
 
-/* A c2h that does not run drops what is sent to it. */
+/* Start c2h: while it is off, it drops data that is sent to it. */
 void start_c2h(void)
 {
 	char byte;
@@ -262,7 +275,10 @@ void start_c2h(void)
 	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
 }
 
-/* Nothing of a packet is sent, or stays for the next one, if its memory ends before it does. */
+/*
+ * If a packet's memory ends before the packet does, no part of the packet is sent or kept for the
+ * next one.
+ */
 static void refuse_torn_memory(void)
 {
 	uint8_t *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -272,7 +288,10 @@ static void refuse_torn_memory(void)
 	refused(write(fd, memory + 4096 - 100, 200), EFAULT, "a packet whose memory ends");
 }
 
-/* At most half of what both rings hold is under way, so that no write() has to wait for a read(). */
+/*
+ * Send packets and read them. At most half of what both rings hold is under way, so no write() has
+ * to wait for a read().
+ */
 static int node(unsigned int count)
 {
 	static uint8_t packet[H2C_SIZE * COUNT], got[3 * C2H_SIZE + 1];
@@ -296,7 +315,7 @@ static int node(unsigned int count)
 			fail("packet %u of %u bytes: read %zd of %u", done, bytes, part, first);
 		if (first < bytes && read(fd, got + first, sizeof(got) - first) !=
 				     (ssize_t)(bytes - first))
-			fail("packet %u of %u bytes: its rest", done, bytes);
+			fail("packet %u of %u bytes: wrong length of its rest", done, bytes);
 		if (memcmp(packet, got, bytes))
 			fail("packet %u of %u bytes: other bytes", done, bytes);
 		alarm(0);
@@ -305,9 +324,12 @@ static int node(unsigned int count)
 	return 0;
 }
 
-/* Flush time ---------------------------------------------------------------------------------- */
+/* The flush time ------------------------------------------------------------------------------ */
 
-/* What is sent is no packet, so nothing else ends the buffer. */
+/*
+ * The flush time ends a c2h buffer. The data that is sent is no packet, so nothing else ends the
+ * buffer.
+ */
 static void flush_held(void)
 {
 	take();
@@ -322,7 +344,10 @@ static void flush_held(void)
 	stop();
 }
 
-/* write() of 5 bytes: the beat goes out by itself, and read() hears of them. */
+/*
+ * After a write() of 5 bytes the flush time sends the incomplete beat, and read() returns the 5
+ * bytes.
+ */
 static void flush_node(void)
 {
 	char got[16];
@@ -346,7 +371,7 @@ static int flush(void)
 	return 0;
 }
 
-/* Refusals ------------------------------------------------------------------------------------ */
+/* Calls that must be refused ------------------------------------------------------------------ */
 
 static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int error,
 		       const char *what)

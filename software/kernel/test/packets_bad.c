@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * packets: data that the host did not give, and a run that ends too early.
+ * The commands of packets for data that the host did not deliver, and for a run that ends too
+ * early.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -13,9 +14,9 @@
 
 #include "packets.h"
 
-/* Errors -------------------------------------------------------------------------------------- */
+/* Bad data ------------------------------------------------------------------------------------ */
 
-/* read() tells of a bad packet before it gives it, and nothing is passed over. */
+/* read() fails once before it returns a bad packet, and no packet is passed over. */
 int bad(void)
 {
 	uint8_t packet[64], got[128];
@@ -39,7 +40,7 @@ int bad(void)
 			fail("packet %u: other bytes", n);
 	}
 	refused(fsync(fd), EIO, "fsync() after a read that failed");
-	need(!fsync(fd), "fsync() that has told of it");
+	need(!fsync(fd), "fsync() after it has reported the error");
 	alarm(0);
 	way = status->way;
 	if (way[LITEPCIE_WAY_H2C].errors != 1 || way[LITEPCIE_WAY_C2H].errors != 1)
@@ -50,7 +51,10 @@ int bad(void)
 	return 0;
 }
 
-/* What read() had before goes out first; the next one tells, and the one after it has the end. */
+/*
+ * A packet is bad in its second buffer. The first read() returns the buffer before it, the next one
+ * fails, and the one after that returns the bad end.
+ */
 int bad_end(void)
 {
 	static uint8_t packet[C2H_SIZE + 64], got[2 * C2H_SIZE];
@@ -64,7 +68,7 @@ int bad_end(void)
 		need(write(fd, packet, sizeof(packet)) == sizeof(packet), "write");
 	need(read(fd, got, sizeof(got)) == C2H_SIZE, "read() of a buffer before a bad one");
 	refused(read(fd, got, sizeof(got)), EBADMSG, "read() of the end of a bad packet");
-	need(read(fd, got, sizeof(got)) == 64, "read() of the end of which was told");
+	need(read(fd, got, sizeof(got)) == 64, "read() of the bad end, after it was reported");
 	need(read(fd, got, sizeof(got)) == sizeof(packet), "read() of the next packet");
 	refused(fsync(fd), EIO, "fsync() after a read that failed");
 	alarm(0);
@@ -72,7 +76,7 @@ int bad_end(void)
 	return 0;
 }
 
-/* Another run --------------------------------------------------------------------------------- */
+/* The end of a run during write() ------------------------------------------------------------- */
 
 static struct { const void *memory; ssize_t rc; int error; } call;
 
@@ -84,7 +88,7 @@ static void *write_packet(void *unused)
 	return NULL;
 }
 
-/* A page that is not there yet: who reads it sleeps until bring_page(). */
+/* Make a page that is not there yet. A thread that reads it sleeps until bring_page(). */
 static int missing_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -106,7 +110,7 @@ static void bring_page(int faults)
 	need(!ioctl(faults, UFFDIO_ZEROPAGE, &page), "the page");
 }
 
-/* It has sent nothing, and must not say that it has; fsync() waits for it until a signal comes. */
+/* A write() whose run is ended meanwhile has sent nothing, and must not say that it has. */
 int ended(void)
 {
 	struct uffd_msg message;

@@ -3,15 +3,19 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * packets: a ring or a table that is full.
+ * The commands of packets for a ring or a table that is full.
  */
+#include <poll.h>
 #include <unistd.h>
 
 #include "packets.h"
 
-/* Packets ------------------------------------------------------------------------------------- */
+/* A ring full of packets ---------------------------------------------------------------------- */
 
-/* What the ring holds is not written over: c2h has its buffers, and nobody gives them back. */
+/*
+ * When the rings are full, write() waits and overwrites nothing: c2h has its buffers, and no
+ * program gives them back.
+ */
 int full(void)
 {
 	static uint8_t packet[H2C_SIZE - 6], got[H2C_SIZE];
@@ -48,16 +52,19 @@ int full(void)
 	return 0;
 }
 
-/* Bytes --------------------------------------------------------------------------------------- */
+/* A ring full of bytes ------------------------------------------------------------------------ */
 
-/* Bytes that tell by their value where they are: no ring is a multiple of 251. */
+/* Fill a piece with bytes whose values tell their place: no ring is a multiple of 251. */
 static void fill_from(uint8_t *to, size_t at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		to[i] = (uint8_t)((at + i) % 251);
 }
 
-/* Pieces of the bytes from @at on, until there is no room for one more; where the last one ends. */
+/*
+ * Write pieces of the bytes from @at on, until there is no room for one more. Returns where the
+ * last piece ends.
+ */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
 	static uint8_t piece[H2C_SIZE];
@@ -94,15 +101,15 @@ static void read_pieces(size_t at, size_t end)
 		need(part > 0, "read");
 		fill_from(wanted, at, (size_t)part);
 		if (memcmp(got, wanted, (size_t)part))
-			fail("bytes %zu to %zu of %zu: others", at, at + (size_t)part, end);
+			fail("bytes %zu to %zu of %zu: wrong data", at, at + (size_t)part, end);
 		at += (size_t)part;
 	}
 	alarm(0);
 }
 
 /*
- * The ring is full of bytes before the table is full of descriptors.  Where the card
- * stands then may be the end of a buffer, by chance: so there are two lengths.
+ * The ring is full of bytes before the table is full of descriptors. The place at which the card
+ * then stands may be the end of a buffer, by chance. So two lengths of pieces are tried.
  */
 int bytes(void)
 {
@@ -127,9 +134,12 @@ int bytes(void)
 	return 0;
 }
 
-/* The table ----------------------------------------------------------------------------------- */
+/* A table full of descriptors ----------------------------------------------------------------- */
 
-/* The card takes nothing more: c2h's ring is full, and nobody reads. */
+/*
+ * Let the card come to a halt: c2h's ring is full, and no program reads. Returns where the last
+ * written piece ends.
+ */
 static size_t stall(void)
 {
 	const struct litepcie_status_way *way = &status->way[LITEPCIE_WAY_H2C];
@@ -145,7 +155,18 @@ static size_t stall(void)
 	return end;
 }
 
-/* The table has one place left, and then none. */
+/* True if poll() says within @ms that write() has room. */
+static bool is_writable(int ms)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLOUT };
+
+	return poll(&poller, 1, ms) == 1 && poller.revents & POLLOUT;
+}
+
+/*
+ * The table has one place left, and then none. poll() says that a packet can be written when all of
+ * the refused packet has room.
+ */
 int places(void)
 {
 	static uint8_t packet[2 * H2C_SIZE + 64], got[C2H_SIZE];
@@ -162,22 +183,29 @@ int places(void)
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	for (; way->advanced - way->buffers + 1 < info_of(LITEPCIE_WAY_H2C).table_depth; small++)
 		need(write(fd, packet, 1) == 1, "a packet of a byte");
+	need(is_writable(0), "poll() of a table that has a place");
 	refused(write(fd, packet, sizeof(packet)), EAGAIN, "a packet of more buffers than places");
+	need(!is_writable(0), "poll() of a packet that has no room");
 	need(write(fd, packet, 1) == 1, "a packet of as many");
 	refused(write(fd, packet, 1), EAGAIN, "a packet without a place");
+	refused(write(fd, packet, sizeof(packet)), EAGAIN, "a packet of three without a place");
 	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
 	alarm(TIMEOUT_S);
 	for (size_t n = 0; n < large + small + 1; n++)
 		if (read(fd, got, sizeof(got)) != (n < large ? C2H_SIZE : 1))
-			fail("packet %zu of %zu and %zu: another length", n, large, small + 1);
+			fail("packet %zu of %zu and %zu: wrong length", n, large, small + 1);
 	alarm(0);
+	need(is_writable(1000 * TIMEOUT_S), "poll() of a refused packet that has room");
 	printf("places: ok\n");
 	return 0;
 }
 
-/* Flush time ---------------------------------------------------------------------------------- */
+/* The flush time when the table is full ------------------------------------------------------- */
 
-/* One byte more than the table takes; fsync() holds what the flush time needs, and is ended. */
+/*
+ * One byte more is written than the table has room for. fsync() holds the lock that the flush
+ * needs, and is ended by a signal. The byte is sent all the same.
+ */
 int late(void)
 {
 	size_t end;

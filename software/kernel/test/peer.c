@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A disk writes and reads the card's memory by itself: for the tests in sim/test.
+ * A disk writes and reads the card's memory by peer-to-peer DMA: for the tests in sim/test.
  *
  *   peer CARD DEV DISK OFFSET SIZE
  *
- * CARD is the card's folder in sysfs, where the kernel offers its memory; what arrives there is
- * looked for in DEV's BAR2, between OFFSET and OFFSET + SIZE.
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * CARD is the card's folder in sysfs, where the kernel offers the card's memory. The data must
+ * arrive in DEV's BAR2, between OFFSET and OFFSET + SIZE. Exit status: 0 if every check holds, 1 if
+ * one fails (with a sentence), 2 wrong usage.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static uint32_t word(uint32_t i)
 	return i * 2654435761u + 12345;
 }
 
-/* Memory of the card that only devices and this process see. */
+/* Allocate memory of the card, which only devices and this process can reach. */
 static uint32_t *allocate(const char *card)
 {
 	char path[PATH_MAX];
@@ -48,7 +48,7 @@ static uint32_t *allocate(const char *card)
 	return memory;
 }
 
-/* The card itself, through the driver. */
+/* Map the card's memory through the driver, to see what the card itself has. */
 static volatile uint32_t *bar2(const char *device, size_t offset, size_t size)
 {
 	struct litepcie_bar bar = { .bar = 2 };

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What needs pages that can be pinned, on a ring: io_uring's fixed buffers and vmsplice().
+ * Tests uses of a ring that need pages that can be pinned: io_uring's fixed buffers and vmsplice().
  *
  *   pinned uring DEV DISK	register the c2h ring, write it to the disk and read it back from there
  *   pinned splice DEV		give pages of the ring to a pipe, and find them at its other end
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage, 3 io_uring takes no file's
- * memory: before Linux 6.5.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage, 3 if
+ * io_uring takes no file's memory, as before Linux 6.5.
  */
 #include <linux/io_uring.h>
 #include <stdbool.h>
@@ -53,7 +53,7 @@ static void compare(const uint32_t *got, size_t from, size_t words, const char *
 			     word(from + i));
 }
 
-/* uring --------------------------------------------------------------------------------------- */
+/* io_uring ------------------------------------------------------------------------------------ */
 
 struct uring {
 	int fd;
@@ -79,7 +79,7 @@ static struct uring open_uring(void)
 	return ring;
 }
 
-/* One operation at a time, with the registered buffer. */
+/* Make one operation with the registered buffer, and wait for it. */
 static void operate(struct uring *ring, uint8_t operation, int disk, void *memory, uint64_t offset)
 {
 	uint32_t *tail = (uint32_t *)(ring->submitted + ring->at.sq_off.tail);
@@ -128,7 +128,7 @@ static int uring(const char *device, const char *name)
 	return 0;
 }
 
-/* splice -------------------------------------------------------------------------------------- */
+/* vmsplice() ---------------------------------------------------------------------------------- */
 
 static int splice_ring(const char *device)
 {
@@ -140,7 +140,10 @@ static int splice_ring(const char *device)
 		struct iovec pages = { (char *)memory + at, 16 * sizeof(page) };
 
 		need(vmsplice(ends[1], &pages, 1, 0) == (ssize_t)pages.iov_len, "vmsplice");
-		/* The pages themselves are in the pipe, not what was in them. */
+		/*
+		 * The pipe has the pages themselves and no copy: a later change of the ring shows
+		 * in it.
+		 */
 		memory[at / 4 + 1] ^= 1;
 		for (size_t n = 0; n < 16; n++) {
 			need(read(ends[0], page, sizeof(page)) == sizeof(page), "the pipe's end");

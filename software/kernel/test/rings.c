@@ -3,19 +3,19 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What /dev/litepcieN has beside LitePCIe's ABI, for the tests in sim/test.
+ * Tests what /dev/litepcieN has in addition to LitePCIe's ABI, for the tests in sim/test.
  *
  *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, and compare
  *   rings shapes DEV		other buffer sizes, counts and modes; every word compared
  *   rings index DEV		loopback of 4 MiB without a system call while data flows
  *   rings read DEV N		loopback by read(); N buffers compared, and none is given too early
- *   rings event DEV		eventfd and poll() as news come
+ *   rings event DEV		eventfd and poll() when there is progress
  *   rings refuse DEV		arguments that must be refused, each with its error
  *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
  *   rings memory DEV OFFSET	write and read 4 KiB of the card's memory in BAR2, then wait for SIGTERM
  *   rings export DEV IMPORT	hand a ring to the importer's module at IMPORT, close all, compare
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,8 @@ void need(bool true_, const char *what)
 
 static void run(unsigned int way, int enable)
 {
-	struct litepcie_ioctl_dma_writer run = { .enable = enable };	/* one layout for both */
+	/* the argument has the same layout for both directions */
+	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, way == LITEPCIE_WAY_C2H ? LITEPCIE_IOCTL_DMA_WRITER :
 						  LITEPCIE_IOCTL_DMA_READER, &run),
@@ -116,8 +117,8 @@ static uint64_t buffers_of(const struct litepcie_status *status, unsigned int wa
 }
 
 /*
- * The h2c ring holds numbers that go on from buffer to buffer and never change, so c2h must
- * receive these, in order, from whichever buffer h2c began with.
+ * Fill the h2c ring with numbers that go on from buffer to buffer and never change. So c2h must
+ * receive them in order, from whichever buffer h2c began with.
  */
 void fill(uint32_t *ring, size_t words)
 {
@@ -132,7 +133,7 @@ void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char
 			fail("%s: word %zu is %#x, not %#x", what, i, got[i], sent[i]);
 }
 
-/* direct -------------------------------------------------------------------------------------- */
+/* O_DIRECT ------------------------------------------------------------------------------------ */
 
 static void direct_ring(unsigned int way, const char *disk)
 {
@@ -145,7 +146,7 @@ static void direct_ring(unsigned int way, const char *disk)
 	need(pwrite(out, ring, bytes, 0) == (ssize_t)bytes, "write from the ring with O_DIRECT");
 	need(pread(out, back, bytes, 0) == (ssize_t)bytes, "read the disk");
 	compare(back, ring, bytes / 4, way_names[way]);
-	/* And from the disk into a ring, to be sent. */
+	/* And read from the disk into a ring, to be sent. */
 	memset(ring, 0, bytes);
 	need(pread(out, ring, bytes, 0) == (ssize_t)bytes, "read into the ring with O_DIRECT");
 	compare(ring, back, bytes / 4, way_names[way]);
@@ -173,9 +174,12 @@ static int direct(const char *disk)
 	return 0;
 }
 
-/* shapes, index ------------------------------------------------------------------------------- */
+/* Shapes of rings, and the index page --------------------------------------------------------- */
 
-/* Loopback through both rings; @busy: wait by looking only. Returns the buffers compared. */
+/*
+ * Run the loopback through both rings. With @busy, wait by looking at memory only. Returns the
+ * number of buffers compared.
+ */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {
 	uint32_t *h2c = map_ring(LITEPCIE_WAY_H2C), *c2h = map_ring(LITEPCIE_WAY_C2H);
@@ -194,7 +198,8 @@ static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 		if (ready == done && !busy)
 			need(poll(&poller, 1, 10000) == 1, "poll");
 		if (ready - done > count / 2)
-			done = ready - count / 4;	/* a simulation is not to be kept up with */
+			/* the simulated card may be faster than this program, so skip buffers */
+			done = ready - count / 4;
 		for (; done < ready; done++, compared++) {
 			size_t at = done % count * size / 4;
 
@@ -250,7 +255,7 @@ static int busy_index(void)
 	return 0;
 }
 
-/* event --------------------------------------------------------------------------------------- */
+/* eventfd and poll() -------------------------------------------------------------------------- */
 
 static int event(void)
 {
@@ -271,18 +276,24 @@ static int event(void)
 	need(read(request.fd, &count, 8) == 8 && count, "eventfd");
 	while (buffers_of(status, LITEPCIE_WAY_C2H) < 2)
 		need(read(request.fd, &count, 8) == 8, "eventfd again");
-	need(poll(&poller, 1, 1000) == 1 && poller.revents & POLLIN, "poll with news");
+	need(poll(&poller, 1, 1000) == 1 && poller.revents & POLLIN, "poll() when there is progress");
 	run(LITEPCIE_WAY_H2C, 0);
 	usleep(100000);
 	index->way[LITEPCIE_WAY_C2H].software = buffers_of(status, LITEPCIE_WAY_C2H);
 	need(poll(&poller, 1, 300) == 0, "poll when all is seen");
+	request.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "late event");
+	need(read(request.fd, &count, 8) == 8, "a late eventfd hears of what came before it");
+	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "the same event");
+	need(read(request.fd, &count, 8) == -1 && errno == EAGAIN,
+	     "an eventfd that was set again is signalled again");
 	request.fd = -1;
 	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "no event");
 	printf("event: ok\n");
 	return 0;
 }
 
-/* refuse -------------------------------------------------------------------------------------- */
+/* Arguments that must be refused -------------------------------------------------------------- */
 
 static void refused(int rc, int error, const char *what)
 {
@@ -291,7 +302,7 @@ static void refused(int rc, int error, const char *what)
 		     strerror(error));
 }
 
-/* Just beyond the end, where the last word and the last page are not refused. */
+/* Accesses just beyond the end are refused. The last word and the last page are not. */
 static void refuse_bounds(void)
 {
 	struct litepcie_bar bar = { .bar = 0 };
@@ -352,14 +363,14 @@ static int refuse(void)
 	return 0;
 }
 
-/* export -------------------------------------------------------------------------------------- */
+/* Export as a dma-buf ------------------------------------------------------------------------- */
 
 static bool cannot_map(int dmabuf, size_t bytes, int flags)
 {
 	return mmap(NULL, bytes, PROT_READ, flags, dmabuf, 0) == MAP_FAILED && errno == EINVAL;
 }
 
-/* Another process has the same memory, whole or in part, and shared alone. */
+/* Another process maps the same memory, whole or in part. Only a shared mapping is allowed. */
 static void map_export(int dmabuf, uint32_t *ring, size_t bytes)
 {
 	uint32_t *whole = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of rings share.
+ * What the parts of the program rings share.
  */
 #ifndef RINGS_H
 #define RINGS_H
@@ -14,19 +14,19 @@
 
 #define fail(...)	(fprintf(stderr, "rings: " __VA_ARGS__), fputc('\n', stderr), exit(1))
 
-extern int fd;	/* the device */
+extern int fd;	/* descriptor of the device */
 
-/* rings.c */
+/* Functions of rings.c. */
 void need(bool true_, const char *what);
 void *map(uint64_t offset, size_t bytes);
 void fill(uint32_t *ring, size_t words);
 void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what);
 
-/* rings_bar.c */
+/* Functions of rings_bar.c. */
 int bar(const char *flag);
 int memory(size_t offset);
 
-/* rings_read.c */
+/* Functions of rings_read.c. */
 int read_buffers(unsigned long buffers);
 
 #endif /* RINGS_H */

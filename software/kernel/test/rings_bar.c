@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The card's BARs, mapped: registers that are taken away, and memory.
+ * The card's BARs, mapped: registers whose mapping is taken away, and memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "../uapi/litepcie_capability.h"
 #include "rings.h"
 
-/* bar ----------------------------------------------------------------------------------------- */
+/* Registers ----------------------------------------------------------------------------------- */
 
 static sigjmp_buf gone;
 
@@ -66,7 +66,7 @@ int bar(const char *flag)
 	return 0;
 }
 
-/* memory -------------------------------------------------------------------------------------- */
+/* Memory -------------------------------------------------------------------------------------- */
 
 int memory(size_t offset)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() gives what the card has written, and no buffer before that.
+ * read() returns what the card has written, and no buffer before the card has written it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,9 @@
 #include "rings.h"
 
 /*
- * A buffer takes the card longer than its interrupt takes the processor, so a buffer that is read
- * too early still has older data.  The rings differ in length: that data is another buffer's.
+ * The card takes longer for a buffer of this size than the processor takes for its interrupt. So a
+ * buffer that is read too early still has older data. The two rings differ in length, so that older
+ * data is that of another buffer.
  */
 #define SIZE		(256u << 10)
 #define H2C_COUNT	7u
@@ -29,7 +30,8 @@ static uint32_t got[SIZE / 4];
 
 static struct litepcie_ioctl_dma_writer run(unsigned long request, int enable)
 {
-	struct litepcie_ioctl_dma_writer run = { .enable = enable };	/* one layout for both */
+	/* the argument has the same layout for both directions */
+	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, request, &run), "start, stop or counts");
 	return run;
@@ -44,7 +46,7 @@ static void set_up(unsigned int way, unsigned int count)
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
-/* Compare the next buffer, if there is one; false: there is none. */
+/* Compare the next buffer. Returns false if there is none. */
 static bool read_one(void)
 {
 	ssize_t bytes = read(fd, got, SIZE);
@@ -53,7 +55,8 @@ static bool read_one(void)
 	if (bytes < 0 && errno == EAGAIN)
 		return false;
 	need(bytes == SIZE, "read");
-	counts = run(LITEPCIE_IOCTL_DMA_WRITER, 1);	/* runs already: the counts alone */
+	/* c2h runs already, so this only reads the counts */
+	counts = run(LITEPCIE_IOCTL_DMA_WRITER, 1);
 	compare(got, sent + (counts.sw_count - 1) % H2C_COUNT * (SIZE / 4), SIZE / 4, "read()");
 	return true;
 }
@@ -78,7 +81,7 @@ int read_buffers(unsigned long buffers)
 	for (; done < buffers; done++)
 		need(read_one(), "read without O_NONBLOCK");
 	run(LITEPCIE_IOCTL_DMA_READER, 0);
-	usleep(100000);		/* what was under way arrives */
+	usleep(100000);		/* wait until the data that was under way has arrived */
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	while (read_one())
 		done++;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Ill-treat /dev/litepcieN, for the tests in sim/test.
+ * Ill-treats /dev/litepcieN, for the tests in sim/test.
  *
  *   stress hold DEV FILE	run DMA with readers, pollers and mappings; make FILE when data flows;
  *				end well when, and only when, all of them see the card go
@@ -16,7 +16,7 @@
  *   stress starve DEV N		use it N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -28,11 +28,11 @@
 
 #include "calls.h"
 
-#define FLOWS	64	/* buffers after which data flows */
+#define FLOWS	64	/* number of buffers after which data is known to flow */
 
-/* hold ---------------------------------------------------------------------------------------- */
+/* The card goes while it is in use ------------------------------------------------------------ */
 
-static int ready[2];	/* a pipe: each part says when it is where it wants to be */
+static int ready[2];	/* a pipe to which each part writes when it is ready */
 
 static void say_ready(void)
 {
@@ -62,7 +62,7 @@ static void hold_poller(int fd)
 	exit(0);
 }
 
-/* Memory stays memory, whatever becomes of the card. */
+/* The mapped memory of the rings stays usable when the card goes. */
 static void hold_mapping(int fd)
 {
 	unsigned char *rings = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -106,7 +106,7 @@ static int hold(const char *device, const char *flag)
 		fail("start: %s", strerror(errno));
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
-			/* The ring is its owner's alone to map. */
+			/* Only the owner of a ring may map it, so these parts use its file. */
 			parts[i](parts[i] == hold_poller ? open_or_fail(device) : fd);
 	close(ready[1]);
 	for (int i = 0; i < 3; i++)
@@ -123,7 +123,7 @@ static int hold(const char *device, const char *flag)
 	return failed ? 1 : 0;
 }
 
-/* reset --------------------------------------------------------------------------------------- */
+/* The card is reset while it is in use -------------------------------------------------------- */
 
 static void flow(int fd, long long least)
 {
@@ -148,10 +148,10 @@ static int reset(const char *device, const char *flag)
 	if (poll(&poller, 1, 20000) != 1 || poller.revents != POLLERR)
 		fail("poll() after a reset: events %#x, not POLLERR", poller.revents);
 	while (read(fd, buffer, sizeof(buffer)) > 0)
-		;	/* h2c is stopped first */
+		;	/* h2c is stopped first, so read() may still return data */
 	if (errno != EIO)
 		fail("read() after a reset: %s, not EIO", strerror(errno));
-	/* Whether it is over yet is seen by trying. */
+	/* Only a call can tell whether the reset is over. */
 	for (int i = 0; run_c2h(fd, 1, NULL) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	flow(fd, 300);
@@ -159,7 +159,7 @@ static int reset(const char *device, const char *flag)
 	return 0;
 }
 
-/* cycle --------------------------------------------------------------------------------------- */
+/* Open and close again and again -------------------------------------------------------------- */
 
 static int cycle(const char *device, long rounds)
 {
@@ -176,15 +176,15 @@ static int cycle(const char *device, long rounds)
 			run_c2h(fd, 1, &hw);
 		if (i % 2 && (run_h2c(fd, 0, NULL) || run_c2h(fd, 0, NULL)))
 			fail("round %ld: stop: %s", i, strerror(errno));
-		close(fd);	/* every other time it is this that stops */
+		close(fd);	/* every other time only this close() stops the DMA */
 	}
 	printf("cycle: %ld rounds\n", rounds);
 	return 0;
 }
 
-/* share --------------------------------------------------------------------------------------- */
+/* Processes that share a file ----------------------------------------------------------------- */
 
-#define SHARERS	3	/* of each direction; what wakes one wakes all */
+#define SHARERS	3	/* processes for each direction; a wakeup of one wakes all */
 
 static void share_one(int fd, bool in, long rounds)
 {
@@ -216,7 +216,7 @@ static int share(const char *device, long rounds)
 	return failed ? 1 : 0;
 }
 
-/* race ---------------------------------------------------------------------------------------- */
+/* Threads that race --------------------------------------------------------------------------- */
 
 struct racer {
 	const char *device;
@@ -273,11 +273,11 @@ static int race(const char *device, long rounds)
 	return 0;
 }
 
-/* starve -------------------------------------------------------------------------------------- */
+/* Memory is refused --------------------------------------------------------------------------- */
 
 static unsigned long refusals;
 
-/* From here on the kernel's fault injection strikes what this task asks for, or no longer. */
+/* Switch the kernel's fault injection for this task's requests off (@enough) or on. */
 static void feed(bool enough)
 {
 	static int fd = -1;
@@ -311,7 +311,8 @@ static void use_starving(int fd, unsigned int way)
 		return;
 	ring = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)(1 + way) << 40);
 	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0) {
-		feed(true);	/* munmap() may lack it too, and the file would stay open */
+		/* munmap() may fail for want of memory, too, and would then keep the file open */
+		feed(true);
 		munmap(ring, size);
 		feed(false);
 	}
@@ -337,9 +338,9 @@ static int starve(const char *device, long rounds)
 	return refusals ? 0 : 1;
 }
 
-/* poke ---------------------------------------------------------------------------------------- */
+/* Write into a BAR ---------------------------------------------------------------------------- */
 
-/* Words, as the card has registers. */
+/* Write a file to a BAR in words, as the card has registers. */
 static int poke(const char *resource, size_t offset, const char *name)
 {
 	int fd = open(resource, O_RDWR), file = open(name, O_RDONLY);

@@ -3,15 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * moderation.c with a kernel of nothing but one timer: an interrupt on another
- * processor, or a stop, comes at each place of the timer's callback in turn.
+ * Tests moderation.c with a kernel of nothing but one timer: an interrupt on another processor, or
+ * a stop, comes at each place of the timer's callback in turn.
  *
- * The kernel warns when a callback moves its own timer on while that is queued,
- * as an interrupt may have done meanwhile.  Afterwards a direction that runs must
- * have its cause switched on or its timer queued, or it would never hear again;
- * one that is stopped must have neither.
+ * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
+ * interrupt may have queued it meanwhile. Afterwards a direction that runs must have its cause
+ * switched on or its timer queued, or it would never hear of progress again. A direction that is
+ * stopped must have neither.
  *
- * Exit status: 0 as it should be, 1 not so (with a sentence).
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,8 @@ struct litepcie_way {
 	struct { bool lock; } wait;
 	unsigned int		run;
 	bool			cause, news, told;
-	bool			posted;		/* the cause is on its way to the card */
+	/* the enabling of the cause is on its way to the card */
+	bool			posted;
 	unsigned int		mode, interval_us;
 };
 
@@ -52,7 +53,7 @@ static struct litepcie_way way = { .interval_us = 10 };
 static ktime_t now;
 static unsigned int place, strike_at;
 static void (*strike)(void);
-static unsigned int seen;	/* what the callback is told, one bit for each look */
+static unsigned int seen;	/* the news that the callback finds, one bit for each look */
 
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
@@ -63,7 +64,10 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* What is done elsewhere is done between two steps of the callback, unless it has the lock. */
+/*
+ * The event on another processor happens between two steps of the callback, unless the callback
+ * holds the lock.
+ */
 static void step(void)
 {
 	if (!way.wait.lock && place++ == strike_at && strike)
@@ -92,7 +96,10 @@ static void hrtimer_start(struct hrtimer *timer, ktime_t delay, int mode)
 	timer->expires = now + delay;
 }
 
-/* WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED), of one whose time has come. */
+/*
+ * Stands for the kernel's WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED), for a timer whose time
+ * has come.
+ */
 __attribute__((unused))
 static void hrtimer_forward_now(struct hrtimer *timer, ktime_t delay)
 {
@@ -100,7 +107,7 @@ static void hrtimer_forward_now(struct hrtimer *timer, ktime_t delay)
 	if (now < timer->expires)
 		return;
 	if (timer->queued)
-		fail("a queued timer is moved on, and the kernel warns");
+		fail("a queued timer is moved forward, so the kernel would warn");
 	timer->expires = now + delay;
 }
 
@@ -142,7 +149,7 @@ static bool litepcie_dma_progress(struct litepcie_way *way)
 
 	step();
 	if (way->told && way->posted)
-		fail("memory is looked at before the card has the cause that was switched on");
+		fail("memory is read before the card has got the cause that was switched on");
 	news = seen & 1;
 	seen >>= 1;
 	step();
@@ -157,7 +164,10 @@ static void litepcie_dma_news(struct litepcie_way *way)
 
 #include "../moderation.c"
 
-/* Long enough after it that the timer that it starts is due before the callback ends. */
+/*
+ * An interrupt on another processor, after which so much time passes that the timer it starts is
+ * due before the callback ends.
+ */
 static void interrupt_elsewhere(void)
 {
 	strike = NULL;
@@ -183,16 +193,17 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		way.run = true;
 		way.cause = false;
 		way.posted = false;
-		way.timer.queued = false;	/* as the kernel does before it calls */
+		/* the kernel takes the timer from the queue before it calls it */
+		way.timer.queued = false;
 		if (look(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;
 		if (way.run && !way.cause && !way.timer.queued)
-			fail("neither an interrupt nor the timer will come");
-		/* The stop goes on behind the callback, as hrtimer_cancel() waits for it. */
+			fail("a running direction will get neither an interrupt nor its timer");
+		/* The stop goes on after the callback, as hrtimer_cancel() waits for it. */
 		if (!way.run) {
 			litepcie_moderation_stop(&way);
 			if (way.cause || way.timer.queued)
-				fail("a direction that is stopped still listens");
+				fail("a stopped direction has its cause enabled or its timer queued");
 		}
 	}
 }

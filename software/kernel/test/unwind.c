@@ -3,13 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Every call of /dev/litepcieN that makes the driver ask the kernel for something, each of which
- * may be refused: for the test's build in faults/.
+ * Makes every call of /dev/litepcieN in which the driver requests something of the kernel. Each of
+ * these requests may be refused in the test's build in faults/.
  *
- *   unwind all DEV		all of them; prints how many failed
+ *   unwind all DEV		make all calls; print how many failed
  *   unwind export DEV FILE	export a ring and replace it; make FILE, and keep the export until SIGTERM
  *
- * Exit status: 0 each call did what it should or failed for want of something; 1 otherwise, 2 usage.
+ * Exit status: 0 if each call did what it should or failed since a request was refused; 1
+ * otherwise; 2 wrong usage.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,11 +20,14 @@
 
 #include "calls.h"
 
-#define PAGES	4u	/* of a ring, each a buffer */
+#define PAGES	4u	/* pages of a ring; each page is a buffer */
 
 static int failures;
 
-/* The errors that a refusal may become on its way. */
+/*
+ * Check a call: the errors listed are those that a refused request may become on its way to the
+ * caller.
+ */
 static bool ok(bool done, const char *what)
 {
 	const int errors[] = { ENOMEM, EBADF, EMFILE, EIO };

@@ -5,10 +5,10 @@
  *
  * A long stream that is cheap to make and to compare: each word of 64 bits has its own value.
  *
- *   words make BYTES	to standard output
- *   words check BYTES	from standard input: these bytes, in this order
+ *   words make BYTES	write these bytes to standard output
+ *   words check BYTES	check that standard input has these bytes, in this order
  *
- * Exit status: 0 done, 1 not what was made, 2 usage.
+ * Exit status: 0 done, 1 the data differs, 2 wrong usage.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS	8192	/* at a time */
+#define WORDS	8192	/* words that are made or compared at a time */
+#define OFTEN	(64ull << 20)	/* bytes between two lines that show the progress */
 
 static void fail(const char *what)
 {
@@ -25,7 +26,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Words @first and those that follow: no two of a stream are alike. */
+/* Fill in word @first and those that follow it. No two words of a stream are alike. */
 static void fill(uint64_t *words, uint64_t first)
 {
 	for (uint64_t n = 0; n < WORDS; n++)
@@ -57,6 +58,9 @@ static void check(uint64_t bytes)
 	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
 		size_t size = bytes - at < sizeof(words) ? bytes - at : sizeof(words), done = 0;
 
+		if (at % OFTEN == 0)
+			fprintf(stderr, "words: %llu of %llu bytes\n", (unsigned long long)at,
+				(unsigned long long)bytes);
 		fill(words, at / 8);
 		while (done < size) {
 			ssize_t got = read(STDIN_FILENO, (char *)came + done, size - done);

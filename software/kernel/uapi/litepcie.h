@@ -18,19 +18,20 @@
 
 #define LITEPCIE_IOCTL			'S'
 
-/* LitePCIe's ----------------------------------------------------------- */
+/* LitePCIe's own calls ------------------------------------------------ */
 
 /*
  * Read or write the register at BAR0 + @addr, which is a multiple of 4.
  *
  * Everybody may read all registers.  Without CAP_SYS_RAWIO only these registers
- * may be written to, by the type of block in the capability table (LITEPCIE_BLOCK_):
+ * may be written to, by the type of their block in the capability table
+ * (LITEPCIE_BLOCK_):
  *
- * CONTROL	the register "scratch"
- * COUNTERS	the register "control"
- * PATTERN	the register "control"; a bit that acts on a direction can be
- *		changed by the direction's owner only, -EBUSY to others
- * MEMORY, USER, USER_WINDOW
+ *   CONTROL	the register "scratch"
+ *   COUNTERS	the register "control"
+ *   PATTERN	the register "control".  A bit that acts on a direction can be
+ *		changed by the direction's owner only.  Others get -EBUSY.
+ *   MEMORY, USER, USER_WINDOW
  *		all of the block
  *
  * A write to any other register, including those of block types that the driver
@@ -44,21 +45,22 @@ struct litepcie_ioctl_reg {
 
 /*
  * Switch the loopback inside the DMA, which returns h2c data as c2h data.
- * -EBUSY if the switch would change while another open file has a direction.
+ * Fails with -EBUSY if the switch would change while another open file has a
+ * direction.
  */
 struct litepcie_ioctl_dma {
 	__u8 loopback_enable;
 };
 
 /*
- * Start LitePCIe's loop in a direction (@enable 1), or stop the direction (0).  If it
- * is in that state already, the call only returns the counts.
- * @hw_count: buffers that the card is done with, as of the last interrupt
- * @sw_count: buffers that software is done with
- * A start makes the caller the owner of a direction that has none.
- * -EBUSY: another file owns the direction, or it runs in another way.
- * -EIO: this or another direction of the card did not stop, so bus mastering is off
- * until the card is reset.
+ * Start LitePCIe's loop in a direction (@enable 1), or stop the direction (0).
+ * If it is in that state already, the call only returns the counts:
+ *   @hw_count	buffers that the card is done with, as of the last interrupt
+ *   @sw_count	buffers that software is done with
+ * A start makes the caller the owner of a direction that has none.  Errors:
+ *   -EBUSY	another file owns the direction, or it runs in another way
+ *   -EIO		this or another direction of the card did not stop, so bus
+ *		mastering is off until the card is reset
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -73,22 +75,23 @@ struct litepcie_ioctl_dma_reader {
 };
 
 /*
- * The offsets in bytes at which mmap() finds the rings, and their shapes.  tx is
- * h2c, rx is c2h.
+ * The offsets in bytes at which mmap() finds the rings, and the shapes of the
+ * rings.  In the field names tx is h2c, rx is c2h.
  *
- * Each open file has rings of its own, which no other file can map, export, read
- * or write.  mmap() fails with -EBUSY while another file has the direction.  A file
- * that maps a ring before it takes the direction maps the ring that it will have.
- * A new ring is all zeros.  It has LitePCIe's shape, 256 buffers of 8 KiB, until
- * RING_SETUP or RING_MEMORY replaces it.  Once the direction is released, the file's
- * next ring has LitePCIe's shape again.
+ * Each open file has rings of its own, which no other file can map, export,
+ * read or write. mmap() fails with -EBUSY while another file has the direction.
+ * A file that maps a ring before it takes the direction maps the ring that it
+ * will have.  A new ring is all zeros.  It has LitePCIe's shape, 256 buffers of
+ * 8 KiB, until RING_SETUP or RING_MEMORY replaces it.  Once the direction is
+ * released, the file's next ring has LitePCIe's shape again.
  *
- * The memory of rings cannot be swapped, and is charged as locked memory is.  It
- * counts in VmPin of the process.  All processes of a user together may have at
- * most RLIMIT_MEMLOCK (-ENOMEM) without CAP_IPC_LOCK.  The charge ends when no
- * direction, no mapping and no descriptor of EXPORT keeps the memory.
- * A ring of LitePCIe's shape is free of charge in each direction of the card, for
- * one file at a time.  A second file is charged for its ring.
+ * The memory of rings cannot be swapped, and is charged as locked memory is.
+ * It counts in VmPin of the process.  Without CAP_IPC_LOCK all processes of a
+ * user together may have at most RLIMIT_MEMLOCK; beyond that, calls fail with
+ * -ENOMEM.  The charge ends when no direction, no mapping and no descriptor of
+ * EXPORT keeps the memory.  A ring of LitePCIe's shape is free of charge in
+ * each direction of the card, for one file at a time.  A second file is charged
+ * for its ring.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
@@ -102,7 +105,8 @@ struct litepcie_ioctl_mmap_dma_info {
 
 /*
  * Take or release directions.  A status of 0 refuses a request, because the
- * direction has an owner already.  A release stops the direction, and so does close().
+ * direction has an owner already.  A release stops the direction, and so does
+ * close().
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -129,40 +133,45 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE \
 	_IOW(LITEPCIE_IOCTL, 27, struct litepcie_ioctl_mmap_dma_update)
 
-/* Ours ----------------------------------------------------------------- */
+/* Lanebox's own calls ------------------------------------------------- */
 
 #define LITEPCIE_WAY_H2C	0
 #define LITEPCIE_WAY_C2H	1
 
-/* How the driver learns how far the card is in a direction. */
-#define LITEPCIE_MODE_INTERRUPT	0	/* one interrupt for each buffers_per_interrupt */
-#define LITEPCIE_MODE_ADAPTIVE	1	/* by interrupt, then by timer until nothing is new */
-#define LITEPCIE_MODE_POLL	2	/* by timer, each interval_us; without interrupts */
+/* Modes: how the driver learns how far the card is in a direction. */
+#define LITEPCIE_MODE_INTERRUPT	0	/* one interrupt for each buffers_per_interrupt buffers */
+#define LITEPCIE_MODE_ADAPTIVE	1	/* by an interrupt, then by timer until nothing is new */
+#define LITEPCIE_MODE_POLL	2	/* by timer, each interval_us, without interrupts */
 
-/* poll() compares with the software count in the index page, not with sw_count. */
+/*
+ * poll() compares with the software count in the index page, not with sw_count.
+ */
 #define LITEPCIE_RING_INDEXED	1u
 
-/* Set by RING_INFO only: the ring lies in memory of the owner's own (RING_MEMORY). */
+/*
+ * Set by RING_INFO only: the ring lies in the owner's own memory (RING_MEMORY).
+ */
 #define LITEPCIE_RING_MEMORY	2u
 
 /* Set by RING_INFO only: another open file owns the direction and its ring. */
 #define LITEPCIE_RING_BUSY	4u
 
 /*
- * How a direction runs.  The call that starts it decides.  Until the direction is
- * stopped, calls that want another kind of run fail with -EBUSY.
+ * The kinds of run.  The call that starts a direction decides how it runs.
+ * Until the direction is stopped, calls that want another kind of run fail with
+ * -EBUSY.
  *
- * LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
+ *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
  *		ring and never waits for software.  Buffers for which software is too
  *		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
- * HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
+ *   HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
  *		over, then waits for more
- * STREAM	started by read() or write(), which hand over buffers as bytes come
+ *   STREAM	started by read() or write(), which hand over buffers as bytes come
  *		and go; the card waits as in HELD
  *
- * Numbers 21 and 22 with @enable 0 stop any of them.  A reset or a lost card ends
- * a run with an error.  The owner's calls fail with that error until number 21 or 22
- * has stopped the direction.
+ * Numbers 21 and 22 with @enable 0 stop any kind of run.  A reset or a lost
+ * card ends a run with an error.  The owner's calls then fail with that error
+ * until number 21 or 22 has stopped the direction.
  */
 #define LITEPCIE_RUN_REST	0u
 #define LITEPCIE_RUN_LOOP	1u
@@ -170,63 +179,67 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * RING_SETUP: give a direction that the caller owns, and that is stopped, a ring of
- * this shape.  A release of the direction drops that ring, and the next one has
- * LitePCIe's shape again.  Mappings of the old ring keep its memory and the charge
- * for it.
+ * RING_SETUP: give a direction that the caller owns, and that is stopped, a
+ * ring of this shape.  A release of the direction drops that ring, and the next
+ * ring has LitePCIe's shape again.  Mappings of the old ring keep its memory
+ * and the charge for it.
  */
 struct litepcie_ring_setup {
 	__u32 way;
-	__u32 buffer_size;		/* bytes: a power of two, 4 KiB to 4 MiB */
-	__u32 buffer_count;		/* 4 to table_depth, see RING_INFO */
-	__u32 buffers_per_interrupt;	/* 1 to buffer_count */
-	__u32 mode;			/* LITEPCIE_MODE_ */
-	__u32 interval_us;		/* 10 to 1000000; 0 with MODE_INTERRUPT */
-	__u32 flags;			/* LITEPCIE_RING_ */
+	__u32 buffer_size;		/* bytes of a buffer: a power of two, 4 KiB to 4 MiB */
+	__u32 buffer_count;		/* number of buffers: 4 to table_depth, see RING_INFO */
+	__u32 buffers_per_interrupt;	/* buffers for each interrupt: 1 to buffer_count */
+	__u32 mode;			/* how the driver learns of progress: LITEPCIE_MODE_ */
+	/* period of the timer in us: 10 to 1000000; 0 with MODE_INTERRUPT */
+	__u32 interval_us;
+	__u32 flags;			/* flags of the ring: LITEPCIE_RING_ */
 	__u32 reserved;
 };
 
 /*
- * RING_INFO: the ring that a direction has now, whichever file owns it.  If no file
- * does, it is the ring that the caller would get.  The driver reads @way and
- * @reserved only, and fills in the rest.
+ * RING_INFO: describes the ring that a direction has now, whichever file owns
+ * it.  If no file does, it describes the ring that the caller would get.  The
+ * driver reads @way and @reserved only, and fills in the rest.
  */
 struct litepcie_ring_info {
 	__u32 way;
 	__u32 reserved;
 	struct litepcie_ring_setup setup;
-	__u64 ring_offset;		/* for mmap(): all of the ring */
+	__u64 ring_offset;		/* mmap() offset of the ring */
 	__u64 ring_bytes;
-	__u64 status_offset;		/* for mmap(): a page with struct litepcie_status */
-	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
-	__u32 table_depth;		/* descriptors that the card's table takes */
-	__u32 chunk_bytes;		/* contiguous for the card; 0: no ring yet */
-	__u64 records_offset;		/* c2h: for mmap(): a ring of struct litepcie_record */
-	__u64 records_bytes;		/* length of that mapping; 0: the card writes none */
+	__u64 status_offset;		/* mmap() offset of the page with struct litepcie_status */
+	__u64 index_offset;		/* mmap() offset of the page with struct litepcie_index */
+	__u32 table_depth;		/* number of descriptors that the card's table holds */
+	__u32 chunk_bytes;		/* bytes that are contiguous for the card; 0: no ring yet */
+	/* c2h: mmap() offset of the ring of struct litepcie_record */
+	__u64 records_offset;
+	/* length of the records' mapping; 0: the card writes none */
+	__u64 records_bytes;
 };
 
 /*
- * RING_MEMORY: as RING_SETUP, but the ring lies in memory of the caller's own.  In
- * huge pages such a ring costs less to write to disks and sockets than the driver's
- * ring, which is mapped in small pages.
- * @address: where the ring begins: a multiple of the page size
+ * RING_MEMORY: as RING_SETUP, but the ring lies in the caller's own memory, and
+ * begins at @address, a multiple of the page size.  In huge pages such a ring
+ * costs less to write to disks and sockets than the driver's ring, which is
+ * mapped in small pages.
  *
- * The memory is pinned, and charged as the driver's rings are, until the direction
- * is released or gets another ring, and no read() or write() still copies.  Until
- * then the card writes to these physical pages.  If the process unmaps or discards
- * the memory, what is mapped there later does not show the card's data.  The child
- * of a fork() has copies of its own.  MADV_DONTFORK keeps the parent's memory in huge
- * pages after a fork().
+ * The memory is pinned, and charged as the driver's rings are.  It is unpinned
+ * when the direction is released or gets another ring, and no read() or write()
+ * still copies.  Until then the card writes to these physical pages.  If the
+ * process unmaps or discards the memory, what is mapped there later does not
+ * show the card's data.  The child of a fork() has copies of its own.
+ * MADV_DONTFORK keeps the parent's memory in huge pages after a fork().
  *
  * Errors beside those of RING_SETUP:
- * -EFAULT	no memory is mapped there, or the caller may not write to it
- * -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
+ *   -EFAULT	no memory is mapped there, or the caller may not write to it
+ *   -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
  *		and a ring that is aligned to a huge page, allow up to 2 MiB.
- * -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
+ *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
  *		does not reach all memory without a bounce buffer
- * -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
+ *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  *
- * mmap() and EXPORT of such a ring fail with -EADDRINUSE: the caller has it mapped.
+ * mmap() and EXPORT of such a ring fail with -EADDRINUSE, because the caller
+ * has mapped the memory already.
  */
 struct litepcie_ring_memory {
 	struct litepcie_ring_setup setup;
@@ -235,21 +248,23 @@ struct litepcie_ring_memory {
 };
 
 /*
- * Hand buffers over to the card, in the order of the ring: filled ones (h2c), or
- * empty ones to be filled (c2h).  Buffer n, counted from the start of the run, lies
- * at n modulo the ring's count.  The first call takes and starts a direction at rest,
- * even with a @count of 0.
+ * ADVANCE: hand buffers over to the card, in the order of the ring.  For h2c
+ * they are filled buffers, for c2h empty ones to be filled.  Buffer n, counted
+ * from the start of the run, lies at n modulo the ring's count.  The first call
+ * takes and starts a direction at rest, even with a @count of 0.
  *
- * @count: buffers; with those that the card still has, at most the ring's count
- * @flags: LITEPCIE_ADVANCE_
- * @lengths: h2c: the address of @count words of 32 bits, the bytes of each buffer,
- *	from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
- * @advanced: out: buffers that were handed over since the start
+ *   @count	number of buffers.  With those that the card still has, they may be
+ *		at most the ring's count.
+ *   @flags	LITEPCIE_ADVANCE_
+ *   @lengths	h2c: the address of @count words of 32 bits, the bytes of each buffer,
+ *		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
+ *   @advanced	returned: buffers that were handed over since the start of the run
  *
- * -EINVAL	the card would have more buffers than the ring, or a length is 0 or
+ * Errors:
+ *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
  *		more than buffer_size
- * -EBUSY	another file owns the direction, or it runs in another way
- * -EIO		the card was reset while the direction ran
+ *   -EBUSY	another file owns the direction, or it runs in another way
+ *   -EIO		the card was reset while the direction ran
  */
 struct litepcie_advance {
 	__u32 way;
@@ -261,19 +276,25 @@ struct litepcie_advance {
 };
 
 /*
- * Switch packets on or off, and set the flush time.  The call acts on those runs of
- * the caller in this direction that ADVANCE, read() or write() start later.  A file
- * that has never made it has packets off.
+ * PACKETS: switch packets on or off, and set the flush time.  The call acts on
+ * those runs of the caller in this direction that ADVANCE, read() or write()
+ * start later.  A file that has never made the call has packets off.
  *
- * @flags: LITEPCIE_PACKETS_
- * @flush_us: microseconds, 0 to 1000000
- *	c2h: a partly filled buffer ends when no more data has come for so long;
- *	0: never.  A run of ADVANCE ignores it without PACKETS_ON.  Before the first
- *	call it is 100 for read().
- *	h2c: write() sends an incomplete beat after so long, rounded up to ticks of
- *	the kernel's timer; 0: never
+ *   @flags	LITEPCIE_PACKETS_
+ *   @flush_us	microseconds, 0 to 1000000
+ *		c2h: a partly filled buffer ends when no more data has come for so
+ *		long.  0: it never ends for this reason.  A run of ADVANCE ignores
+ *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
+ *		read().
+ *		h2c: write() sends an incomplete beat after so long, rounded up to
+ *		ticks of the kernel's timer.  0: never.
  *
- * -EOPNOTSUPP	the card writes no records, so it announces only full buffers
+ * With packets on, write() waits until there is room for all of its packet.
+ * With O_NONBLOCK it fails with EAGAIN instead, and poll() then says that it
+ * can be called when all of that packet has room.
+ *
+ * Errors:
+ *   -EOPNOTSUPP	the card writes no records, so it announces only full buffers
  */
 struct litepcie_packets {
 	__u32 way;
@@ -284,35 +305,40 @@ struct litepcie_packets {
 
 /*
  * h2c: each buffer that ADVANCE hands over, and each write(), is one packet.
- * c2h: the end of a packet ends its buffer.  read() returns at most the rest of one
- * packet.
+ * c2h: the end of a packet ends its buffer, and read() returns at most the rest
+ * of one packet.
  */
 #define LITEPCIE_PACKETS_ON	1u
 
 /*
- * The record that the card writes when a c2h buffer has ended, in a run of ADVANCE or
- * read().  Buffer n has record n modulo the number of records.  The record is valid
- * when @sequence is n + 1.  A buffer ends when it is full, and earlier at the end of a
- * packet or after the flush time.  A packet that is longer than a buffer continues in
- * the next one.
+ * The record that the card writes when a c2h buffer has ended, in a run of
+ * ADVANCE or read().  Buffer n has record n modulo the number of records.  The
+ * record is valid when @sequence is n + 1.  A buffer ends when it is full, and
+ * earlier at the end of a packet or after the flush time.  A packet that is
+ * longer than a buffer continues in the next one.
  */
 struct litepcie_record {
-	__u32 bytes;	/* of data in the buffer */
-	__u32 flags;	/* LITEPCIE_RECORD_FLAG_, in litepcie_capability.h */
+	__u32 bytes;	/* bytes of data in the buffer */
+	__u32 flags;	/* why the buffer ended: LITEPCIE_RECORD_FLAG_, in litepcie_capability.h */
 	__u64 sequence;
 };
 
-/* The last buffer of this call raises an interrupt when the card is done with it. */
+/*
+ * Flag of ADVANCE: the last buffer of this call raises an interrupt when the
+ * card is done with it.
+ */
 #define LITEPCIE_ADVANCE_NOTIFY	1u
 
 /*
- * COUNTS: ask the card how far a direction is.  Every open file may ask, and the call
- * starts nothing.
- * @hardware: buffers that the card is done with since the start
- * @advanced: buffers handed over to the card since the start; 0 in a LOOP
- * @position: bytes that the card is done with since the start
- * @run: LITEPCIE_RUN_
- * @error: why the last run was stopped: -errno, or 0
+ * COUNTS: ask the card how far a direction is.  Every open file may ask, and
+ * the call starts nothing.
+ *   @hardware	buffers that the card is done with since the start
+ *   @advanced	buffers handed over to the card since the start; 0 in a LOOP
+ *   @position	bytes that the card is done with since the start.  While the card goes
+ *		on, these may be the bytes of fewer than @hardware buffers, never of
+ *		more.
+ *   @run		LITEPCIE_RUN_
+ *   @error	why the last run was stopped: -errno, or 0
  */
 struct litepcie_counts {
 	__u32 way;
@@ -326,15 +352,17 @@ struct litepcie_counts {
 };
 
 /*
- * Signal an eventfd.
- * @way: LITEPCIE_WAY_: when the direction's counts or state change.  Its owner only.
- *	LITEPCIE_EVENT_USER: when the logic in the card's user slot raises its
- *	interrupt.  For one file at a time, until a reset of the card.
- * @fd: the eventfd; -1: signal none from now on
- *
- * -EBUSY	the caller does not own the direction, or another file has the
+ * EVENT: signal an eventfd.
+ *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change.  Only
+ *	the direction's owner may ask.  The eventfd is also signalled at once, if the
+ *	run has made progress or failed before this call.
+ *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
+ *	its interrupt.  One file at a time may ask.  A reset of the card ends this.
+ *   @fd	the eventfd; -1: signal none from now on
+ * Errors:
+ *   -EBUSY	the caller does not own the direction, or another file has the
  *		interrupt of the user's logic
- * -ENXIO	the user's logic has no interrupt
+ *   -ENXIO	the user's logic has no interrupt
  */
 struct litepcie_event {
 	__u32 way;
@@ -344,67 +372,71 @@ struct litepcie_event {
 #define LITEPCIE_EVENT_USER	2u
 
 /*
- * The offset and size of a BAR for mmap().  Memory (a prefetchable BAR) is mapped
- * write-combining, registers uncached.  -ENODEV: the card has no such BAR.
+ * BAR: get the offset and size of a BAR for mmap().  Memory (a prefetchable
+ * BAR) is mapped write-combining, registers uncached.  Fails with -ENODEV if
+ * the card has no such BAR.
  *
- * Everybody may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a mapping with
- * PROT_WRITE may hold blocks of the types MEMORY, USER and USER_WINDOW only.
- * Their offsets and sizes are in the capability table, and are multiples of 4 KiB.
- * mmap() fails with -EPERM if a page has a register that REG may not write to.
+ * Everybody may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
+ * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
+ * USER_WINDOW only.  Their offsets and sizes are in the capability table, and
+ * are multiples of 4 KiB. mmap() fails with -EPERM if a page has a register
+ * that REG may not write to.
  */
 struct litepcie_bar {
 	__u32 bar;
-	__u32 write_combining;		/* out: 1 for memory */
-	__u64 offset;			/* out: for mmap() */
-	__u64 size;			/* out: bytes */
+	__u32 write_combining;		/* returned: 1 for memory, 0 for registers */
+	__u64 offset;			/* returned: the offset for mmap() */
+	__u64 size;			/* returned: the BAR's bytes */
 };
 
 /*
- * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to it, and
- * other processes can map it with MAP_SHARED.  @fd_flags: O_CLOEXEC, O_RDWR.  The
- * ring's memory is charged until the last descriptor is closed and the last mapping
- * is gone.
+ * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to it,
+ * and other processes can map it with MAP_SHARED.  @fd_flags may have O_CLOEXEC
+ * and O_RDWR.  The ring's memory is charged until the last descriptor is closed
+ * and the last mapping is gone.
  */
 struct litepcie_export {
 	__u32 way;
 	__u32 fd_flags;
-	__s32 fd;			/* out */
+	__s32 fd;			/* returned: the descriptor of the dma-buf */
 	__u32 reserved;
 };
 
 /*
- * One direction in the status page of a channel, which everybody may map to read.
- * The counts begin with the run and never wrap.  The card has filled (c2h) or fetched
- * (h2c) all buffers whose number is below @buffers.
+ * The part of one direction in a channel's status page, which everybody may map
+ * to read.  The counts begin with the run and never wrap.  The card has filled
+ * (c2h) or fetched (h2c) all buffers whose number is below @buffers.
  *
- * A card that writes records also writes the first 32 bytes itself, in a run of
- * ADVANCE, read() or write().  They are then up to date without a call or an
- * interrupt.  Otherwise the driver writes them when it has asked the card.
+ * A card that writes records also writes the first 32 bytes of this struct
+ * itself, in a run of ADVANCE, read() or write().  They are then up to date
+ * without a call or an interrupt.  Otherwise the driver writes them when it has
+ * asked the card.
  */
 struct litepcie_status_way {
 	__u64 position;			/* bytes that the card is done with */
 	__u64 buffers;			/* buffers that the card is done with */
-	__u64 errors;			/* of @buffers, those with missing or bad data */
-	__u64 time;			/* card time of this write; 0: the driver wrote it */
+	__u64 errors;			/* how many of @buffers have missing or bad data */
+	/* card time of the write of this line; 0: the driver wrote it */
+	__u64 time;
 	__u64 reserved[4];
 	__u64 advanced;			/* buffers handed over to the card; 0 in a LOOP */
-	__u32 run;			/* LITEPCIE_RUN_ */
+	__u32 run;			/* kind of the run: LITEPCIE_RUN_ */
 	__s32 error;			/* why the last run was stopped: -errno, or 0 */
 	__u64 reserved2[6];
 };
 
 struct litepcie_status {
-	struct litepcie_status_way way[2];	/* LITEPCIE_WAY_ */
+	struct litepcie_status_way way[2];	/* indexed by the direction: LITEPCIE_WAY_ */
 };
 
 /*
- * One direction in the index page, of which each open file has its own.  With
- * RING_INDEXED the program writes to it how many buffers it is done with, and poll()
- * goes by that.  With "buffers" from the status page:
- * c2h is readable while @software < buffers;
- * h2c is writable while @software < buffers + the ring's count - 1.
- * A start sets @software to 0.  The driver uses the word for these comparisons only,
- * so a wrong value harms nobody but its program.
+ * The part of one direction in the index page, of which each open file has its
+ * own.  With RING_INDEXED the program writes to it how many buffers it is done
+ * with, and poll() goes by that.  With "buffers" from the status page, c2h is
+ * readable while @software < buffers, and h2c is writable while @software <
+ * buffers + the ring's count - 1.  A start sets @software to 0.  The driver
+ * uses the word for these comparisons only, so a wrong value harms no program
+ * but the one that wrote it.
  */
 struct litepcie_index_way {
 	__u64 software;
@@ -412,7 +444,7 @@ struct litepcie_index_way {
 };
 
 struct litepcie_index {
-	struct litepcie_index_way way[2];	/* LITEPCIE_WAY_ */
+	struct litepcie_index_way way[2];	/* indexed by the direction: LITEPCIE_WAY_ */
 };
 
 #define LITEPCIE_IOCTL_RING_SETUP	_IOW(LITEPCIE_IOCTL,  64, struct litepcie_ring_setup)

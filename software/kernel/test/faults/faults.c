@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Which of the driver's requests is refused, and what it holds: see faults.h.
- * And errors of which the machine at hand cannot have the real ones.
+ * Decides which of the driver's requests is refused, and keeps the list of what the driver holds:
+ * see faults.h. It also reports errors to the driver that the machine at hand cannot produce.
  */
 
 #include <linux/module.h>
@@ -29,10 +29,11 @@ struct taken {
 	const struct task_struct *task;
 };
 
-static DEFINE_SPINLOCK(lock);	/* protects what follows */
+static DEFINE_SPINLOCK(lock);	/* lock: protects the variables below */
 static struct held held[HELD_MAX];
 static struct taken taken[LOCKS_MAX];
-static unsigned int wrong;	/* given back, but not held; or held, but too many */
+/* times that a thing was given back but not held, or held beyond the list's size */
+static unsigned int wrong;
 
 static int fail;
 module_param(fail, int, 0644);
@@ -46,7 +47,10 @@ static int struck;
 module_param(struck, int, 0644);
 MODULE_PARM_DESC(struck, "how many have been refused");
 
-/* Without order among processors: a test asks for one thing after the other. */
+/*
+ * Decide whether this request fails. Processors are not ordered here: a test makes one request
+ * after the other.
+ */
 bool faults_strike(const char *what)
 {
 	if (!fail || --fail)
@@ -97,7 +101,9 @@ void faults_drop(const char *what, const void *key)
 		pr_err("fault: %s %p is given back, but was not held\n", what, key);
 }
 
-/* The entry of a lock that this task has, or a free one for no lock. */
+/*
+ * Returns the list's entry for a lock that this task holds. With no @key it returns a free entry.
+ */
 static struct taken *find_taken(const void *key, const struct task_struct *task)
 {
 	for (unsigned int i = 0; i < LOCKS_MAX; i++)
@@ -106,7 +112,10 @@ static struct taken *find_taken(const void *key, const struct task_struct *task)
 	return NULL;
 }
 
-/* A task that waits for itself waits for ever: better the machine ends with a sentence. */
+/*
+ * Called before a lock is taken. A task that waits for a lock that it holds itself would wait for
+ * ever, so the machine panics with a sentence instead.
+ */
 void faults_want_lock(const char *name, const char *function, const void *key)
 {
 	struct taken *place;
@@ -150,7 +159,7 @@ void faults_leave_lock(const char *name, const void *key)
 		pr_err("fault: lock %s is left by a task that does not have it\n", name);
 }
 
-/* What is held, by name, and how much went wrong. */
+/* Print what is held, by name, and how many errors the list has found. */
 static int held_get(char *buffer, const struct kernel_param *param)
 {
 	int length = 0;
@@ -179,7 +188,7 @@ bool faults_stuck;
 module_param_named(stuck, faults_stuck, bool, 0644);
 MODULE_PARM_DESC(stuck, "no direction stops, as far as the driver can see");
 
-/* All cards of the driver, one after the other, each with its lock held. */
+/* Make a call for all cards of the driver, one after the other, with the device's lock held. */
 static void for_each_card(void (*call)(struct pci_dev *pdev, const char *value),
 			  const char *value)
 {
@@ -212,7 +221,10 @@ static void tell_fatal(struct pci_dev *pdev, const char *value)
 		result == PCI_ERS_RESULT_DISCONNECT ? "given up" : "neither");
 }
 
-/* A fatal error, as the kernel tells drivers of it, but for the reset of the bus between. */
+/*
+ * Report a fatal PCIe error in the way in which the kernel reports it to drivers, but without the
+ * reset of the bus in between.
+ */
 static int fatal_set(const char *value, const struct kernel_param *param)
 {
 	for_each_card(tell_fatal, value);

@@ -3,14 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * For a test's build of the driver, in front of each of its files: what it asks
- * the kernel for may be refused, and what it has must be given back.
+ * Included in front of each of the driver's files in a test's build. The driver's requests to the
+ * kernel may then be refused, and everything that the driver gets must be given back.
  *
- * Debian's kernels have no fault injection. Here every request of the driver's
- * is a wrapper of the same name, which fails when its turn has come, and keeps
- * a list of what is held by name and key. Locks that must be held are looked at.
- * Mutexes and rwsems are on the list while they are held, which no call may do
- * any more once it has come back.
+ * Debian's kernels have no fault injection. Here a wrapper of the same name replaces every request
+ * of the driver. The wrapper fails when its turn has come, and keeps a list of what the driver
+ * holds, by name and key. Where the driver asserts that a lock is held, this is checked. Mutexes
+ * and rwsems are on the list while they are held, so none may be on it when a call has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -44,7 +43,9 @@ void faults_leave_lock(const char *name, const void *lock);
 
 #ifndef FAULTS_THEMSELVES
 
-/* A call that gives a pointer (NULL: none), and the one that takes it back. */
+/*
+ * Wrap a call that returns a pointer (NULL on failure), and the call that gives the pointer back.
+ */
 #define FAULTY_POINTER(_what, _type, _name, _arguments, ...)			\
 	static inline _type __maybe_unused faulty_##_name _arguments		\
 	{									\
@@ -55,7 +56,7 @@ void faults_leave_lock(const char *name, const void *lock);
 		return got;							\
 	}
 
-/* A call that returns 0 or an error. */
+/* Wrap a call that returns 0 or an error. */
 #define FAULTY_CALL(_what, _name, _key, _error, _arguments, ...)		\
 	static inline int __maybe_unused faulty_##_name _arguments		\
 	{									\
@@ -73,7 +74,7 @@ void faults_leave_lock(const char *name, const void *lock);
 		_name(__VA_ARGS__);						\
 	}
 
-/* How a lock is taken, and how it is left again. */
+/* Wrap the calls that take and leave a lock. */
 #define WATCHED_LOCK(_type, _take, _leave)						\
 	static inline void __maybe_unused faulty_##_take(_type *lock, const char *name,	\
 							 const char *function)		\
@@ -130,7 +131,7 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 	       node, gfp, order)
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
-/* At once, as a test's few are. */
+/* Pins all pages in one call, since a test pins only a few. */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
 							    unsigned int flags,
 							    struct page **pages)
@@ -146,7 +147,7 @@ GIVEN_BACK("pins", unpin_user_pages, pages, (struct page **pages, unsigned long 
 GIVEN_BACK("pins", unpin_user_pages_dirty_lock, pages,
 	   (struct page **pages, unsigned long count, bool dirty), pages, count, dirty)
 
-/* Whom pinned pages are charged to. */
+/* The process that pinned pages are charged to. */
 static inline void __maybe_unused faulty_mmgrab(struct mm_struct *mm)
 {
 	faults_hold("mm", mm);
@@ -201,7 +202,7 @@ FAULTY_CALL("vectors", pci_alloc_irq_vectors, pdev, -ENOSPC,
 	    pdev, least, most, flags)
 GIVEN_BACK("vectors", pci_free_irq_vectors, pdev, (struct pci_dev *pdev), pdev)
 
-/* Interrupt and cookie: both must be those of the request. */
+/* The key is made of the interrupt number and the cookie, so both must be those of the request. */
 FAULTY_CALL("interrupt", request_irq, (char *)cookie + irq, -EBUSY,
 	    (unsigned int irq, irq_handler_t handler, unsigned long flags, const char *name,
 	     void *cookie), irq, handler, flags, name, cookie)
@@ -324,7 +325,7 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define eventfd_ctx_fdget	faulty_eventfd_ctx_fdget
 #define eventfd_ctx_put		faulty_eventfd_ctx_put
 
-/* Nothing to give back, or by somebody else. */
+/* Wrap a request whose result need not be given back, or is given back by other code. */
 #define REFUSED(_name, _error, ...) \
 	(faults_strike(#_name) ? (_error) : _name(__VA_ARGS__))
 #define dev_set_name(...)		REFUSED(dev_set_name, -ENOMEM, __VA_ARGS__)
@@ -336,13 +337,16 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
 
-/* A bit that does not come. */
+/* Replaces the wait for a register bit, so that a test can let the bit never come. */
 #undef readl_poll_timeout
 #define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\
 	(faults_stuck ? ((_value) = readl(_address), -ETIMEDOUT) :			\
 	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
-/* Held by anybody, which is little, but Debian's kernels say nothing at all. */
+/*
+ * Checks that some task holds the lock. This is a weak check, but without it Debian's kernels check
+ * nothing.
+ */
 #undef lockdep_assert_held
 #define lockdep_assert_held(_lock)							\
 	WARN_ON_ONCE(!_Generic((_lock),							\

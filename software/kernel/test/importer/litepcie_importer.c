@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A device that imports dma-bufs, to test the driver's: write a file descriptor
- * to /dev/litepcie_importer, and read the sum of the 32-bit words, as they are
- * then, as often as you like.  It keeps the last dma-buf until the next.
+ * A device that imports dma-bufs, to test the driver's dma-bufs. Write a file descriptor to
+ * /dev/litepcie_importer. Each read then returns the sum of the dma-buf's 32-bit words as they are
+ * at that time. The device keeps the last dma-buf until it gets the next one.
  */
 
 #include <linux/dma-buf.h>
@@ -21,7 +21,7 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 static struct platform_device *device;
-static DEFINE_MUTEX(lock);	/* protects the rest */
+static DEFINE_MUTEX(lock);	/* lock: protects the variables below */
 static struct dma_buf *dmabuf;
 static struct dma_buf_attachment *attachment;
 static struct sg_table *table;
@@ -75,7 +75,10 @@ static ssize_t importer_write(struct file *file, const char __user *user, size_t
 	return err ? err : size;
 }
 
-/* Once through the kernel's mapping, once through the pages that a device got. */
+/*
+ * Sum the words once through the kernel's mapping, and once through the pages that a device would
+ * use.
+ */
 static int sums(u32 *mapped, u32 *scattered)
 {
 	struct iosys_map map;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The kernel's division, for files of the driver that a test includes.
+ * The kernel's functions for division, for files of the driver that a test includes.
  */
 #ifndef MATH64_H
 #define MATH64_H

@@ -3,5 +3,5 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * No tracepoints, for files of the driver that a test includes.
+ * Defines no tracepoints, for files of the driver that a test includes.
  */

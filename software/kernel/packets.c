@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Packets in a stream (LITEPCIE_IOCTL_PACKETS), and the use of records for c2h
+ * buffers.
+ *
+ * h2c: each write() is one packet.  The call waits until there is room for all
+ * of the packet, and then sends all of it, or nothing.
+ *
+ * c2h: a record says where a buffer has ended and why.  This is needed without
+ * packets, too: a buffer may end early by the flush time, and its data may be
+ * bad.
+ */
+
+#include <linux/module.h>
+#include <linux/uio.h>
+
+#include "stream.h"
+
+/* h2c ----------------------------------------------------------------------------- */
+
+/*
+ * True if the card's table has room for @bytes more, with one descriptor for
+ * each buffer that they touch.
+ */
+bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
+{
+	u32 size = way->ring->geometry.size;
+	u64 buffers = ((way->stream.at & (size - 1)) + bytes + size - 1) >> ilog2(size);
+
+	return way->held.advanced - way->hw_count + buffers <= way->depth;
+}
+
+/*
+ * Note the length of the packet that the last write() was refused for. poll()
+ * waits for room for that packet.
+ */
+static void set_wanted(const struct litepcie_run *run, u64 bytes)
+{
+	struct litepcie_way *way = run->way;
+
+	spin_lock_irq(&way->wait.lock);
+	if (way->generation == run->generation)
+		way->stream.wanted = bytes;
+	spin_unlock_irq(&way->wait.lock);
+}
+
+/* Begin a write() of @bytes.  With packets on, these bytes are one packet. */
+int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
+{
+	const struct litepcie_ring *ring = run->ring;
+
+	if (!run->way->ends.packets)
+		return 0;
+	/*
+	 * A packet may begin in the middle of a buffer, and so take one buffer
+	 * more.
+	 */
+	if (bytes > litepcie_ring_bytes(ring) - ring->geometry.size)
+		return -EMSGSIZE;
+	run->needs = bytes;
+	set_wanted(run, 0);
+	return 0;
+}
+
+/* Called when the packet has no room now, and its write() must not wait. */
+void litepcie_packet_refuse(const struct litepcie_run *run)
+{
+	if (run->needs)
+		set_wanted(run, run->needs);
+}
+
+/*
+ * Copy all of the packet to the ring before the first part of it is sent.  So
+ * all of the packet is sent, or nothing.
+ */
+int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
+{
+	size_t bytes = iov_iter_count(from), done = 0;
+	int err;
+
+	while (done < bytes) {
+		ssize_t part = litepcie_stream_write(run, from, bytes - done);
+
+		if (part < 0) {
+			litepcie_stream_move(run, -(s64)done);
+			return part;
+		}
+		done += part;
+	}
+	/*
+	 * This must be called at least once: it returns an error if another
+	 * thread has stopped the run.
+	 */
+	do {
+		err = litepcie_stream_hand_over(run, true);
+	} while (!err && run->way->held.bytes < run->way->stream.at);
+	run->done = err ? 0 : done;
+	return err;
+}
+
+/* c2h ----------------------------------------------------------------------------- */
+
+/*
+ * Get the length and flags of the buffer that is read next.  Returns -ECANCELED
+ * if the run is over.
+ */
+static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
+{
+	struct litepcie_way *way = run->way;
+	u32 size = run->ring->geometry.size;
+	int err = 0;
+
+	*bytes = size;
+	*flags = 0;
+	spin_lock_irq(&way->wait.lock);
+	if (way->generation != run->generation)
+		err = -ECANCELED;
+	else if (way->told)
+		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
+	spin_unlock_irq(&way->wait.lock);
+	/* the card wrote this length, so never copy beyond the buffer */
+	*bytes = min(*bytes, size);
+	return err;
+}
+
+/*
+ * True if read() must fail at this buffer, because its packet came with
+ * `error`. read() fails once for each such buffer.  If the call has copied data
+ * already, it returns that data, and the next call fails.
+ */
+static bool is_bad(const struct litepcie_run *run, u32 flags)
+{
+	struct litepcie_stream *stream = &run->way->stream;
+	u64 number = (stream->at >> ilog2(run->ring->geometry.size)) + 1;
+
+	if (!(flags & LITEPCIE_RECORD_FLAG_ERROR) || stream->warned == number)
+		return false;
+	if (!run->done)
+		stream->warned = number;
+	return true;
+}
+
+/*
+ * Find out how the buffer that is read next has ended.  Returns -EBADMSG if the
+ * user must hear of an error.
+ */
+int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
+{
+	int err = get_end(run, bytes, flags);
+
+	if (!err && is_bad(run, *flags))
+		err = -EBADMSG;
+	return err;
+}

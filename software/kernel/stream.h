@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declarations that the files of the stream share: stream.c moves bytes,
+ * packets.c keeps the ends of packets, sync.c sends what was written last and
+ * waits for its end.
+ */
+#ifndef LITEPCIE_STREAM_H
+#define LITEPCIE_STREAM_H
+
+#include "card.h"
+
+
+/*
+ * One call of read() or write(), and the run of the direction that the call
+ * works on.  Another thread may stop that run meanwhile.
+ */
+struct litepcie_run {
+	struct litepcie_way	*way;
+	/* the ring of the run; this struct holds a reference to it */
+	struct litepcie_ring	*ring;
+	/*
+	 * Value of way->generation at the start of the call.  If
+	 * way->generation has changed, the run is over.
+	 */
+	unsigned int		generation;
+	/*
+	 * h2c: bytes of room that the whole packet needs. 0 if there is no
+	 * packet.
+	 */
+	u64			needs;
+	ssize_t			done;	/* bytes copied so far by this call */
+	bool			ended;	/* c2h: the call has copied up to the end of a packet */
+};
+
+/* Functions of stream.c. */
+u64 litepcie_stream_bytes(const struct litepcie_run *run);
+void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
+ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most);
+int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
+bool litepcie_stream_is_over(const struct litepcie_run *run);
+int litepcie_stream_reason(const struct litepcie_run *run);
+
+/* Functions of packets.c. */
+bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes);
+int litepcie_packet_begin(struct litepcie_run *run, size_t bytes);
+void litepcie_packet_refuse(const struct litepcie_run *run);
+int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);
+int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags);
+
+/* Functions of sync.c. */
+void litepcie_stream_flush_later(const struct litepcie_run *run);
+
+#endif /* LITEPCIE_STREAM_H */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The end of what was written to a stream: fsync(), the last close() and the
+ * flush time send an incomplete beat, as the end of a packet.  The end of a
+ * packet says how many bytes its last beat has.  Later data begins a new beat.
+ *
+ * fsync() waits until the card has fetched all.  The last close() stops h2c.  A
+ * stop drops data that the card has fetched and the user's logic has not taken,
+ * so close() waits until the logic has taken all.
+ */
+
+#include <linux/module.h>
+
+#include "stream.h"
+
+static unsigned int close_timeout_ms = 10000;
+module_param(close_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(close_timeout_ms,
+		 "the longest that close() waits until the card has fetched what was written (10000)");
+
+/*
+ * Fill in @run, and return true, if a stream runs and @file owns it.  If @file
+ * is NULL, any owner will do.
+ */
+static bool find_run(struct litepcie_run *run, struct litepcie_way *way,
+		     const struct litepcie_file *file)
+{
+	bool found;
+
+	mutex_lock(&way->mutex);
+	found = way->run == LITEPCIE_RUN_STREAM && (!file || way->owner == file);
+	if (found) {
+		*run = (struct litepcie_run){ way, way->ring, way->generation };
+		litepcie_ring_get(run->ring);
+	}
+	mutex_unlock(&way->mutex);
+	return found;
+}
+
+/* The flush time ------------------------------------------------------------------ */
+
+void litepcie_stream_flush_later(const struct litepcie_run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	if (way->ends.flush_us && way->stream.at != way->held.bytes)
+		mod_delayed_work(system_wq, &way->flusher, usecs_to_jiffies(way->ends.flush_us) + 1);
+}
+
+/*
+ * Send an incomplete beat when the flush time is over.  If a call holds
+ * way->io, try again later instead of waiting: a write() that waits for room
+ * may hold it for long.
+ */
+static void flush(struct work_struct *work)
+{
+	struct litepcie_way *way = container_of(work, struct litepcie_way, flusher.work);
+	struct litepcie_run run;
+
+	if (!mutex_trylock(&way->io)) {
+		schedule_delayed_work(&way->flusher, 1);
+		return;
+	}
+	if (find_run(&run, way, NULL)) {
+		if (litepcie_stream_bytes(&run))
+			litepcie_stream_hand_over(&run, true);
+		if (!litepcie_stream_is_over(&run))
+			litepcie_stream_flush_later(&run);
+		litepcie_ring_put(run.ring);
+	}
+	mutex_unlock(&way->io);
+}
+
+void litepcie_stream_init(struct litepcie_way *way)
+{
+	INIT_DELAYED_WORK(&way->flusher, flush);
+}
+
+/* fsync(), close() ---------------------------------------------------------------- */
+
+static bool is_fetched(struct litepcie_way *way)
+{
+	bool fetched;
+
+	spin_lock_irq(&way->wait.lock);
+	fetched = way->held.done == way->held.advanced && way->held.bytes == way->stream.at;
+	spin_unlock_irq(&way->wait.lock);
+	return fetched;
+}
+
+/*
+ * Ask the card for progress: the last descriptor may have ended without an
+ * interrupt.
+ */
+static void look(struct litepcie_way *way)
+{
+	if (litepcie_enter(litepcie_of(way)))
+		return;
+	if (litepcie_dma_progress(way))
+		litepcie_dma_news(way);
+	litepcie_exit(litepcie_of(way));
+}
+
+/*
+ * True if the direction could be stopped now without loss of data.  If the card
+ * is away, nothing more can be lost.
+ */
+static bool is_taken(struct litepcie_way *way)
+{
+	bool taken;
+
+	if (litepcie_enter(litepcie_of(way)))
+		return true;
+	taken = litepcie_dma_taken(way);
+	litepcie_exit(litepcie_of(way));
+	return taken;
+}
+
+/*
+ * Send all that was written, and wait until the card has fetched it, for
+ * @timeout jiffies at most.  With @closing also wait until the user's logic has
+ * taken it, and ignore signals.
+ */
+static int drain(const struct litepcie_run *run, unsigned long timeout, bool closing)
+{
+	struct litepcie_way *way = run->way;
+	unsigned long end = jiffies + timeout;
+	int err = 0;
+
+	/*
+	 * LitePCIe's endpoint cuts lengths to whole beats, so it cannot send an
+	 * incomplete beat.
+	 */
+	if (way->in_flight && way->stream.at % LITEPCIE_BEAT_BYTES)
+		return -EOPNOTSUPP;
+	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
+		if (litepcie_stream_bytes(run) || way->stream.at == way->held.bytes)
+			err = litepcie_stream_hand_over(run, true);
+		look(way);
+		if (!err && litepcie_stream_is_over(run))
+			err = litepcie_stream_reason(run);
+		if (!err && !closing && signal_pending(current))
+			err = -ERESTARTSYS;
+		if (!err && time_after(jiffies, end))
+			err = -ETIMEDOUT;
+		if (!err)
+			wait_event_timeout(way->wait, is_fetched(way) || litepcie_stream_is_over(run), 1);
+	}
+	return err;
+}
+
+/*
+ * True if reads of h2c data have failed since the last call.  The user's logic
+ * has got zeros in place of such data.
+ */
+static bool has_failed(struct litepcie_way *way)
+{
+	u64 errors = way->told ? READ_ONCE(way->status->errors) : 0;
+	bool failed = errors > way->stream.warned;
+
+	if (failed)
+		way->stream.warned = errors;
+	return failed;
+}
+
+/*
+ * fsync(): wait until the card has fetched what was written.  Returns 0 at once
+ * if nothing was written.
+ */
+int litepcie_stream_sync(struct litepcie_file *file)
+{
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_run run;
+	int err = 0;
+
+	if (litepcie_is_gone(litepcie_of(way)))
+		return -ENODEV;
+	if (mutex_lock_interruptible(&way->io))
+		return -ERESTARTSYS;
+	if (find_run(&run, way, file)) {
+		err = drain(&run, MAX_JIFFY_OFFSET, false);
+		if (!err && has_failed(way))
+			err = -EIO;
+		litepcie_ring_put(run.ring);
+	} else if (way->owner == file) {
+		err = READ_ONCE(way->error);
+	}
+	mutex_unlock(&way->io);
+	return err;
+}
+
+/*
+ * The last close(): wait for a limited time until the user's logic has taken
+ * all data.
+ */
+void litepcie_stream_close(struct litepcie_file *file)
+{
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_run run;
+	u64 left = 0;
+	int err;
+
+	if (!find_run(&run, way, file))
+		return;
+	err = drain(&run, msecs_to_jiffies(close_timeout_ms), true);
+	if (err) {
+		spin_lock_irq(&way->wait.lock);
+		if (way->generation == run.generation)
+			left = way->stream.at - litepcie_held_position(way);
+		way->unsent += left;
+		spin_unlock_irq(&way->wait.lock);
+	}
+	if (err == -ETIMEDOUT)
+		dev_warn(litepcie_dev(way), "closed after %u ms with data that the card (%llu bytes) or its logic has not taken: it is dropped\n",
+			 close_timeout_ms, left);
+	litepcie_ring_put(run.ring);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Tests capability.c on a table in memory: the blocks of a DMA channel are found by the channel's
+ * index, whatever the order of the table, and also if another channel has no such block.
+ *
+ * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../uapi/litepcie_capability.h"
+
+#define LITEPCIE_CARD_H
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64, resource_size_t;
+typedef uint32_t __le32;
+
+#define GFP_KERNEL		0
+#define PCI_STD_NUM_BARS	6
+#define USEC_PER_SEC		1000000u
+#define BAR0_SIZE		(1u << 20)
+
+#define dev_err(_dev, ...)	((void)(_dev), fprintf(stderr, __VA_ARGS__))
+#define dev_warn(_dev, ...)	((void)(_dev), fprintf(stderr, __VA_ARGS__))
+#define kmalloc(_bytes, _gfp)	malloc(_bytes)
+#define kcalloc(_n, _bytes, _gfp) calloc(_n, _bytes)
+#define readl(_address)		(*(const u32 *)(_address))
+#define cpu_to_le32(_value)	(_value)
+#define swab32(_value)		__builtin_bswap32(_value)
+#define div_u64(_a, _b)		((_a) / (_b))
+
+struct device {
+	int nothing;
+};
+
+struct pci_dev {
+	struct device dev;
+};
+
+struct litepcie_block {
+	u16		type, version;
+	u8		index, bar;
+	u32		offset, size;
+	unsigned int	parameters;
+	const u32	*parameter;
+};
+
+struct litepcie {
+	struct pci_dev		*pdev;
+	u8			*bar0;
+	resource_size_t		bar0_size;
+	u32			*table;
+	struct litepcie_block	*blocks;
+	unsigned int		block_count;
+	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
+	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
+};
+
+static resource_size_t pci_resource_len(const struct pci_dev *pdev, unsigned int bar)
+{
+	(void)pdev;
+	return bar ? 0 : BAR0_SIZE;
+}
+
+static u32 crc32_le(u32 crc, const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < 8 * count; i++) {
+		crc ^= bytes[i / 8] >> i % 8 & 1;
+		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return crc;
+}
+
+u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
+const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
+						 unsigned int index);
+
+#pragma GCC diagnostic ignored "-Wformat"	/* the format %pa exists in the kernel only */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "../capability.c"
+
+static u8 bar0[BAR0_SIZE] __attribute__((aligned(8)));
+
+static void need(bool true_, const char *what)
+{
+	if (true_)
+		return;
+	fprintf(stderr, "blocks: %s\n", what);
+	exit(1);
+}
+
+/* Write a table of blocks without parameters. Block n has its registers in page n + 1. */
+static void write_table(const u32 (*blocks)[2], u32 count)
+{
+	u32 *table = (u32 *)(bar0 + LITEPCIE_CAP_OFFSET);
+	u32 bytes = 4 * (LITEPCIE_CAP_HEADER_WORDS + count * LITEPCIE_CAP_ENTRY_WORDS);
+
+	table[LITEPCIE_CAP_HEADER_MAGIC] = LITEPCIE_CAP_MAGIC;
+	table[LITEPCIE_CAP_HEADER_VERSION] = LITEPCIE_CAP_MAJOR << 16;
+	table[LITEPCIE_CAP_HEADER_BYTES] = bytes;
+	table[LITEPCIE_CAP_HEADER_BLOCKS] = count;
+	for (u32 n = 0; n < count; n++) {
+		u32 *entry = table + LITEPCIE_CAP_HEADER_WORDS + n * LITEPCIE_CAP_ENTRY_WORDS;
+
+		entry[LITEPCIE_CAP_ENTRY_TYPE] = 1u << 16 | blocks[n][0];
+		entry[LITEPCIE_CAP_ENTRY_LENGTH] = blocks[n][1] << 24 | 4 * LITEPCIE_CAP_ENTRY_WORDS;
+		entry[LITEPCIE_CAP_ENTRY_OFFSET] = (n + 1) << 12;
+		entry[LITEPCIE_CAP_ENTRY_SIZE] = 1u << 12;
+	}
+	table[LITEPCIE_CAP_HEADER_CRC] = checksum(table, bytes);
+}
+
+int main(void)
+{
+	static const u32 blocks[][2] = {
+		{ LITEPCIE_BLOCK_MODERATION, 1 }, { LITEPCIE_BLOCK_DMA, 1 },
+		{ LITEPCIE_BLOCK_RECORDS, 1 }, { LITEPCIE_BLOCK_DMA, 0 },
+		{ LITEPCIE_BLOCK_MODERATION, 0 },
+	};
+	static struct pci_dev pdev;
+	struct litepcie card = { .pdev = &pdev, .bar0 = bar0, .bar0_size = BAR0_SIZE };
+
+	write_table(blocks, sizeof(blocks) / sizeof(*blocks));
+	need(!litepcie_capability_read(&card), "the table is refused");
+	for (u32 n = 0; n < card.block_count; n++) {
+		const struct litepcie_block *found =
+			litepcie_block_find(&card, (u16)blocks[n][0], blocks[n][1]);
+
+		need(found == &card.blocks[n] && found->offset == (n + 1) << 12,
+		     "a channel has another channel's block");
+	}
+	need(!litepcie_block_find(&card, LITEPCIE_BLOCK_RECORDS, 0),
+	     "a channel without records has another channel's");
+	need(litepcie_capability_same(&card), "the same table is taken for another one");
+	free(card.blocks);
+	free(card.table);
+	printf("blocks: ok\n");
+	return 0;
+}
