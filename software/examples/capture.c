@@ -26,7 +26,8 @@ static const char text[] =
 	"  -n MIB     how much (64)";
 
 /*
- * An almost full disk takes a part first. The next write fails with the reason.
+ * Write all data. An almost full disk takes a part first. The next write fails
+ * with the reason.
  */
 static int write_all(int file, const char *data, size_t size)
 {
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
 	const uint64_t buffers = ((uint64_t)mib << 20) / BUFFER;
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
-		/* false: the data of the logic in the user slot */
+		/* with false: the data of the logic in the user slot */
 		.pattern = true,
 		.c2h_limit = buffers,
 	};

@@ -10,20 +10,23 @@ in the user slot.
 
 import os
 
-from example import count, options, run
 from lanebox_host import Card
+
+from example import count, options, run
 
 BUFFER = 256 << 10
 
 
 def direct(path: str):
-    """Open a file that is written past the kernel's page cache."""
+    """Open a file whose writes bypass the kernel's page cache."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_DIRECT
     return os.fdopen(os.open(path, flags, 0o666), "wb", 0)
 
 
 def write_all(file, data: memoryview) -> None:
-    """Write all data: an almost full disk takes a part, then fails."""
+    """Write all data. An almost full disk takes a part, and the next write then
+    fails.
+    """
     while data:
         data = data[file.write(data) :]
 
@@ -41,7 +44,12 @@ def capture(args) -> None:
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-n", metavar="MIB", type=count, default=64,
-                        help="how much (%(default)s)")
+    parser.add_argument(
+        "-n",
+        metavar="MIB",
+        type=count,
+        default=64,
+        help="how much (%(default)s)",
+    )
     parser.add_argument("file", metavar="FILE")
     run(capture, parser)

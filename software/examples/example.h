@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS		10000	/* longest wait for a buffer */
-#define OPTIONS		128	/* an option's value, indexed by its letter */
+#define WAIT_MS		10000	/* longest wait for a buffer in ms */
+#define OPTIONS		128	/* values of options, by the option's letter */
 
 static struct litepcie *opened;
 static const char *program, *text_of_usage;
@@ -68,8 +68,8 @@ static inline unsigned int some(int rc)
 }
 
 /*
- * The number given to option @letter, from 1 to @most, or @otherwise if the
- * option is not given.
+ * Returns the number given to option @letter, from 1 to @most, or @otherwise if
+ * the option is not given.
  */
 static inline unsigned long number(char letter, unsigned long otherwise,
 				   unsigned long most)

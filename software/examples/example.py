@@ -12,12 +12,17 @@ from pathlib import Path
 
 
 def options(text: str) -> argparse.ArgumentParser:
-    """A parser with -d. The first line of the text becomes its description."""
+    """Make a parser with the option -d. The first line of the text becomes its
+    description.
+    """
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
-    parser.add_argument("-d", "--device", metavar="DEVICE",
-                        default="/dev/litepcie0",
-                        help="the card: /dev/litepcieN, vfio:ADDRESS or "
-                        "sim:SOCKET (%(default)s)")
+    parser.add_argument(
+        "-d",
+        "--device",
+        metavar="DEVICE",
+        default="/dev/litepcie0",
+        help="/dev/litepcieN, vfio:ADDRESS or sim:SOCKET (%(default)s)",
+    )
     return parser
 
 

@@ -8,7 +8,7 @@
  * Wait for the interrupts that the logic in the user slot raises by its signal
  * `irq`.
  *
- * The logic of lanebox.user.axi_memory:SlowMemoryOnAxi raises one for each
+ * The logic of gateware.user.axi_memory:SlowMemoryOnAxi raises one for each
  * write to its memory. With -w 2:0x100000 this program writes there itself.
  */
 #include "example.h"

@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Wait for the interrupts of the logic in the user slot.
 
-The logic raises them by its signal `irq`. That of
-lanebox.user.axi_memory:SlowMemoryOnAxi raises one for each write to its memory,
-and with -w 2:0x100000 this program writes there itself.
+The logic raises them by its signal `irq`. SlowMemoryOnAxi, of the module
+gateware.user.axi_memory, raises one for each write to its memory, and with
+-w 2:0x100000 this program writes there itself.
 """
 
+from lanebox_host import Card
 
 from example import count, fail, options, run
-from lanebox_host import Card
 
 
 def place(text: str) -> tuple[int, int]:
@@ -32,10 +32,24 @@ def wait(args) -> None:
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-n", metavar="COUNT", type=count, default=1,
-                        help="how many (%(default)s)")
-    parser.add_argument("-t", metavar="SECONDS", type=count, default=10,
-                        help="the longest wait for one (%(default)s)")
-    parser.add_argument("-w", metavar="BAR:OFFSET", type=place,
-                        help="write there before each wait")
+    parser.add_argument(
+        "-n",
+        metavar="COUNT",
+        type=count,
+        default=1,
+        help="how many (%(default)s)",
+    )
+    parser.add_argument(
+        "-t",
+        metavar="SECONDS",
+        type=count,
+        default=10,
+        help="the longest wait for one (%(default)s)",
+    )
+    parser.add_argument(
+        "-w",
+        metavar="BAR:OFFSET",
+        type=place,
+        help="write there before each wait",
+    )
     run(wait, parser)

@@ -12,8 +12,9 @@ import struct
 import zlib
 
 import numpy as np
-from example import options, run
 from lanebox_host import Card
+
+from example import options, run
 
 WIDTH, HEIGHT = 1024, 256
 
@@ -28,16 +29,26 @@ def draw(samples: np.ndarray) -> np.ndarray:
 
 
 def png(picture: np.ndarray) -> bytes:
-    """The bytes of an 8-bit greyscale PNG."""
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(
-            ">I", zlib.crc32(kind + data))  # fmt: skip
+    """Return the bytes of an 8-bit greyscale PNG."""
 
-    # Each row of pixels begins with its filter type, 0: none.
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    # Each row of pixels begins with the number of its filter type; 0 means
+    # none.
     lines = np.insert(picture, 0, 0, axis=1).tobytes()
     head = struct.pack(">IIBBBBB", *picture.shape[::-1], 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(
-        b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")  # fmt: skip
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(lines))
+        + chunk(b"IEND", b"")
+    )
 
 
 def plot(args) -> None:

@@ -7,9 +7,9 @@ The card itself names the registers of its own blocks, and the csr.json of its
 build names all.
 """
 
+from lanebox_host import Card
 
 from example import options, run
-from lanebox_host import Card
 
 
 def register(word: str) -> tuple:
@@ -32,8 +32,12 @@ def use(args) -> None:
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-c", metavar="FILE", help="csr.json of the card's "
-                        "build: with it your own have names, too")
-    parser.add_argument("words", metavar="NAME | NAME=VALUE", nargs="*",
-                        type=register)
+    parser.add_argument(
+        "-c",
+        metavar="FILE",
+        help="csr.json of the card's build: with it your own have names, too",
+    )
+    parser.add_argument(
+        "words", metavar="NAME | NAME=VALUE", nargs="*", type=register
+    )
     run(use, parser)

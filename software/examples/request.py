@@ -11,17 +11,19 @@ about a real one.
 import os
 import time
 
-from example import count, fail, options, run
 from lanebox_host import Card
+
+from example import count, fail, options, run
 
 SIZE = 64
 
 
 def ask(args) -> None:
     us = []
-    with Card(args.device) as card, card.loopback(
-        inside=False, packets=True, interrupt_every=1
-    ) as stream:
+    with (
+        Card(args.device) as card,
+        card.loopback(inside=False, packets=True, interrupt_every=1) as stream,
+    ):
         for number in range(args.n):
             request, began = os.urandom(SIZE), time.perf_counter()
             if stream.ask(request) != request:
@@ -29,12 +31,19 @@ def ask(args) -> None:
             us.append(1e6 * (time.perf_counter() - began))
     us.sort()
     p50, p99, most = (us[(args.n - 1) * part // 100] for part in (50, 99, 100))
-    print(f"{args.n} answers, all right: "
-          f"p50 {p50:.1f} us, p99 {p99:.1f} us, max {most:.1f} us")
+    print(
+        f"{args.n} answers, all right: "
+        f"p50 {p50:.1f} us, p99 {p99:.1f} us, max {most:.1f} us"
+    )
 
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-n", metavar="COUNT", type=count, default=1000,
-                        help="how many (%(default)s)")
+    parser.add_argument(
+        "-n",
+        metavar="COUNT",
+        type=count,
+        default=1000,
+        help="how many (%(default)s)",
+    )
     run(ask, parser)

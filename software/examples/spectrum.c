@@ -22,7 +22,7 @@
 
 #define SAMPLES		4096u
 #define COLUMNS		64u
-/* bins of the spectrum in a column */
+/* bins of the spectrum that one column of the line shows */
 #define BINS		(SAMPLES / 2 / COLUMNS)
 #define PAUSE_US	50000
 
@@ -33,7 +33,10 @@ static const char text[] =
 	"\n"
 	"  -n LINES   how many (until Ctrl-C)";
 
-/* A sine of half of full scale, with a frequency of @bin periods in SAMPLES. */
+/*
+ * Make a sine of half of full scale, with a frequency of @bin periods in
+ * SAMPLES.
+ */
 static void sine(int16_t *samples, unsigned int bin)
 {
 	const double step = 2 * M_PI * bin / SAMPLES;
@@ -42,7 +45,10 @@ static void sine(int16_t *samples, unsigned int bin)
 		samples[i] = (int16_t)lrint(0x4000 * sin(step * i));
 }
 
-/* The spectrum of the @n samples in[0], in[step], ...; @n is a power of two. */
+/*
+ * Compute the spectrum of the @n samples in[0], in[step], ...; @n is a power of
+ * two.
+ */
 static void fft(const double *in, double complex *out, unsigned int n,
 		unsigned int step)
 {

@@ -13,23 +13,27 @@ import itertools
 import time
 
 import numpy as np
-from example import count, options, run
 from lanebox_host import Card
 
+from example import count, options, run
+
 SAMPLES, COLUMNS = 4096, 64
-BINS = SAMPLES // 2 // COLUMNS  # bins of the spectrum in a column
+# bins of the spectrum that one column of the line shows
+BINS = SAMPLES // 2 // COLUMNS
 TURN = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
-WINDOW = 1 - np.cos(TURN)  # Hann window
+WINDOW = 1 - np.cos(TURN)  # the Hann window
 SHADES = np.array(list(" .:-=+*#%@"))
 
 
 def sine(bin: int) -> np.ndarray:
-    """A sine of half of full scale, with `bin` periods in SAMPLES."""
+    """Return a sine of half of full scale, with `bin` periods in SAMPLES."""
     return np.rint(0x4000 * np.sin(bin * TURN)).astype(np.int16)
 
 
 def draw(samples: np.ndarray) -> str:
-    """A line, darker for each 10 dB from -100 dB to full scale (0 dB)."""
+    """Return a line of characters, darker for each 10 dB from -100 dB to full
+    scale (0 dB).
+    """
     bins = np.abs(np.fft.rfft(samples * WINDOW / 0x8000))[:-1] * 2 / SAMPLES
     levels = 20 * np.log10(bins + 1e-9)
     shades = levels.reshape(COLUMNS, BINS).max(axis=1) / 10 + 10
@@ -51,6 +55,7 @@ def spectrum(args) -> None:
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-n", metavar="LINES", type=count,
-                        help="how many (until Ctrl-C)")
+    parser.add_argument(
+        "-n", metavar="LINES", type=count, help="how many (until Ctrl-C)"
+    )
     run(spectrum, parser)

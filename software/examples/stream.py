@@ -8,8 +8,9 @@ and compares those that have come back.
 """
 
 import numpy as np
-from example import count, fail, options, run
 from lanebox_host import Card
+
+from example import count, fail, options, run
 
 
 def stream_through(args) -> None:
@@ -39,6 +40,11 @@ def stream_through(args) -> None:
 
 if __name__ == "__main__":
     parser = options(__doc__)
-    parser.add_argument("-n", metavar="MIB", type=count, default=4,
-                        help="how much (%(default)s)")
+    parser.add_argument(
+        "-n",
+        metavar="MIB",
+        type=count,
+        default=4,
+        help="how much (%(default)s)",
+    )
     run(stream_through, parser)

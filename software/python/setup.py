@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build liblitepcie with make and put it into the package, which needs no other library."""
+"""Builds liblitepcie with make and puts it into the package, which needs no installed library."""
 
 import shutil
 import subprocess
@@ -17,9 +17,13 @@ class BuildLibrary(build_py):
     """Build the shared library in the build folder, and copy it beside the package's modules."""
 
     def run(self):
+        """Build the package, and the library into it."""
         super().run()
-        package = Path(self.get_package_dir("lanebox_host") if self.editable_mode
-                       else Path(self.build_lib, "lanebox_host")).resolve()  # fmt: skip
+        package = Path(
+            self.get_package_dir("lanebox_host")
+            if self.editable_mode
+            else Path(self.build_lib, "lanebox_host")
+        ).resolve()
         out = Path(self.get_finalized_command("build").build_temp).resolve()
         command = ["make", "-s", "-C", str(SOURCE), f"OUT={out}", f"{out}/liblitepcie.so"]
         subprocess.run(command, check=True)
@@ -30,6 +34,7 @@ class Binary(Distribution):
     """Mark the wheel as built for this platform, since it contains the library."""
 
     def has_ext_modules(self):
+        """Say that the package is not pure Python, so that its wheel is for this machine alone."""
         return True
 
 

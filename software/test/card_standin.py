@@ -14,52 +14,57 @@ import zlib
 from array import array
 from collections import deque
 
-from lanebox import capability, layouts
-from lanebox.dma import notices
+from gateware import numbers
+from gateware.dma import notices
+from gateware.observe import capability
 
 BAR0, CONFIG = 0, 7
-BAR0_SIZE, CONFIG_SIZE = 0x20000, 0x1000
+BAR0_SIZE, CONFIG_SIZE = numbers.BAR0_SIZE, 0x1000
 SCRATCH_RESET = 0x12345678
 
-# device time in ticks of an MMIO read, and of a buffer of 8 KiB
+# device time in ticks of 4 ns: of an MMIO read, and of moving a buffer of 8 KiB
 READ_TICKS, BUFFER_TICKS = 187, 300
-IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25
-BEAT = layouts.DATA_WIDTH // 8
+IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
+BEAT = numbers.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
-    "flip": None,  # (direction, number): one bit of this buffer flips
-    "lose_msi": (),  # numbers of the interrupts that are lost, from 1
-    "stall_after": None,  # number of buffers after which the DMA stalls
-    "dead": False,  # BAR0 reads all ones
-    "wide": "right",  # "stock": 8-byte accesses as stock LitePCIe answers them
-    "tick_ns": layouts.TICK_NS,  # tick of the card's clock in ns
-    "stuck": 0,  # bits of the scratch register that always read 1
-    "table": None,  # (word, value): replaces a word of the capability table; its checksum is right
-    "checksum": 0,  # exclusive or of the table's checksum and the right one
-    "done_before": 0,  # a direction's count of descriptors after a flush
+    "flip": None,  # (direction, number of a buffer): one bit of this buffer flips
+    "lose_msi": (),  # the numbers, counted from 1, of interrupts that are lost
+    "stall_after": None,  # number of buffers after which the DMA stalls; None: it does not stall
+    "dead": False,  # every register of BAR0 reads as all ones
+    "wide": "right",  # "stock": accesses of 8 bytes get the wrong answers that stock LitePCIe gives
+    "tick_ns": numbers.TICK_NS,  # tick of the card's clock in ns
+    "stuck": 0,  # bits of the scratch register that always read as 1
+    # (word, value): the capability table has this value in this word. The checksum is made to fit,
+    # so the value itself is what software must refuse.
+    "table": None,
+    "checksum": 0,  # bits in which the table's checksum is wrong
+    "done_before": 0,  # count of descriptors with which each direction begins after a flush
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
     # the card writes records and status lines; an h2c buffer is done when its data is there
     "records": False,
-    "line_ahead": 0,  # buffers that the status lines count too many
-    "no_record": None,  # number of the descriptor, from 0, whose record is missing
-    "slot": None,  # the slot monitor's registers, by name; None: no monitor
-    # this many copies of the monitor change while they are read, as if another program had made one
+    "line_ahead": 0,  # by how many buffers the status lines exceed the true count
+    "no_record": None,  # number, counted from 0, of the descriptor whose record is missing
+    "slot": None,  # values of the slot monitor's registers, by name; None: the card has no monitor
+    # so many copies of the monitor change while they are read, as if another program had made a
+    # copy
     "copies": 0,
 }
 
 
 class Registers:
-    """Names and addresses of the gateware's registers, from its csr.json."""
+    """The names and addresses of the gateware's registers, from the csr.json of its build."""
 
     def __init__(self, path):
         csr = json.loads(path.read_text())
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        self.text = csr["constants"]["config_identifier"].title()  # csr.json has it in lower case
+        # csr.json has the identifier in lower case
+        self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
-        self.bell = self.memory0 + 0xFFC  # a write here raises the user's interrupt
+        self.bell = self.memory0 + 0xFFC  # a write to this address raises the user's interrupt
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
             "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
@@ -68,39 +73,55 @@ class Registers:
 
 
 def capability_table(registers, fault):
-    """The capability table as words by offset. Every build of Lanebox has one."""
+    """Return the capability table as words by offset. Every build of Lanebox has such a table."""
     base = registers.base
     places = capability.BLOCK_TYPES
     dma = {name: 0 for name in places["dma"].parameters} | {
         "h2c": registers.address["pcie_dma0_reader_enable"] - base["pcie_dma0"],
         "c2h": registers.address["pcie_dma0_writer_enable"] - base["pcie_dma0"],
-        "table_depth": layouts.DMA_TABLE_DEPTH, "address_width": layouts.ADDRESS_WIDTH,
+        "table_depth": numbers.DMA_TABLE_DEPTH,
+        "address_width": numbers.ADDRESS_WIDTH,
         "h2c_cause": registers.bit["h2c"].bit_length() - 1,
         "c2h_cause": registers.bit["c2h"].bit_length() - 1,
-        "h2c_buffered": layouts.DMA_BUFFER_SIZE, "c2h_buffered": layouts.DMA_BUFFER_SIZE,
+        "h2c_buffered": numbers.DMA_BUFFER_SIZE,
+        "c2h_buffered": numbers.DMA_BUFFER_SIZE,
         "h2c_settled": int(fault["records"]),
     }
-    endpoint = {"kind": 1, "data_width": layouts.DATA_WIDTH,
-        "clock_hz": 10**9 // (fault["tick_ns"] or 1), "read_tags": layouts.READ_TAGS}
+    endpoint = {
+        "kind": 1,
+        "data_width": numbers.DATA_WIDTH,
+        "clock_hz": 10**9 // (fault["tick_ns"] or 1),
+        "read_tags": numbers.READ_TAGS,
+    }
 
     def block(kind, name, parameters=None):
         values = {name: 0 for name in places[kind].parameters} | (parameters or {})
         return capability.Block(kind, base[name], capability.CSR_PAGE, values)
 
-    blocks = [block("control", "ctrl"), block("identifier", "identifier_mem"),
-        block("endpoint", "pcie_phy", endpoint), block("interrupts", "pcie_msi"),
+    blocks = [
+        block("control", "ctrl"),
+        block("identifier", "identifier_mem"),
+        block("endpoint", "pcie_phy", endpoint),
+        block("interrupts", "pcie_msi"),
         block("dma", "pcie_dma0", dma),
         block("device_time", "device_time", {"tick_ps": 1000 * fault["tick_ns"]}),
         block("counters", "pcie_counters"),
-        capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern"),
-        block("user", "pattern", {"cause": registers.bit["user"].bit_length() - 1})]
+        capability.Block("memory", registers.memory0, 4096, {}),
+        block("pattern", "pattern"),
+        block("user", "pattern", {"cause": registers.bit["user"].bit_length() - 1}),
+    ]
     if fault["records"]:
-        offsets = {name: registers.address[f"pcie_notices0_{name}"] - base["pcie_notices0"]
-            for name in places["records"].parameters[:-1]}
-        blocks.append(block("records", "pcie_notices0",
-            {**offsets, "most_entries": 1 << notices.MOST_ENTRIES}))
+        offsets = {
+            name: registers.address[f"pcie_notices0_{name}"] - base["pcie_notices0"]
+            for name in places["records"].parameters[:-1]
+        }
+        blocks.append(
+            block(
+                "records", "pcie_notices0", {**offsets, "most_entries": 1 << notices.MOST_ENTRIES}
+            )
+        )
     if fault["slot"] is not None:
-        blocks.append(block("slot", "slot", {"width": layouts.SLOT_COUNTER_WIDTH}))
+        blocks.append(block("slot", "slot", {"width": numbers.SLOT_COUNTER_WIDTH}))
     words = capability.table("standin", "5a" * 32, blocks)
     if fault["table"]:
         at, value = fault["table"]
@@ -111,7 +132,7 @@ def capability_table(registers, fault):
 
 
 def capability_place(word):
-    return layouts.CAPABILITY_BASE + 4 * word
+    return numbers.CAPABILITY_BASE + 4 * word
 
 
 class Channel:
@@ -119,37 +140,46 @@ class Channel:
 
     def __init__(self, base, done, line):
         self.base = base
-        self.line = line  # register with the address of its status line
+        self.line = line  # register with the address of this direction's status line
         self.table = deque()
-        self.done = done  # descriptors done; loop_status shows the lower 32 bits
-        self.position = 0  # bytes of these descriptors
-        self.moved = 0  # bytes moved since power-on
+        self.done = done  # number of descriptors done; loop_status shows the lower 32 bits
+        self.position = 0  # bytes in the descriptors that are done
+        self.moved = 0  # bytes that this direction has moved since power-on
         self.cleared = 0  # value of `moved` when the counters were cleared
 
 
 class CardStandin:
-    """A card after power-on.
+    """A stand-in for a card after power-on.
 
-    `memory` is the host memory that its DMA reaches, by bus address. `interrupt()` is called for
-    each MSI. Both are set by `plug()`.
+    `memory` is the host memory that the card's DMA reaches, by bus address. `interrupt()` is called
+    for each MSI. Both are set by `plug()`.
     """
 
     def __init__(self, registers, fault, words=()):
         self.registers = registers
         self.fault = fault
-        self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET,
-            **capability_table(registers, fault)}
-        self.raised = 0  # interrupt causes, as the vector register shows them
-        self.h2c = Channel(registers.address["pcie_dma0_reader_enable"],
-            fault["done_before"], "pcie_notices0_reader_status_base")
-        self.c2h = Channel(registers.address["pcie_dma0_writer_enable"],
-            fault["done_before"], "pcie_notices0_writer_status_base")
-        self.inside = deque()  # packets in the loopback
-        self.reads = 0  # reads of BAR0
-        self.copies = 0  # copies that the slot monitor has made
+        self.word = {
+            **dict(words),
+            registers.address["ctrl_scratch"]: SCRATCH_RESET,
+            **capability_table(registers, fault),
+        }
+        self.raised = 0  # interrupt causes that are raised, as the vector register shows them
+        self.h2c = Channel(
+            registers.address["pcie_dma0_reader_enable"],
+            fault["done_before"],
+            "pcie_notices0_reader_status_base",
+        )
+        self.c2h = Channel(
+            registers.address["pcie_dma0_writer_enable"],
+            fault["done_before"],
+            "pcie_notices0_writer_status_base",
+        )
+        self.inside = deque()  # packets that have come by h2c and not yet gone back by c2h
+        self.reads = 0  # number of reads of BAR0
+        self.copies = 0  # number of copies that the slot monitor has made
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
-        self.first_buffer = None  # contents of the first h2c buffer
+        self.first_buffer = None  # contents of the first h2c buffer that was moved
         self.plug(None)
 
     def plug(self, interrupt):
@@ -163,15 +193,15 @@ class CardStandin:
         for offset, number, name, rest in [(0x48, 0x05, "msi", 0x80), (0x70, 0x10, "pcie", 2)]:
             if name != self.fault["missing"]:
                 self.config[link] = offset
-                self.config[offset:offset + 4] = struct.pack("<BBH", number, 0, rest)
+                self.config[offset : offset + 4] = struct.pack("<BBH", number, 0, rest)
                 link = offset + 1
-        self.config[0x74] = 2  # Device Capabilities: 512 bytes
+        self.config[0x74] = 2  # Device Capabilities say that payloads may have 512 bytes
 
     # Accesses -----------------------------------------------------------------------------------
 
     def read(self, offset, region, count):
         if region == CONFIG:
-            return bytes(self.config[offset:offset + count])
+            return bytes(self.config[offset : offset + count])
         self.time += READ_TICKS
         self.reads += 1
         if self.fault["dead"] or (count == 8 and self.fault["wide"] == "stock"):
@@ -181,7 +211,7 @@ class CardStandin:
 
     def write(self, offset, region, data):
         if region == CONFIG:
-            self.config[offset:offset + len(data)] = data
+            self.config[offset : offset + len(data)] = data
             return
         self.time += 1
         if self.fault["wide"] == "stock":
@@ -193,11 +223,11 @@ class CardStandin:
         return bool(self.config[4] & 4)
 
     def on(self, name):
-        """The value that software wrote to a register of one word."""
+        """Return the value that software last wrote to a register of one word."""
         return self.word.get(self.registers.address[name], 0)
 
     def wide(self, name):
-        """The value that software wrote to a register of two words."""
+        """Return the value that software last wrote to a register of two words."""
         at = self.registers.address[name]
         return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
@@ -213,7 +243,7 @@ class CardStandin:
             return text[(offset - self.registers.identifier) // 4]
         for name, value in self._wide_values().items():
             at = offset - self.registers.address[name]
-            if at in (0, 4):  # the upper word first
+            if at in (0, 4):  # these registers have their upper word at the lower address
                 return value >> 32 if at == 0 else value & 0xFFFFFFFF
         for name, value in self._values().items():
             if offset == self.registers.address[name]:
@@ -221,11 +251,17 @@ class CardStandin:
         return self.word.get(offset, 0)
 
     def _wide_values(self):
-        return {**self.snapshot, **self._slot(), "pattern_h2c_beats": self.beats,
-            "pattern_h2c_first_error": self.first_error}
+        return {
+            **self.snapshot,
+            **self._slot(),
+            "pattern_h2c_beats": self.beats,
+            "pattern_h2c_first_error": self.first_error,
+        }
 
     def _slot(self):
-        """The slot monitor's registers of two words. In a spoilt copy they change between reads."""
+        """Return the slot monitor's registers of two words. In a spoilt copy they change between
+        reads.
+        """
         found = dict(self.fault["slot"] or {})
         if 0 < self.copies <= self.fault["copies"]:
             found["slot_time"] += self.reads
@@ -236,7 +272,8 @@ class CardStandin:
         control = int.from_bytes(self.config[0x78:0x7A], "little")
         state = (self.fault["slot"] or {}).get("slot_state", 0)
         return {
-            "slot_now": state, "slot_state": state,
+            "slot_now": state,
+            "slot_state": state,
             "device_time_low": self.time & 0xFFFFFFFF,
             "device_time_high": self.time >> 32,
             "pcie_phy_link_status": 1 | 2 << 4 | 3 << 6,
@@ -255,8 +292,9 @@ class CardStandin:
             if offset == channel.base + TABLE["push"]:
                 flags = self.word[channel.base + TABLE["value"]]
                 address = value << 32 | self.word[channel.base + TABLE["address"]]
-                channel.table.append((address, flags & 0xFFFFFF, not flags & IRQ_DISABLE,
-                    not flags & LAST_DISABLE))
+                channel.table.append(
+                    (address, flags & 0xFFFFFF, not flags & IRQ_DISABLE, not flags & LAST_DISABLE)
+                )
                 assert len(channel.table) <= 256, "the descriptor table overflows"
             elif offset == channel.base + TABLE["flush"]:
                 channel.table.clear()
@@ -286,9 +324,9 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Whether h2c, and whether c2h, can move a buffer."""
+        """Return two booleans: whether h2c and whether c2h can move a buffer."""
         most = self.fault["stall_after"]
-        # read once: a test may set it while buffers move
+        # read this fault only once: a test may set it while buffers move
         stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False
@@ -322,13 +360,19 @@ class CardStandin:
             self.generated += size // 4
 
     def _waits(self):
-        """Whether the loopback holds enough data, or the end of a packet, to end a c2h buffer."""
+        """Return whether the loopback holds enough data, or the end of a packet, to end a c2h
+        buffer.
+        """
         size = self.c2h.table[0][1]
-        return (any(ends for _, ends in self.inside) or
-            sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size)
+        return (
+            any(ends for _, ends in self.inside)
+            or sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size
+        )
 
     def _joined(self):
-        """Take the next c2h buffer's data out of the loopback, and whether a packet ends there."""
+        """Take the data of the next c2h buffer out of the loopback. Also return whether a packet
+        ends there.
+        """
         _, size, _, wanted = self.c2h.table[0]
         whole = b""
         while len(whole) < size:
@@ -347,14 +391,14 @@ class CardStandin:
     def _check(self, data):
         expected = self._pattern(self.beats * 8, len(data))
         for at in range(0, len(data), 32) if data != expected else ():
-            if data[at:at + 32] != expected[at:at + 32]:
+            if data[at : at + 32] != expected[at : at + 32]:
                 if not self.errors:
                     self.first_error = self.beats + at // 32
                 self.errors += 1
         self.beats += len(data) // 32
 
     def _place(self, address):
-        """The memory that holds this bus address, and the offset in it."""
+        """Return the memory that holds this bus address, and the offset in it."""
         base = max(base for base in self.memory if base <= address)
         return self.memory[base], address - base
 
@@ -367,24 +411,24 @@ class CardStandin:
             place = self.wide("pcie_notices0_writer_records_base") + 16 * (number % entries)
             memory, at = self._place(place)
             flags = notices.RECORD_FLAGS["last"] if ends else 0
-            memory[at:at + 16] = struct.pack("<IIQ", size, flags, number + 1)
+            memory[at : at + 16] = struct.pack("<IIQ", size, flags, number + 1)
         if control & notices.CONTROL["c2h_status" if channel is self.c2h else "h2c_status"]:
             memory, at = self._place(self.wide(channel.line))
             line = channel.position, number + 1 + self.fault["line_ahead"], 0, self.time
-            memory[at:at + 32] = struct.pack("<4Q", *line)
+            memory[at : at + 32] = struct.pack("<4Q", *line)
 
     def _move(self, channel, direction, data=None, ends=False):
         """Run the first descriptor: read host memory, or write `data` to it. Returns the data."""
         address, size, asks, _ = channel.table.popleft()
         memory, at = self._place(address)
         size = size if data is None else len(data)
-        data = bytearray(memory[at:at + size] if data is None else data)
+        data = bytearray(memory[at : at + size] if data is None else data)
         if self.first_buffer is None and channel is self.h2c:
             self.first_buffer = bytes(data)
         if self.fault["flip"] == (direction, channel.moved // size):
             data[0x123 % size] ^= 0x10
         if channel is self.c2h:
-            memory[at:at + size] = bytes(data)
+            memory[at : at + size] = bytes(data)
         channel.done += 1
         channel.moved += size
         channel.position += size

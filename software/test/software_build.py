@@ -2,16 +2,15 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The user software for its tests, built once with address and undefined behaviour checks."""
+"""Builds the user software for its tests, once, with address and undefined behaviour checks."""
 
 import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from repository import ROOT, run_sim_target
-
-from lanebox.locks import locked
+from tools.locks import locked
+from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
 TIMEOUT = 60  # seconds; a command takes less than a tenth of it
@@ -19,7 +18,7 @@ TIMEOUT = 60  # seconds; a command takes less than a tenth of it
 
 @dataclass(frozen=True)
 class Built:
-    """A build with sanitizers, and the csr.json of its gateware."""
+    """The result of a build with sanitizers, and the csr.json of its gateware."""
 
     out: Path
     csr_json: Path
@@ -34,8 +33,16 @@ def build_software():
     gateware = ROOT / "build" / "sim"
     result = run_sim_target("--build")
     assert result.returncode == 0, result.stderr
-    command = ["make", "-s", "-C", ROOT / "software" / "user", "SANITIZE=1", f"OUT={OUT}",
-        "litepcie_util", "tests"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        ROOT / "software" / "user",
+        "SANITIZE=1",
+        f"OUT={OUT}",
+        "litepcie_util",
+        "tests",
+    ]
     with locked(OUT.with_suffix(".lock")):
         result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -44,8 +51,16 @@ def build_software():
 
 def make(out, *options):
     """Build litepcie_util and the C tests in the folder `out`, with options of the Makefile."""
-    command = ["make", "-s", "-C", ROOT / "software" / "user", *options, f"OUT={out}",
-        "litepcie_util", "tests"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        ROOT / "software" / "user",
+        *options,
+        f"OUT={out}",
+        "litepcie_util",
+        "tests",
+    ]
     with locked(out.with_suffix(".lock")):
         result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -59,16 +74,18 @@ def build_unchecked(*options):
 
 
 class Util:
-    """litepcie_util with its output captured. A sanitizer's finding fails the test."""
+    """Runs litepcie_util and captures its output. A finding of a sanitizer fails the test."""
 
     def __init__(self, program):
         self.program = program
 
     def run(self, *arguments):
-        result = subprocess.run([self.program, *arguments], capture_output=True, text=True,
-            timeout=TIMEOUT)
-        assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, \
+        result = subprocess.run(
+            [self.program, *arguments], capture_output=True, text=True, timeout=TIMEOUT
+        )
+        assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, (
             result.stderr
+        )
         return result
 
     def json(self, device, *arguments):
@@ -77,5 +94,6 @@ class Util:
         return result.returncode, json.loads(result.stdout)
 
     def start(self, *arguments):
-        return subprocess.Popen([self.program, *arguments], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [self.program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )

@@ -2,20 +2,30 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A root folder for LITEPCIE_ROOT, with the sysfs of a machine that has cards.
+"""Makes a root folder for LITEPCIE_ROOT, with the sysfs of a machine that has cards.
 
-It has plain files only: a write to one has no effect unless a test makes it.
+The folder has plain files only: a write to a file has no effect unless a test makes it.
 """
 
 import struct
 
 PCI = "sys/bus/pci"
-EXPRESS = 0x70  # offset of the PCI Express capability
+EXPRESS = 0x70  # offset in config space at which the stand-in has the PCI Express capability
 
 
-def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=True, relaxed=True,
-    mps_supported=512, rcb=64):
-    """Config space with a PCI Express capability, encoded by the PCI Express specification."""
+def config_space(
+    mps=256,
+    mrrs=512,
+    gen=3,
+    lanes=8,
+    possible=(3, 8),
+    ext_tag=True,
+    relaxed=True,
+    mps_supported=512,
+    rcb=64,
+):
+    """Return config space with a PCI Express capability, encoded as the specification says."""
+
     def code(size):
         return (size // 128).bit_length() - 1
 
@@ -23,8 +33,14 @@ def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=Tru
     space[0x34] = EXPRESS
     control = code(mps) << 5 | code(mrrs) << 12 | ext_tag << 8 | relaxed << 4
     struct.pack_into("<HHIHH", space, EXPRESS, 0x10, 2, code(mps_supported), control, 0)
-    struct.pack_into("<IHH", space, EXPRESS + 0x0C, possible[0] | possible[1] << 4,
-        (rcb == 128) << 3, gen | lanes << 4)
+    struct.pack_into(
+        "<IHH",
+        space,
+        EXPRESS + 0x0C,
+        possible[0] | possible[1] << 4,
+        (rcb == 128) << 3,
+        gen | lanes << 4,
+    )
     return bytes(space)
 
 
@@ -48,17 +64,35 @@ class Machine:
         return (self.root / path).read_text()
 
     def driver(self, name):
-        """Add a loaded driver."""
+        """Add a loaded driver's folder to the stand-in for sysfs."""
         self.write(f"{PCI}/drivers/{name}/unbind", "")
 
-    def add(self, address, vendor=0x10EE, device=0x9038, driver=None, group=None, below=(),
-        config=None, numa=0, **files):
+    def add(
+        self,
+        address,
+        vendor=0x10EE,
+        device=0x9038,
+        driver=None,
+        group=None,
+        below=(),
+        config=None,
+        numa=0,
+        **files,
+    ):
         """Add a PCI function; `below` has the addresses of the bridges above it, root first."""
         place = self.root.joinpath("sys/devices/pci0000:00", *below, address)
         place.mkdir(parents=True)
         (self.devices / address).symlink_to(place)
-        named = {"vendor": f"{vendor:#06x}", "device": f"{device:#06x}", "numa_node": numa,
-            "driver_override": "(null)", "reset": "", "remove": "", "power_state": "D0", **files}
+        named = {
+            "vendor": f"{vendor:#06x}",
+            "device": f"{device:#06x}",
+            "numa_node": numa,
+            "driver_override": "(null)",
+            "reset": "",
+            "remove": "",
+            "power_state": "D0",
+            **files,
+        }
         for name, text in named.items():
             (place / name).write_text(f"{text}\n")
         (place / "config").write_bytes(config_space() if config is None else config)

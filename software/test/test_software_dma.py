@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util dma_test with a stand-in for the card, with and without faults."""
+"""Tests litepcie_util dma_test with a stand-in for the card, with and without faults."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("buffers", [1, 31, 32, 33, 255, 256, 257, 700])
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
-    """All buffers are moved, compared and counted, at sizes around a batch, interrupt and ring."""
+    """dma_test moves, compares and counts all buffers: sizes around a batch, interrupt and ring."""
     size = buffers * BUFFER
     with card():
         arguments = ("--direction", direction, "--size", str(size))
@@ -40,20 +40,23 @@ def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, dir
 
 
 def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
-    """A long run's rate is without start and end. The stand-in moves 8 KiB in 300 ticks."""
+    """The rate of a long run is without start and end. The stand-in moves 8 KiB in 300 ticks."""
     with card():
         _, report = util.json(device, "dma_test", "--direction", "c2h", "--size", "8M")
     window = report["window"]
     assert window["skipped_buffers"] == 256
     assert report["c2h"]["window_bytes"] == window["rq"]["payload_bytes"] > 4 * MIB
     assert report["c2h"]["bytes_per_cycle"] == pytest.approx(
-        report["c2h"]["window_bytes"] / window["cycles"])
+        report["c2h"]["window_bytes"] / window["cycles"]
+    )
     assert report["c2h"]["gb_per_s"] == pytest.approx(report["c2h"]["bytes_per_cycle"] / 4)
     assert 20 < report["c2h"]["bytes_per_cycle"] <= 8192 / 300
 
 
 def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
-    """The size is rounded up to whole buffers, and the report has the rounded size."""
+    """If the size is no multiple of a buffer, it is rounded up, and the report has the rounded
+    size.
+    """
     with card():
         _, report = util.json(device, "dma_test", "--size", "100K")
     assert report["size_bytes"] == report["c2h"]["compared_bytes"] == 13 * BUFFER
@@ -61,7 +64,7 @@ def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_dma_test_ends_after_the_duration(util, card, device, direction):
-    """A run with a duration ends by the host's clock, and compares data."""
+    """A run with a duration ends when it has passed by the host's clock, and has compared data."""
     with card():
         arguments = ("--direction", direction, "--duration", "0.5")
         status, report = util.json(device, "dma_test", *arguments)
@@ -71,13 +74,19 @@ def test_dma_test_ends_after_the_duration(util, card, device, direction):
         assert report[way] is None or report[way]["compared_bytes"] > 0
 
 
-@pytest.mark.parametrize("direction, flip, offset", [
-    ("loopback", ("h2c", 40), 0x120), ("loopback", ("c2h", 0), 0x120),
-    ("c2h", ("c2h", 300), 0x120), ("both", ("c2h", 33), 0x120),
-    ("h2c", ("h2c", 299), 0x120), ("both", ("h2c", 5), 0x120),
-])
+@pytest.mark.parametrize(
+    "direction, flip, offset",
+    [
+        ("loopback", ("h2c", 40), 0x120),
+        ("loopback", ("c2h", 0), 0x120),
+        ("c2h", ("c2h", 300), 0x120),
+        ("both", ("c2h", 33), 0x120),
+        ("h2c", ("h2c", 299), 0x120),
+        ("both", ("h2c", 5), 0x120),
+    ],
+)
 def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
-    """A flipped bit fails the run with its buffer and offset, and with both values if known."""
+    """A flipped bit fails the run. The message has buffer and offset, and both values if known."""
     with card(flip=flip):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
     assert status == 1
@@ -94,7 +103,7 @@ def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, directio
 @pytest.mark.parametrize("direction", ["loopback", "c2h", "h2c"])
 @pytest.mark.parametrize("lost", [1, 5, 8])
 def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
-    """The loss of the first, a middle or the last of eight interrupts fails the run."""
+    """If the first, a middle or the last of eight interrupts is lost, the run fails."""
     with card(lose_msi=[lost]):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "2M")
     assert status == 1
@@ -114,7 +123,9 @@ def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late)
 
 
 def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
-    """Two directions may share interrupts, so the loss of all, though not of one, fails the run."""
+    """Two directions may share interrupts, so the loss of one is not seen, and that of all fails
+    the run.
+    """
     with card(lose_msi=range(1000)):
         status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
     assert status == 1
@@ -124,7 +135,9 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """Progress is read from memory: a longer run only reads the counters once more."""
+    """Progress of a card with records is read from memory: a longer run reads its counters once
+    more.
+    """
     reads = []
     with card(records=True) as standin:
         for size in ("2M", "8M"):
@@ -132,16 +145,22 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14  # without records at least 22 reads more
+    # a card without records would have at least 22 reads more
+    assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
-@pytest.mark.parametrize("fault, sentence", [
-    ({"line_ahead": 400}, "but it was given"), ({"no_record": 127}, "but the last has no record"),
-    ({"stall_after": 64}, "the card finished no buffer for 1 s"),
-    ({"flip": ("c2h", 77)}, "buffer 77 at offset 0x120"),
-], ids=str)
+@pytest.mark.parametrize(
+    "fault, sentence",
+    [
+        ({"line_ahead": 400}, "but it was given"),
+        ({"no_record": 127}, "but the last has no record"),
+        ({"stall_after": 64}, "the card finished no buffer for 1 s"),
+        ({"flip": ("c2h", 77)}, "buffer 77 at offset 0x120"),
+    ],
+    ids=str,
+)
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """Impossible counts, a missing record, a stall and a flipped bit are noticed."""
+    """Impossible counts, a missing record, a stall and a flipped bit each fail the run."""
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
         result = util.run("-d", device, *arguments)
@@ -150,7 +169,9 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If no record comes any more, a register is read; all ones mean that the card is lost."""
+    """If the card writes no more records into host memory, the library reads a register. If that is
+    all ones, the run fails with the sentence that the card has lost its state.
+    """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
@@ -179,13 +200,24 @@ def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
     assert "c2h: 64 filled" in result.stderr
 
 
-HELD = {"slot_state": 0b0001, "slot_time": 9000, "slot_h2c_since": 7975, "slot_h2c_beats": 1000,
-    "slot_h2c_packets": 0, "slot_h2c_stalls": 1026, "slot_c2h_since": 0, "slot_c2h_beats": 990,
-    "slot_c2h_packets": 0, "slot_c2h_stalls": 0}
+HELD = {
+    "slot_state": 0b0001,
+    "slot_time": 9000,
+    "slot_h2c_since": 7975,
+    "slot_h2c_beats": 1000,
+    "slot_h2c_packets": 0,
+    "slot_h2c_stalls": 1026,
+    "slot_c2h_since": 0,
+    "slot_c2h_beats": 990,
+    "slot_c2h_packets": 0,
+    "slot_c2h_stalls": 0,
+}
 
 
 def test_a_stall_in_the_user_slot_is_named(util, card, device):
-    """A stall in the user slot is reported with its side, its duration and waiting buffers."""
+    """If a stall is in the user slot, the message has the side, the duration and the waiting
+    buffers.
+    """
     with card(slot=HELD):
         result = util.run("-d", device, "-e", "dma_test", "--size", "1M", "--timeout", "1")
     assert result.returncode == 1
@@ -196,16 +228,23 @@ def test_a_stall_in_the_user_slot_is_named(util, card, device):
 
 @pytest.mark.parametrize("direction", ["loopback", "c2h"])
 def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, device, direction):
-    """A stall of the DMA's loopback or of the card's pattern does not mention the user slot."""
+    """If the DMA's loopback or the card's pattern stalls, the message does not mention the user
+    slot.
+    """
     with card(slot=HELD, stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", direction, "--timeout", "1")
     assert "finished no buffer for 1 s" in result.stderr and "slot" not in result.stderr
 
 
-@pytest.mark.parametrize("slot, held", [
-    (HELD, True), ({**HELD, "slot_state": 0b0011}, False), ({**HELD, "slot_state": 0b0100}, False),
-    (None, False),
-])
+@pytest.mark.parametrize(
+    "slot, held",
+    [
+        (HELD, True),
+        ({**HELD, "slot_state": 0b0011}, False),
+        ({**HELD, "slot_state": 0b0100}, False),
+        (None, False),
+    ],
+)
 def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
     """doctor prints the user slot's counts, and has a finding if its logic takes no more data."""
     with card(slot=slot):
@@ -219,11 +258,16 @@ def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
         line = " ".join(text.split())
         assert "holds sink.ready low for 4.1 us of the card's time, after 1000 beats" in line
         assert report["slot"]["h2c"] == {
-            "valid": True, "ready": False, "beats": 1000, "packets": 0, "stall_cycles": 1026}
+            "valid": True,
+            "ready": False,
+            "beats": 1000,
+            "packets": 0,
+            "stall_cycles": 1026,
+        }
 
 
 def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
-    """A count of buffers of all ones means that the card is lost; it is not progress."""
+    """A count of all ones means that the card is lost. It does not count as progress."""
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
@@ -235,7 +279,7 @@ def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
-    """Ctrl-C gives status 1, and leaves DMA, interrupts and bus master off; the card works."""
+    """After Ctrl-C the status is 1, DMA, interrupts and bus master are off, and the card works."""
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
@@ -248,7 +292,9 @@ def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
 
 
 def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
-    """A new client stops a run that a killed client left. The stand-in keeps its registers."""
+    """A new client stops a run that a killed client left. The stand-in keeps its registers
+    meanwhile.
+    """
     with card(keep_state=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
@@ -269,4 +315,5 @@ def test_the_seed_decides_the_data(util, card, device):
             sent.append(standin.card.first_buffer)
         os.unlink(device.partition(":")[2])
     assert sent[0] == sent[1] != sent[2]
-    assert len(set(sent[0])) > 200  # of 256 possible byte values
+    # of the 256 possible values of a byte, most occur in random data
+    assert len(set(sent[0])) > 200

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""liblitepcie: the C test programs of software/user/test, installation, and manual pages."""
+"""Tests liblitepcie: the C programs of software/user/test, installation, and manual pages."""
 
 import importlib.util
 import json
@@ -11,10 +11,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from card_standin import BAR0, BAR0_SIZE, FAULTS, CardStandin, Registers
-from repository import ROOT
-from software_build import TIMEOUT, build_software, build_unchecked
-from vfio_user_standin import Standin
+
+from software.test.card_standin import BAR0, BAR0_SIZE, FAULTS, CardStandin, Registers
+from software.test.software_build import TIMEOUT, build_software, build_unchecked
+from software.test.vfio_user_standin import Standin
+from tools.testing.repository import ROOT
 
 LIBRARY = ROOT / "software" / "user" / "liblitepcie"
 RECORDS = [pytest.param(False, id="whole"), pytest.param(True, id="records")]
@@ -26,7 +27,7 @@ def built():
 
 
 def load_layout():
-    """Load layout.py, which is beside the library and in no package."""
+    """Import liblitepcie/layout.py by its path, since it belongs to no package."""
     spec = importlib.util.spec_from_file_location("layout", LIBRARY / "layout.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -41,37 +42,40 @@ def _run(program, *arguments):
 
 @pytest.fixture(scope="session")
 def raced():
-    """The folder with the test programs built with the thread sanitizer."""
+    """Return the folder with the test programs that are built with the thread sanitizer."""
     return build_unchecked("SANITIZE=thread") / "test"
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """software/user/test/rings.c: the rings with a back end made by the test."""
+    """The rings hand out only buffers that belong to the program: rings.c, with its back end."""
     _run(built.out / "test" / "rings")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """software/user/test/rings.c under the thread sanitizer."""
+    """The counts of the rings have no data races: rings.c under the thread sanitizer."""
     _run(raced / "rings")
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks):
-    """software/user/test/told.c: counts, lengths and errors from memory, without a register."""
+    """The program told.c: counts, lengths and errors that the card has written to host memory are
+    used without a register read, but refused if they cannot be true.
+    """
     found = request.getfixturevalue(checks)
     _run((found.out / "test" if checks == "built" else found) / "told")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """software/user/test/rests.c: a stop waits as long as the card's longest read lasts."""
+    """A stop waits for a lost read as long as the card's longest read can last: rests.c."""
     _run(built.out / "test" / "rests")
 
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
-def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks,
-    records):
-    """software/user/test/waits.c: each blocking call sleeps, and says why it was ended."""
+def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
+    """Each blocking call sleeps until data, a stop or a signal, and says which has ended it:
+    waits.c.
+    """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "waits"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
@@ -82,7 +86,7 @@ def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_pat
 
 @pytest.fixture(scope="module", params=RECORDS)
 def bar0(request, built, tmp_path_factory):
-    """BAR0 of the card's stand-in as a file, and memory0's offset; with records and without."""
+    """BAR0 of the card's stand-in as a file, and memory0's offset, with records and without."""
     registers = Registers(built.csr_json)
     card = CardStandin(registers, FAULTS | {"records": request.param})
     path = tmp_path_factory.mktemp("bar0") / "image"
@@ -91,49 +95,61 @@ def bar0(request, built, tmp_path_factory):
 
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """software/user/test/driver: BAR0 for root and users, others' rings, counts near a wrap."""
+    """The library calls the kernel's driver as it must, for root and for users: the programs of
+    driver/.
+    """
     path, memory = bar0
     _run(built.out / "test" / "calls", path, hex(memory))
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
-    """software/user/test/stamps.c: a card without stamp registers is recognised."""
+    """A card without stamp registers is recognised by the command latency: stamps.c."""
     with Standin(tmp_path / "s", built.csr_json):
         _run(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
 
 
 SLOT = {
-    "slot_state": 0b0001, "slot_time": 5000, "slot_h2c_since": (5000 - 1025) % (1 << 48),
-    "slot_h2c_beats": 1 << 40, "slot_h2c_packets": 7, "slot_h2c_stalls": 1026,
-    "slot_c2h_since": (5000 - 10**6) % (1 << 48), "slot_c2h_beats": 12, "slot_c2h_packets": 0,
+    "slot_state": 0b0001,
+    "slot_time": 5000,
+    "slot_h2c_since": (5000 - 1025) % (1 << 48),
+    "slot_h2c_beats": 1 << 40,
+    "slot_h2c_packets": 7,
+    "slot_h2c_stalls": 1026,
+    "slot_c2h_since": (5000 - 10**6) % (1 << 48),
+    "slot_c2h_beats": 12,
+    "slot_c2h_packets": 0,
     "slot_c2h_stalls": 3,
 }
 
 
 def said(built, tmp_path, **faults):
-    """The lines that software/user/test/slot.c prints, by their first word, and the card."""
+    """Return the lines that software/user/test/slot.c prints, by their first word, and the card."""
     with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
         text = _run(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
     return dict(line.split(": ", 1) for line in text.splitlines()), standin.card
 
 
 def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
-    """Without a slot monitor a diagnosis has only the buffers that wait."""
+    """On a card without a slot monitor a diagnosis has only the number of buffers that wait."""
     lines, _ = said(built, tmp_path)
     assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
     unknown = ". The card does not tell what its user slot does"
     assert lines["idle"] == "no direction runs"
     assert lines["nothing"] == "h2c: nothing was sent. c2h: 16 buffers wait" + unknown
     assert lines["h2c"] == "h2c: 16 buffers wait" + unknown
-    assert lines["drain"] == ("the card received 0 of 65536 bytes within 20 ms. h2c: 16 buffers "
-        "wait" + unknown)
+    assert lines["drain"] == (
+        "the card received 0 of 65536 bytes within 20 ms. h2c: 16 buffers wait" + unknown
+    )
 
 
 def test_what_hangs_is_named(built, tmp_path):
-    """A diagnosis names the side that stalls, since when, and the buffers that wait."""
+    """A diagnosis names the side that stalls, for how long it has done so, and the buffers that
+    wait.
+    """
     lines, _ = said(built, tmp_path, slot=SLOT)
-    assert lines["slot"] == (f"5000 h2c 1 0 3975 {1 << 40} 7 1026 "
-        f"c2h 0 0 {(5000 - 10**6) % (1 << 64)} 12 0 3")
+    assert lines["slot"] == (
+        f"5000 h2c 1 0 3975 {1 << 40} 7 1026 c2h 0 0 {(5000 - 10**6) % (1 << 64)} 12 0 3"
+    )
     h2c = f"h2c: the user slot has held sink.ready low for 4.1 us ({1 << 40} beats so far); "
     c2h = "c2h: the user slot has held source.valid low for 4.0 ms (12 beats so far); "
     assert lines["nothing"] == h2c + "nothing was sent. " + c2h + "16 buffers wait"
@@ -141,20 +157,31 @@ def test_what_hangs_is_named(built, tmp_path):
     assert lines["drain"].endswith("within 20 ms. " + h2c + "16 buffers wait")
 
 
-@pytest.mark.parametrize("state, h2c, c2h", [
-    (0b1011, "takes data", "has held source.valid low for 4.0 ms"),
-    (0b0110, "has taken all that came", "offers data, and source.ready has been low for 4.0 ms"),
-    (0b1100, "has taken all that came", "sends data"),
-])
+@pytest.mark.parametrize(
+    "state, h2c, c2h",
+    [
+        (0b1011, "takes data", "has held source.valid low for 4.0 ms"),
+        (
+            0b0110,
+            "has taken all that came",
+            "offers data, and source.ready has been low for 4.0 ms",
+        ),
+        (0b1100, "has taken all that came", "sends data"),
+    ],
+)
 def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
-    """Each state of valid and ready has its own words, and only a stall is called one."""
+    """Each state of valid and ready is described in its own words, and only a stall is called a
+    stall.
+    """
     lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
     assert f"h2c: the user slot {h2c} (" in lines["hung"]
     assert f"c2h: the user slot {c2h} (" in lines["hung"]
 
 
 def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tmp_path):
-    """A reading of the slot whose copy another program has replaced is repeated."""
+    """If another program replaces the slot monitor's copy during a reading, the reading is
+    repeated.
+    """
     lines, card = said(built, tmp_path, slot=SLOT, copies=3)
     assert lines["slot"].startswith("5000 h2c 1 0 3975 ") and card.copies > 3
 
@@ -166,11 +193,14 @@ def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
     assert lines["hung"] == "h2c: 16 buffers wait. c2h: 16 buffers wait"
 
 
-@pytest.mark.parametrize("ahead", [(1 << 16) - 32, (1 << 31) - 48, (1 << 32) - 48, (1 << 32) - 16,
-    (7 << 32) - 32, 1 << 40], ids=hex)
+@pytest.mark.parametrize(
+    "ahead",
+    [(1 << 16) - 32, (1 << 31) - 48, (1 << 32) - 48, (1 << 32) - 16, (7 << 32) - 32, 1 << 40],
+    ids=hex,
+)
 @pytest.mark.parametrize("records", RECORDS)
 def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
-    """software/user/test/wraps.c: counts stay right over a wrap of the card's counters."""
+    """The library's counts stay right over a wrap of the card's 32-bit counters: wraps.c."""
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
     assert text.count("wraps: ") == 3
@@ -179,7 +209,9 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
-    """software/user/test/streams.c: shapes, batches, an event and a reset."""
+    """Threads move all data, for several shapes and batches, with an event and after a reset:
+    streams.c.
+    """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
@@ -190,9 +222,10 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 @pytest.mark.parametrize("name", ["places", "modes"])
-def test_rings_lie_where_and_news_come_as_a_program_says(request, built, tmp_path, name, checks,
-    records):
-    """software/user/test/places.c: rings in own memory; modes.c: polling in place of interrupts."""
+def test_rings_lie_where_and_news_come_as_a_program_says(
+    request, built, tmp_path, name, checks, records
+):
+    """Rings work in own memory (places.c), and polling works in place of interrupts (modes.c)."""
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / name
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
@@ -202,15 +235,19 @@ def test_rings_lie_where_and_news_come_as_a_program_says(request, built, tmp_pat
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """software/user/test/user_events.c: each interrupt of the user's logic ends one wait."""
+    """Each interrupt of the user's logic ends one wait, also while DMA runs: user_events.c."""
     with Standin(tmp_path / "s", built.csr_json) as standin:
-        _run(built.out / "test" / "user_events", f"sim:{tmp_path / 's'}", "0",
-            hex(standin.registers.bell))
+        _run(
+            built.out / "test" / "user_events",
+            f"sim:{tmp_path / 's'}",
+            "0",
+            hex(standin.registers.bell),
+        )
 
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """software/user/test/library.c: calls on a card without faults, which is at rest afterwards."""
+    """All calls work on a card without faults, which is at rest afterwards: library.c."""
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
@@ -218,17 +255,25 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """The folder that `make install` fills, without any gateware."""
+    """Return the folder that `make install` has filled, without any gateware."""
     root = tmp_path_factory.mktemp("installed")
-    command = ["make", "-s", "-C", LIBRARY.parent, f"OUT={root / 'out'}", f"DESTDIR={root}",
-        "PREFIX=/opt/lanebox", "install"]
+    command = [
+        "make",
+        "-s",
+        "-C",
+        LIBRARY.parent,
+        f"OUT={root / 'out'}",
+        f"DESTDIR={root}",
+        "PREFIX=/opt/lanebox",
+        "install",
+    ]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return root / "opt" / "lanebox"
 
 
 def declared():
-    """The names of all calls in the public header."""
+    """Return the names of all calls in the public header."""
     text = re.sub(r"/\*.*?\*/", "", (LIBRARY / "liblitepcie.h").read_text(), flags=re.DOTALL)
     return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
 
@@ -236,18 +281,20 @@ def declared():
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
     """The shared library exports exactly the header's calls, with versions and a fixed soname."""
     library = installed / "lib" / "liblitepcie.so"
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
-        text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     names = re.findall(r" T (\w+)@@LITEPCIE_1\.0$", symbols, re.MULTILINE)
     assert set(names) == declared() and len(names) == symbols.count(" T ") > 40
-    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True,
-        check=True).stdout
+    dynamic = subprocess.run(
+        ["readelf", "-d", library], capture_output=True, text=True, check=True
+    ).stdout
     assert "soname: [liblitepcie.so.1]" in dynamic
     assert (installed / "lib" / "liblitepcie.so.1").resolve().name == "liblitepcie.so.1.0.0"
 
 
 def words_of_pkg_config(installed):
-    """The compiler's and linker's flags in the installed .pc file."""
+    """Return the compiler's and linker's flags in the installed pkg-config file."""
     pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
     values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
@@ -267,22 +314,32 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
         _run(program, f"sim:{tmp_path / 's'}", built.csr_json)
 
 
-@pytest.mark.parametrize("options", [["-std=c++11", "-pedantic", "-Wextra"],
-    ["-std=gnu++17", "-DSTOCK"]], ids=["own", "stock"])
+@pytest.mark.parametrize(
+    "options",
+    [["-std=c++11", "-pedantic", "-Wextra"], ["-std=gnu++17", "-DSTOCK"]],
+    ids=["own", "stock"],
+)
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
     """A C++ program links with the library's header, and with those for LitePCIe's programs."""
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
-    command = ["g++", *options, "-Wall", "-Werror", LIBRARY.parent / "test" / "cplusplus.cpp",
-        "-o", program]
+    command = [
+        "g++",
+        *options,
+        "-Wall",
+        "-Werror",
+        LIBRARY.parent / "test" / "cplusplus.cpp",
+        "-o",
+        program,
+    ]
     subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
     with Standin(tmp_path / "s", built.csr_json):
         _run(program, f"sim:{tmp_path / 's'}")
 
 
 def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
-    """Each installed header with declarations has `extern "C"`, or C++ would not link."""
+    """Each installed header that declares calls has `extern "C"`: without it C++ would not link."""
     for header in (installed / "include").rglob("*.h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
         declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
@@ -297,14 +354,27 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
     includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
     includes += [f"-I{built.csr_json.parent / 'include'}"]
     program = tmp_path / name
-    subprocess.run(["gcc", "-w", *includes, source, "-o", program, f"-L{installed / 'lib'}",
-        "-llitepcie", "-lm", f"-Wl,-rpath,{installed / 'lib'}"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-w",
+            *includes,
+            source,
+            "-o",
+            program,
+            f"-L{installed / 'lib'}",
+            "-llitepcie",
+            "-lm",
+            f"-Wl,-rpath,{installed / 'lib'}",
+        ],
+        check=True,
+    )
     result = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT)
     assert "usage: " + name in result.stdout + result.stderr
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
-    """layout.h, which gives registers their names and offsets, agrees with the gateware.
+    """layout.h, which gives registers their names and offsets, agrees with the gateware's build.
 
     A build may have more registers. A register that moves inside a block needs a new version of the
     block's type.
@@ -320,26 +390,39 @@ def test_the_layout_of_blocks_is_the_builds(built):
     assert rows - now == set()
 
 
-@pytest.mark.parametrize("text, sentence", [
-    ("", "no { at the beginning"),
-    ("[]", "no { at the beginning"),
-    ('{"csr_registers": {"a": {"addr": 1', "it ends early"),
-    ('{"csr_registers": {"a": {"addr": 4}}}', "a register without a place or size"),
-    ('{"a": {"b": {"c": {"d": {"e": {}}}}}}', "objects too deep"),
-    ('{"a": "' + "x" * 200 + '"}', "no text that can be read"),
-    ('{"a" 1}', "no : behind a key"),
-    ('{}}', "it names no register"),
-    ('{"constants": {"config_identifier": "another"}}', 'is of the build "another", the card is'),
-    ('{"csr_registers": {"ctrl_scratch": {"addr": 64, "size": 1, "type": "rw"}}}',
-        "ctrl_scratch is elsewhere on this card"),
-], ids=range(10))
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("", "no { at the beginning"),
+        ("[]", "no { at the beginning"),
+        ('{"csr_registers": {"a": {"addr": 1', "it ends early"),
+        ('{"csr_registers": {"a": {"addr": 4}}}', "a register without a place or size"),
+        ('{"a": {"b": {"c": {"d": {"e": {}}}}}}', "objects too deep"),
+        ('{"a": "' + "x" * 200 + '"}', "no text that can be read"),
+        ('{"a" 1}', "no : behind a key"),
+        ("{}}", "it names no register"),
+        (
+            '{"constants": {"config_identifier": "another"}}',
+            'is of the build "another", the card is',
+        ),
+        (
+            '{"csr_registers": {"ctrl_scratch": {"addr": 64, "size": 1, "type": "rw"}}}',
+            "ctrl_scratch is elsewhere on this card",
+        ),
+    ],
+    ids=range(10),
+)
 def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sentence):
     """A csr.json that is cut, malformed or of another build is refused, and known names stay."""
     path = tmp_path / "csr.json"
     path.write_text(text)
     with Standin(tmp_path / "s", built.csr_json):
-        result = subprocess.run([built.out / "test" / "csr", f"sim:{tmp_path / 's'}", path],
-            capture_output=True, text=True, timeout=TIMEOUT)
+        result = subprocess.run(
+            [built.out / "test" / "csr", f"sim:{tmp_path / 's'}", path],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+        )
     assert result.returncode == 1 and sentence in result.stdout, result.stdout + result.stderr
 
 
@@ -352,15 +435,19 @@ def test_the_library_never_prints_or_exits():
 
 def test_the_library_exports_only_its_own_names(built):
     """All global names of the static library begin with litepcie_."""
-    symbols = subprocess.run(["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],
-        capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     names = re.findall(r"^[0-9a-f]+ [TDBR] (\w+)$", symbols, re.MULTILINE)
     assert "litepcie_open" in names
     assert [name for name in names if not name.startswith("litepcie_")] == []
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No source has an `#if` on a CSR_ macro: presence of registers is asked of the card."""
+    """No source has an `#if` on a CSR_ macro: the card is asked which registers it has."""
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()
         assert not re.search(r"^\s*#\s*if.*\bCSR_", text, re.MULTILINE), source.name
@@ -376,8 +463,9 @@ def test_every_call_has_a_page_without_a_fault(installed):
     folder = installed / "share" / "man" / "man3"
     assert {page.stem for page in folder.iterdir()} == declared()
     pages = sorted(folder.iterdir())
-    result = subprocess.run(["groff", "-man", "-ww", "-Tutf8", *pages], capture_output=True,
-        text=True, check=True)
+    result = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8", *pages], capture_output=True, text=True, check=True
+    )
     assert result.stderr == ""
     for page in pages:
         text = page.read_text()
@@ -393,8 +481,23 @@ def test_every_call_has_a_page_without_a_fault(installed):
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
     """The manual's examples compile without a warning, and run on a card without faults."""
     program = tmp_path / "example"
-    subprocess.run(["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
-        f"-I{installed / 'include'}", source, "-o", program, f"-L{installed / 'lib'}", "-llitepcie",
-        f"-Wl,-rpath,{installed / 'lib'}"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-std=c11",
+            "-pedantic",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{installed / 'include'}",
+            source,
+            "-o",
+            program,
+            f"-L{installed / 'lib'}",
+            "-llitepcie",
+            f"-Wl,-rpath,{installed / 'lib'}",
+        ],
+        check=True,
+    )
     with Standin(tmp_path / "s", built.csr_json, records=True):
         _run(program, f"sim:{tmp_path / 's'}", built.csr_json)

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util as its users call it: usage, errors, JSON, and each test command.
+"""Tests litepcie_util as its users call it: usage, errors, JSON, and each test command.
 
-The card is a stand-in, with and without faults. sim/test has the real gateware.
+The card is a stand-in, with and without faults. The tests in sim/test use the real gateware.
 """
 
 import json
@@ -13,35 +13,68 @@ import socket
 import subprocess
 
 import pytest
-from card_standin import SCRATCH_RESET
-from repository import ROOT
-from vfio_user_standin import REGION_READ, VERSION
+
+from software.test.card_standin import SCRATCH_RESET
+from software.test.vfio_user_standin import REGION_READ, VERSION
+from tools.testing.repository import ROOT
 
 # Commands that work with any card, and the arguments that they need.
-COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
-    "scratch_test": [], "mmio_bench": [], "dma_test": [], "dma_bench": ["--size", "4M"],
-    "doctor": ["--look"]}
-# Other commands: test_util_pci.py tests those of PCI, sim/test/test_util_latency.py tests
+COMMANDS = {
+    "info": [],
+    "peek": ["ctrl_scratch"],
+    "poke": ["ctrl_scratch", "1"],
+    "dump": [],
+    "scratch_test": [],
+    "mmio_bench": [],
+    "dma_test": [],
+    "dma_bench": ["--size", "4M"],
+    "doctor": ["--look"],
+}
+# The other commands. test_util_pci.py tests those of PCI, sim/test/util/test_util_latency.py tests
 # `latency`.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
 
 
 # Usage --------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("arguments", [
-    [], ["-t", "x", "info"], ["-w", "40", "info"], ["--nonsense"], ["nonsense"], ["-d"],
-    ["-c", "x", "info"], ["-c", "300", "info"],
-    ["info", "extra"], ["info", "--size", "1"], ["scratch_test", "extra"],
-    ["mmio_bench", "--count", "0"], ["mmio_bench", "--count"], ["mmio_bench", "--target", "bar"],
-    ["dma_test", "--direction", "up"], ["dma_test", "--size", "0"], ["dma_test", "--size", "-1"],
-    ["dma_test", "--size", "1T"], ["dma_test", "--size", "99999999999G"],
-    ["dma_test", "--duration", "0"], ["dma_test", "--duration", "nan"],
-    ["dma_test", "--seed", "x"], ["dma_test", "--timeout", "0"], ["dma_test", "--size"],
-    ["dma_test", "extra"],
-    ["dma_bench", "--size", "1M"], ["dma_bench", "--direction", "up"],
-    ["dma_bench", "--interval", "0"], ["dma_bench", "--sweep", "--interval", "1"],
-    ["dma_bench", "--slot", "--sweep"], ["dma_bench", "--slot", "--duration", "1"],
-], ids=" ".join)
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-t", "x", "info"],
+        ["-w", "40", "info"],
+        ["--nonsense"],
+        ["nonsense"],
+        ["-d"],
+        ["-c", "x", "info"],
+        ["-c", "300", "info"],
+        ["info", "extra"],
+        ["info", "--size", "1"],
+        ["scratch_test", "extra"],
+        ["mmio_bench", "--count", "0"],
+        ["mmio_bench", "--count"],
+        ["mmio_bench", "--target", "bar"],
+        ["dma_test", "--direction", "up"],
+        ["dma_test", "--size", "0"],
+        ["dma_test", "--size", "-1"],
+        ["dma_test", "--size", "1T"],
+        ["dma_test", "--size", "99999999999G"],
+        ["dma_test", "--duration", "0"],
+        ["dma_test", "--duration", "nan"],
+        ["dma_test", "--seed", "x"],
+        ["dma_test", "--timeout", "0"],
+        ["dma_test", "--size"],
+        ["dma_test", "extra"],
+        ["dma_bench", "--size", "1M"],
+        ["dma_bench", "--direction", "up"],
+        ["dma_bench", "--interval", "0"],
+        ["dma_bench", "--sweep", "--interval", "1"],
+        ["dma_bench", "--slot", "--sweep"],
+        ["dma_bench", "--slot", "--duration", "1"],
+    ],
+    ids=" ".join,
+)
 def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
     """A wrong command line gives status 2 before any card is opened."""
     result = util.run(*arguments)
@@ -50,9 +83,9 @@ def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("arguments",
-    [["--help"], *([name, "--help"] for name in [*COMMANDS, *OTHERS])],
-    ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([name, "--help"] for name in [*COMMANDS, *OTHERS])], ids=" ".join
+)
 def test_help_teaches_on_stdout(util, arguments):
     """--help prints usage and examples on stdout in 80 columns, with status 0."""
     result = util.run(*arguments)
@@ -73,30 +106,35 @@ def test_help_names_every_command_and_the_exit_statuses(util):
 
 # A card that cannot be opened ---------------------------------------------------------------------
 
+
 def _socket_file(path):
-    """Make a socket file whose process has ended."""
+    """Make a socket file on which nobody listens, since its process has ended."""
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(path))
     dead.close()
 
 
-@pytest.mark.parametrize("name, sentence", [
-    ("", "has no name: it must be like /dev/litepcie0, vfio:0000:22:00.0 or sim:SOCKET"),
-    ("sim:", '"sim:" has no name'), ("vfio:", '"vfio:" has no name'),
-    ("{tmp}/none", "no such device; load the driver"),
-    ("{tmp}", "Is a directory"),
-    ("{tmp}/file", "not a device file"),
-    ("/dev/null", "not a device of the LitePCIe driver"),
-    ("sim:{tmp}/none", "start the board with --socket"),
-    ("sim:{tmp}/file", "not a socket"),
-    ("sim:{tmp}/dead", "is the board that made this socket still running?"),
-    ("sim:" + "x" * 200, "a socket's path has at most 107 characters, this one 200"),
-    ("sim:{tmp}/none,speed=9", "there are mps=, mrrs= and timeout="),
-    ("sim:{tmp}/none,mps=300", "power of two from 128 to 4096"),
-    ("sim:{tmp}/none,timeout=0", "a whole number of seconds"),
-])
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("", "has no name: it must be like /dev/litepcie0, vfio:0000:22:00.0 or sim:SOCKET"),
+        ("sim:", '"sim:" has no name'),
+        ("vfio:", '"vfio:" has no name'),
+        ("{tmp}/none", "no such device; load the driver"),
+        ("{tmp}", "Is a directory"),
+        ("{tmp}/file", "not a device file"),
+        ("/dev/null", "not a device of the LitePCIe driver"),
+        ("sim:{tmp}/none", "start the board with --socket"),
+        ("sim:{tmp}/file", "not a socket"),
+        ("sim:{tmp}/dead", "is the board that made this socket still running?"),
+        ("sim:" + "x" * 200, "a socket's path has at most 107 characters, this one 200"),
+        ("sim:{tmp}/none,speed=9", "there are mps=, mrrs= and timeout="),
+        ("sim:{tmp}/none,mps=300", "power of two from 128 to 4096"),
+        ("sim:{tmp}/none,timeout=0", "a whole number of seconds"),
+    ],
+)
 def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, sentence):
-    """A device that cannot be opened gives status 1 and one sentence, also with --json."""
+    """If a device cannot be opened, the status is 1 and one sentence says why, also with --json."""
     (tmp_path / "file").write_text("text")
     _socket_file(tmp_path / "dead")
     device = name.format(tmp=tmp_path)
@@ -111,27 +149,33 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     assert report["conditions"] == {"mps": None, "mrrs": None, "device": device, "backend": None}
 
 
-@pytest.mark.parametrize("faults, sentence", [
-    ({"silent": VERSION}, "no answer to VERSION within 1 s"),
-    ({"silent": REGION_READ}, "no answer to REGION_READ within 1 s"),
-    ({"garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "does not speak vfio-user"),
-    ({"garbage": b"\0" * 16}, "does not speak vfio-user"),
-    ({"garbage": b""}, "closed the connection during VERSION"),
-    ({"wrong_id": True}, "does not speak vfio-user"),
-    ({"dead": True}, "the capability table reads all ones"),
-    ({"table": (0, 0)}, "no capability table at BAR0 + 0x1f000"),
-    ({"table": (1, 7 << 16)}, "capability table has version 7.0, this library understands 1.x"),
-    ({"table": (2, 1 << 20)}, "the capability table claims 1048576 bytes"),
-    ({"table": (4, 1000)}, "1000 blocks do not fit"),
-    ({"table": (23, 4)}, "block 0 of the capability table has 1 words"),
-    ({"table": (30, 99)}, "the card has no identifier"),
-    ({"checksum": 1}, "the checksum of the capability table"),
-    ({"tick_ns": 0}, "the card does not say how long a tick of its time is"),
-    ({"missing": "msi"}, "no MSI capability"),
-    ({"missing": "pcie"}, "no PCI Express capability"),
-], ids=lambda value: str(value) if isinstance(value, dict) else None)
+@pytest.mark.parametrize(
+    "faults, sentence",
+    [
+        ({"silent": VERSION}, "no answer to VERSION within 1 s"),
+        ({"silent": REGION_READ}, "no answer to REGION_READ within 1 s"),
+        ({"garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "does not speak vfio-user"),
+        ({"garbage": b"\0" * 16}, "does not speak vfio-user"),
+        ({"garbage": b""}, "closed the connection during VERSION"),
+        ({"wrong_id": True}, "does not speak vfio-user"),
+        ({"dead": True}, "the capability table reads all ones"),
+        ({"table": (0, 0)}, "no capability table at BAR0 + 0x1f000"),
+        ({"table": (1, 7 << 16)}, "capability table has version 7.0, this library understands 1.x"),
+        ({"table": (2, 1 << 20)}, "the capability table claims 1048576 bytes"),
+        ({"table": (4, 1000)}, "1000 blocks do not fit"),
+        ({"table": (23, 4)}, "block 0 of the capability table has 1 words"),
+        ({"table": (30, 99)}, "the card has no identifier"),
+        ({"checksum": 1}, "the checksum of the capability table"),
+        ({"tick_ns": 0}, "the card does not say how long a tick of its time is"),
+        ({"missing": "msi"}, "no MSI capability"),
+        ({"missing": "pcie"}, "no PCI Express capability"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else None,
+)
 def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
-    """A silent peer, another protocol or a dead card gives a sentence within the timeout."""
+    """If the peer is silent, speaks another protocol, or has a dead card, a sentence says so in
+    time.
+    """
     with card(**faults):
         result = util.run("-d", f"{device},timeout=1", "info")
     assert result.returncode == 1
@@ -140,8 +184,9 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 
 # info, scratch_test -------------------------------------------------------------------------------
 
+
 def test_info_shows_what_was_negotiated(util, card, device):
-    """info shows MPS and MRRS as the card has them, which are those of the device string."""
+    """info shows the card's MPS and MRRS, which are those that the device string asks for."""
     with card() as standin:
         status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
     assert status == 0
@@ -154,7 +199,7 @@ def test_info_shows_what_was_negotiated(util, card, device):
 
 
 def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):
-    """MPS is what the card advertises, here 512 bytes, and a larger one is refused."""
+    """MPS is by default what the card advertises, here 512 bytes. A larger MPS is refused."""
     with card():
         assert util.json(device, "info")[1]["mps_bytes"] == 512
         result = util.run("-d", f"{device},mps=1024", "info")
@@ -163,14 +208,14 @@ def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, ca
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """The library answers a board that reads host memory by message. The memory begins as zeros."""
+    """If a board reads host memory by message, the library answers. The memory begins as zeros."""
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert standin.asked == bytes(4096)
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
-    """A request that arrives with an answer is served at once, as no later wait would find it."""
+    """A request that comes with an answer is served at once, since no later wait would find it."""
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert len(standin.asked) == 4096
@@ -186,7 +231,9 @@ def test_scratch_test_restores_the_reset_value(util, card, device):
 
 
 def test_scratch_test_reports_a_stuck_bit(util, card, device):
-    """A stuck bit gives status 1, with the value written and the value read."""
+    """A stuck bit of the scratch register gives status 1, with the value written and the value
+    read.
+    """
     with card(stuck=0x100):
         status, report = util.json(device, "scratch_test")
         text = util.run("-d", device, "scratch_test")
@@ -196,6 +243,7 @@ def test_scratch_test_reports_a_stuck_bit(util, card, device):
 
 
 # mmio_bench ---------------------------------------------------------------------------------------
+
 
 def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
     """mmio_bench gives values in device time with a histogram, and restores the memory."""
@@ -210,7 +258,7 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
         assert row["reason"] is None
         assert row["min_ns"] <= row["median_ns"] <= row["p99_ns"] <= row["max_ns"]
         assert sum(entry["count"] for entry in row["histogram"]) == row["samples"] == 20
-    # An MMIO read takes 187 ticks of 4 ns in the stand-in, a posted write one.
+    # In the stand-in an MMIO read takes 187 ticks of 4 ns, and a posted write takes one tick.
     assert report["clock_round_trip_ns"] == 748
     assert rows["mmio_read/4"]["value"] == 748
     assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
@@ -221,8 +269,8 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
 def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
     """Times and rates use the length of a tick that the card's own table gives.
 
-    A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 not the wire but
-    its interface binds then, which has 7.5294 GB/s at 250 MHz.
+    A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 it is not the wire
+    that binds then but the card's interface, which has 7.5294 GB/s at 250 MHz.
     """
     with card(tick_ns=tick_ns):
         _, info = util.json(device, "info")
@@ -238,7 +286,9 @@ def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
 
 
 def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
-    """A size that is answered wrongly (8 bytes with stock LitePCIe) has a reason; status 0."""
+    """If a size is answered wrongly (8 bytes with stock LitePCIe), its row has a reason. The status
+    is 0.
+    """
     with card(wide="stock"):
         status, report = util.json(device, "mmio_bench", "--count", "3")
         text = util.run("-d", device, "mmio_bench", "--count", "3")
@@ -252,12 +302,15 @@ def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, ca
     assert text.stdout.count("no value:") == 2
 
 
-@pytest.mark.parametrize("target, valued", [
-    ("scratch", ["mmio_read/4", "mmio_write/4"]),
-    ("time", ["mmio_read/4", "mmio_read/8"]),
-])
+@pytest.mark.parametrize(
+    "target, valued",
+    [
+        ("scratch", ["mmio_read/4", "mmio_write/4"]),
+        ("time", ["mmio_read/4", "mmio_read/8"]),
+    ],
+)
 def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
-    """Only sizes that fit a register are measured, and scratch keeps its value."""
+    """mmio_bench of a register uses only sizes that fit it, and scratch keeps its value."""
     with card() as standin:
         status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
         assert standin.scratch() == SCRATCH_RESET
@@ -267,7 +320,9 @@ def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device
 
 
 def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
-    """A card without stamps has reasons for the interrupt rows, and times for the dma rows."""
+    """On a card without stamps the interrupt rows of latency have a reason, and the dma rows have
+    times.
+    """
     with card():
         status, report = util.json(device, "latency", "--count", "2")
     assert status == 0
@@ -293,7 +348,7 @@ RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "st
 
 
 def test_dma_bench_tells_how_it_goes_on(util, card, device):
-    """--interval gives consecutive intervals, whose rates are by the card's clock."""
+    """--interval gives consecutive intervals. Their rates are taken by the card's clock."""
     arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
     with card():
         status, report = util.json(device, *arguments)
@@ -308,7 +363,7 @@ def test_dma_bench_tells_how_it_goes_on(util, card, device):
         assert entry["to_s"] - entry["from_s"] >= 0.001
         assert entry["value"] == pytest.approx(entry["bytes"] / (entry["cycles"] * 4))
         assert entry["ratio"] == pytest.approx(entry["value"] / entry["limit"])
-        # 8 KiB in 300 ticks of 4 ns, less the time of register reads.
+        # at most 8 KiB in 300 ticks of 4 ns; the reads of registers take time, too
         assert 0 <= entry["value"] < 8192 / 1200 * 1.01
     assert 4 << 20 < sum(entry["bytes"] for entry in found) <= 8 << 20
     assert len(re.findall(r"^  c2h +[\d.]+-", text.stdout, re.MULTILINE)) > 1
@@ -328,7 +383,7 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """--sweep moves and compares sizes of 64 bytes to 64 KiB, on a card with records."""
+    """--sweep moves and compares transfers of 64 bytes to 64 KiB, on a card with records."""
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")
         assert status == 0, report["failures"]
@@ -338,7 +393,7 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
         assert set(row) == RATE | {"size_bytes", "transfers_per_s", "reason"}
         assert row["reason"] is None and row["limit"] > 0
         # The stand-in moves a buffer of any size each way in 300 ticks of 4 ns. Register reads take
-        # time in addition.
+        # additional time.
         assert 0.2 < row["value"] / row["size_bytes"] * 1200 <= 1.01
         assert row["transfers_per_s"] == pytest.approx(row["value"] / row["size_bytes"] * 1e9)
 
@@ -353,13 +408,14 @@ def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
 
 
 def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
-    """--sweep compares packets: a flipped bit fails the command."""
+    """`dma_bench --sweep` compares its packets: one flipped bit makes the command fail."""
     with card(records=True, flip=("c2h", 40)):
         status, report = util.json(device, "dma_bench", "--sweep")
     assert status == 1 and "differ" in report["failures"][0]
 
 
 # JSON, output -------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_object_with_the_same_head(util, card, device, command):
@@ -373,13 +429,24 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("command", [
-    ["info"], ["scratch_test"], ["mmio_bench", "--count", "2"], ["mmio_bench", "--all"],
-    ["dma_test"], ["dma_bench"], ["dma_bench", "--size", "4M", "--interval", "0.01"],
-    ["dma_bench", "--sweep"], ["latency", "--count", "2"], ["doctor"],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["info"],
+        ["scratch_test"],
+        ["mmio_bench", "--count", "2"],
+        ["mmio_bench", "--all"],
+        ["dma_test"],
+        ["dma_bench"],
+        ["dma_bench", "--size", "4M", "--interval", "0.01"],
+        ["dma_bench", "--sweep"],
+        ["latency", "--count", "2"],
+        ["doctor"],
+    ],
+    ids=" ".join,
+)
 def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
-    """Results fit into 80 columns, if the device's name is short."""
+    """Results fit into 80 columns, if the name of the device is short."""
     with card():
         result = util.run("-d", device, *command)
     assert result.returncode == 0, result.stderr
@@ -390,18 +457,29 @@ def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
 def test_a_result_that_cannot_be_written_fails(util, card, device):
     """If stdout cannot be written, the status is 1."""
     with card(), open("/dev/full", "w") as full:
-        result = subprocess.run([util.program, "-d", device, "--json", "info"], stdout=full,
-            stderr=subprocess.PIPE, text=True, timeout=60)
+        result = subprocess.run(
+            [util.program, "-d", device, "--json", "info"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
     assert result.returncode == 1
     assert "could not be written" in result.stderr
     for name in ([], ["info"]):
         with open("/dev/full", "w") as full:
-            result = subprocess.run([util.program, *name, "--help"], stdout=full,
-                stderr=subprocess.PIPE, text=True, timeout=60)
+            result = subprocess.run(
+                [util.program, *name, "--help"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=60,
+            )
         assert result.returncode == 1 and "could not be written" in result.stderr
 
 
 # Manual -------------------------------------------------------------------------------------------
+
 
 def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
     """The manual page has every option of the help texts and every key of the JSON output."""
@@ -414,14 +492,14 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    # Keys of commands that need a machine or real gateware are read from the sources.
+    # The keys of commands that need a machine or real gateware are read from the sources.
     sources = (ROOT / "software" / "user" / "litepcie_util").glob("*.c")
     named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
 
 
 def _keys(value):
-    """All keys of a report, at every depth."""
+    """Return all keys of a report, at every depth."""
     if isinstance(value, list):
         return set().union(*(_keys(entry) for entry in value)) if value else set()
     if not isinstance(value, dict):

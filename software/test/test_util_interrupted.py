@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Ctrl-C soon ends every long command of litepcie_util, and unmeasured rows have no value."""
+"""Tests that Ctrl-C soon ends every long command of litepcie_util, and that unmeasured rows are
+empty.
+"""
 
 import json
 import signal
@@ -10,7 +12,8 @@ import time
 
 import pytest
 
-SOON = 5  # seconds; the commands themselves would take minutes
+# seconds in which a command must end after Ctrl-C; without Ctrl-C it would run for minutes
+SOON = 5
 MARKS = [0xA5A50000 + n for n in range(1024)]
 
 
@@ -25,12 +28,18 @@ def interrupt(util, device, *arguments, after=1.0):
     return process.returncode, json.loads(text), errors.splitlines()
 
 
-@pytest.mark.parametrize("arguments", [
-    ["mmio_bench", "--count", "1000000"], ["mmio_bench", "--all", "--count", "1000000"],
-    ["dma_bench", "--size", "64G"], ["dump", "0", "128K"],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mmio_bench", "--count", "1000000"],
+        ["mmio_bench", "--all", "--count", "1000000"],
+        ["dma_bench", "--size", "64G"],
+        ["dump", "0", "128K"],
+    ],
+    ids=" ".join,
+)
 def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
-    """Ctrl-C gives status 1 and one sentence, and the card's memory is restored."""
+    """After Ctrl-C the status is 1 with one sentence, and the card's memory is as before."""
     with card(slow=0.0005) as standin:
         standin.preset_memory0(MARKS)
         status, report, errors = interrupt(util, device, *arguments)
@@ -40,9 +49,10 @@ def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
 
 
 def test_what_was_not_measured_has_no_value(util, card, device):
-    """After Ctrl-C the row being measured and those after it have no value.
+    """After Ctrl-C the row that is being measured and the rows after it have no value.
 
-    A run may take less than half as long as the first one; then it is interrupted earlier again.
+    The interrupted run may take less than half as long as the first one. It is then repeated, with
+    an earlier interruption.
     """
     arguments = ("mmio_bench", "--target", "scratch", "--count", "1500")
     with card():

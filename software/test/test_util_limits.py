@@ -2,27 +2,30 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util's limits are those of sim/limits.py, for every link that a card may have."""
+"""Tests that litepcie_util's limits are those of sim/rows/limits.py, for every link of a card."""
 
 import itertools
 import subprocess
 
 import pytest
-from repository import ROOT
-from software_build import build_software
 
-from sim import limits, limits_header
+from sim.rows import limits, limits_header
+from software.test.software_build import build_software
+from tools.testing.repository import ROOT
 
 TABLE = ROOT / "software" / "user" / "litepcie_util" / "limits_table.h"
 
 
 def test_the_table_is_what_the_formulas_give():
-    """limits_table.h is what sim/limits_header.py generates; its command is in that file."""
+    """limits_table.h is what sim/rows/limits_header.py generates. The command for that is in the
+    file.
+    """
     assert TABLE.read_text() == limits_header.header() + "\n"
 
 
-def _expected(monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddle,
-    rcb=64, cycle_ns=4):
+def _expected(
+    monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddle, rcb=64, cycle_ns=4
+):
     monkeypatch.setattr(limits, "RAW", limits.LANE[gen] * lanes)
     monkeypatch.setattr(limits, "CYCLE_NS", cycle_ns)
     return [
@@ -39,14 +42,28 @@ def test_every_limit_is_the_formulas(monkeypatch):
     """C and Python give the same limits for all generations, widths, sizes, tags and clocks."""
     out = build_software().out
     grid = [
-        case for case in itertools.product((1, 2, 3), (1, 4, 8), (128, 256, 512), (128, 512),
-            (64, 128, 256, 512), (16, 64), (0, 600, 10000), (0, 1), (64, 128), (4, 8))
+        case
+        for case in itertools.product(
+            (1, 2, 3),
+            (1, 4, 8),
+            (128, 256, 512),
+            (128, 512),
+            (64, 128, 256, 512),
+            (16, 64),
+            (0, 600, 10000),
+            (0, 1),
+            (64, 128),
+            (4, 8),
+        )
         if case[4] <= case[2]
     ]
-    lines = "".join(f"{g} {w} {mps} {mrrs} {c} {tags * mrrs} {rtt} {s} {rcb} {cycle}\n"
-        for g, w, mps, mrrs, c, tags, rtt, s, rcb, cycle in grid)
-    done = subprocess.run([out / "test" / "limits"], input=lines, capture_output=True, text=True,
-        timeout=60)
+    lines = "".join(
+        f"{g} {w} {mps} {mrrs} {c} {tags * mrrs} {rtt} {s} {rcb} {cycle}\n"
+        for g, w, mps, mrrs, c, tags, rtt, s, rcb, cycle in grid
+    )
+    done = subprocess.run(
+        [out / "test" / "limits"], input=lines, capture_output=True, text=True, timeout=60
+    )
     answers = done.stdout.splitlines()
     assert done.returncode == 0 and len(answers) == len(grid) == 2 * 3888
     for case, answer in zip(grid, answers):

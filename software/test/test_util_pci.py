@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util list, vfio, reset and rescan, with a sysfs made by the test."""
+"""Tests litepcie_util list, vfio, reset and rescan, with a sysfs made by the test."""
 
 import json
 import os
@@ -10,8 +10,9 @@ import shutil
 import subprocess
 
 import pytest
-from software_build import Util, build_software
-from sysfs_standin import PCI, Machine
+
+from software.test.software_build import Util, build_software
+from software.test.sysfs_standin import PCI, Machine
 
 CARD, GROUP = "0000:22:00.0", 16
 
@@ -39,6 +40,7 @@ def report(util, *arguments):
 
 # list ---------------------------------------------------------------------------------------------
 
+
 def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
     """list shows cards with the driver, with VFIO and without a driver, and no other device."""
     machine.node(1, machine.add("0000:01:00.0", driver="litepcie"))
@@ -52,7 +54,11 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
     cards = {card["address"]: card for card in found["cards"]}
     assert list(cards) == [f"0000:0{n}:00.0" for n in (1, 2, 3, 4)]
     assert [card["open_as"] for card in cards.values()] == [
-        "/dev/litepcie1", "vfio:0000:02:00.0", None, None]
+        "/dev/litepcie1",
+        "vfio:0000:02:00.0",
+        None,
+        None,
+    ]
     assert "vfio bind 0000:03:00.0" in cards["0000:03:00.0"]["advice"]
     assert "xdma has it" in cards["0000:04:00.0"]["advice"]
     assert (cards["0000:01:00.0"]["link_gen"], cards["0000:01:00.0"]["link_lanes"]) == (3, 8)
@@ -61,7 +67,7 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
 
 
 def test_a_machine_without_a_card_is_no_error(util, machine):
-    """On a machine without a card list succeeds, and names sim:SOCKET."""
+    """On a machine without a card list succeeds, and suggests sim:SOCKET."""
     result = util.run("list")
     assert result.returncode == 0
     assert "sim:SOCKET" in result.stdout
@@ -69,16 +75,17 @@ def test_a_machine_without_a_card_is_no_error(util, machine):
 
 # vfio ---------------------------------------------------------------------------------------------
 
-def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
-    """bind writes driver_override, unbinds the old driver, and probes.
 
-    Here no driver takes the card, which is reported. driver_override is cleared again, so that the
-    old driver takes the card at the next probe.
+def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
+    """bind writes driver_override, unbinds the old driver, and probes, in this order.
+
+    Here no driver takes the card, which the command reports. It clears driver_override again, so
+    that the old driver takes the card at the next probe.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", "22:00.0")
-    # the newline was written over "vfio-pci"
+    # the last write, a newline, has overwritten the first byte of "vfio-pci"
     assert (place / "driver_override").read_text() == "\nfio-pci"
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
@@ -88,7 +95,7 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
 
 
 def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
-    """A card that had no driver before, and that vfio-pci does not take, is said to have none."""
+    """If a card had no driver before, and vfio-pci does not take it, bind says that it has none."""
     machine.add(CARD, group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", CARD)
@@ -96,7 +103,7 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
-    """status gives the name to open a bound card by, and binding it again changes nothing."""
+    """status gives the name by which a bound card is opened. To bind it again changes nothing."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     for verb in ("status", "bind"):
@@ -110,7 +117,7 @@ def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
 
 @pytest.mark.parametrize("groups", [True, False])
 def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
-    """iommufd is used if it can be opened, with and without the older interface in the kernel."""
+    """iommufd is used if this user may open it, with or without the older interface."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     (place / "vfio-dev" / "vfio3").mkdir(parents=True)
     if groups:
@@ -135,7 +142,7 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
 
 
 def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
-    """unbind refuses while a program has the card open: the kernel would wait for it."""
+    """unbind refuses while a program has the card open: the kernel would wait for that program."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     before = (place / "driver_override").read_text()
@@ -145,14 +152,16 @@ def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
             assert user.poll() is None
         status, found = report(util, "vfio", "unbind", CARD)
         user.kill()
-    assert (status, found["failures"]) == (1, [
-        f"{CARD} is used by sleep (process {user.pid}): end that first"])
+    assert (status, found["failures"]) == (
+        1,
+        [f"{CARD} is used by sleep (process {user.pid}): end that first"],
+    )
     assert (place / "driver_override").read_text() == before
     assert report(util, "vfio", "unbind", CARD)[0] == 0
 
 
 def _type1(machine):
-    """Make the files of VFIO's older interface."""
+    """Make the device files of VFIO's older interface, type1."""
     machine.write(f"dev/vfio/{GROUP}", "")
     machine.write("dev/vfio/vfio", "")
 
@@ -164,8 +173,9 @@ def _no_group(machine):
 def _shared_group(machine):
     machine.add("0000:22:00.1", vendor=0x8086, driver="snd_hda_intel", group=GROUP)
     machine.add("0000:21:00.0", vendor=0x1B21, driver="pcieport", group=GROUP)
-    return machine.add(CARD, driver="litepcie", group=GROUP), \
-        "0000:22:00.1 shares IOMMU group 16 and is driven by snd_hda_intel"
+    return machine.add(
+        CARD, driver="litepcie", group=GROUP
+    ), "0000:22:00.1 shares IOMMU group 16 and is driven by snd_hda_intel"
 
 
 def _asleep(machine):
@@ -176,7 +186,7 @@ def _asleep(machine):
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
     """status and bind name what prevents VFIO: no IOMMU, a neighbour's driver, or power state D3.
 
-    A bridge's driver does not count. bind changes nothing.
+    A bridge's driver does not count. bind then changes nothing.
     """
     machine.driver("vfio-pci")
     place, sentence = plant(machine)
@@ -190,34 +200,37 @@ def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant
 
 
 def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
-    """A bound card is ready only if this user may open its group."""
+    """A bound card counts as ready only if this user may open its group."""
     machine.add(CARD, driver="vfio-pci", group=GROUP)
     status, found = report(util, "vfio", "status", CARD)
     assert status == 0 and found["ready"] is False
     assert f"/dev/vfio/{GROUP} is missing" in found["findings"][0]
     machine.write(f"dev/vfio/{GROUP}", "")
     assert "/dev/vfio/vfio is missing" in report(util, "vfio", "status", CARD)[1]["findings"][0]
-    if os.geteuid() != 0:  # root may open any file
+    if os.geteuid() != 0:  # except for root, who may open any file
         machine.write(f"dev/vfio/{GROUP}", "").chmod(0)
         assert "by root only" in report(util, "vfio", "status", CARD)[1]["findings"][0]
 
 
-@pytest.mark.parametrize("arguments, status, sentence", [
-    (["vfio", "bind", CARD], 1, "no PCI function 0000:22:00.0"),
-    (["vfio", "status"], 2, "and an address"),
-    (["vfio", "steal", CARD], 2, "there are bind, unbind and status"),
-    (["vfio", "bind", "22:40.0"], 2, "an address is like"),
-    (["vfio", "bind", "22:00.0x"], 2, "an address is like"),
-    (["rescan", "card"], 2, "an address is like"),
-])
+@pytest.mark.parametrize(
+    "arguments, status, sentence",
+    [
+        (["vfio", "bind", CARD], 1, "no PCI function 0000:22:00.0"),
+        (["vfio", "status"], 2, "and an address"),
+        (["vfio", "steal", CARD], 2, "there are bind, unbind and status"),
+        (["vfio", "bind", "22:40.0"], 2, "an address is like"),
+        (["vfio", "bind", "22:00.0x"], 2, "an address is like"),
+        (["rescan", "card"], 2, "an address is like"),
+    ],
+)
 def test_what_cannot_be_meant_is_a_sentence(util, machine, arguments, status, sentence):
-    """A missing card, a wrong verb and a wrong address each give a sentence."""
+    """If the card is missing, or the verb or the address is wrong, a sentence says so."""
     result = util.run(*arguments)
     assert result.returncode == status and sentence in result.stderr
 
 
 def test_without_the_module_bind_says_to_load_it(util, machine):
-    """Without the module vfio-pci bind says to load it, and the card keeps its driver."""
+    """Without the module vfio-pci, bind says to load it, and the card keeps its driver."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     result = util.run("vfio", "bind", CARD)
     assert result.returncode == 1 and "modprobe vfio-pci" in result.stderr
@@ -226,8 +239,9 @@ def test_without_the_module_bind_says_to_load_it(util, machine):
 
 # reset, rescan ------------------------------------------------------------------------------------
 
+
 def test_rescan_removes_the_card_and_looks_again(util, machine):
-    """rescan writes the card's `remove` and the bus' `rescan`, by address or by device node."""
+    """rescan writes to the card's `remove` and the bus' `rescan`, by address or by device node."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
     for arguments in (["rescan", "22:00.0"], ["-c", "0", "rescan"]):
@@ -240,10 +254,11 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
 
 
 def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
-    """reset writes the function's `reset`. Without that file it suggests rescan."""
+    """reset writes to the function's `reset`. If that file is missing, the message says rescan."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
-    util.run("-c", "0", "reset")  # it fails after the reset: there is no /dev/litepcie0 here
+    # this fails only after the reset, since there is no /dev/litepcie0 here
+    util.run("-c", "0", "reset")
     assert (place / "reset").read_text() == "1"
     (place / "reset").unlink()
     assert "try litepcie_util rescan" in util.run("-c", "0", "reset").stderr

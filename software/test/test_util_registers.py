@@ -2,13 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util peek, poke and dump with a stand-in for the card."""
+"""Tests litepcie_util peek, poke and dump with a stand-in for the card."""
 
 import json
 
 import pytest
-from card_standin import SCRATCH_RESET
-from vfio_user_standin import Standin
+
+from software.test.card_standin import SCRATCH_RESET
+from software.test.vfio_user_standin import Standin
 
 
 @pytest.fixture
@@ -33,14 +34,16 @@ def test_a_register_has_a_name_and_a_place(util, standin, device):
 
 @pytest.mark.parametrize("place", ["ctrl_scratch", "0x4"])
 def test_poke_writes_and_says_nothing(util, standin, device, place):
-    """poke writes the register and prints nothing."""
+    """poke writes to the register and prints nothing."""
     result = util.run("-d", device, "poke", place, "0xcafe0001")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert standin.scratch() == 0xCAFE0001
 
 
 def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, device):
-    """dump lists registers by the beginning of their names, in the order of their offsets."""
+    """dump lists the registers whose names begin with the given text, in the order of their
+    offsets.
+    """
     found = util.json(device, "dump", "pcie_dma0")[1]["registers"]
     offsets = [entry["offset_bytes"] for entry in found]
     assert offsets == sorted(offsets) and len(offsets) > 10
@@ -56,31 +59,35 @@ def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device
     memory0 = json.loads(built.csr_json.read_text())["memories"]["memory0"]["base"]
     standin.preset_memory0([0x656E614C, 0x00786F62, 0xFFFFFFFF, 0, 0x12345678])
     lines = util.run("-d", device, "dump", hex(memory0), "20").stdout.splitlines()
-    assert lines[0] == (f"{memory0:08x}  4c 61 6e 65 62 6f 78 00 ff ff ff ff 00 00 00 00  "
-        "Lanebox.........")
+    assert lines[0] == (
+        f"{memory0:08x}  4c 61 6e 65 62 6f 78 00 ff ff ff ff 00 00 00 00  Lanebox........."
+    )
     assert lines[1].split()[1:] == ["78", "56", "34", "12", "xV4."]
     assert util.json(device, "dump", hex(memory0), "8")[1]["words"] == [0x656E614C, 0x00786F62]
 
 
-@pytest.mark.parametrize("arguments, status, sentence", [
-    (["peek"], 2, "one place"),
-    (["peek", "1", "2"], 2, "one place"),
-    (["peek", "--bar", "6", "0"], 2, "from 0 to 5"),
-    (["peek", "--width", "6", "0"], 2, "4 or 8"),
-    (["peek", "ctrl_scratchy"], 1, "the nearest is ctrl_scratch"),
-    (["peek", "0x2"], 1, "not a multiple of the access's 4"),
-    (["peek", "0x20000"], 1, "behind the end of BAR0, which has 0x20000"),
-    (["peek", "--bar", "4", "0"], 1, "BAR4 cannot be reached"),
-    (["poke", "ctrl_scratch"], 2, "a place and a value"),
-    (["poke", "ctrl_scratch", "red"], 2, "must be a number"),
-    (["poke", "ctrl_scratch", "0x100000000"], 1, "does not fit into the 32 bits"),
-    (["dump", "0x2"], 2, "a multiple of 4"),
-    (["dump", "0", "2M"], 2, "up to 1M"),
-    (["dump", "0x1fff0", "32"], 1, "BAR0 has 0x20000 bytes here"),
-    (["dump", "a", "b"], 2, "one beginning of a name"),
-])
+@pytest.mark.parametrize(
+    "arguments, status, sentence",
+    [
+        (["peek"], 2, "one place"),
+        (["peek", "1", "2"], 2, "one place"),
+        (["peek", "--bar", "6", "0"], 2, "from 0 to 5"),
+        (["peek", "--width", "6", "0"], 2, "4 or 8"),
+        (["peek", "ctrl_scratchy"], 1, "the nearest is ctrl_scratch"),
+        (["peek", "0x2"], 1, "not a multiple of the access's 4"),
+        (["peek", "0x20000"], 1, "behind the end of BAR0, which has 0x20000"),
+        (["peek", "--bar", "4", "0"], 1, "BAR4 cannot be reached"),
+        (["poke", "ctrl_scratch"], 2, "a place and a value"),
+        (["poke", "ctrl_scratch", "red"], 2, "must be a number"),
+        (["poke", "ctrl_scratch", "0x100000000"], 1, "does not fit into the 32 bits"),
+        (["dump", "0x2"], 2, "a multiple of 4"),
+        (["dump", "0", "2M"], 2, "up to 1M"),
+        (["dump", "0x1fff0", "32"], 1, "BAR0 has 0x20000 bytes here"),
+        (["dump", "a", "b"], 2, "one beginning of a name"),
+    ],
+)
 def test_what_cannot_be_read_or_written_is_a_sentence(util, device, arguments, status, sentence):
-    """A wrong command line gives status 2, and a place that the card does not have gives 1."""
+    """A wrong command line gives status 2. A place that the card does not have gives status 1."""
     result = util.run("-d", device, *arguments)
     assert result.returncode == status
     assert sentence in result.stderr and len(result.stderr.splitlines()) <= 2

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util in a terminal: progress, colours and completion."""
+"""Tests litepcie_util in a terminal: progress, colours and completion."""
 
 import os
 import pty
@@ -12,8 +12,9 @@ import subprocess
 import time
 
 import pytest
-from repository import ROOT
-from vfio_user_standin import Standin
+
+from software.test.vfio_user_standin import Standin
+from tools.testing.repository import ROOT
 
 SECONDS = 60
 
@@ -35,7 +36,8 @@ def in_terminal(program, *arguments, **environment):
             continue
         try:
             text += os.read(terminal, 65536)
-        except OSError:  # the program has closed the terminal
+        # reading the terminal fails because the program has ended and so closed its side
+        except OSError:
             break
     os.close(terminal)
     return text.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -61,16 +63,19 @@ def test_colours_are_for_terminals_only(util, device):
     assert "\x1b" not in util.run(*arguments).stdout
 
 
-@pytest.mark.parametrize("line, wanted", [
-    ("litepcie_util dma_", {"dma_test", "dma_bench"}),
-    ("litepcie_util pe", {"peek"}),
-    ("litepcie_util --js", {"--json"}),
-    ("litepcie_util --device s", {"sim:"}),
-    ("litepcie_util -d sim:x dma_test --d", {"--direction", "--duration"}),
-    ("litepcie_util dma_test --direction ", {"loopback", "c2h", "h2c", "both"}),
-    ("litepcie_util dma_bench --direction ", {"c2h", "h2c", "duplex"}),
-    ("litepcie_util vfio ", {"bind", "unbind", "status"}),
-])
+@pytest.mark.parametrize(
+    "line, wanted",
+    [
+        ("litepcie_util dma_", {"dma_test", "dma_bench"}),
+        ("litepcie_util pe", {"peek"}),
+        ("litepcie_util --js", {"--json"}),
+        ("litepcie_util --device s", {"sim:"}),
+        ("litepcie_util -d sim:x dma_test --d", {"--direction", "--duration"}),
+        ("litepcie_util dma_test --direction ", {"loopback", "c2h", "h2c", "both"}),
+        ("litepcie_util dma_bench --direction ", {"c2h", "h2c", "duplex"}),
+        ("litepcie_util vfio ", {"bind", "unbind", "status"}),
+    ],
+)
 def test_bash_completes_what_there_is(built, line, wanted):
     """bash completes commands, the options of the command on the line, and their values."""
     script = f"""
@@ -81,7 +86,8 @@ def test_bash_completes_what_there_is(built, line, wanted):
         _litepcie_util; printf '%s\n' "${{COMPREPLY[@]}}"
     """
     environment = {**os.environ, "PATH": f"{built.out}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
-        env=environment, timeout=SECONDS)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=SECONDS
+    )
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) == wanted

@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the board: a vfio-user server with the calls that the software's tests need.
+"""A stand-in for the board process: a vfio-user server with the calls that the software's tests
+need.
 
-The card behind it is that of card_standin.py. Both have faults that a test may switch on.
+The card behind the server is that of card_standin.py. Both have faults that a test may switch on.
 """
 
 import json
@@ -16,40 +17,61 @@ import struct
 import threading
 import time
 
-from card_standin import BAR0, BAR0_SIZE, CONFIG, CONFIG_SIZE, FAULTS, CardStandin, Registers
+from software.test.card_standin import (
+    BAR0,
+    BAR0_SIZE,
+    CONFIG,
+    CONFIG_SIZE,
+    FAULTS,
+    CardStandin,
+    Registers,
+)
+from tools import c_header
 
-VERSION, DMA_MAP, DMA_UNMAP, GET_INFO, GET_REGION_INFO, SET_IRQS = 1, 2, 3, 4, 5, 8
-REGION_READ, REGION_WRITE, DMA_READ, DEVICE_RESET, REGION_WRITE_MULTI = 9, 10, 11, 13, 15
-REPLY, NO_REPLY, ERROR = 0x01, 0x10, 0x20
-HEADER = struct.Struct("<HHIII")  # id, command, size, flags, error
-ACCESS = struct.Struct("<QII")  # offset, region, count
+WIRE = c_header.read(c_header.VFIO_USER)
+COMMANDS = {
+    name.removeprefix("CMD_"): number
+    for name, number in WIRE.numbers.items()
+    if name.startswith("CMD_")
+}
+VERSION, DMA_MAP, DMA_UNMAP = (COMMANDS[n] for n in ("VERSION", "DMA_MAP", "DMA_UNMAP"))
+GET_INFO, GET_REGION_INFO = COMMANDS["GET_INFO"], COMMANDS["GET_REGION_INFO"]
+SET_IRQS, DMA_READ, DEVICE_RESET = (COMMANDS[n] for n in ("SET_IRQS", "DMA_READ", "DEVICE_RESET"))
+REGION_READ, REGION_WRITE = COMMANDS["REGION_READ"], COMMANDS["REGION_WRITE"]
+REGION_WRITE_MULTI = COMMANDS["REGION_WRITE_MULTI"]
+REPLY, NO_REPLY = WIRE.numbers["TYPE_REPLY"], WIRE.numbers["FLAG_NO_REPLY"]
+ERROR = WIRE.numbers["FLAG_ERROR"]
+HEADER = WIRE.layouts["header"]  # fields of a message header: id, command, size, flags, error
+ACCESS = WIRE.layouts["region_access"]  # fields of an access: offset, region, count
 ENOTSUP = 95
 
 SERVER_FAULTS = {
-    "leave_after": None,  # close the connection after this many buffers
-    "silent": None,  # number of a command that is never answered
-    "slow": 0,  # seconds until a read is answered
-    "garbage": None,  # bytes sent as the answer to the first message; then the connection is closed
-    # True: read a page of host memory by message. "behind": send that request together with each
-    # answer to a read of loop_status, and assert that the client answers it before its next
-    # message.
+    "leave_after": None,  # number of buffers after which the board closes the connection
+    "silent": None,  # number of a command that the board never answers
+    "slow": 0,  # seconds that the board takes to answer a read
+    # bytes sent as the answer to the first message, after which the connection is closed
+    "garbage": None,
+    # True: the board reads a page of host memory by message. "behind": it sends that request
+    # together with each answer to a read of loop_status, and asserts that the client answers it
+    # before its next message.
     "ask_memory": False,
-    "write_multi": True,  # False: REGION_WRITE_MULTI is not supported
-    "wrong_id": False,  # answers have another message number than the request
+    "write_multi": True,  # with False the board does not support REGION_WRITE_MULTI
+    "wrong_id": False,  # answers have another message number than their requests
     # seconds by which the first interrupt is late; the second one is late by twice as much
     "late_msi": 0,
-    "keep_state": False,  # the card keeps its registers when a client leaves, as silicon does
+    "keep_state": False,  # the card keeps its registers when a client leaves, as a real card does
 }
 
 
 class Left(Exception):
-    """The client has closed the connection."""
+    """Raised when the client has closed the connection."""
 
 
 class Standin:
     """Serve one client after another, in a thread, until the end of the `with` block.
 
-    Faults are those of the card and SERVER_FAULTS. A test may change self.fault while it runs.
+    The faults are those of the card and SERVER_FAULTS. A test may change self.fault while the
+    thread runs.
     """
 
     def __init__(self, path, csr_json, **faults):
@@ -58,10 +80,11 @@ class Standin:
         assert not unknown, f"no such fault: {unknown}"
         self.fault.update(faults)
         self.registers = Registers(csr_json)
-        self.preset = {}  # words that the card has at power-on, by offset
+        self.preset = {}  # words that memory has at power-on, by offset
         self.card = None
-        self.asked = None  # the client's answer to the request of ask_memory
-        self.due = False  # that answer is due, and no other message may come before it
+        self.asked = None  # the client's answer to the DMA_READ that the fault ask_memory sends
+        # the answer to the board's own request is due now; no other message may come before it
+        self.due = False
         self.msi = -1
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
@@ -84,10 +107,10 @@ class Standin:
         if self.failure:
             raise self.failure
 
-    # What a test looks at -----------------------------------------------------------------------
+    # For the tests ------------------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Set the contents of memory0 at power-on."""
+        """Set the contents of the card's memory0 at power-on."""
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 
     def memory0(self, count):
@@ -97,12 +120,17 @@ class Standin:
         return self.card.on("ctrl_scratch")
 
     def quiet(self):
-        """Whether DMA, interrupts, pattern and bus mastering are off."""
-        names = ["pcie_dma0_reader_enable", "pcie_dma0_writer_enable", "pcie_dma0_loopback_enable",
-            "pcie_msi_enable", "pattern_control"]
+        """Return whether DMA, interrupts, pattern and bus mastering are off."""
+        names = [
+            "pcie_dma0_reader_enable",
+            "pcie_dma0_writer_enable",
+            "pcie_dma0_loopback_enable",
+            "pcie_msi_enable",
+            "pattern_control",
+        ]
         return not any(self.card.on(name) for name in names) and not self.card.bus_master()
 
-    # Loop ---------------------------------------------------------------------------------------
+    # The server's loop --------------------------------------------------------------------------
 
     def _run(self):
         try:
@@ -114,7 +142,8 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        except Exception as error:  # raised again by __exit__
+        # error in the server's thread, which __exit__ raises again in the test
+        except Exception as error:
             self.failure = error
 
     def _wait(self, sock, timeout):
@@ -143,7 +172,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # the client may have left
+        if self.msi >= 0:  # the client may have closed its eventfd
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):
@@ -154,7 +183,7 @@ class Standin:
             os.close(self.msi)
         self.msi = -1
 
-    # Messages -----------------------------------------------------------------------------------
+    # Messages of the protocol -------------------------------------------------------------------
 
     def _receive(self, count):
         data, fds = b"", []
@@ -183,12 +212,20 @@ class Standin:
         if not flags & NO_REPLY:
             result = (0, 0) if answer is not None else (ERROR, ENOTSUP)
             body = answer or b""
-            self.client.sendall(HEADER.pack(number ^ self.fault["wrong_id"], command,
-                HEADER.size + len(body), REPLY | result[0], result[1]) + body
-                + self._behind(command, body))
+            self.client.sendall(
+                HEADER.pack(
+                    number ^ self.fault["wrong_id"],
+                    command,
+                    HEADER.size + len(body),
+                    REPLY | result[0],
+                    result[1],
+                )
+                + body
+                + self._behind(command, body)
+            )
 
     def _handle(self, command, body, fds):
-        """Returns the body of the reply, or None for an error."""
+        """Handle a request. Returns the body of the reply, or None for an error."""
         if command == VERSION:
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
@@ -224,28 +261,30 @@ class Standin:
             return body + self.card.read(*ACCESS.unpack(body))
         if command == REGION_WRITE:
             self._write(body)
-            return body[:ACCESS.size]
+            return body[: ACCESS.size]
         if command == REGION_WRITE_MULTI and self.fault["write_multi"]:
             for at in range(8, 8 + 24 * struct.unpack_from("<Q", body)[0], 24):
-                self._write(body[at:at + 24])
+                self._write(body[at : at + 24])
             return b""
         return None
 
     def _write(self, body):
         offset, region, count = ACCESS.unpack_from(body)
-        self.card.write(offset, region, body[ACCESS.size:ACCESS.size + count])
+        self.card.write(offset, region, body[ACCESS.size : ACCESS.size + count])
         if region == CONFIG and offset == 4 and self.card.bus_master() and self.fault["ask_memory"]:
             self.client.sendall(self._request())
 
     def _request(self):
-        """A request to read the first page of the mapped memory."""
+        """Return a DMA_READ of the first page of the memory that the client has mapped."""
         request = struct.pack("<QQ", min(self.card.memory), 4096)
         return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
-        """The request that is sent together with an answer, if any."""
-        status = [self.registers.address[f"pcie_dma0_{side}_table_loop_status"]
-            for side in ("reader", "writer")]
+        """Return the board's own request that is sent together with an answer, or nothing."""
+        status = [
+            self.registers.address[f"pcie_dma0_{side}_table_loop_status"]
+            for side in ("reader", "writer")
+        ]
         if self.fault["ask_memory"] != "behind" or command != REGION_READ:
             return b""
         offset, region, _ = ACCESS.unpack_from(body)

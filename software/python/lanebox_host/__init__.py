@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Registers, memory and DMA of a Lanebox card, by liblitepcie.
 
-    with Card("/dev/litepcie0") as card:
-        card.registers["ctrl_scratch"] = 1
-        with card.receive() as stream:
-            for buffer in stream:           # a NumPy array, in place
-                ...
+with Card("/dev/litepcie0") as card:
+    card.registers["ctrl_scratch"] = 1
+    with card.receive() as stream:
+        for buffer in stream:           # a NumPy array, in place
+            ...
 """
 
 from lanebox_host.card import Card, Slot, SlotSide
@@ -26,7 +26,21 @@ from lanebox_host.errors import (
 )
 
 __all__ = [
-    "BadPacket", "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback",
-    "NotOnCard", "Receive", "Send", "Slot", "SlotSide", "Stream", "Unsupported", "WaitTimeout",
-    "WayBusy", "WrongPeer",
-]  # fmt: skip
+    "BadPacket",
+    "Card",
+    "CardGone",
+    "CardSilent",
+    "Counters",
+    "LaneboxError",
+    "Loopback",
+    "NotOnCard",
+    "Receive",
+    "Send",
+    "Slot",
+    "SlotSide",
+    "Stream",
+    "Unsupported",
+    "WaitTimeout",
+    "WayBusy",
+    "WrongPeer",
+]

@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable
 from ctypes import (
     POINTER,
     Structure,
@@ -29,6 +30,7 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
+from typing import Any, cast
 
 from lanebox_host.errors import fail
 
@@ -41,26 +43,45 @@ LONGEST = (1 << 31) - 1  # the longest timeout in milliseconds: the largest int 
 
 class CardFields(Structure):
     _fields_ = [
-        ("target", c_char * 32), ("digest", c_char * 65), ("identifier", c_char * 128),
-        ("endpoint", c_char * 16), ("blocks", c_uint), ("channels", c_uint),
-        ("data_width", c_uint), ("address_width", c_uint), ("table_depth", c_uint),
-        ("read_tags", c_uint), ("clock_hz", c_uint32), ("tick_ps", c_uint32),
-    ]  # fmt: skip
+        ("target", c_char * 32),
+        ("digest", c_char * 65),
+        ("identifier", c_char * 128),
+        ("endpoint", c_char * 16),
+        ("blocks", c_uint),
+        ("channels", c_uint),
+        ("data_width", c_uint),
+        ("address_width", c_uint),
+        ("table_depth", c_uint),
+        ("read_tags", c_uint),
+        ("clock_hz", c_uint32),
+        ("tick_ps", c_uint32),
+    ]
 
 
 class RegisterFields(Structure):
-    _fields_ = [("name", c_char * 64), ("offset", c_uint32), ("words", c_uint),
-                ("writable", c_bool)]  # fmt: skip
+    _fields_ = [
+        ("name", c_char * 64),
+        ("offset", c_uint32),
+        ("words", c_uint),
+        ("writable", c_bool),
+    ]
 
 
 class ConditionsFields(Structure):
-    _fields_ = [("mps", c_uint), ("mrrs", c_uint), ("link_up", c_bool), ("link_gen", c_uint),
-                ("link_lanes", c_uint), ("msi", c_bool)]  # fmt: skip
+    _fields_ = [
+        ("mps", c_uint),
+        ("mrrs", c_uint),
+        ("link_up", c_bool),
+        ("link_gen", c_uint),
+        ("link_lanes", c_uint),
+        ("msi", c_bool),
+    ]
 
 
 class StreamFields(Structure):
-    _fields_ = [(name, c_uint64) for name in
-                ("beats", "stalls", "tlps", "payload_bytes", "first", "last")]  # fmt: skip
+    _fields_ = [
+        (name, c_uint64) for name in ("beats", "stalls", "tlps", "payload_bytes", "first", "last")
+    ]
 
 
 class CountersFields(Structure):
@@ -69,9 +90,10 @@ class CountersFields(Structure):
 
 class SlotSideFields(Structure):
     _fields_ = [
-        ("valid", c_bool), ("ready", c_bool),
+        ("valid", c_bool),
+        ("ready", c_bool),
         *((name, c_uint64) for name in ("since", "beats", "packets", "stalls")),
-    ]  # fmt: skip
+    ]
 
 
 class SlotFields(Structure):
@@ -83,10 +105,18 @@ class PatternFields(Structure):
 
 
 class DmaConfigFields(Structure):
-    _fields_ = [("directions", c_uint), ("loopback", c_bool), ("pattern", c_bool),
-                ("packets", c_bool), ("c2h_limit", c_uint64), ("interrupt_every", c_uint),
-                ("batch", c_uint), ("flush_us", c_uint), ("poll_us", c_uint),
-                ("adaptive", c_bool)]  # fmt: skip
+    _fields_ = [
+        ("directions", c_uint),
+        ("loopback", c_bool),
+        ("pattern", c_bool),
+        ("packets", c_bool),
+        ("c2h_limit", c_uint64),
+        ("interrupt_every", c_uint),
+        ("batch", c_uint),
+        ("flush_us", c_uint),
+        ("poll_us", c_uint),
+        ("adaptive", c_bool),
+    ]
 
 
 class RecordFields(Structure):
@@ -95,16 +125,19 @@ class RecordFields(Structure):
 
 class StatsFields(Structure):
     _fields_ = [
-        *((name, c_uint64) for name in
-          ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
-        ("interrupts", c_int64), ("interrupts_expected", c_int64),
-        ("interrupts_missed", c_uint64), ("woken_by_timeout", c_uint64), ("batches", c_uint64),
-        ("c2h_errors", c_uint64), ("h2c_errors", c_uint64),
-    ]  # fmt: skip
+        *((name, c_uint64) for name in ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
+        ("interrupts", c_int64),
+        ("interrupts_expected", c_int64),
+        ("interrupts_missed", c_uint64),
+        ("woken_by_timeout", c_uint64),
+        ("batches", c_uint64),
+        ("c2h_errors", c_uint64),
+        ("h2c_errors", c_uint64),
+    ]
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-STATUS = {  # calls that return 0 or a count, or -errno
+STATUS = {  # argument types of those calls whose result is 0, a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
     "reset": (HANDLE,),
     "time": (HANDLE, WORD64),
@@ -156,7 +189,8 @@ PLAIN = {
 
 
 def load() -> ctypes.CDLL:
-    """Load the library that LIBLITEPCIE names, else that of this package, else that of the system.
+    """Load the library that the environment's LIBLITEPCIE names, else that of this package, else
+    that of the system.
 
     Raises ImportError if there is none.
     """
@@ -171,21 +205,28 @@ def load() -> ctypes.CDLL:
         ) from None
     for name, arguments in STATUS.items():
         _declare(library, name, c_int, arguments)
-    for name, (result, *arguments) in PLAIN.items():
-        _declare(library, name, result, arguments)
+    for name, (result, *rest) in PLAIN.items():
+        _declare(library, name, result, rest)
     return library
 
 
-def _declare(library: ctypes.CDLL, name: str, result, arguments) -> None:
+def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[Any]) -> None:
     function = getattr(library, "litepcie_" + name)
     function.restype, function.argtypes = result, list(arguments)
+
+
+def field_names(structure: Structure | type[Structure]) -> list[str]:
+    """Return the names of a structure's fields, in their order."""
+    return [field[0] for field in structure._fields_]
 
 
 LIBRARY = load()
 
 
 def milliseconds(seconds: float) -> int:
-    """Convert a timeout to the library's; a negative one or infinity waits for ever (-1)."""
+    """Convert a timeout in seconds to the library's milliseconds. A negative timeout or infinity
+    waits for ever (-1).
+    """
     if seconds < 0 or math.isinf(seconds):
         return -1
     return min(math.ceil(seconds * 1000), LONGEST)
@@ -202,7 +243,8 @@ class Handle:
     def __init__(self, name: str) -> None:
         # identifiers of threads that may be inside a call of the library
         self._inside: set[int] = set()
-        self.places: dict[int, object] = {}  # placed rings, by direction; kept alive here
+        # memory of rings that the program has placed, by direction, kept alive by this reference
+        self.places: dict[int, object] = {}
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
@@ -210,7 +252,7 @@ class Handle:
             self._handle = HANDLE()
             fail(-code, why.value.decode(errors="replace"))
 
-    def plain(self, name: str, *arguments):
+    def plain(self, name: str, *arguments: object) -> Any:
         """Make a call that returns no status, and return its result."""
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
@@ -223,9 +265,9 @@ class Handle:
         finally:
             self._inside.discard(thread)
 
-    def call(self, name: str, *arguments) -> int:
+    def call(self, name: str, *arguments: object) -> int:
         """Make a call that returns a status. Returns 0 or a count; raises LaneboxError below 0."""
-        code = self.plain(name, *arguments)
+        code = cast(int, self.plain(name, *arguments))
         if code < 0:
             why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
             fail(-code, why.decode(errors="replace"))
@@ -259,10 +301,13 @@ class Ring:
         place = handle.plain("h2c_buffer" if way == H2C else "c2h_buffer", 0)
         shape = handle.plain("buffer_count"), handle.plain("buffer_size")
         self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": shape, "data": (place, False),
-        }  # fmt: skip
+            "version": 3,
+            "typestr": "|u1",
+            "shape": shape,
+            "data": (place, False),
+        }
 
     # The default argument keeps the function alive when the interpreter ends and clears this
     # module.
-    def __del__(self, drop=LIBRARY.litepcie_ring_drop) -> None:
+    def __del__(self, drop: Callable[[c_void_p], None] = LIBRARY.litepcie_ring_drop) -> None:
         drop(self._memory)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card: what it is, its registers and memories, its counters, and its streams."""
+"""A card: its description, its registers and memories, its counters, and its streams."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ctypes import byref
 from dataclasses import dataclass
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +24,15 @@ from lanebox_host._library import (
     PatternFields,
     RegisterFields,
     SlotFields,
+    field_names,
     milliseconds,
 )
 from lanebox_host.counters import Counters
-from lanebox_host.dma import Loopback, Receive, Send
+from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
+
+if TYPE_CHECKING:  # only a type checker needs this import
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,9 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Result of the card's pattern check in beats of 32 bytes; `first_error` is a beat's number."""
+    """The result of the card's pattern check, in beats of 32 bytes. `first_error` is the number of
+    a beat.
+    """
 
     beats: int
     errors: int
@@ -70,9 +77,9 @@ class Pattern:
 
 @dataclass(frozen=True)
 class SlotSide:
-    """One stream of the user slot; counts since the card's reset, modulo 2^48.
+    """One stream of the user slot. Its counts begin with the card's reset and wrap at 2^48.
 
-    `since` is the device time in seconds at which valid and ready last changed. A stall is a cycle
+    `since` is the device time in seconds at which valid or ready last changed. A stall is a cycle
     with valid and without ready: in h2c the logic holds the data up, in c2h the DMA does.
     """
 
@@ -93,19 +100,19 @@ class Slot:
     c2h: SlotSide
 
 
-def _fields(structure: ctypes.Structure) -> dict:
-    values = {name: getattr(structure, name) for name, _ in structure._fields_}
+def _fields(structure: ctypes.Structure) -> dict[str, Any]:
+    values = {name: getattr(structure, name) for name in field_names(structure)}
     return {n: v.decode() if isinstance(v, bytes) else v for n, v in values.items()}
 
 
-class Registers(Mapping):
+class Registers(Mapping[str, int]):
     """The card's registers by name, as a mapping that can be written to."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
-    def load(self, path: str | os.PathLike) -> None:
-        """Take the register names from the csr.json of the card's build, which include your own."""
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Take in the register names of the csr.json of the card's build, your own among them."""
         self._handle.call("csr_load", os.fsencode(path))
 
     def __getitem__(self, name: str) -> int:
@@ -119,7 +126,7 @@ class Registers(Mapping):
         self._handle.call("register_write", name.encode(), value)
 
     def __iter__(self) -> Iterator[str]:
-        """The registers' names, in the order of their offsets."""
+        """Iterate over the registers' names, in the order of their offsets in BAR0."""
         found, number = RegisterFields(), 0
         while True:
             try:
@@ -140,14 +147,18 @@ class Registers(Mapping):
         return True
 
     def offset(self, name: str) -> int:
-        """Offset of a register in BAR0, in bytes. Raises NotOnCard."""
+        """Return the offset of a register in BAR0, in bytes. Raises NotOnCard if there is no such
+        register.
+        """
         found = RegisterFields()
         self._handle.call("register_find", name.encode(), byref(found))
-        return found.offset
+        return int(found.offset)
 
 
 class Card:
-    """An open card: `with Card("/dev/litepcie0") as card`. Also "vfio:ADDRESS" and "sim:SOCKET"."""
+    """An open card: `with Card("/dev/litepcie0") as card`. The name may also be "vfio:ADDRESS" or
+    "sim:SOCKET".
+    """
 
     def __init__(self, name: str = "/dev/litepcie0") -> None:
         self.name = name
@@ -157,8 +168,12 @@ class Card:
     def __enter__(self) -> Card:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -175,16 +190,16 @@ class Card:
         """Reset the card to its state after power-on. No DMA may run."""
         self._handle.call("reset")
 
-    # What it is -----------------------------------------------------------------------------------
+    # Description --------------------------------------------------------------------------------
 
     @property
     def backend(self) -> str:
         """How the card is reached: "kernel", "vfio" or "sim"."""
-        return self._handle.plain("backend").decode()
+        return str(self._handle.plain("backend").decode())
 
     @property
     def info(self) -> Info:
-        """The card's properties, from its capability table."""
+        """The card's properties, such as its number of DMA channels, from its capability table."""
         fields = CardFields()
         self._handle.plain("card", byref(fields))
         values = _fields(fields)
@@ -192,14 +207,14 @@ class Card:
 
     @property
     def conditions(self) -> Conditions:
-        """The link as it was negotiated."""
+        """The card's PCIe link as it was negotiated."""
         fields = ConditionsFields()
         self._handle.call("conditions", byref(fields))
         return Conditions(**_fields(fields))
 
     @property
     def time(self) -> float:
-        """Device time in seconds."""
+        """The card's device time in seconds."""
         ticks = ctypes.c_uint64()
         self._handle.call("time", byref(ticks))
         return ticks.value * self.info.tick_ps * 1e-12
@@ -212,7 +227,7 @@ class Card:
         return Counters.of(fields, self.info.tick_ps)
 
     def clear_counters(self) -> None:
-        """Set the counters to 0. No DMA may run."""
+        """Set the counters of the TLP streams to 0. No DMA may run."""
         self._handle.call("counters_clear")
 
     @property
@@ -243,8 +258,8 @@ class Card:
     def wait_user(self, timeout: float = 10.0) -> bool:
         """Wait for an interrupt of the logic in the user slot, for at most `timeout` seconds.
 
-        Returns True if one has come since the last True, False if none came. A negative timeout
-        waits for ever.
+        Returns True if one has come since this call last returned True, or False if none came in
+        time. A negative timeout waits for ever.
         """
         return bool(self._handle.call("user_wait", milliseconds(timeout)))
 
@@ -252,16 +267,16 @@ class Card:
 
     def bar_size(self, bar: int) -> int:
         """Size of a BAR in bytes; 0 if the card does not have it."""
-        return self._handle.plain("bar_size", bar)
+        return int(self._handle.plain("bar_size", bar))
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
-        """Read with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
+        """Read from a BAR with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
         data = (ctypes.c_uint8 * size)()
         self._handle.call("bar_read", bar, offset, data, size)
         return bytes(data)
 
     def write(self, offset: int, data: bytes, bar: int = 0) -> None:
-        """Write with one access as wide as the data."""
+        """Write to a BAR with one access that is as wide as the data."""
         memory = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
         self._handle.call("bar_write", bar, offset, memory, len(data))
 
@@ -269,15 +284,15 @@ class Card:
 
     @property
     def ring(self) -> tuple[int, int]:
-        """Shape of the rings: bytes of a buffer, and buffers in each direction."""
+        """The shape of the rings: bytes of a buffer, and number of buffers in each direction."""
         return (self._handle.plain("buffer_size"), self._handle.plain("buffer_count"))
 
     @ring.setter
     def ring(self, shape: tuple[int, int]) -> None:
         self._handle.call("ring_setup", *shape)
 
-    def place(self, way: str, memory) -> None:
-        """Put the "h2c" or "c2h" ring into your own memory from the next run on. None undoes this.
+    def place(self, way: str, memory: Any) -> None:
+        """Put the "h2c" or "c2h" ring into your own memory from the next run on. None ends this.
 
         The memory is any writable buffer that begins at a page boundary and is as large as the
         ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With the kernel driver each buffer
@@ -293,22 +308,20 @@ class Card:
         self._handle.call("ring_place", WAYS.get(way, 0), place.ctypes.data, place.nbytes)
         self._handle.places[WAYS[way]] = place
 
-    def receive(self, **options) -> Receive:
-        """The card's stream to the host, as a context manager.
-
-        Options: pattern, limit (buffers), interrupt_every (buffers), batch (buffers), packets,
-        flush (seconds), poll (seconds), adaptive, timeout (seconds; negative: for ever).
+    def receive(self, **options: Unpack[Options]) -> Receive:
+        """A stream from the card to the host, as a context manager. Its options are those of
+        dma.Options.
         """
         return Receive(self._handle, **options)
 
-    def send(self, **options) -> Send:
-        """A stream to the card, with the options of receive()."""
+    def send(self, **options: Unpack[Options]) -> Send:
+        """Return a stream from the host to the card, with the options of receive()."""
         return Send(self._handle, **options)
 
-    def loopback(self, **options) -> Loopback:
+    def loopback(self, *, inside: bool = True, **options: Unpack[Options]) -> Loopback:
         """A stream to the card and back, with the options of receive().
 
         It goes through the DMA's own loopback, or with `inside=False` through the logic in the user
         slot.
         """
-        return Loopback(self._handle, **options)
+        return Loopback(self._handle, inside=inside, **options)

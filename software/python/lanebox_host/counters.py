@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lanebox_host._library import CountersFields, StreamFields
+from lanebox_host._library import CountersFields, StreamFields, field_names
 
 NAMES = ("cq", "cc", "rq", "rc")
 
@@ -25,19 +25,26 @@ class Stream:
 
     @classmethod
     def of(cls, fields: StreamFields) -> Stream:
-        return cls(*(getattr(fields, name) for name, _ in fields._fields_))
+        """Make the counts of the library's structure into those of Python."""
+        return cls(*(getattr(fields, name) for name in field_names(fields)))
 
     def __sub__(self, earlier: Stream) -> Stream:
-        """Counts since `earlier`. `first` and `last` stay those of the later reading."""
+        """Return the counts since `earlier`. `first` and `last` stay those of the later reading."""
         return Stream(
-            self.beats - earlier.beats, self.stalls - earlier.stalls, self.tlps - earlier.tlps,
-            self.payload_bytes - earlier.payload_bytes, self.first, self.last,
-        )  # fmt: skip
+            self.beats - earlier.beats,
+            self.stalls - earlier.stalls,
+            self.tlps - earlier.tlps,
+            self.payload_bytes - earlier.payload_bytes,
+            self.first,
+            self.last,
+        )
 
 
 @dataclass(frozen=True)
 class Counters:
-    """The four streams at one clock edge: device time `time`, in ticks of `tick_ps` picoseconds."""
+    """The counts of the four streams at one clock edge. `time` is device time in ticks of `tick_ps`
+    picoseconds.
+    """
 
     time: int
     cq: Stream
@@ -48,21 +55,22 @@ class Counters:
 
     @classmethod
     def of(cls, fields: CountersFields, tick_ps: int) -> Counters:
-        return cls(fields.time, *(Stream.of(getattr(fields, name)) for name in NAMES), tick_ps)
+        """Make the library's counters into those of Python. `tick_ps`: a tick's length in ps."""
+        streams = {name: Stream.of(getattr(fields, name)) for name in NAMES}
+        return cls(time=fields.time, tick_ps=tick_ps, **streams)
 
     def __sub__(self, earlier: Counters) -> Counters:
-        """Counts since `earlier`. `time` of the result is a duration."""
-        return Counters(
-            self.time - earlier.time,
-            *(getattr(self, name) - getattr(earlier, name) for name in NAMES),
-            self.tick_ps,
-        )
+        """Return the counts since `earlier`. `time` of the result is a duration."""
+        streams = {name: getattr(self, name) - getattr(earlier, name) for name in NAMES}
+        return Counters(time=self.time - earlier.time, tick_ps=self.tick_ps, **streams)
 
     @property
     def seconds(self) -> float:
-        """Device time in seconds."""
+        """The device time `time` in seconds."""
         return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:
-        """Payload of one stream in GB/s over `time`. Call it on a difference of two readings."""
+        """Return the payload rate of one stream in GB/s over `time`. Call this on a difference of
+        two readings.
+        """
         return getattr(self, name).payload_bytes / self.seconds / 1e9 if self.time else 0.0

@@ -14,9 +14,10 @@ import ctypes
 import math
 from collections.abc import Iterator
 from types import TracebackType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from lanebox_host._library import (
     C2H,
@@ -31,11 +32,46 @@ from lanebox_host._library import (
     RecordFields,
     Ring,
     StatsFields,
+    field_names,
     milliseconds,
 )
 from lanebox_host.errors import BadPacket, WaitTimeout
 
-TIMEOUT = 10.0  # longest wait for a buffer, in seconds
+if TYPE_CHECKING:  # only a type checker needs this import
+    from typing_extensions import Unpack
+
+TIMEOUT = 10.0  # longest wait for a buffer in seconds, unless the caller names another
+
+Array = npt.NDArray[Any]
+Data = Union[npt.NDArray[Any], bytes, bytearray]
+SomeRun = TypeVar("SomeRun", bound="Run")
+
+
+class Options(TypedDict, total=False):
+    """The options of a run, each with its default.
+
+    pattern          False: the card's own pattern takes the place of the user slot
+    limit            0: c2h ends after so many buffers; 0: never
+    interrupt_every  0: buffers between two interrupts; 0: the library chooses
+    batch            0: buffers that are handed to the card together; 0: the library chooses
+    packets          False: each h2c buffer is a packet, and a packet's end ends a c2h buffer
+    flush            0: seconds without data after which a c2h buffer with some data ends; 0: never
+    poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
+    adaptive         False: polling begins with an interrupt, and ends when a poll finds nothing
+    timeout          10: longest wait for a buffer in seconds; negative: for ever
+    dtype            uint8: the type of the elements of the arrays, like "<i2"
+    """
+
+    pattern: bool
+    limit: int
+    interrupt_every: int
+    batch: int
+    packets: bool
+    flush: float
+    poll: float
+    adaptive: bool
+    timeout: float
+    dtype: npt.DTypeLike
 
 
 class Run:
@@ -59,40 +95,63 @@ class Run:
         poll: float = 0,
         adaptive: bool = False,
         timeout: float = TIMEOUT,
+        dtype: npt.DTypeLike = np.uint8,
     ) -> None:
-        """With `packets` each h2c buffer is a packet, and the end of a packet ends a c2h buffer.
-
-        flush     seconds without data after which a c2h buffer with some data ends; 0: never
-        poll      seconds between two polls of the card, in place of interrupts; 0: interrupts
-        adaptive  polling begins with an interrupt, and ends when a poll finds nothing
-        """
+        """Prepare a DMA run, without starting it. The keywords are those of Options."""
         self._handle = handle
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
         self._timeout = timeout
         self._config = DmaConfigFields(
-            directions=self.directions, pattern=pattern, c2h_limit=limit,
-            interrupt_every=interrupt_every, batch=batch, packets=packets,
-            flush_us=math.ceil(flush * 1e6), poll_us=round(poll * 1e6), adaptive=adaptive,
-        )  # fmt: skip
+            directions=self.directions,
+            pattern=pattern,
+            c2h_limit=limit,
+            interrupt_every=interrupt_every,
+            batch=batch,
+            packets=packets,
+            flush_us=math.ceil(flush * 1e6),
+            poll_us=round(poll * 1e6),
+            adaptive=adaptive,
+        )
         self._running = False
 
-    def __enter__(self):
+    def _check_dtype(self) -> None:
+        """Raise ValueError if a buffer cannot be an array of the chosen type."""
+        size = self._handle.plain("buffer_size")
+        if self._dtype.hasobject:
+            raise ValueError(f"dtype {self._dtype} has objects of Python: the card sends bytes")
+        if not self._dtype.itemsize or size % self._dtype.itemsize:
+            raise ValueError(
+                f"dtype {self._dtype} has {self._dtype.itemsize} bytes, and a buffer of {size} "
+                "bytes is no whole number of them: set card.ring, or choose another dtype"
+            )
+
+    def __enter__(self: SomeRun) -> SomeRun:
+        self._check_dtype()
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
-        self._parts: list[bytes] = []  # parts of a packet whose end has not come yet
-        # The rings' addresses are known only after the start. Each buffer's view is made once.
-        self._views = {
-            way: list(np.asarray(Ring(self._handle, way)))
-            for way in (H2C, C2H) if self.directions & way
-        }  # fmt: skip
+        self._parts: list[bytes] = []  # data of a packet whose last buffer has not yet come
+        # The rings' addresses are known only after the start. The view of each buffer is made once,
+        # here.
+        ways = [way for way in (H2C, C2H) if self.directions & way]
+        rings = {way: np.asarray(Ring(self._handle, way)) for way in ways}
+        self._bytes: dict[int, list[Array]] = {way: list(ring) for way, ring in rings.items()}
+        self._views: dict[int, list[Array]] = {
+            way: list(ring.view(self._dtype)) for way, ring in rings.items()
+        }
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._running = False
         try:
             self._handle.call("dma_stop")
         except (OSError, ValueError):
-            if error is None:  # the first error has already said that the card is gone
+            # the error that ended the block has already said that the card is gone
+            if error is None:
                 raise
 
     def _look(self, call: str, timeout: float | None) -> tuple[int, int]:
@@ -107,7 +166,7 @@ class Run:
         return self._handle.call(call, ctypes.byref(first), longest), first.value
 
     def diagnose(self) -> str:
-        """What the run waits for, as a sentence: buffers that wait, and the user slot's state."""
+        """Say in a sentence what the run waits for: waiting buffers, and the user slot's state."""
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
         return text.value.decode(errors="replace")
@@ -116,7 +175,7 @@ class Run:
         raise WaitTimeout(0, f"{what} in time. {self.diagnose()}")
 
     def export(self, way: str) -> int:
-        """A file descriptor of the "h2c" or "c2h" ring, for mmap() by another process.
+        """Return a file descriptor of the "h2c" or "c2h" ring, for mmap() by another process.
 
         The caller closes the descriptor, which outlives the run. With the kernel driver it is a
         dma-buf, so other devices can use the ring as well.
@@ -130,15 +189,15 @@ class Run:
         """The library's counts since the start, by name. They stay after the end of the run."""
         fields = StatsFields()
         self._handle.plain("stats", ctypes.byref(fields))
-        return {name: getattr(fields, name) for name, _ in fields._fields_}
+        return {name: getattr(fields, name) for name in field_names(fields)}
 
 
 class Receive(Run):
-    """The card's stream to the host: `for buffer in stream` gives a uint8 array for each buffer."""
+    """A stream from the card to the host: `for buffer in stream` gives an array for each buffer."""
 
     directions = C2H
 
-    def take(self, timeout: float | None = None) -> list[np.ndarray]:
+    def take(self, timeout: float | None = None) -> list[Array]:
         """Wait for a filled buffer, and return all of them. release() gives them back.
 
         Raises WaitTimeout if none comes in `timeout` seconds.
@@ -154,10 +213,10 @@ class Receive(Run):
         self._handle.call("c2h_release", count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """The next packet of a run with `packets`, which may span several buffers.
+        """Return the next packet of a run with `packets`. It may span several buffers.
 
-        Raises BadPacket if the logic has marked it as bad. After a WaitTimeout nothing is lost: the
-        next call continues with the same packet.
+        Raises BadPacket if the logic has marked the packet as bad. After a WaitTimeout nothing is
+        lost: the next call continues with the same packet.
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
@@ -172,14 +231,16 @@ class Receive(Run):
 
     def _take_part(self, number: int) -> int:
         """Copy a buffer's data, release the buffer, and return the flags of its record."""
-        record, ring = RecordFields(), self._views[C2H]
+        record, ring = RecordFields(), self._bytes[C2H]
         self._handle.call("c2h_record", number, ctypes.byref(record))
         self._parts.append(ring[number % len(ring)][: record.bytes].tobytes())
         self.release(1)
-        return record.flags
+        return int(record.flags)
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        """All buffers up to the limit, if any. Each is released when the loop goes on."""
+    def __iter__(self) -> Iterator[Array]:
+        """Yield all buffers up to the limit, if there is one. Each buffer is released when the loop
+        goes on.
+        """
         limit, taken = self._config.c2h_limit, 0
         while not limit or taken < limit:
             for buffer in self.take():
@@ -188,7 +249,7 @@ class Receive(Run):
                 taken += 1
 
 
-def _bytes_of(data: np.ndarray | bytes) -> np.ndarray:
+def _bytes_of(data: Data) -> npt.NDArray[np.uint8]:
     if isinstance(data, (bytes, bytearray)):
         return np.frombuffer(data, np.uint8)
     return np.ascontiguousarray(data).view(np.uint8).reshape(-1)
@@ -199,29 +260,31 @@ class Send(Run):
 
     directions = H2C
 
-    def free(self, timeout: float | None = None) -> list[np.ndarray]:
+    def free(self, timeout: float | None = None) -> list[Array]:
         """Wait for a free buffer, and return all of them. submit() sends them.
 
         Raises WaitTimeout if none is free in `timeout` seconds.
         """
+        return self._free(self._views[H2C], timeout)
+
+    def _free(self, ring: list[Array], timeout: float | None = None) -> list[Array]:
         count, first = self._look("h2c_get", timeout)
         if not count:
             self._late("the card fetched no buffer")
-        ring = self._views[H2C]
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def submit(self, count: int) -> None:
-        """Send the oldest `count` buffers."""
+        """Send the oldest `count` free buffers."""
         self._handle.call("h2c_submit", count)
 
-    def send(self, data: np.ndarray | bytes) -> int:
-        """Copy data into buffers and send these, the last one filled up with zeros.
+    def send(self, data: Data) -> int:
+        """Copy data into buffers and send these. The rest of the last buffer is filled with zeros.
 
         Returns the number of buffers.
         """
         rest, sent = _bytes_of(data), 0
         while rest.size:
-            buffer = self.free()[0]
+            buffer = self._free(self._bytes[H2C])[0]
             part, rest = rest[: buffer.size], rest[buffer.size :]
             buffer[: part.size] = part
             buffer[part.size :] = 0
@@ -229,31 +292,33 @@ class Send(Run):
             sent += 1
         return sent
 
-    def send_packet(self, data: np.ndarray | bytes) -> None:
+    def send_packet(self, data: Data) -> None:
         """Copy data into a buffer and send it as a packet. The run must have `packets`."""
-        part, buffer = _bytes_of(data), self.free()[0]
+        part, buffer = _bytes_of(data), self._free(self._bytes[H2C])[0]
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
         buffer[: part.size] = part
         self._handle.call("h2c_send", part.size)
 
     def drain(self, timeout: float | None = None) -> None:
-        """Wait until the card has received all that was submitted."""
+        """Wait until the card has received all data that was submitted."""
         self._handle.call("dma_flush", self.directions)
         longest = milliseconds(self._timeout if timeout is None else timeout)
         self._handle.call("h2c_drain", longest)
 
 
 class Loopback(Receive, Send):
-    """Both directions, through the DMA's own loopback (`inside`) or the logic in the user slot."""
+    """A stream in both directions, through the DMA's own loopback (`inside`) or the logic in the
+    user slot.
+    """
 
     directions = H2C | C2H
 
-    def __init__(self, handle: Handle, *, inside: bool = True, **options) -> None:
+    def __init__(self, handle: Handle, *, inside: bool = True, **options: Unpack[Options]) -> None:
         super().__init__(handle, **options)
         self._config.loopback = inside
 
-    def ask(self, request: np.ndarray | bytes, timeout: float | None = None) -> bytes:
+    def ask(self, request: Data, timeout: float | None = None) -> bytes:
         """Send a packet, and return the next packet that comes back."""
         self.send_packet(request)
         return self.receive_packet(timeout)

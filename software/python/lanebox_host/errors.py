@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 class LaneboxError(OSError):
-    """The base of all errors of the library."""
+    """The base class of all errors of the library."""
 
     def __str__(self) -> str:
         """The library's sentence, without the errno in front."""
@@ -26,11 +26,13 @@ class CardSilent(LaneboxError):
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """ETIMEDOUT: nothing came in time."""
+    """ETIMEDOUT: no buffer or interrupt came in time."""
 
 
 class WayBusy(LaneboxError):
-    """EBUSY: another program, or another run, has this direction."""
+    """EBUSY: the direction, its interrupt, or the card is in use by another program, or DMA of this
+    handle already runs.
+    """
 
 
 class WrongPeer(LaneboxError):
@@ -38,7 +40,7 @@ class WrongPeer(LaneboxError):
 
 
 class Unsupported(LaneboxError):
-    """EOPNOTSUPP: this card, or this back end, cannot do it."""
+    """EOPNOTSUPP: this card, or this back end, cannot do what the call asks."""
 
 
 class BadPacket(LaneboxError):
@@ -52,7 +54,7 @@ class BadPacket(LaneboxError):
 class NotOnCard(LaneboxError, KeyError):
     """ENOENT: the card has no such register, block or BAR."""
 
-    __str__ = LaneboxError.__str__  # KeyError's own would show the sentence in quotes
+    __str__ = LaneboxError.__str__  # KeyError's own __str__ would show the sentence in quotes
 
 
 KINDS = {

@@ -19,12 +19,14 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # GB/s at the full length of a bar
+MOST = 8.0  # GB/s at which the bar of a rate has its full length on the screen
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
 def line(name: str, passed: Counters, width: int) -> str:
-    """A line for one stream: payload rate, TLPs, share of cycles with a beat, of stalls, a bar."""
+    """Return a line for one stream: payload rate, TLPs, share of cycles with a beat, share of
+    stalls, and a bar.
+    """
     stream, ticks = getattr(passed, name), passed.time or 1
     rate, tlps_per_us = passed.rate(name), stream.tlps / (ticks * passed.tick_ps * 1e-6)
     bar = "#" * round(min(rate / MOST, 1) * max(width - len(HEAD), 0))
@@ -35,7 +37,7 @@ def line(name: str, passed: Counters, width: int) -> str:
 
 
 def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
-    """The lines of one picture."""
+    """Return the lines of one picture of the counters."""
     title = f"{name}   device time {now.seconds:.6f} s, {passed.seconds * 1e6:.0f} us passed"
     return [title[:width], HEAD, *(line(stream, passed, width) for stream in NAMES)]
 
@@ -57,14 +59,14 @@ def watch(card: Card, interval: float, count: int) -> None:
 
 
 def number(text: str) -> int:
-    """Parse the number of pictures, 0 or more."""
+    """Parse the command line's number of pictures, 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Parse the seconds between two pictures, above 0 and up to a day."""
+    """Parse the command line's seconds between two pictures, above 0 and up to a day."""
     try:
         value = float(text)
     except ValueError:
@@ -75,6 +77,7 @@ def seconds(text: str) -> float:
 
 
 def main() -> int:
+    """Run lanebox-live. Returns its exit status."""
     parser = argparse.ArgumentParser(prog="lanebox-live", description=__doc__.splitlines()[0])
     parser.add_argument("-d", "--device", default="/dev/litepcie0", help="as for litepcie_util")
     parser.add_argument("-n", "--count", type=number, default=0, help="pictures (0: until Ctrl-C)")
@@ -83,8 +86,8 @@ def main() -> int:
     try:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
-    except OSError as error:  # from the card, or from writing the output
-        if not isinstance(error, BrokenPipeError):  # the reader of a pipe has closed it: no error
+    except OSError as error:  # the error comes from the card, or from writing the output
+        if not isinstance(error, BrokenPipeError):  # a closed pipe, as from `| head`, is no error
             print(f"lanebox-live: {error}", file=sys.stderr)
         # the interpreter flushes stdout at exit, which would fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -10,7 +10,7 @@
  *
  * The library's own register accesses go through the driver, which is sure to have the right card.
  * MMIO calls use a mapping of the BAR if there is one, without a system call for each access. A
- * page that is mapped read-only is written through the driver.
+ * write to a page that is mapped read-only goes through the driver.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ static int kernel_open(struct litepcie *dev)
 	return rc;
 }
 
-/* Accesses ------------------------------------------------------------------------------------ */
+/* Register and BAR accesses ------------------------------------------------------------------ */
 
 static int access_register(struct litepcie *dev, uint32_t offset, uint32_t *value, bool write)
 {
@@ -122,7 +122,10 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return base ? (uint8_t *)base + offset : NULL;
 }
 
-/* The address of @offset in the mapping; NULL: it is not mapped for writing. */
+/*
+ * Returns the address of @offset in the mapping of the BAR, or NULL if it is not mapped for
+ * writing.
+ */
 static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
 {
 	return kernel_bar_writable(kernel_of(dev), bar, offset) ? place(dev, bar, offset) : NULL;
@@ -134,7 +137,7 @@ static int refuse(struct litepcie *dev)
 			     "and %s", kernel_of(dev)->bar_why);
 }
 
-/* Through the driver, which checks the right to write to each register. */
+/* Write through the driver, which checks the right to write to each register. */
 static int kernel_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	return access_register(dev, offset, &value, true);

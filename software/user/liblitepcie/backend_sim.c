@@ -73,7 +73,7 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 	return rc;
 }
 
-/* Bring-up ------------------------------------------------------------------------------------ */
+/* Bringing the card up ------------------------------------------------------------------------ */
 
 static void free_memory(struct sim *sim, unsigned int kind)
 {
@@ -100,11 +100,12 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 }
 
 /*
- * The pages are populated now, since a page fault at the first use of each would slow down a run. A
- * ring of more than PREPARED_BYTES gets its pages at their first use.
+ * Map memory that the board can map, too. The pages are populated now, since a page fault at the
+ * first use of each would slow down a run. A ring of more than PREPARED_BYTES gets its pages at
+ * their first use.
  *
- * The board can only map files, so a program's own memory gets the pages of one, with the contents
- * that it had.
+ * The board can only map files, so a program's own memory gets the pages of a file, with the
+ * contents that the memory had.
  */
 static void *map_file(int fd, size_t size, void *place)
 {
@@ -139,7 +140,7 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
-/* Before bus mastering is on, DMA that an earlier client may have left running is stopped. */
+/* Stop DMA that an earlier client may have left running, before bus mastering is switched on. */
 static int sim_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
@@ -160,7 +161,7 @@ static int sim_reset(struct litepcie *dev)
 	return rc < 0 ? rc : sim_bring_up(dev);
 }
 
-/* Also called after a failed open: undoes only what was set up. */
+/* This is also called after a failed open, so it undoes only what was set up. */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
@@ -203,7 +204,7 @@ static int sim_open(struct litepcie *dev)
 	return rc;
 }
 
-/* Accesses ------------------------------------------------------------------------------------ */
+/* Register and BAR accesses ------------------------------------------------------------------- */
 
 static int sim_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
@@ -265,8 +266,8 @@ static int sim_event_fd(const struct litepcie *dev)
 }
 
 /*
- * Sleep until the eventfd counts (returns 1), or the time is over or a look at the card is due (0).
- * Requests of the board are answered meanwhile.
+ * Sleep until the eventfd of the interrupts is readable (returns 1), or until the time is over or a
+ * look at the card is due (returns 0). Requests of the board are answered meanwhile.
  */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {
@@ -296,7 +297,10 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 			dev->stats.interrupts += (int64_t)count;
 			return 1;
 		}
-		/* Poll again: the message that woke this thread may have been another thread's. */
+		/*
+		 * Poll again: the message that woke this thread may have been meant for another
+		 * thread, which has taken it.
+		 */
 		if (sim->vu.fd < 0 ||
 		    (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0))
 			return -ENODEV;

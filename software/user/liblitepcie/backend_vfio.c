@@ -9,8 +9,9 @@
  *
  * The kernel has enumerated the card and set its BAR addresses, MPS and MRRS. This back end maps
  * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, memory too: a
- * store is a TLP of its own and a load waits for its completion. So card memory is slow this way,
- * and data should go by DMA. Only a kernel driver can map card memory write-combining.
+ * store is a TLP of its own and a load waits for its completion. So accesses to card memory are
+ * slow this way, and data should go by DMA. Only a kernel driver can map card memory
+ * write-combining.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,10 @@
 
 /* Open, close --------------------------------------------------------------------------------- */
 
-/* An old kernel may refuse to map a BAR that has the MSI-X table: that BAR cannot be reached. */
+/*
+ * Map the card's BARs. An old kernel may refuse to map a BAR that has the MSI-X table: such a BAR
+ * cannot be reached.
+ */
 static int map_bars(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -104,7 +108,7 @@ static int vfio_open(struct litepcie *dev)
 	return rc;
 }
 
-/* Before bus mastering is on, DMA that an earlier program may have left running is stopped. */
+/* Stop DMA that an earlier program may have left running, before bus mastering is switched on. */
 static int vfio_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
@@ -128,14 +132,14 @@ static int vfio_reset(struct litepcie *dev)
 	return set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
 }
 
-/* Accesses ------------------------------------------------------------------------------------ */
+/* Register and BAR accesses ------------------------------------------------------------------- */
 
 static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 {
 	return (uint8_t *)vfio_of(dev)->bar[bar].base + offset;
 }
 
-/* 0, or -ENODEV with a sentence: the device has gone. */
+/* Returns 0, or -ENODEV with a sentence if the device has gone. */
 static int check_gone(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -147,7 +151,10 @@ static int check_gone(struct litepcie *dev)
 			     vfio->address);
 }
 
-/* A lost card reads as all ones, as few registers do: configuration space tells them apart. */
+/*
+ * A lost card reads as all ones, as few registers do. After such a value, configuration space tells
+ * whether the card is lost.
+ */
 static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	int rc = litepcie_load(dev, place(dev, 0, offset), value, sizeof(*value));
@@ -155,7 +162,10 @@ static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	return rc == 0 && *value == UINT32_MAX ? check_gone(dev) : rc;
 }
 
-/* The fence: memory that the card will read must be written before the doorbell. */
+/*
+ * Write registers in order. The fence makes sure that memory that the card will read is written
+ * before the doorbell.
+ */
 static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
 {
 	int rc = 0;

@@ -6,14 +6,14 @@
 
 /*
  * Single accesses to the BARs: each is checked, then made by the back end. If the back end is
- * serial, the lock is held during the access. litepcie_get() and the like are for callers that hold
- * it already.
+ * serial, the lock is held during the access. litepcie_get() and the functions next to it are for
+ * callers that hold the lock already.
  */
 #include <errno.h>
 
 #include "backend.h"
 
-#define POSTS	64u	/* writes handed over together */
+#define POSTS	64u	/* most writes that the back end gets in one call */
 
 static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
 			size_t reach)
@@ -39,7 +39,10 @@ static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t
 	return check_access(dev, 0, offset, size, reach);
 }
 
-/* Threads that share only a mapping need not wait for each other. */
+/*
+ * Take the lock for one access of a serial back end. With other back ends threads share only a
+ * mapping, and need not wait for each other.
+ */
 static void begin_access(struct litepcie *dev)
 {
 	if (dev->backend->serial)
@@ -161,7 +164,7 @@ const char *litepcie_mmio_path(const struct litepcie *dev)
 	return dev->backend->mmio_path(dev);
 }
 
-/* With the lock held -------------------------------------------------------------------------- */
+/* Accesses with the lock held ----------------------------------------------------------------- */
 
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
@@ -191,7 +194,10 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 	return rc < 0 ? rc : dev->backend->post(dev, &post, 1);
 }
 
-/* LiteX puts the upper half first. A count that carries between the two reads is read again. */
+/*
+ * Read a counter of two words. LiteX has the upper half in the first word. If the lower half
+ * carries into it between the two reads, the counter is read again.
+ */
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t before, high, low;

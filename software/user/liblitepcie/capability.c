@@ -6,7 +6,8 @@
 
 /*
  * The card's capability table: read and checked once, when the card is opened. A card whose table
- * cannot be trusted is not opened, since every address of this library comes from it.
+ * cannot be trusted is not opened, since every register offset that this library uses comes from
+ * the table.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "backend.h"
 #include "litepcie_capability.h"
 
-#define CRC_POLYNOMIAL	0xedb88320u	/* CRC-32 of IEEE 802.3, reflected */
+#define CRC_POLYNOMIAL	0xedb88320u	/* polynomial of the CRC-32 of IEEE 802.3, reflected */
 #define NO_ANSWER	UINT32_MAX
 #define RESET_MS	1000
 
@@ -24,7 +25,7 @@
 
 static uint32_t crc_word(uint32_t crc, uint32_t word)
 {
-	crc ^= word;	/* little-endian, as the CRC takes bytes */
+	crc ^= word;	/* little-endian, the order in which the CRC takes bytes */
 	for (int bit = 0; bit < 32; bit++)
 		crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
 	return crc;
@@ -44,7 +45,7 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 	return litepcie_get_words(dev, LITEPCIE_CAP_OFFSET + 4 * from, words + from, to - from);
 }
 
-/* A card that has gone, or is being reset, reads all ones. */
+/* Check the table's header. If the card has gone, or is being reset, it reads as all ones. */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
 	uint32_t magic = words[LITEPCIE_CAP_HEADER_MAGIC];
@@ -143,7 +144,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* An older card's entry may be shorter: a missing parameter is 0. */
+	/* An older card's entry may be shorter: a missing parameter counts as 0. */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 
@@ -196,7 +197,10 @@ int litepcie_capability_read(struct litepcie *dev)
 	return rc;
 }
 
-/* After a reset: is it the same card? If not, the table that was read at the open is wrong. */
+/*
+ * Check after a reset that it is still the same card. If not, the table that was read at the open
+ * is wrong.
+ */
 int litepcie_card_check(struct litepcie *dev)
 {
 	uint32_t words[LITEPCIE_CAP_SIZE / 4], first = 0;

@@ -5,8 +5,8 @@
  */
 
 /*
- * What the card's registers mean: identity, time, link, counters, pattern. It is the same for all
- * back ends.
+ * The meaning of the card's registers: identity, time, link, counters, pattern. It is the same for
+ * all back ends.
  */
 #include <stdio.h>
 
@@ -20,7 +20,10 @@
 
 /* Identity, time, link ------------------------------------------------------------------------ */
 
-/* The identifier is a memory of one character in each register, of which few are used. */
+/*
+ * Read the identifier, for which the gateware has a memory of one character in each register. Few
+ * of these registers are used, so reading stops at the end of the text.
+ */
 int litepcie_identifier_read(struct litepcie *dev)
 {
 	uint32_t words[32], most = dev->map.identifier_size / 4;
@@ -52,7 +55,8 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
-	int rc = litepcie_get(dev, dev->map.time_low, &low);	/* latches the upper half */
+	/* the read of the lower half latches the upper half */
+	int rc = litepcie_get(dev, dev->map.time_low, &low);
 
 	if (rc == 0)
 		rc = litepcie_get(dev, dev->map.time_high, &high);
@@ -108,7 +112,10 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 
 /* Counters ------------------------------------------------------------------------------------ */
 
-/* A snapshot's counter does not change, so two reads are enough, unlike in litepcie_get64(). */
+/*
+ * Read a counter of two words from a snapshot. It does not change, so two reads are enough, unlike
+ * in litepcie_get64().
+ */
 static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t high, low;
@@ -171,8 +178,9 @@ static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 }
 
 /*
- * Data that an earlier run left between the DMA and the checker would be compared, too. So run the
- * checker until it has consumed all of that, then switch it off; the caller starts it again.
+ * Empty the path between the DMA and the checker. Data that an earlier run left there would be
+ * compared, too. So run the checker until it has consumed all of that data, then switch it off. The
+ * caller starts it again.
  */
 static int flush_h2c(struct litepcie *dev)
 {

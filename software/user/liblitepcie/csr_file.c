@@ -6,8 +6,8 @@
 
 /*
  * The names of all registers, from the csr.json that LiteX writes. This parser reads objects,
- * strings without escapes, numbers and words, which is all of JSON that LiteX uses there. At
- * anything else it fails with a sentence that gives the place.
+ * strings without escapes, numbers and words, which is all of JSON that LiteX uses in this file. At
+ * anything else it fails with a sentence that gives the place in the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 #define LARGEST_FILE	(4u << 20)
 #define DEEPEST		4
-#define TEXT		96	/* of a key or value; LiteX's are shorter */
+#define TEXT		96	/* bytes of a key or value; those of LiteX are shorter */
 
 struct scan {
 	struct litepcie	*dev;
@@ -28,7 +28,7 @@ struct scan {
 	const char	*start, *at;
 	char		key[DEEPEST][TEXT];
 	int		depth;
-	/* The register whose object is open. */
+	/* The register whose JSON object is open. */
 	struct litepcie_register found;
 	bool		has_place, has_size;
 	char		identifier[TEXT];
@@ -46,7 +46,7 @@ static char next(struct scan *scan)
 	return *scan->at;
 }
 
-/* A text in quotes, or a number or word without. */
+/* Read a text in quotes, or a number or word without quotes. */
 static int take_text(struct scan *scan, char *text)
 {
 	size_t length, quoted = next(scan) == '"';
@@ -86,7 +86,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* An object has ended: if it is that of a register, add the register. */
+/* Called at the end of a JSON object: if it is that of a register, add the register. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;
@@ -115,7 +115,10 @@ static int close_object(struct scan *scan)
 	return scan->depth ? take_register(scan) : 0;
 }
 
-/* One member: its key, and its value unless that is an object, whose members come next. */
+/*
+ * Read one member of a JSON object: its key, and its value, unless the value is an object, whose
+ * members are read next.
+ */
 static int take_member(struct scan *scan)
 {
 	char value[TEXT];
@@ -169,14 +172,20 @@ static int check_identifier(struct scan *scan)
 {
 	const char *own = scan->dev->card.identifier;
 
-	/* The file has it in small letters; the card's may end with the time of the build. */
+	/*
+	 * The file has the identifier in small letters. The card's may also end with the time of
+	 * the build, so only the beginning is compared.
+	 */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;
 	return litepcie_fail(scan->dev, -EPROTO, "%s is of the build \"%s\", the card is \"%s\"",
 			     scan->path, scan->identifier, own);
 }
 
-/* Everything or nothing: what was known before stays when the file is not of this card. */
+/*
+ * Take in all registers of the file, or none: if the file is not of this card, the known registers
+ * stay as they were.
+ */
 static int take_file(struct litepcie *dev, const char *path, const char *text)
 {
 	struct scan scan = { .dev = dev, .path = path, .start = text, .at = text };

@@ -32,7 +32,9 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
-/* The new shape must fit into the place that litepcie_ring_place() has given to the ring. */
+/*
+ * Check that the new shape fits into the memory that litepcie_ring_place() has given to the ring.
+ */
 static int check_fits(struct litepcie *dev, const struct litepcie_ring *ring, const char *name,
 		      size_t size, unsigned int count)
 {
@@ -96,7 +98,10 @@ static void reset_ring(struct litepcie_ring *ring, bool active)
 	ring->active = active;
 }
 
-/* The memory stays mapped: the program may still look at buffers that were filled. */
+/*
+ * Give the directions back after a run. The memory stays mapped: the program may still look at
+ * buffers that were filled.
+ */
 static void give_up(struct litepcie *dev)
 {
 	dev->h2c.active = false;
@@ -104,7 +109,10 @@ static void give_up(struct litepcie *dev)
 	dev->stops++;
 }
 
-/* The lock is released on the way, so a second thread that stops has to wait for the first. */
+/*
+ * Stop all directions. The lock is released on the way, so a second thread that stops has to wait
+ * for the first.
+ */
 static int stop(struct litepcie *dev)
 {
 	int rc, error = 0;
@@ -225,7 +233,7 @@ int litepcie_dma_fd(struct litepcie *dev)
 	return litepcie_unlock(dev, dev->backend->channel->event_fd(dev));
 }
 
-/* Buffers ------------------------------------------------------------------------------------- */
+/* Buffers of both directions ------------------------------------------------------------------ */
 
 size_t litepcie_buffer_size(const struct litepcie *dev)
 {
@@ -257,7 +265,7 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 
 	if (!c2h->active)
 		return litepcie_check_active(dev, LITEPCIE_C2H);
-	if (hw == c2h->sw && timeout_ms)
+	if (hw == c2h->sw)
 		rc = litepcie_wait_beyond(dev, LITEPCIE_C2H, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
@@ -265,7 +273,10 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return (int)(litepcie_count(&c2h->hw) - *first);
 }
 
-/* Not inlined, so that a submit or release that only counts does not save registers for it. */
+/*
+ * Tell the card of buffers. This is not inlined, so that a submit or release that only counts does
+ * not save registers for it.
+ */
 __attribute__((noinline))
 static int tell(struct litepcie *dev, unsigned int direction)
 {
@@ -298,7 +309,7 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 
 	if (!h2c->active)
 		return litepcie_check_active(dev, LITEPCIE_H2C);
-	if (h2c->sw - hw == dev->buffer_count && timeout_ms)
+	if (h2c->sw - hw == dev->buffer_count)
 		rc = litepcie_wait_beyond(dev, LITEPCIE_H2C, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
@@ -322,7 +333,9 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 	return end - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
 }
 
-/* LitePCIe's engine cuts a length to whole beats, so such a length is refused. */
+/*
+ * LitePCIe's engine cuts a length to whole beats, so any other length is refused for such a card.
+ */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 {
 	unsigned int beat = dev->card.data_width / 8;

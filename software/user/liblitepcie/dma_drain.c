@@ -15,11 +15,13 @@
 #include "engine.h"
 #include "ring.h"
 
-#define DRAIN_STEP_MS	8	/* the longest between two looks for the end */
-#define H2C_TAKEN	4u	/* bit of the enable register: the user's logic has taken all */
+#define DRAIN_STEP_MS	8	/* longest time from one look for the end to the next */
+/* bit of the enable register: the user's logic has taken all data */
+#define H2C_TAKEN	4u
 
 /*
- * Returns 1 when all submitted data is in the card, else 0; *@received: bytes that have come.
+ * Returns 1 when all submitted data is in the card, else 0. *@received gets the number of bytes
+ * that have come.
  *
  * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
  * then still be on its way, and only the card's count of received bytes shows that it has come. The
@@ -32,7 +34,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* Brings ring.hw and the counts of the run up to date, too. */
+	/* This also brings ring.hw and the counts of the run up to date. */
 	if (rc == 0)
 		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
 					    litepcie_engine_look(dev);
@@ -49,7 +51,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/* -ETIMEDOUT with a sentence: this text, and that of litepcie_diagnose(). */
+/* Returns -ETIMEDOUT with a sentence, made of this text and that of litepcie_diagnose(). */
 __attribute__((format(printf, 2, 3)))
 static int late(struct litepcie *dev, const char *format, ...)
 {
@@ -63,7 +65,9 @@ static int late(struct litepcie *dev, const char *format, ...)
 	return litepcie_fail(dev, -ETIMEDOUT, "%s. %s", what, why);
 }
 
-/* Wait until the user's logic has taken the data in the card, which a stop would drop. */
+/*
+ * Wait until the user's logic has taken the data that is in the card: a stop would drop that data.
+ */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
 	unsigned int stops = dev->stops;
@@ -85,8 +89,8 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 }
 
 /*
- * The last buffer may raise no interrupt, so the sleeps are short. They double up to DRAIN_STEP_MS,
- * so that a long wait does not look often.
+ * Sleep before the next look for the end. The last buffer may raise no interrupt, so the sleeps are
+ * short. They double up to DRAIN_STEP_MS, so that a long wait does not look often.
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {

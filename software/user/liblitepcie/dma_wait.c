@@ -5,9 +5,8 @@
  */
 
 /*
- * Waiting for the card, and handing over buffers that are kept back for a batch. Where both
- * directions share an interrupt, one of the waiting threads sleeps, and wakes the others when it
- * has news.
+ * Waiting for the card, and handing over buffers that are kept back for a batch. If both directions
+ * share an interrupt, one of the waiting threads sleeps, and wakes the others when it has news.
  */
 #include <errno.h>
 #include <time.h>
@@ -15,7 +14,7 @@
 #include "engine.h"
 #include "ring.h"
 
-#define GLANCES	16u	/* waits that end by a look at memory, before one that also sleeps */
+#define GLANCES	16u	/* number of looks at memory before a look that also takes interrupts */
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
@@ -33,8 +32,8 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Hand over the buffers that are kept back, unless another thread has stopped the direction
- * meanwhile: the card's table is then empty and must stay so. The lock is held.
+ * Hand over the buffers that are kept back for a batch, unless another thread has stopped the
+ * direction meanwhile: the card's table is then empty and must stay so. The lock is held.
  */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 {
@@ -55,9 +54,10 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Before a sleep, hand over buffers of a direction in which the card has less than half a ring.
- * With more than that it makes progress, which ends the sleep. If each wait handed over less than a
- * batch, all batches would be short, and the end of a short batch raises an interrupt.
+ * Before a sleep, hand over kept-back buffers of each direction in which the card has less than
+ * half a ring. If the card has more than that, it makes progress, which ends the sleep. If each
+ * wait handed over less than a batch, all batches would be short, and the end of a short batch
+ * raises an interrupt.
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -81,7 +81,9 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
 	return litepcie_unlock(dev, litepcie_hand_over(dev, directions));
 }
 
-/* Wait until the thread that sleeps for all has news. Returns 1 then, 0 after @timeout_ms. */
+/*
+ * Wait until the thread that sleeps on behalf of all has news. Returns 1 then, 0 after @timeout_ms.
+ */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
 	struct timespec until;
@@ -93,7 +95,7 @@ static int follow(struct litepcie *dev, int timeout_ms)
 	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
 }
 
-/* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
+/* Sleep once, then look at the card. Returns 1 if an interrupt came, 0 if the time is over. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
@@ -116,10 +118,10 @@ int litepcie_stopped(struct litepcie *dev)
 }
 
 /*
- * The progress of a card with records stands in memory, so a look there can save the sleep. After
- * each GLANCES of such looks there is a sleep of no time all the same, since it also counts
- * interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() there is
- * always a sleep, since that call promises that a wait clears the descriptor.
+ * Look at memory in place of a sleep: a card with records writes its progress there. After GLANCES
+ * of such looks a sleep of no time is made all the same, since a sleep also counts interrupts and
+ * notices that the kernel wants the card back. After litepcie_dma_fd() a sleep is always made,
+ * since that call promises that a wait clears the descriptor.
  */
 static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -132,10 +134,10 @@ static int glance(struct litepcie *dev, unsigned int directions, uint64_t before
 }
 
 /*
- * Sleep before the card is asked: an interrupt that came earlier ends the sleep at once, and a
- * register read costs the card time. The sleep is cut into slices, and the card's count is read
- * after each. So a lost interrupt, or a stop by another thread, delays this by one slice at most.
- * The lock is held.
+ * Wait until more than @before buffers are finished. Sleep before the card is asked: an interrupt
+ * that came earlier ends the sleep at once, and a register read costs the card time. The sleep is
+ * cut into slices, and the card's count is read after each. So a lost interrupt, or a stop by
+ * another thread, delays this by one slice at most. The lock is held.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
@@ -175,10 +177,38 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 						      timeout_ms));
 }
 
-/* @known is the count of the caller's look: buffers that were finished since then end the wait. */
-int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
-		       int timeout_ms)
+/*
+ * A call with a timeout of 0 looks once. It does not clear the descriptor of litepcie_dma_fd(): the
+ * look may have found news of the other direction, which the program has not looked at yet. The
+ * lock is held.
+ */
+static int look(struct litepcie *dev, unsigned int direction)
 {
+	unsigned int stops = dev->stops;
+	int rc = litepcie_check_active(dev, direction);
+
+	if (rc == 0)
+		rc = hand_over_early(dev, direction);
+	if (rc == 0)
+		rc = litepcie_engine_peek(dev);
+	if (rc == 0 && !dev->watched && ++dev->glances % GLANCES == 0)
+		rc = litepcie_sleep_once(dev, direction, 0);
+	return dev->stops == stops ? rc : litepcie_stopped(dev);
+}
+
+/*
+ * Wait until the direction has finished more than @known buffers, the count of the caller's last
+ * look. So buffers that were finished since that look end the wait.
+ */
+int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
+			 int timeout_ms)
+{
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_wait_for(dev, direction, known, timeout_ms));
+	if (timeout_ms)
+		rc = litepcie_wait_for(dev, direction, known, timeout_ms);
+	else
+		rc = look(dev, direction);
+	return litepcie_unlock(dev, rc);
 }

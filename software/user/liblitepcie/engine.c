@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See engine.h for the promises. */
+/* A run of the DMA on any back end. engine.h says what each function promises. */
 #include "engine.h"
 
 #include <errno.h>
@@ -14,9 +14,10 @@
 #include "layout.h"
 #include "ring.h"
 
-#define INTERRUPT_EVERY		32u	/* buffers, as in LitePCIe's driver */
+/* buffers from one interrupt to the next, as in LitePCIe's driver */
+#define INTERRUPT_EVERY		32u
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
-#define INTERRUPT_GRACE_MS	500	/* an interrupt that is later than this is lost */
+#define INTERRUPT_GRACE_MS	1000	/* an interrupt that is later than this counts as lost */
 
 /* Rings --------------------------------------------------------------------------------------- */
 
@@ -54,7 +55,10 @@ int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
 	return 0;
 }
 
-/* A litepcie_ring_setup() that failed has left no rings: they are made in the last shape again. */
+/*
+ * Make the rings if there are none. A litepcie_ring_setup() that failed has left none: they are
+ * then made again in the last shape.
+ */
 static int ensure_rings(struct litepcie *dev)
 {
 	if (dev->c2h_table.asks)
@@ -62,7 +66,10 @@ static int ensure_rings(struct litepcie *dev)
 	return litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 }
 
-/* Empty the table, as after a flush of the card's; the ring and the memory of `asks` stay. */
+/*
+ * Empty the table of counts, as a flush empties the card's table. The ring and the memory of `asks`
+ * stay.
+ */
 static void reset_table(struct litepcie_table *table, bool silent)
 {
 	*table = (struct litepcie_table) {
@@ -73,7 +80,7 @@ static void reset_table(struct litepcie_table *table, bool silent)
 /* Buffers ------------------------------------------------------------------------------------- */
 
 /*
- * Give the card @count buffers more. Every interrupt_every'th asks for an interrupt, and so does
+ * Give the card @count more buffers. Every interrupt_every'th asks for an interrupt, and so does
  * number @last. The card's table has an entry for each buffer of the ring, so it cannot overflow.
  */
 static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
@@ -109,7 +116,7 @@ static int post_c2h(struct litepcie *dev, uint64_t released)
 	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
 }
 
-/* The first short buffer of a run: from now on the length of each buffer is kept. */
+/* Called for the first short buffer of a run: from now on the length of each buffer is kept. */
 static void begin_lengths(struct litepcie *dev)
 {
 	struct litepcie_table *table = &dev->h2c_table;
@@ -124,7 +131,10 @@ static void begin_lengths(struct litepcie *dev)
 	dev->h2c.uneven = true;
 }
 
-/* If another thread has stopped the run meanwhile, the values written here are not used. */
+/*
+ * Keep the length of an h2c buffer. If another thread has stopped the run meanwhile, the values
+ * written here are not used.
+ */
 void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes)
 {
 	if (!dev->h2c.uneven)
@@ -133,7 +143,10 @@ void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t 
 	dev->h2c.spared += dev->buffer_size - bytes;
 }
 
-/* Move the lengths of buffers that the card gets now to @lengths; the next ones are whole again. */
+/*
+ * Move the lengths of the buffers that the card gets now to @lengths. The next buffers count as
+ * whole again.
+ */
 static void take_lengths(struct litepcie *dev, uint32_t *lengths, uint64_t first, uint64_t end)
 {
 	uint64_t mask = dev->buffer_count - 1;
@@ -161,7 +174,10 @@ int litepcie_engine_c2h_release(struct litepcie *dev)
 	return post_c2h(dev, dev->c2h.sw);
 }
 
-/* A short batch may be the last for a while, so its last buffer raises an interrupt. */
+/*
+ * Give the card all submitted buffers. A short batch may be the last for a while, so its last
+ * buffer raises an interrupt.
+ */
 int litepcie_engine_h2c_submit(struct litepcie *dev)
 {
 	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
@@ -184,9 +200,9 @@ void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *tab
 }
 
 /*
- * After a sleep without an interrupt. The poll() that follows finds the progress of a card with
- * records in memory. Its registers are read only when it has made none for a while, to see whether
- * it is still there.
+ * Called after a sleep without an interrupt, or in place of a sleep. The poll() that follows finds
+ * the progress of a card with records in memory. The card's registers are read only when it has
+ * made no progress for a while, to see whether it is still there.
  */
 static int look_if_silent(struct litepcie *dev)
 {
@@ -213,6 +229,16 @@ int litepcie_engine_look(struct litepcie *dev)
 	return channel->look ? channel->look(dev) : channel->poll(dev);
 }
 
+int litepcie_engine_peek(struct litepcie *dev)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	int rc = look_if_silent(dev);
+
+	if (rc < 0)
+		return rc;
+	return channel->peek ? channel->peek(dev) : channel->poll(dev);
+}
+
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
 {
 	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
@@ -233,8 +259,9 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Interrupts ---------------------------------------------------------------------------------- */
 
 /*
- * The fewest interrupts that must have come. Two directions may share one interrupt, so that is the
- * larger of their numbers. If only one direction asks for interrupts, each lost one is noticed.
+ * Returns the fewest interrupts that must have come. Two directions may share one interrupt, so
+ * that is the larger of their numbers. If only one direction asks for interrupts, each lost one is
+ * noticed.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
@@ -245,9 +272,11 @@ static int64_t interrupts_due(const struct litepcie *dev)
 }
 
 /*
- * A sleep has ended without an interrupt. If since the last interrupt a descriptor has run that
- * asks for one, and none comes within INTERRUPT_GRACE_MS, an interrupt was lost. If one comes just
- * now, it may be that of the descriptor, and nothing was lost.
+ * Called when a sleep has ended without an interrupt: its timeout has passed.
+ * An interrupt was lost if, since the last interrupt, a descriptor that asks
+ * for one has run, and no interrupt comes within INTERRUPT_GRACE_MS. A lost
+ * interrupt is counted in stats.interrupts_missed. If an interrupt comes in
+ * that time it may be that of the descriptor, and nothing was lost.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -282,10 +311,10 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Whether each interrupt of this run can be counted. Two that are due within the time of one message
- * merge, and the card then sends fewer than were asked for. On a card with records that happens to
- * h2c, to packets, and where each buffer of c2h asks for one. look_for_lost() finds a lost
- * interrupt there.
+ * True if each interrupt of this run can be counted. Two interrupts that are due within the time of
+ * one message merge, and the card then sends fewer than were asked for. On a card with records that
+ * happens for h2c, for packets, and if each buffer of c2h asks for an interrupt. look_for_lost()
+ * finds a lost interrupt in these runs.
  */
 static bool interrupts_can_be_counted(const struct litepcie *dev)
 {
@@ -295,7 +324,10 @@ static bool interrupts_can_be_counted(const struct litepcie *dev)
 	       (dev->c2h.active && !dev->packets && dev->interrupt_every > 1);
 }
 
-/* Wait for the interrupts that are under way. Those that have not come after the grace are lost. */
+/*
+ * Wait for the interrupts that are under way. Those that have not come within INTERRUPT_GRACE_MS
+ * are lost.
+ */
 static int settle_interrupts(struct litepcie *dev)
 {
 	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
@@ -306,7 +338,10 @@ static int settle_interrupts(struct litepcie *dev)
 		return rc < 0 ? rc : 0;
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
-		/* In slices: another thread that waits may take the interrupt, and count it. */
+		/*
+		 * The wait is cut into slices: another thread that waits may take the interrupt,
+		 * and count it.
+		 */
 		int slice = litepcie_slice(deadline);
 
 		if (!slice)
@@ -321,12 +356,18 @@ static int settle_interrupts(struct litepcie *dev)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* By default there are two interrupts a round at least: with one the ring would run empty first. */
+/*
+ * Take over the settings of a run. By default an interrupt comes at least twice a round: if it came
+ * once, the ring would run empty before it.
+ */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int count = dev->buffer_count, every = config->interrupt_every;
 
-	/* Adaptive: buffers done while interrupts are off raise none, so the next one must. */
+	/*
+	 * In adaptive mode, buffers done while interrupts are off raise no interrupt, so the next
+	 * buffer must.
+	 */
 	if (config->adaptive)
 		every = 1;
 	if (!every)
@@ -341,7 +382,7 @@ void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_c
 	dev->watched = false;
 }
 
-/* The card is at rest: it was made so when it was opened, and by each stop. */
+/* Start the run. The card is at rest: the open has stopped it, and so has each stop. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
@@ -361,7 +402,7 @@ int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config
 	return rc < 0 ? rc : channel->run(dev);
 }
 
-/* A card that has gone needs no stop, and an earlier call has returned that error. */
+/* Stop the run. A card that has gone needs no stop, and an earlier call has returned that error. */
 int litepcie_engine_stop(struct litepcie *dev)
 {
 	int settled, rc;

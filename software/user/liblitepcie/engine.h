@@ -15,40 +15,50 @@
 
 #include "backend.h"
 
-/* Make rings of this shape. The next call, or litepcie_engine_free(), frees the old tables. */
+/*
+ * Make rings of this shape. The next call of this function frees the old tables, and so does
+ * litepcie_engine_free().
+ */
 int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
 void litepcie_engine_free(struct litepcie *dev);
 
 /* Take over the settings of a run, before its directions are taken. */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
 
-/* Start c2h and get h2c ready; the directions are taken. */
+/* Start c2h and get h2c ready, when the directions have been taken. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 int litepcie_engine_stop(struct litepcie *dev);
 
-/* Give the card the buffers up to ring.sw: released ones (c2h), submitted ones (h2c). */
+/* Give the card the buffers up to ring.sw: released ones (c2h) or submitted ones (h2c). */
 int litepcie_engine_c2h_release(struct litepcie *dev);
 int litepcie_engine_h2c_submit(struct litepcie *dev);
 
 /*
- * h2c buffer @number sends only its first @bytes. Called by the thread of h2c without the lock,
- * right before it submits the buffer.
+ * Send only the first @bytes of h2c buffer @number. Called without the lock, by the thread that
+ * uses h2c, right before it submits the buffer.
  */
 void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes);
 
-/* Bytes of h2c buffers @first to @end, without @end; all of them have been given to the card. */
+/* Returns the bytes of h2c buffers @first to @end - 1, all of which have been given to the card. */
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end);
 
 /* Bring ring.hw of the active directions up to date by asking the card. */
 int litepcie_engine_look(struct litepcie *dev);
 
-/* Take over that the card has executed @done descriptors since the start. */
+/*
+ * Bring ring.hw up to date without a sleep, and without a change of the descriptor that a program
+ * may poll(). On a card with records this reads memory alone, unless the card has made no progress
+ * for long.
+ */
+int litepcie_engine_peek(struct litepcie *dev);
+
+/* Note that the card has executed @done descriptors since the start. */
 void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done);
 
-/* Bytes that have come back to the card's reads since the start. */
+/* Get the number of bytes that have come back as answers to the card's reads since the start. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
-/* Sleep until an interrupt. Returns 1, or 0 when the time is over; counts lost interrupts. */
+/* Sleep until an interrupt, and count lost interrupts. Returns 1, or 0 when the time is over. */
 int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 #endif /* LITEPCIE_ENGINE_H */

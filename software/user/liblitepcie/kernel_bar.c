@@ -5,12 +5,12 @@
  */
 
 /*
- * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining;
- * with LitePCIe's there is sysfs, for BAR0.
+ * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining.
+ * With LitePCIe's driver BAR0 alone is mapped, by sysfs.
  *
  * Registers that could make the card write to any memory need CAP_SYS_RAWIO. For a user without it
- * the driver maps a whole BAR to read, and only those pages to write in which every byte may be
- * written. The driver decides that by the card's capability table, so the library finds out by
+ * the driver maps a whole BAR for reading, and for writing only those pages in which every byte may
+ * be written. The driver decides that by the card's capability table, so the library finds out by
  * trying.
  */
 #include <errno.h>
@@ -29,7 +29,7 @@ static void *map(const struct kernel *kernel, uint64_t offset, size_t size, int 
 	return mmap(NULL, size, protection, MAP_SHARED, kernel->fd, (off_t)offset);
 }
 
-/* Put a mapping for writing in the place of the one for reading. */
+/* Replace the read-only mapping at @place by one for writing, if the driver allows it. */
 static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t *place,
 			  size_t size)
 {
@@ -44,9 +44,9 @@ static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t 
 }
 
 /*
- * Make writable what may be, of @pages from page @first of the BAR that lies at @base on. The
- * driver refuses a mapping as a whole, so a part that is refused is tried again in halves: a BAR of
- * gigabytes with a few blocks in it takes some dozens of calls.
+ * Make writable whatever the driver allows of @pages pages from page @first of the BAR, which is
+ * mapped at @base. The driver refuses a mapping as a whole, so a part that is refused is tried
+ * again in halves. A BAR of gigabytes with a few blocks in it takes some dozens of calls.
  */
 static void map_writable_parts(const struct kernel *kernel, const struct litepcie_bar *bar,
 			       uint8_t *base, size_t first, size_t pages)
@@ -63,7 +63,10 @@ static void map_writable_parts(const struct kernel *kernel, const struct litepci
 	map_writable_parts(kernel, bar, base, first + half, pages - half);
 }
 
-/* All of a BAR to read, and what may be written to write. MAP_FAILED: not even that. */
+/*
+ * Map all of a BAR for reading, and for writing whatever may be written. Returns MAP_FAILED if it
+ * cannot even be mapped for reading.
+ */
 static void *map_for_user(struct kernel *kernel, const struct litepcie_bar *bar)
 {
 	size_t pages = bar->size / (size_t)sysconf(_SC_PAGESIZE);
@@ -123,7 +126,10 @@ void kernel_map_bars(struct litepcie *dev)
 	if (dev->bar_size[0])
 		return;
 	sysfs_map_bar(kernel, kernel->minor);
-	/* LitePCIe's driver does not tell the BAR's size: take what every gateware has at least. */
+	/*
+	 * LitePCIe's driver does not tell the BAR's size, so assume the size that every gateware
+	 * has at least.
+	 */
 	dev->bar_size[0] = kernel->bar[0].base ? kernel->bar[0].size :
 						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;
 }

@@ -5,9 +5,10 @@
  */
 
 /*
- * The channel of the "kernel" back end: held runs of Lanebox's driver. ADVANCE hands over a batch
- * of buffers in one call. Counts and errors are read from the status page, and records of c2h from
- * a mapped ring, both without a call. A card with records writes its counts to the page itself.
+ * The channel of the "kernel" back end: held runs of Lanebox's driver. The ioctl ADVANCE hands over
+ * a batch of buffers in one call. Counts and errors are read from the status page, and records of
+ * c2h from a mapped ring, both without a call. A card with records writes its counts to the page
+ * itself.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@
 
 #include "kernel.h"
 
-#define GRACE_STEP_MS	10	/* between two looks at the driver's own counts of interrupts */
+/* ms from one look at the driver's own counts of interrupts to the next */
+#define GRACE_STEP_MS	10
 
 static const char *const names[] = { "h2c", "c2h" };
 
@@ -38,7 +40,7 @@ static int stopped_by(struct litepcie *dev, unsigned int way, int error)
 			     "again", dev->name, names[way]);
 }
 
-/* The card is done with all buffers below @done. */
+/* Note that the card is done with all buffers below @done. */
 static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 {
 	struct litepcie_table *table = way == LITEPCIE_WAY_H2C ? &dev->h2c_table : &dev->c2h_table;
@@ -54,7 +56,10 @@ static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 	return 0;
 }
 
-/* c2h records are newer than the count, so they are used in place of it if the card writes them. */
+/*
+ * True if the card writes c2h records. They are newer than the count, so they are used in place of
+ * it.
+ */
 static bool has_records(const struct litepcie *dev, unsigned int way)
 {
 	return way == LITEPCIE_WAY_C2H && dev->notices.records;
@@ -72,16 +77,21 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 	return has_records(dev, way) ? litepcie_notices_c2h(dev) : advance_to(dev, way, done);
 }
 
-static int kernel_poll(struct litepcie *dev)
+static int kernel_peek(struct litepcie *dev)
 {
 	int rc = 0;
 
-	kernel_clear_event(dev);
 	if (dev->h2c.active)
 		rc = poll_way(dev, LITEPCIE_WAY_H2C);
 	if (rc == 0 && dev->c2h.active)
 		rc = poll_way(dev, LITEPCIE_WAY_C2H);
 	return rc;
+}
+
+static int kernel_poll(struct litepcie *dev)
+{
+	kernel_clear_event(dev);
+	return kernel_peek(dev);
 }
 
 static int ask_way(struct litepcie *dev, unsigned int way)
@@ -91,7 +101,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 
 	if (!ring_of(dev, way)->active)
 		return rc;
-	/* While the card is reset the call fails, which means that the run has ended. */
+	/* While the card is being reset the call fails, which means that the run has ended. */
 	if (rc == -EIO || rc == -ENODEV)
 		return stopped_by(dev, way, rc);
 	if (rc < 0)
@@ -102,7 +112,10 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 				       advance_to(dev, way, counts.hardware);
 }
 
-/* Ask the card through the driver; if nothing runs, only find out whether the card is there. */
+/*
+ * Ask the card for its counts, through the driver. If nothing runs, only find out whether the card
+ * is there.
+ */
 int kernel_look(struct litepcie *dev)
 {
 	int rc = 0;
@@ -122,7 +135,7 @@ static bool count_interrupts(struct litepcie *dev)
 	int64_t before = dev->stats.interrupts, now = sysfs_interrupts(dev);
 
 	if (kernel->interrupts_before < 0 || now < 0)
-		return false;	/* nothing was started, or they cannot be known */
+		return false;	/* no direction was started, or its interrupts cannot be known */
 	dev->stats.interrupts = now - kernel->interrupts_before;
 	return dev->stats.interrupts > before;
 }
@@ -159,7 +172,10 @@ static int advance(struct litepcie *dev, unsigned int way, uint64_t count, const
 	return rc == -EIO || rc == -ENODEV ? stopped_by(dev, way, rc) : rc;
 }
 
-/* The driver makes every interrupt_every'th buffer raise an interrupt, and the last if told to. */
+/*
+ * Hand buffers over. The driver makes every interrupt_every'th buffer raise an interrupt, and also
+ * the last buffer of a call if it is told to.
+ */
 static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 		       uint64_t count)
 {
@@ -169,7 +185,10 @@ static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint6
 	const uint32_t *lengths = table->lengths;
 	int rc = 0;
 
-	/* Lengths are by place in the ring, so buffers behind its end need a second call. */
+	/*
+	 * The array of lengths goes by place in the ring, so buffers behind the ring's end need a
+	 * second call.
+	 */
 	if (lengths && count > round) {
 		rc = advance(dev, way, round, lengths + slot, false);
 		count -= round;
@@ -187,7 +206,10 @@ static int set_loopback(struct litepcie *dev, bool enable)
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_DMA, &loopback, "DMA loopback");
 }
 
-/* Without packets a driver that does not know the call does the same without it. */
+/*
+ * Switch packets on or off. A driver that does not know the call always has packets off, so its
+ * error matters only if the run wants packets.
+ */
 static int set_packets(struct litepcie *dev, unsigned int way)
 {
 	struct litepcie_packets packets = {
@@ -222,7 +244,9 @@ static int kernel_start(struct litepcie *dev, bool loopback)
 	return rc < 0 ? rc : set_loopback(dev, loopback);
 }
 
-/* c2h was started by its first ADVANCE; h2c is started by one without buffers. */
+/*
+ * Start the run. The first ADVANCE has started c2h already. An ADVANCE without buffers starts h2c.
+ */
 static int kernel_run(struct litepcie *dev)
 {
 	return dev->h2c.active ? advance(dev, LITEPCIE_WAY_H2C, 0, NULL, false) : 0;
@@ -235,7 +259,7 @@ static int stop_direction(struct litepcie *dev, unsigned long request)
 	return kernel_ioctl(dev, request, &direction, "DMA stop");
 }
 
-/* If one direction does not stop, the other is stopped all the same. */
+/* Stop both directions. If one does not stop, the other is stopped all the same. */
 static int kernel_stop(struct litepcie *dev)
 {
 	int h2c = 0, c2h = 0, loopback;
@@ -259,6 +283,7 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.post = kernel_post,
 	.poll = kernel_poll,
 	.look = kernel_look,
+	.peek = kernel_peek,
 	.sleep = kernel_wait,
 	.event_fd = kernel_event_fd,
 	.export = kernel_export,

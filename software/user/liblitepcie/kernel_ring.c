@@ -52,7 +52,7 @@ static int use_place(struct litepcie *dev, struct litepcie_ring *ring)
 	return ring->memory ? 0 : -ENOMEM;
 }
 
-/* The ring as a dma-buf, which keeps it over the end of the run. */
+/* Export the ring as a dma-buf, which keeps the ring's memory after the end of the run. */
 int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
 {
 	struct litepcie_export export = {
@@ -64,7 +64,7 @@ int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
 	return rc < 0 ? rc : export.fd;
 }
 
-/* A page of the driver's, or NULL with a sentence. */
+/* Map pages of the driver's. Returns NULL with a sentence on failure. */
 static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
@@ -76,7 +76,10 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 	return NULL;
 }
 
-/* If the card writes no status lines the driver does. Records are written by the card only. */
+/*
+ * Map the status page and the records. If the card writes no status lines, the driver does. Only
+ * the card writes records.
+ */
 static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *info)
 {
 	const struct litepcie_status *status = kernel_of(dev)->status;
@@ -106,7 +109,10 @@ static int map_counts(struct litepcie *dev)
 	return kernel->index ? map_notices(dev, &info) : -ENOMEM;
 }
 
-/* Both drivers know MMAP_DMA_INFO; only Lanebox's knows COUNTS, and so has held runs. */
+/*
+ * Both drivers know the call MMAP_DMA_INFO. Only Lanebox's driver knows COUNTS, and so has held
+ * runs.
+ */
 int kernel_dma_map(struct litepcie *dev)
 {
 	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
@@ -174,7 +180,7 @@ static uint32_t mode_of(const struct litepcie *dev)
 	return dev->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
 }
 
-/* Only the owner of a direction may set its shape, so this is done at each start. */
+/* Set the ring's shape. Only the owner of a direction may do that, so it is done at each start. */
 static int set_shape(struct litepcie *dev, unsigned int way, const struct litepcie_ring *ring)
 {
 	struct litepcie_ring_memory memory = {
@@ -226,7 +232,7 @@ static int prepare_all(struct litepcie *dev)
 	return rc;
 }
 
-/* Take, give ---------------------------------------------------------------------------------- */
+/* Taking and giving back directions ----------------------------------------------------------- */
 
 int kernel_give(struct litepcie *dev)
 {
@@ -259,7 +265,10 @@ int kernel_take(struct litepcie *dev)
 		return rc;
 	if ((dev->h2c.active && !lock.dma_reader_status) ||
 	    (dev->c2h.active && !lock.dma_writer_status)) {
-		/* Give back the direction that was taken; the other one is another program's. */
+		/*
+		 * Give back the one direction that was taken, since the other belongs to another
+		 * program.
+		 */
 		struct litepcie_ioctl_lock release = {
 			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
 			.dma_writer_release = dev->c2h.active && lock.dma_writer_status,

@@ -5,8 +5,8 @@
  */
 
 /*
- * Programs that have the device open, from /proc. The driver does not say which of them owns a
- * direction. Only root can see the files of another user's processes.
+ * Finds the programs that have the device open, in /proc. The driver does not say which of them
+ * owns a direction. Only root can see the files of another user's processes.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,9 +18,9 @@
 
 #include "kernel.h"
 
-#define MOST	3u	/* programs that are named */
+#define MOST	3u	/* most programs that a sentence names */
 
-/* Descriptors of this process for the device file with this number. */
+/* Returns how many descriptors the process has for the device file with this number. */
 static unsigned int count_files(const char *process, dev_t device)
 {
 	char folder[64];
@@ -68,7 +68,9 @@ void kernel_users(struct litepcie *dev, char *text, size_t size)
 	if (fstat(kernel_of(dev)->fd, &st) < 0)
 		st.st_rdev = 0;
 	while (processes && found < MOST && (entry = readdir(processes))) {
-		/* This process counts only if it has a descriptor beside that of this handle. */
+		/*
+		 * This process counts only if it has another descriptor beside that of this handle.
+		 */
 		bool own = isdigit((unsigned char)entry->d_name[0]) &&
 			   atoi(entry->d_name) == (int)getpid();
 

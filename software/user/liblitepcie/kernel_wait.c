@@ -5,8 +5,8 @@
  */
 
 /*
- * Waiting behind Lanebox's driver: for buffers, each thread for its own direction, for descriptors
- * that a program gives to poll() itself, and for the logic in the user slot.
+ * Waiting behind Lanebox's driver: for buffers, where each thread waits for its own direction; for
+ * descriptors that a program gives to poll() itself; and for the logic in the user slot.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,12 +16,13 @@
 
 #include "kernel.h"
 
-/* Buffers ------------------------------------------------------------------------------------- */
+/* Waiting for buffers ------------------------------------------------------------------------- */
 
 /*
- * The driver's poll() wakes when a direction is further than its word in the index page. So set the
- * words to the counts that are known now. The word of a direction that is not waited for stays,
- * since another thread may sleep for it and know less.
+ * Ask the driver for news of @directions. The driver's poll() wakes when a direction is further
+ * than its word in the index page. So set the words to the counts that are known now. The word of a
+ * direction that is not waited for stays, since another thread may sleep for that direction and
+ * know an older count.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -35,7 +36,7 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 				 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
 }
 
-/* Does the status page show progress, or the end of the run? The next look takes it over. */
+/* True if the status page shows progress, or the end of the run. The next look takes it over. */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
@@ -68,15 +69,18 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	if (rc < 0)
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
-		kernel_user_look(dev);	/* finds nothing if another thread was first */
+		kernel_user_look(dev);	/* this finds nothing if another thread has looked first */
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
-	/* poll() always wakes after the end of a run, or of the card: ask the driver which. */
+	/*
+	 * poll() always wakes after the end of a run, or of the card, so ask the driver which it
+	 * is.
+	 */
 	error = kernel_look(dev);
 	return error < 0 ? error : rc;
 }
 
-/* Events -------------------------------------------------------------------------------------- */
+/* The descriptor for poll() ------------------------------------------------------------------- */
 
 static int watch(struct litepcie *dev, unsigned int way, int fd)
 {
@@ -116,13 +120,13 @@ int kernel_event_fd(struct litepcie *dev)
 	return rc < 0 ? rc : kernel->event;
 }
 
-/* Called before each look at the counts: later progress makes the eventfd readable again. */
+/* Clear the eventfd before each look at the counts: later progress makes it readable again. */
 void kernel_clear_event(struct litepcie *dev)
 {
 	take_event(kernel_of(dev)->event);
 }
 
-/* The user's logic ---------------------------------------------------------------------------- */
+/* Interrupts of the user's logic -------------------------------------------------------------- */
 
 int kernel_user_enable(struct litepcie *dev, bool on)
 {
@@ -132,7 +136,8 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	if (rc == 0)
 		rc = open_event(dev, &kernel->user);
 	if (rc == 0)
-		take_event(kernel->user);	/* forget an interrupt that was raised before */
+		/* forget an interrupt that was raised before this call */
+		take_event(kernel->user);
 	if (rc == 0 && (on || dev->user_enabled))
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);
 	dev->user_enabled = rc == 0 && on;

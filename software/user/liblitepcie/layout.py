@@ -15,12 +15,21 @@ import re
 import sys
 from pathlib import Path
 
-# By the types of gateware/capability.py; # stands for the block's index.
+# Names of the blocks' registers, by the block types of gateware/observe/capability.py. # stands for
+# the block's index.
 BLOCKS = {
-    "control": "ctrl", "endpoint": "pcie_phy", "interrupts": "pcie_msi", "dma": "pcie_dma#",
-    "device_time": "device_time", "counters": "pcie_counters", "pattern": "pattern",
-    "transactions": "pcie_endpoint", "mmio": "mmio", "stamps": "stamps",
-    "records": "pcie_notices#", "slot": "slot",
+    "control": "ctrl",
+    "endpoint": "pcie_phy",
+    "interrupts": "pcie_msi",
+    "dma": "pcie_dma#",
+    "device_time": "device_time",
+    "counters": "pcie_counters",
+    "pattern": "pattern",
+    "transactions": "pcie_endpoint",
+    "mmio": "mmio",
+    "stamps": "stamps",
+    "records": "pcie_notices#",
+    "slot": "slot",
 }
 FIELDS = ("pcie_phy_link_status", "pcie_counters_control", "pattern_control")
 
@@ -41,7 +50,7 @@ HEAD = """\
 
 
 def rows(csr):
-    """One line of the list for each register."""
+    """Return one line of the list for each register."""
     for kind, pattern in BLOCKS.items():
         base = pattern.replace("#", "0")
         start = csr["csr_bases"][base]
@@ -50,20 +59,24 @@ def rows(csr):
                 place = entry["addr"] - start
                 writable = "true" if entry["type"] == "rw" else "false"
                 generic = name.replace(base, pattern, 1)
-                yield (f"\tR(LITEPCIE_BLOCK_{kind.upper()}, 0x{place:03x}, {entry['size']}, "
-                    f'{writable}, "{generic}")')
+                yield (
+                    f"\tR(LITEPCIE_BLOCK_{kind.upper()}, 0x{place:03x}, {entry['size']}, "
+                    f'{writable}, "{generic}")'
+                )
 
 
 def fields(header):
-    """Place and width of the fields that the library looks into."""
+    """Return place and width of the register fields that the library looks into."""
     for register in FIELDS:
-        found = re.findall(rf"#define (CSR_{register.upper()}_\w+_(?:OFFSET|SIZE)) (\d+)$", header,
-            re.MULTILINE)
+        found = re.findall(
+            rf"#define (CSR_{register.upper()}_\w+_(?:OFFSET|SIZE)) (\d+)$", header, re.MULTILINE
+        )
         for name, value in found:
             yield f"#define {name.replace('CSR_', 'LITEPCIE_', 1):55} {value}"
 
 
 def c_header(build):
+    """Return the header's text: the list of registers of the build in the folder `build`."""
     csr = json.loads((build / "csr.json").read_text())
     header = (build / "include" / "csr.h").read_text()
     lines = ["#define LITEPCIE_LAYOUT(R)", *rows(csr)]

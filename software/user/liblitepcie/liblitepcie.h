@@ -8,25 +8,26 @@
  * liblitepcie: registers, MMIO and DMA of one Lanebox card.
  *
  * The same calls reach a card in three ways: through Lanebox's kernel driver, through VFIO without
- * a module of its own, or a simulated board behind a vfio-user socket, without a machine around it.
- * The calls mean the same in each way. The card uses the buffers that it was given and waits when
- * it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's own driver
- * cannot do that, so behind it only registers and memory can be used. The card's capability table
- * says which blocks it has and where, so one library fits every build of the gateware.
+ * a module of its own, or, for a simulated board, through a vfio-user socket without a machine
+ * around it. The calls mean the same in each way. The card uses the buffers that it was given and
+ * waits when it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's
+ * own driver cannot do that, so with it only registers and memory can be used. The card's
+ * capability table says which blocks it has and where, so one library fits every build of the
+ * gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
  * library prints nothing, touches no signal and makes no thread. Every call that can block takes a
  * timeout, or ends within the timeout of the device string.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
- * one it waits for ever. A wait, for ever or not, also ends
+ * timeout it waits for ever. Every wait also ends
  *   with -ECANCELED  within a fifth of a second after another thread has stopped the DMA, by
  *                    litepcie_dma_stop(), or switched the user's interrupt off
  *   with -EINTR      when a signal is handled by the thread that sleeps. Of several threads that
  *                    wait on one handle only one sleeps, and a thread that is not asleep yet misses
  *                    the signal. A signal never ends a register access.
  *
- * Handles are independent of each other. On one handle each call says which threads may be in it:
+ * Handles are independent of each other. For one handle each call says which threads may be in it:
  *   Threads: any.       at any time, from any number of threads
  *   Threads: one way.   one thread for h2c and one for c2h, which may be two
  *   Threads: alone.     no other call on this handle at the same time
@@ -38,10 +39,11 @@
  *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
  *               was reset while a direction ran, which must be stopped and started again
  *   -ETIMEDOUT  nothing came in time
- *   -ECANCELED  another thread ended what this one waited for
+ *   -ECANCELED  another thread ended what this call waited for
  *   -EBUSY      another program, or another handle, runs this DMA direction
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
- *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs
+ *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs, in which
+ *               the card waits for buffers
  *   -ENOENT     the card has no such block, register or BAR
  */
 #ifndef LIBLITEPCIE_H
@@ -55,93 +57,100 @@
 extern "C" {
 #endif
 
-#define LITEPCIE_WHY_SIZE	320	/* bytes of the longest sentence of litepcie_why() */
+/* size of the longest sentence of litepcie_why(), with its end */
+#define LITEPCIE_WHY_SIZE	320
 
-/* Directions: host to card, card to host. */
+/* The directions of the DMA: host to card (h2c), card to host (c2h). */
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
 
 #define LITEPCIE_PARAMETERS	16	/* most parameters in a struct litepcie_block */
-#define LITEPCIE_BARS		6	/* BARs that a card may have */
+#define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
-/* Limits of a ring's shape. The most buffers are table_depth of struct litepcie_card. */
+/*
+ * Limits of a ring's shape. The largest number of buffers is table_depth of struct litepcie_card.
+ */
 #define LITEPCIE_BUFFER_SMALLEST	4096u
 #define LITEPCIE_BUFFER_LARGEST		4194304u
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
-/* Longest flush_us of struct litepcie_dma_config. */
+/* Largest flush_us of struct litepcie_dma_config. */
 #define LITEPCIE_FLUSH_US_LARGEST	1000000u
 
 /* Limits of poll_us of struct litepcie_dma_config. */
 #define LITEPCIE_POLL_US_LEAST		10u
 #define LITEPCIE_POLL_US_LARGEST	1000000u
 
-/* Why a c2h buffer has ended: flags of struct litepcie_c2h_record. If none is set it is full. */
-#define LITEPCIE_RECORD_LAST	1u	/* the packet ends with this buffer */
-#define LITEPCIE_RECORD_FLUSHED	2u	/* the flush time was over */
+/*
+ * The reasons for which a c2h buffer has ended: flags of struct litepcie_c2h_record. If none is
+ * set, the buffer is full.
+ */
+#define LITEPCIE_RECORD_LAST	1u	/* a packet ends with this buffer */
+#define LITEPCIE_RECORD_FLUSHED	2u	/* the flush time was over without more data */
 #define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the packet as bad */
 
 struct litepcie;
 struct litepcie_memory;
 
-/* The card's build, as its capability table says it. */
+/* What the card's capability table says about its build. */
 struct litepcie_card {
-	char		target[32];	/* board that it was built for */
+	char		target[32];	/* board that the gateware was built for */
 	char		digest[65];	/* SHA-256 over the gateware's sources, in hexadecimal */
 	char		identifier[128];
 	char		endpoint[16];	/* "litepcie", "lanebox", or "unknown" to this library */
-	unsigned int	blocks;		/* entries of the table, see litepcie_block() */
-	unsigned int	channels;	/* DMA channels */
-	unsigned int	data_width;	/* bits of the card's data path */
+	unsigned int	blocks;		/* entries of the capability table, see litepcie_block() */
+	unsigned int	channels;	/* number of DMA channels */
+	unsigned int	data_width;	/* width of the card's data path in bits */
 	unsigned int	address_width;	/* bits of a host address that the DMA can reach */
-	unsigned int	table_depth;	/* descriptors, and so the most buffers in a ring */
+	unsigned int	table_depth;	/* most descriptors, and so the most buffers in a ring */
 	unsigned int	read_tags;	/* reads that the card may have in flight */
 	uint32_t	clock_hz;
-	uint32_t	tick_ps;	/* picoseconds of a tick of device time, never 0 */
+	uint32_t	tick_ps;	/* length of a tick of device time in ps, never 0 */
 };
 
 /*
- * An entry of the capability table. software/kernel/uapi/litepcie_capability.h has the types and
- * their parameters.
+ * An entry of the capability table: one block of the gateware.
+ * software/kernel/uapi/litepcie_capability.h has the types and their parameters.
  */
 struct litepcie_block {
 	unsigned int	type;
 	unsigned int	version;
-	unsigned int	index;		/* among blocks of this type */
+	unsigned int	index;		/* number of this block among those of its type */
 	unsigned int	bar;
-	uint32_t	offset;		/* in the BAR */
-	uint32_t	size;		/* bytes */
+	uint32_t	offset;		/* place of the block in its BAR, in bytes */
+	uint32_t	size;		/* length of the block in bytes */
 	unsigned int	parameters;
 	uint32_t	parameter[LITEPCIE_PARAMETERS];
 };
 
-/* A register as LiteX names it. A register of two words has its upper half at @offset. */
+/* A register by LiteX's name for it. A register of two words has its upper half at @offset. */
 struct litepcie_register {
 	char		name[64];
-	uint32_t	offset;		/* in BAR0 */
-	unsigned int	words;		/* of 32 bits */
+	uint32_t	offset;		/* place of the register in BAR0, in bytes */
+	unsigned int	words;		/* the register's number of 32-bit words: 1 or 2 */
 	bool		writable;
 };
 
-/* A BAR in this process' memory. */
+/* A BAR that is mapped into this process's memory. */
 struct litepcie_window {
 	volatile void	*base;
 	size_t		size;
-	bool		write_combining;	/* if not, each access is a TLP of its own */
-	bool		partial;	/* a store to some pages ends in SIGSEGV */
+	/* true: stores may merge; false: each access is one TLP */
+	bool		write_combining;
+	bool		partial;	/* a store to some of the pages ends in SIGSEGV */
 };
 
 /* The state of link and configuration, as the card sees it. */
 struct litepcie_conditions {
-	unsigned int	mps;		/* bytes, largest payload of a write */
-	unsigned int	mrrs;		/* bytes, largest read request */
+	unsigned int	mps;		/* largest payload of a write, in bytes */
+	unsigned int	mrrs;		/* largest read request, in bytes */
 	bool		link_up;
-	unsigned int	link_gen;	/* 1, 2, 3 */
+	unsigned int	link_gen;	/* PCIe generation of the link: 1, 2 or 3 */
 	unsigned int	link_lanes;
-	bool		msi;		/* the host enabled message signalled interrupts */
+	bool		msi;		/* the host has enabled message signalled interrupts */
 };
 
-/* Counts of one of the hard block's TLP streams; first and last are device times. */
+/* Counts of one of the hard block's TLP streams. @first and @last are device times. */
 struct litepcie_stream {
 	uint64_t	beats;
 	uint64_t	stalls;
@@ -151,7 +160,7 @@ struct litepcie_stream {
 	uint64_t	last;
 };
 
-/* The counts of the four TLP streams at one clock edge, at device time @time. */
+/* The counts of the four TLP streams, all as of one clock edge at device time @time. */
 struct litepcie_counters {
 	uint64_t		time;
 	struct litepcie_stream	cq, cc, rq, rc;
@@ -168,17 +177,17 @@ struct litepcie_slot_side {
 	bool		ready;
 	uint64_t	since;
 	uint64_t	beats;		/* beats of 32 bytes that were transferred */
-	uint64_t	packets;	/* of @beats, those with last */
-	uint64_t	stalls;		/* cycles */
+	uint64_t	packets;	/* packets whose end was transferred: beats with `last` */
+	uint64_t	stalls;		/* clock cycles with @valid and without @ready */
 };
 
-/* The user slot's sink (h2c) and source (c2h) at one clock edge, at device time @time. */
+/* The user slot's sink (h2c) and source (c2h), both as of one clock edge at device time @time. */
 struct litepcie_slot {
 	uint64_t			time;
 	struct litepcie_slot_side	h2c, c2h;
 };
 
-/* What the pattern checker in the card found since it was switched on. */
+/* What the pattern checker in the card has found since it was switched on. */
 struct litepcie_pattern {
 	uint64_t	beats;		/* beats of 32 bytes that were compared */
 	uint32_t	errors;		/* beats with a wrong dword */
@@ -186,7 +195,8 @@ struct litepcie_pattern {
 };
 
 struct litepcie_dma_config {
-	unsigned int	directions;	/* LITEPCIE_H2C | LITEPCIE_C2H */
+	/* directions to start: LITEPCIE_H2C, LITEPCIE_C2H, or both */
+	unsigned int	directions;
 	bool		loopback;	/* inside the DMA: h2c data comes back as c2h data */
 	/*
 	 * The card's pattern replaces the streams of the user slot: dword i has the value i. In c2h
@@ -196,42 +206,43 @@ struct litepcie_dma_config {
 	/*
 	 * Each h2c buffer is a packet, whose end the user's logic sees. When the user's logic ends
 	 * a packet, the c2h buffer ends, too. A packet that is longer than a buffer continues in
-	 * the next one. Without packets h2c is a stream without ends, and c2h buffers are always
+	 * the next buffer. Without packets h2c is a stream without ends, and c2h buffers are always
 	 * full. Packets need a card with records (block type 16 of the capability table).
 	 */
 	bool		packets;
 	/*
-	 * The most c2h buffers that the card gets in this run, 0: no limit. The last of them raises
+	 * The most c2h buffers that the card gets in this run. 0: no limit. The last of them raises
 	 * an interrupt.
 	 */
 	uint64_t	c2h_limit;
 	/*
-	 * Buffers from one interrupt to the next, at most all of the ring; 0: 32, or half the ring
+	 * Buffers from one interrupt to the next, at most all of the ring. 0: 32, or half the ring
 	 * if that is less. With a smaller number the program hears of a single buffer sooner, and
 	 * there are more interrupts.
 	 */
 	unsigned int	interrupt_every;
 	/*
-	 * The card is told of so many released or submitted buffers at once; 0: 1; at most half the
-	 * ring. This saves messages, or writes to the card. Up to batch - 1 buffers are kept back
-	 * until there are enough, until a wait at which the card has less than half a ring left, or
-	 * until litepcie_dma_flush() or litepcie_h2c_drain().
+	 * How many released or submitted buffers the card is told of at once, at most half the
+	 * ring. 0: 1. A larger number saves messages, or writes to the card. Up to batch - 1
+	 * buffers are kept back until there are enough, until a wait at which the card has less
+	 * than half a ring left, or until litepcie_dma_flush() or litepcie_h2c_drain().
 	 */
 	unsigned int	batch;
 	/*
 	 * With packets: a partly filled c2h buffer ends when no more data has come for so many
-	 * microseconds, at most LITEPCIE_FLUSH_US_LARGEST. 0: never.
+	 * microseconds, at most LITEPCIE_FLUSH_US_LARGEST. 0: it does not end for this reason.
 	 */
 	unsigned int	flush_us;
 	/*
-	 * 0: the card interrupts when buffers are done. Else it raises no interrupts: a wait
-	 * sleeps, and looks how far the card is every so many microseconds, LITEPCIE_POLL_US_LEAST
-	 * to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver the driver looks. A look reads
-	 * memory, or a register of a card without records. interrupt_every then has no meaning.
+	 * 0: the card interrupts when buffers are done. Otherwise it raises no interrupts, and a
+	 * wait sleeps, and looks how far the card is every so many microseconds:
+	 * LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver it is the
+	 * driver that looks. A look reads memory, or a register of a card without records.
+	 * interrupt_every then has no meaning.
 	 */
 	unsigned int	poll_us;
 	/*
-	 * With poll_us: looks begin with an interrupt, which switches interrupts off. When a look
+	 * With poll_us: looks begin after an interrupt, which switches interrupts off. When a look
 	 * finds no further buffer done, looks end and interrupts are on again.
 	 */
 	bool		adaptive;
@@ -239,20 +250,24 @@ struct litepcie_dma_config {
 
 /* How a filled c2h buffer has ended. */
 struct litepcie_c2h_record {
-	uint32_t	bytes;		/* of data, from the buffer's start */
-	uint32_t	flags;		/* LITEPCIE_RECORD_ */
+	uint32_t	bytes;		/* bytes of data, from the buffer's start */
+	uint32_t	flags;		/* why the buffer has ended: LITEPCIE_RECORD_ */
 };
 
 struct litepcie_stats {
-	uint64_t	h2c_submitted;	/* buffers */
-	uint64_t	h2c_done;	/* buffers that the card has fetched */
-	uint64_t	c2h_done;	/* buffers that the card has filled */
-	uint64_t	c2h_released;	/* buffers that the user gave back */
-	int64_t		interrupts;	/* that were taken; -1: cannot be known */
-	/* The fewest interrupts that must have come; -1: cannot be known, as two may become one. */
+	uint64_t	h2c_submitted;	/* h2c buffers that the user has submitted */
+	uint64_t	h2c_done;	/* h2c buffers that the card has fetched */
+	uint64_t	c2h_done;	/* c2h buffers that the card has filled */
+	uint64_t	c2h_released;	/* c2h buffers that the user has given back */
+	int64_t		interrupts;	/* interrupts that were taken; -1: cannot be known */
+	/*
+	 * The fewest interrupts that must have come. -1: this cannot be known, as two may become
+	 * one.
+	 */
 	int64_t		interrupts_expected;
 	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
-	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
+	/* waits that ended with progress but no interrupt */
+	uint64_t	woken_by_timeout;
 	uint64_t	batches;	/* times that the card was told of buffers */
 	uint64_t	c2h_errors;	/* c2h buffers of bad packets; 0 also if not known */
 	uint64_t	h2c_errors;	/* h2c buffers with missing data; 0 also if not known */
@@ -265,13 +280,14 @@ struct litepcie_stats {
  * "sim:SOCKET[,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
  *
  * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an
- * IOMMU; no module of its own is needed. The library uses the kernel's iommufd interface if there
- * is one and the user may open its files, else type1, unless the string names one of them. All BARs
- * are then mapped uncached, memory too, and each access is a TLP of its own. Fast transfers need
- * DMA, or the kernel driver, which can map memory write-combining.
+ * IOMMU. The card needs no kernel module of its own. The library uses the kernel's iommufd
+ * interface if there is one and the user may open its files, else type1, unless the string names
+ * one of them. All BARs are then mapped uncached, memory too, and each access is a TLP of its own.
+ * Fast transfers need DMA, or the kernel driver, which can map memory write-combining.
  *
- * With "sim:" the caller is the whole host: the card gets its BAR addresses, maximum sizes (by
- * default what it advertises, and 512), MSI and DMA memory here.
+ * With "sim:" the caller is the whole host of a simulated board: this call gives the card its BAR
+ * addresses, maximum sizes (by default what the card advertises as payload, and 512 for reads), MSI
+ * and DMA memory.
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets a sentence of at most
  * LITEPCIE_WHY_SIZE bytes. Threads: any.
@@ -279,14 +295,14 @@ struct litepcie_stats {
 int litepcie_open(struct litepcie **dev, const char *name, char *why);
 
 /*
- * Stop what runs, leave the card quiet and free everything. NULL is allowed. Threads: alone.
+ * Stop all directions, leave the card quiet and free everything. @dev may be NULL. Threads: alone.
  */
 void litepcie_close(struct litepcie *dev);
 
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose their values, rings
  * keep their shape. No direction may run. Through the kernel driver only root may reset. Returns 0
- * or -errno: -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
+ * or -errno: -EBUSY while DMA runs, -EOPNOTSUPP if the host cannot reset this card. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 
@@ -313,7 +329,7 @@ const char *litepcie_why(const struct litepcie *dev);
  */
 const char *litepcie_strerror(int error);
 
-/* What the card is ---------------------------------------------------------------------------- */
+/* The card's description ----------------------------------------------------------------------- */
 
 /*
  * The description of the card, which was read when it was opened. Threads: any.
@@ -321,13 +337,14 @@ const char *litepcie_strerror(int error);
 void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 
 /*
- * Block @number of the capability table, from 0. Returns 0, or -ENOENT behind the last one.
- * Threads: any.
+ * Block @number of the capability table, counted from 0. Returns 0, or -ENOENT if the table has no
+ * more blocks. Threads: any.
  */
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
 
 /*
- * Block number @index of this @type. Returns 0, or -ENOENT: the card has none. Threads: any.
+ * Block number @index among the blocks of type @type. Returns 0, or -ENOENT if the card has none. Threads:
+ * any.
  */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
 			struct litepcie_block *block);
@@ -344,8 +361,7 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
 /*
- * Sizes, link and MSI that are configured, as the card sees them. Returns 0 or -errno. Threads:
- * any.
+ * Maximum sizes, link and MSI, as the card sees them configured. Returns 0 or -errno. Threads: any.
  */
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
 
@@ -356,8 +372,8 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() may
- * rely on them. Returns 0 or -errno. Threads: any.
+ * Set the counters of the TLP streams to 0. This must not be called while a direction runs:
+ * litepcie_h2c_drain() may rely on the counters. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);
 
@@ -369,8 +385,8 @@ int litepcie_counters_clear(struct litepcie *dev);
 int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
 
 /*
- * What those of @directions that run wait for, in words, after a wait that took too long. The text
- * says how many buffers wait, and what the user slot does, like "h2c: the user slot has held
+ * Say in words what those of @directions that run wait for, after a wait that took too long. The
+ * text says how many buffers wait, and what the user slot does, like "h2c: the user slot has held
  * sink.ready low for 4.1 us (1000 beats so far); 3 buffers wait". The time is device time. Facts
  * that cannot be known are left out. At most @size bytes are written to @text, which is always
  * terminated; LITEPCIE_WHY_SIZE bytes are enough. Threads: any.
@@ -378,8 +394,8 @@ int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
 void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size);
 
 /*
- * What the card's checker found in the last h2c run with the pattern, also while it runs. Returns 0
- * or -errno. Threads: any.
+ * What the card's checker has found in the last h2c run with the pattern, which may still be
+ * running. Returns 0 or -errno. Threads: any.
  */
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 
@@ -404,21 +420,21 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
 /*
  * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it the
- * registers of the blocks in the capability table are known; with it also those of the user's logic
- * and of the endpoint. It can be called again. Returns 0 or -errno; -EPROTO: the file is of another
- * build, or not LiteX's, and nothing has changed. Threads: alone.
+ * library knows the registers of the blocks in the capability table. With it the library also knows
+ * those of the user's logic and of the endpoint. The call can be made again. Returns 0 or -errno;
+ * -EPROTO: the file is of another build, or not LiteX's, and nothing has changed. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 
 /*
- * Register @number in the order of their places, from 0. Returns 0, or -ENOENT behind the last one.
- * Threads: any.
+ * Register @number in the order of their places, counted from 0. Returns 0, or -ENOENT if there are
+ * no more registers. Threads: any.
  */
 int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found);
 
 /*
- * Register "ctrl_scratch" or the like. Returns 0, or -ENOENT: no such name, with the nearest in the
- * sentence. Threads: any.
+ * Find the register of this name, like "ctrl_scratch". Returns 0, or -ENOENT if there is no such
+ * name; the sentence then has the nearest name. Threads: any.
  */
 int litepcie_register_find(struct litepcie *dev, const char *name,
 			   struct litepcie_register *found);
@@ -436,65 +452,68 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
  */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
-/* MMIO ---------------------------------------------------------------------------------------- */
+/*
+ * MMIO accesses of a chosen size -----------------------------------------------------------------
+ */
 
 /*
- * One read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver makes 4-byte
- * accesses only; where the BAR can be mapped, this uses the mapping. Returns 0 or -errno;
- * -EOPNOTSUPP: 8 bytes do not go this way, and litepcie_why() says what to do about it. Threads:
- * any.
+ * One read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver can make only
+ * accesses of 4 bytes. If the BAR can be mapped, this uses the mapping. Returns 0 or -errno;
+ * -EOPNOTSUPP: 8 bytes cannot be read in this way, and litepcie_why() says what to do about it.
+ * Threads: any.
  */
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
 
 /*
- * One write of @size 4 or 8 bytes to BAR0, as one TLP, as litepcie_mmio_read() reads; it may still
- * be under way when this returns. Returns 0 or -errno. Threads: any.
+ * One write of @size 4 or 8 bytes to BAR0 + @offset, as one TLP, in the same way as the reads of
+ * litepcie_mmio_read(). The write may still be under way when this returns. Returns 0 or -errno.
+ * Threads: any.
  */
 int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
 
 /*
- * @count writes to @offset, @offset + @stride and so on, back to back where the back end can. A
+ * @count writes to @offset, @offset + @stride and so on, back to back if the back end can do so. A
  * @stride of 0 writes the same register again and again. Returns 0 or -errno. Threads: any.
  */
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count);
 
 /*
- * Bytes of a BAR. Returns 0: the card has none there, or it cannot be reached this way. Threads:
- * any.
+ * The size of a BAR in bytes. It is 0 if the card has no such BAR, or if the BAR cannot be reached
+ * in this way. Threads: any.
  */
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
 
 /*
- * One read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, from any BAR. With "sim:" it is
- * one TLP; where the BAR is mapped it is one load of the CPU, which between a guest's CPU and a
- * simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno; -EOPNOTSUPP: not on
- * this CPU (vector instructions), or not this way. Threads: any.
+ * One read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With "sim:" it
+ * is one TLP. If the BAR is mapped it is one load of the CPU, which between a guest's CPU and a
+ * simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno; -EOPNOTSUPP: this CPU
+ * (without vector instructions) or this back end cannot make such an access. Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
 
 /*
- * One write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, to any BAR, as
- * litepcie_bar_read() reads. Returns 0 or -errno. Threads: any.
+ * One write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same way
+ * as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
  */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
 
 /*
- * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
- * write-combining and registers uncached; VFIO maps everything uncached, and LitePCIe's driver
- * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map.
+ * Map the whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps
+ * memory write-combining and registers uncached. VFIO maps everything uncached. LitePCIe's driver
+ * leaves BAR0 to sysfs, which maps it uncached. The BARs of a simulated board cannot be mapped.
  *
  * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
- * memories and to the user slot, and @window says that it is partial: a store to another page ends
- * in SIGSEGV, and litepcie_writel() reaches the other registers that are allowed. Returns 0 or
- * -errno; -EOPNOTSUPP: it cannot be mapped this way. Threads: any.
+ * memories and to the user slot. @window then says that it is partial: a store to another page ends
+ * in SIGSEGV. litepcie_writel() reaches the other registers that are allowed. Returns 0 or -errno;
+ * -EOPNOTSUPP: the BAR cannot be mapped in this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
 /*
- * How MMIO travels: "vfio-user", "bar" (mapped) or "ioctl". Threads: any.
+ * How MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". Threads: any.
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
@@ -502,19 +521,19 @@ const char *litepcie_mmio_path(const struct litepcie *dev);
 
 /*
  * Switch the interrupts of the logic in the user slot on or off. An interrupt that was raised
- * before is forgotten. A reset switches them off. Returns 0 or -errno; -ENOENT: the capability
- * table names no interrupt, since the logic in the slot has no registers, -EBUSY: another program
- * has them through the kernel driver, -EOPNOTSUPP: LitePCIe's driver does not support them.
- * Threads: any.
+ * before this call is forgotten. A reset switches the interrupts off. Returns 0 or -errno; -ENOENT:
+ * the capability table names no interrupt, since the logic in the slot has no registers, -EBUSY:
+ * another program has the interrupts through the kernel driver, -EOPNOTSUPP: LitePCIe's driver does
+ * not support them. Threads: any.
  */
 int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt.
- * An interrupt since the last return of 1 counts, too. Several of them count as one, and end the
- * wait of one thread. A direction of the DMA may run at the same time. Returns 1, 0 when none came
- * in time, or -errno; -EINVAL: they are not enabled, -ECANCELED: another thread has switched them
- * off. Threads: any.
+ * An interrupt since the last return of 1 counts, too. Several interrupts count as one, and end the
+ * wait of one thread. A direction of the DMA may run at the same time. Returns 1, 0 when no
+ * interrupt came in time, or -errno; -EINVAL: the interrupts are not enabled, -ECANCELED: another
+ * thread has switched them off. Threads: any.
  */
 int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 
@@ -522,27 +541,27 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 
 /*
  * A direction is a ring of buffers of equal size, numbered from 0 since its start. The user owns a
- * c2h buffer from peek to release, and an h2c buffer from get to submit; in between it is used in
- * place. Data of a released or submitted buffer must not be touched.
+ * c2h buffer from peek to release, and an h2c buffer from get to submit. In between the program
+ * uses the buffer in place. Data of a released or submitted buffer must not be touched.
  */
 
 /*
  * Give the rings another shape: @count buffers of @size bytes each way, both powers of two, within
- * the LITEPCIE_BUFFER limits. The data in them is lost, and their addresses are known from the next
- * start on. No direction may run. After an error the next start has rings of the old shape. A ring
- * with a place of litepcie_ring_place() stays there. Returns 0 or -errno; -EINVAL: no such shape,
- * or it does not fit into that place, -EOPNOTSUPP: LitePCIe's driver has no held runs. Threads:
- * alone.
+ * the LITEPCIE_BUFFER limits. The data in the rings is lost, and their addresses are known from the
+ * next start on. No direction may run. After an error the next start has rings of the old shape. A
+ * ring with a place of litepcie_ring_place() stays there. Returns 0 or -errno; -EINVAL: a ring
+ * cannot have this shape, or does not fit into that place, -EOPNOTSUPP: LitePCIe's driver has no
+ * held runs. Threads: alone.
  */
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
 
 /*
- * Bytes of a buffer. Threads: any.
+ * The size of a buffer in bytes. Threads: any.
  */
 size_t litepcie_buffer_size(const struct litepcie *dev);
 
 /*
- * Buffers in a ring. Threads: any.
+ * The number of buffers in a ring. Threads: any.
  */
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
 
@@ -554,16 +573,16 @@ unsigned int litepcie_buffer_count(const struct litepcie *dev);
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * The address of c2h buffer @number, which may change at each start as that of an h2c buffer.
+ * The address of c2h buffer @number, which may change at each start as that of an h2c buffer may.
  * Returns NULL before the first start. Threads: any.
  */
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * Put one direction's ring into memory of the program's own, from the next start on: @memory is a
- * multiple of the page size, and its @bytes have room for the ring. NULL: the library's own memory
- * again. No direction may run. The buffers follow each other from @memory on, and data in the
- * memory stays there until the card or the program overwrites it.
+ * Put one direction's ring into the program's own memory, from the next start on: @memory is a
+ * multiple of the page size, and its @bytes have room for the ring. If @memory is NULL, the ring
+ * lies in the library's memory again. No direction may run. The buffers follow each other from
+ * @memory on, and data in the memory stays there until the card or the program overwrites it.
  *
  * The memory must stay mapped until the ring has another place or the handle is closed, and no
  * other thread may write to it during a start. It is pinned and counts as locked memory: through
@@ -571,14 +590,14 @@ void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
  * direction runs.
  *
  * Behind the kernel driver each buffer must lie in one page, so buffers of more than 4 KiB take
- * huge pages. This call asks the kernel to make them, which works if @memory and @bytes are
+ * huge pages. This call asks the kernel to make huge pages, which works if @memory and @bytes are
  * multiples of 2 MiB. Before Linux 6.1 the program must call madvise(MADV_HUGEPAGE) before the
  * first use of the memory. The kernel driver refuses memory of a file, and shared memory other than
  * hugetlbfs's. A simulated board takes private memory only. It gives that memory other pages, which
  * the child of a fork() shares.
  *
- * Returns 0 or -errno; -EINVAL: not aligned, too small, or the other ring's, -EFAULT: not memory
- * that may be read and written, -EBUSY: a direction runs, -EOPNOTSUPP: shared memory for a
+ * Returns 0 or -errno; -EINVAL: the memory is not aligned, too small, or the other ring's, -EFAULT:
+ * it may not be read and written, -EBUSY: a direction runs, -EOPNOTSUPP: shared memory for a
  * simulated board, or LitePCIe's driver has no held runs. The kernel checks the memory when a
  * direction starts, and litepcie_dma_start() then returns its errors: -EMSGSIZE: a buffer in more
  * than one page, -EOPNOTSUPP: memory of another kind, -ENOMEM: more than may be locked. Threads:
@@ -587,12 +606,12 @@ void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 int litepcie_ring_place(struct litepcie *dev, unsigned int direction, void *memory, size_t bytes);
 
 /*
- * A descriptor of the memory of a running direction's ring, for another process or another device.
- * A shared mmap() of the descriptor has buffer 0 at its beginning. Behind the kernel driver the
- * descriptor is a dma-buf, else a file of memfd_create(). The memory exists until the descriptor is
- * closed everywhere, but the next start may use other memory. A process that has the descriptor
- * sees the data that the card writes, and can write data that the card reads. Only this process
- * knows how far the card is. The caller closes the descriptor.
+ * Get a descriptor of the memory of a running direction's ring, for another process or another
+ * device. A shared mmap() of the descriptor has buffer 0 at its beginning. Behind the kernel driver
+ * the descriptor is a dma-buf, else a file of memfd_create(). The memory exists until the
+ * descriptor is closed everywhere, but the next start may use other memory. A process that has the
+ * descriptor sees the data that the card writes, and can write data that the card reads. Only this
+ * process knows how far the card is. The caller closes the descriptor.
  *
  * Returns 0 and the descriptor in @fd, or -errno: -EINVAL: the direction does not run, -EADDRINUSE:
  * the ring lies in the program's own memory, -EOPNOTSUPP: LitePCIe's driver has no held runs.
@@ -601,67 +620,70 @@ int litepcie_ring_place(struct litepcie *dev, unsigned int direction, void *memo
 int litepcie_ring_export(struct litepcie *dev, unsigned int direction, int *fd);
 
 /*
- * Keep the memory of one direction's ring mapped for this process, over the end of the run, a ring
- * of another shape and litepcie_close(), until litepcie_ring_drop() of @memory. The device file
- * counts as used until then. For a ring in the program's own memory it keeps nothing. Returns 0 or
- * -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
+ * Keep the memory of one direction's ring mapped for this process until litepcie_ring_drop() of
+ * @memory: over the end of the run, a ring of another shape and litepcie_close(). The device file
+ * counts as used until then. For a ring in the program's own memory the call keeps nothing. Returns
+ * 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
  */
 int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 		       struct litepcie_memory **memory);
 
 /*
- * Give up memory that litepcie_ring_keep() returned. It is unmapped when nobody keeps it and the
- * library needs it no longer; the card may have been closed before. NULL is allowed. Threads: any.
+ * Give up memory that litepcie_ring_keep() returned. The memory is unmapped when nothing else keeps
+ * it and the library no longer needs it. The card may have been closed before. @memory may be NULL.
+ * Threads: any.
  */
 void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
- * Take the directions of @config and start them: c2h gets all buffers of its ring, h2c those that
- * are submitted from now on. Returns 0 or -errno; -EBUSY: another program runs one of them, and
- * litepcie_why() names the programs that have the card open, -EOPNOTSUPP: LitePCIe's driver has no
- * held runs, or the card or the driver does not support packets. Threads: alone.
+ * Take the directions of @config and start them. c2h gets all buffers of its ring, h2c those that
+ * are submitted from now on. Returns 0 or -errno; -EBUSY: another program runs one of the
+ * directions, and litepcie_why() names the programs that have the card open, -EOPNOTSUPP:
+ * LitePCIe's driver has no held runs, or the card or the driver does not support packets. Threads:
+ * alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
 /*
- * Stop all directions. Data in the rings is lost; litepcie_stats() keeps its counts. The call of
- * another thread that waits for a buffer ends with -ECANCELED. Returns 0 or -errno. Threads: any.
+ * Stop all directions. Data in the rings is lost. litepcie_stats() keeps its counts. If another
+ * thread waits for a buffer, its call ends with -ECANCELED. Returns 0 or -errno. Threads: any.
  */
 int litepcie_dma_stop(struct litepcie *dev);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. If the card would run short, buffers of @directions that are kept back for
- * a batch go to it first; those of other directions stay. A lost interrupt costs less than a second
+ * a batch go to it first. Those of other directions stay. A lost interrupt costs less than a second
  * here. While a card with records has news, no register is read: a program that looks again and
  * again, with a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno:
  * -ECANCELED after a stop by another thread, -EIO when the card was reset, -ENODEV when the card is
- * gone, or through VFIO when the kernel wants the card back: then stop and close the card, since
- * the kernel waits for that. Threads: one way.
+ * gone, or through VFIO when the kernel wants the card back. In that case stop and close the card,
+ * since the kernel waits for that. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
- * Tell the card now of buffers that are kept back for a batch. Returns 0 or -errno. Threads: one
- * way.
+ * Tell the card now of the buffers that are kept back for a batch. Returns 0 or -errno. Threads:
+ * one way.
  */
 int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 
 /*
- * A descriptor for poll(): readable when there may be news of a running direction, or with poll_us
- * when a look is due. It stays readable until the next litepcie_dma_wait(), whose timeout may be 0.
- * A wait in any call takes the news of both directions. So first look for buffers, by
- * litepcie_c2h_peek() or litepcie_h2c_get() with a timeout of 0, and call poll() if there are none.
- * The descriptor belongs to the library and must be neither read nor closed; it is valid for the
- * run that has been started. Returns the descriptor, or -errno. Threads: any.
+ * Get a descriptor for poll(). It is readable when there may be news of a running direction, or
+ * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
+ * timeout may be 0. A wait in any call takes the news of both directions and clears the descriptor.
+ * So look in both directions with a timeout of 0, which clears nothing, and call poll() only if
+ * there are no buffers. The descriptor belongs to the library and must be neither read nor closed.
+ * It is valid for the run that has been started. Returns the descriptor, or -errno. Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
- * Look for filled c2h buffers, waiting up to @timeout_ms for the first, for ever if that is
- * negative. With a timeout of 0 the card is not asked: the call gives the result of the last wait.
- * Returns their count and the number of the first in @first, 0 for none, or -errno. Threads: one
- * way.
+ * Look for filled c2h buffers, and wait up to @timeout_ms for the first, for ever if that is
+ * negative. With a timeout of 0 the call asks how far the card is, by memory on a card with records
+ * and else by registers, and does not wait. While the user has buffers, the card is not asked.
+ * Returns the number of filled buffers, with the first one's number in @first, or 0 if there is
+ * none, or -errno. Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
@@ -679,37 +701,38 @@ int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
 /*
- * Look for free h2c buffers, waiting up to @timeout_ms for the first, for ever if that is negative.
- * Returns their count and the number of the first in @first, 0 for none, or -errno. Threads: one
- * way.
+ * Look for free h2c buffers, and wait up to @timeout_ms for the first, for ever if that is
+ * negative. With a timeout of 0 the call looks as litepcie_c2h_peek() does. Returns the number of
+ * free buffers, with the first one's number in @first, or 0 if there is none, or -errno. Threads:
+ * one way.
  */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Send the @count oldest of the free h2c buffers, all of each. Returns 0 or -errno. Threads: one
- * way.
+ * Send the @count oldest of the free h2c buffers, each as a whole. Returns 0 or -errno. Threads:
+ * one way.
  */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
- * Send the first @bytes of the oldest free h2c buffer, 1 to all of it. With packets that is a
- * packet. Without packets the stream goes on with the next buffer, which begins a new beat; the
- * rest of the last beat of this buffer is undefined. LitePCIe's endpoint moves whole beats, so
- * there @bytes must be a multiple of 32, a beat. Returns 0 or -errno. Threads: one way.
+ * Send the first @bytes of the oldest free h2c buffer: at least 1, at most all of it. With packets
+ * these bytes are a packet. Without packets the stream goes on with the next buffer, which begins a
+ * new beat; the rest of the last beat of this buffer is undefined. LitePCIe's endpoint moves whole
+ * beats, so there @bytes must be a multiple of 32, a beat. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
- * submitted h2c buffer, and the logic in its user slot has taken it: a stop loses nothing then.
- * With LitePCIe's endpoint, which reports neither, the call goes by the card's count of received
- * bytes, and the logic may not have taken the last data yet. Returns 0 or -errno; -ETIMEDOUT: not
- * yet. Threads: one way.
+ * submitted h2c buffer, and the logic in its user slot has taken the data. A stop then loses
+ * nothing. LitePCIe's endpoint reports neither. There the call goes by the card's count of received
+ * bytes, and the logic may not have taken the last data yet. Returns 0 or -errno; -ETIMEDOUT: the
+ * data is not there yet. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 
 /*
- * Counts since the last start, kept after a stop. Threads: any.
+ * Counts since the last start. They are kept after a stop. Threads: any.
  */
 void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * The handle: opening, closing, errors. Accesses are in bar.c, what the registers mean in card.c,
+ * The handle: opening, closing, errors. Accesses are in bar.c, the meaning of registers in card.c,
  * the DMA in dma.c.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* The sentence of litepcie_why(), one for each thread. */
+/* The sentence of litepcie_why(). Each thread has its own. */
 static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
 
 char *litepcie_sentence(void)
@@ -63,9 +63,11 @@ int litepcie_slice(int64_t deadline)
 	return left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
 }
 
-/* Device -------------------------------------------------------------------------------------- */
+/* Opening and closing a device ---------------------------------------------------------------- */
 
-/* Read what the card is before anything is written to it: it may not be a Lanebox card. */
+/*
+ * Read the card's description before anything is written to the card: it may not be a Lanebox card.
+ */
 static int know_card(struct litepcie *dev)
 {
 	int rc = litepcie_capability_read(dev);
@@ -119,7 +121,10 @@ static void free_handle(struct litepcie *dev)
 	free(dev);
 }
 
-/* The condition variable waits by the monotonic clock, which nobody sets. */
+/*
+ * Make a handle. Its condition variable waits by the monotonic clock, which is never set to another
+ * time.
+ */
 static struct litepcie *new_handle(const char *name)
 {
 	struct litepcie *dev = calloc(1, sizeof(*dev));

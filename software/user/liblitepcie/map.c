@@ -14,7 +14,10 @@
 #include "backend.h"
 #include "litepcie_capability.h"
 
-/* @theirs: LitePCIe's registers call h2c "reader" and c2h "writer". */
+/*
+ * Find the registers of one direction of the DMA. @theirs is LitePCIe's name for the direction:
+ * "reader" for h2c, "writer" for c2h.
+ */
 static int find_direction(struct litepcie *dev, const char *theirs,
 			  struct litepcie_dma_registers *registers)
 {
@@ -66,7 +69,10 @@ static int find_dma(struct litepcie *dev)
 	return rc;
 }
 
-/* Records are used only if their ring can have one for each descriptor of the card's table. */
+/*
+ * Find the registers of records. Records are used only if their ring can have one for each
+ * descriptor of the card's table.
+ */
 static int find_notices(struct litepcie *dev)
 {
 	const struct litepcie_block *block =
@@ -104,7 +110,10 @@ static void find_user(struct litepcie *dev)
 		dev->map.user_cause = 1u << (block->parameter[LITEPCIE_USER_CAUSE] & 31);
 }
 
-/* A block of another version may have its registers elsewhere, so it is not used. */
+/*
+ * Find the registers of the user slot's monitor. A block of another version may have its registers
+ * elsewhere, so it is not used.
+ */
 static int find_slot(struct litepcie *dev)
 {
 	static const char *const counters[4] = { "since", "beats", "packets", "stalls" };

@@ -6,8 +6,8 @@
 
 /*
  * Memory of rings in this process, with a count of users. The back end is one user: it drops the
- * memory for a ring of another shape, and when the card is closed. Each litepcie_ring_keep() is
- * another. The last drop unmaps the memory, unless it is the program's own.
+ * memory for a ring of another shape, and when the card is closed. Each litepcie_ring_keep() adds
+ * another user. The last drop unmaps the memory, unless it is the program's own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,13 @@
 #include "backend.h"
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25	/* not in older headers */
+#define MADV_COLLAPSE	25	/* older headers lack this definition */
 #endif
 
-/* Sealed: if another process made the file shorter, an access here would end in SIGBUS. */
+/*
+ * Make a file in memory, and seal its size: if another process made the file shorter, an access
+ * here would end in SIGBUS.
+ */
 int litepcie_memory_file(size_t size, unsigned int flags)
 {
 	int fd = memfd_create("litepcie", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags), error;
@@ -36,7 +39,10 @@ int litepcie_memory_file(size_t size, unsigned int flags)
 	return -1;
 }
 
-/* MADV_COLLAPSE needs Linux 6.1, and works on pages that are there: so populate them first. */
+/*
+ * Ask for huge pages. MADV_COLLAPSE needs Linux 6.1, and works on pages that are there, so the
+ * pages are populated first.
+ */
 void litepcie_memory_huge(void *memory, size_t size)
 {
 	madvise(memory, size, MADV_POPULATE_WRITE);

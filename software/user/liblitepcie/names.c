@@ -22,14 +22,14 @@ struct row {
 	uint16_t	place;
 	uint16_t	words;
 	bool		writable;
-	const char	*name;		/* # stands for the block's index */
+	const char	*name;		/* name of a register; # stands for the block's index */
 };
 
 #define ROW(t, p, w, r, n)	{ .type = t, .place = p, .words = w, .writable = r, .name = n },
 
 static const struct row rows[] = { LITEPCIE_LAYOUT(ROW) };
 
-/* List ---------------------------------------------------------------------------------------- */
+/* The list of registers ----------------------------------------------------------------------- */
 
 static const struct litepcie_register *find(const struct litepcie *dev, const char *name)
 {
@@ -39,7 +39,7 @@ static const struct litepcie_register *find(const struct litepcie *dev, const ch
 	return NULL;
 }
 
-/* A name that is known already must have the same place and size: -EPROTO. */
+/* Add a register. Returns -EPROTO if its name is known already with another place or size. */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry)
 {
 	const struct litepcie_register *known = find(dev, entry->name);
@@ -103,9 +103,9 @@ int litepcie_registers_build(struct litepcie *dev)
 	return 0;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* The library's calls about names ------------------------------------------------------------- */
 
-/* The known name that has the longest beginning in common with @name. */
+/* Returns the known name that has the longest beginning in common with @name. */
 static const char *nearest(const struct litepcie *dev, const char *name)
 {
 	const char *best = "ctrl_scratch";
@@ -190,9 +190,14 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 	return rc < 0 ? rc : litepcie_writel(dev, found.offset, (uint32_t)value);
 }
 
-/* The library's own ------------------------------------------------------------------------------ */
+/*
+ * Used inside the library ------------------------------------------------------------------------
+ */
 
-/* Calls may follow each other without a check: *@rc keeps the first error. */
+/*
+ * Find a register's offset. Several calls may follow each other without a check: *@rc keeps the
+ * first error.
+ */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
 {
 	const struct litepcie_register *entry = find(dev, name);

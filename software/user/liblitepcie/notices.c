@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See notices.h for the promises. */
+/*
+ * Reads what the card writes to host memory about its progress. notices.h says what each function
+ * promises.
+ */
 #include "notices.h"
 
 #include <errno.h>
@@ -29,7 +32,10 @@ _Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
 
 /* Counts -------------------------------------------------------------------------------------- */
 
-/* The buffers that a status line counts; 0 if the card has not written it yet. */
+/*
+ * Get the number of buffers that a status line counts, or 0 if the card has not written the line
+ * yet.
+ */
 static int read_line(struct litepcie *dev, const struct litepcie_line *line,
 		     const struct litepcie_table *table, const char *name, uint64_t *buffers)
 {
@@ -57,7 +63,10 @@ int litepcie_notices_h2c(struct litepcie *dev)
 	return 0;
 }
 
-/* By the sequence: the place may still have the record of an earlier round. */
+/*
+ * True if the record of buffer @number has been written. The record's sequence number tells: the
+ * place may still have the record of an earlier round.
+ */
 static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
 	const struct litepcie_entry *entry = &notices->records[number & notices->mask];
@@ -71,8 +80,9 @@ bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
 }
 
 /*
- * Records are written earlier than the status line, so they are looked at one by one beyond its
- * count. Up to its count only the last record is checked: the card writes them in order.
+ * Bring the count of c2h up to date. Records are written earlier than the status line, so they are
+ * looked at one by one beyond the line's count. Up to that count only the last record is checked:
+ * the card writes records in order.
  */
 int litepcie_notices_c2h(struct litepcie *dev)
 {
@@ -100,7 +110,10 @@ int litepcie_notices_c2h(struct litepcie *dev)
 	return 0;
 }
 
-/* The largest count is kept, since a driver clears the line at the end of a run. */
+/*
+ * Take over a line's count of errors. The largest count seen is kept, since a driver clears the
+ * line at the end of a run.
+ */
 static void take_errors(const struct litepcie_line *line, uint64_t *errors)
 {
 	uint64_t now = line ? __atomic_load_n(&line->errors, __ATOMIC_RELAXED) : 0;
@@ -119,7 +132,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/* Needs no lock: the card overwrites a record only after the user has released the buffer. */
+/* This needs no lock: the card overwrites a record only after the user has released the buffer. */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
 {
 	const struct litepcie_notices *notices = &dev->notices;

@@ -31,10 +31,10 @@ static struct litepcie_ring *ring_of(struct litepcie *dev, unsigned int directio
 	return NULL;
 }
 
-/* Place --------------------------------------------------------------------------------------- */
+/* Place a ring -------------------------------------------------------------------------------- */
 
 /*
- * May this process read and write all of the memory? The list of its mappings says so. A test by
+ * True if this process may read and write all of the memory, by the list of its mappings. A test by
  * writing could overwrite what another thread writes at the same time.
  */
 static bool may_write(const void *memory, size_t bytes, bool *shared)
@@ -119,7 +119,7 @@ int litepcie_ring_place(struct litepcie *dev, unsigned int direction, void *memo
 	return litepcie_unlock(dev, place(dev, direction, ring, memory, bytes));
 }
 
-/* Keep ---------------------------------------------------------------------------------------- */
+/* Keep a ring's memory ------------------------------------------------------------------------ */
 
 static int keep(struct litepcie *dev, const struct litepcie_ring *ring,
 		struct litepcie_memory **memory)
@@ -143,7 +143,7 @@ int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 	return litepcie_unlock(dev, keep(dev, ring, memory));
 }
 
-/* Export -------------------------------------------------------------------------------------- */
+/* Export a ring ------------------------------------------------------------------------------- */
 
 static int export(struct litepcie *dev, unsigned int direction, const struct litepcie_ring *ring)
 {

@@ -24,18 +24,18 @@ static inline void litepcie_count_set(_Atomic uint64_t *count, uint64_t value)
 }
 
 /*
- * litepcie_check_active(): -EINVAL if one of @directions does not run. litepcie_check_idle():
- * -EBUSY if any runs.
+ * litepcie_check_active() returns -EINVAL if one of @directions does not run. litepcie_check_idle()
+ * returns -EBUSY if any direction runs.
  */
 int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 int litepcie_check_idle(struct litepcie *dev);
 
-/* Tell the card of buffers that are kept back for a batch. The lock is held. */
+/* Tell the card of the buffers that are kept back for a batch. The lock is held. */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
- * Wait until more buffers than @before are finished. Returns 1 then, 0 after @timeout_ms, which is
- * never if that is negative, or -ECANCELED after a stop by another thread. The lock is held.
+ * Wait until more buffers than @before are finished. Returns 1 then, or 0 after @timeout_ms, which
+ * never comes if it is negative, or -ECANCELED after a stop by another thread. The lock is held.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms);
@@ -44,13 +44,13 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 			 int timeout_ms);
 
-/* -ECANCELED with a sentence: the run that this thread waited for has ended. */
+/* Returns -ECANCELED with a sentence: the run that this thread waited for has ended. */
 int litepcie_stopped(struct litepcie *dev);
 
-/* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
+/* Sleep once, then look at the card. Returns 1 if an interrupt came, 0 if the time is over. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
-/* litepcie_diagnose() for a caller that holds the lock. */
+/* The same as litepcie_diagnose(), for a caller that holds the lock. */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text,
 			    size_t size);
 

@@ -6,7 +6,7 @@
 
 /*
  * The inside of the "sim" back end: backend_sim.c reaches the card, sim_config.c brings it up as a
- * BIOS and an operating system would; table.c is the DMA.
+ * BIOS and an operating system would, and table.c is its DMA channel.
  */
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
@@ -25,10 +25,12 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	unsigned int		mps, mrrs;	/* of the device string, in bytes; 0: not given */
-	int			msi;		/* eventfd */
+	/* maximum sizes of the device string, in bytes; 0: not given */
+	unsigned int		mps, mrrs;
+	int			msi;		/* eventfd that an MSI signals */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
-	unsigned int		msi_cap, pcie_cap;	/* offsets in configuration space */
+	/* offsets of two capabilities in configuration space */
+	unsigned int		msi_cap, pcie_cap;
 };
 
 static inline struct sim *sim_of(const struct litepcie *dev)
@@ -36,7 +38,10 @@ static inline struct sim *sim_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* Configure a card after power-on: BAR addresses, MPS and MRRS, memory space; no bus mastering. */
+/*
+ * Configure a card after power-on: BAR addresses, MPS, MRRS and memory space. Bus mastering stays
+ * off.
+ */
 int sim_bring_up(struct litepcie *dev);
 
 int sim_enable_msi(struct litepcie *dev);

@@ -5,8 +5,10 @@
  */
 
 /*
- * Configuration space of a simulated card, and what a BIOS and an operating system do there: BAR
- * addresses, maximum sizes, MSI, and bus mastering when it is wanted.
+ * Does for a simulated card what a BIOS and an operating system do in
+ * configuration space: sets BAR addresses, maximum payload and read request
+ * sizes and MSI, and bus mastering when a caller of sim_set_master() asks for
+ * it.
  */
 #include <errno.h>
 
@@ -15,9 +17,10 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-#define BAR_DISTANCE		0x01000000u	/* more than any BAR's size */
+/* step from one BAR's address to the next, more than any BAR's size */
+#define BAR_DISTANCE		0x01000000u
 
-/* Configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
+/* Offsets and bits in configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
 #define PCI_VENDOR		0x00
 #define PCI_COMMAND		0x04
 #define PCI_COMMAND_MEMORY	0x2u
@@ -30,7 +33,8 @@
 #define MSI_CONTROL_ENABLE	0x1u
 #define MSI_CONTROL_64BIT	0x80u
 #define MSI_ADDRESS		0x04
-#define MSI_DATA		0x08	/* 4 more with a 64-bit address */
+/* offset in the MSI capability; 4 more with a 64-bit address */
+#define MSI_DATA		0x08
 #define PCIE_DEVCAP		0x04
 #define DEVCAP_EXTENDED_TAGS	(1u << 5)
 #define PCIE_DEVCTL		0x08
@@ -38,7 +42,10 @@
 #define DEVCTL_EXTENDED_TAGS	(1u << 8)
 #define DEVCTL_MRRS_SHIFT	12
 
-/* Where x86 hosts take MSIs. The board catches the message and signals the eventfd instead. */
+/*
+ * The address at which x86 hosts take MSIs. The board catches the message and signals the eventfd
+ * instead.
+ */
 #define MSI_HOST_ADDRESS	0xfee00000u
 
 /* Configuration space ------------------------------------------------------------------------- */
@@ -81,7 +88,7 @@ static int find_capabilities(struct litepcie *dev)
 	return rc;
 }
 
-/* A size of 128 << n bytes is written as n. */
+/* Returns the code of a maximum size: 128 << n bytes are written as n. */
 static unsigned int size_code(unsigned int bytes)
 {
 	unsigned int code = 0;
@@ -114,7 +121,8 @@ static int set_device_control(struct litepcie *dev)
 	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
-	if (capabilities & DEVCAP_EXTENDED_TAGS)	/* as Linux does */
+	/* Linux enables extended tags in the same way */
+	if (capabilities & DEVCAP_EXTENDED_TAGS)
 		control |= DEVCTL_EXTENDED_TAGS;
 	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
 }
@@ -140,7 +148,7 @@ int sim_enable_msi(struct litepcie *dev)
 	return rc;
 }
 
-/* Bring-up ------------------------------------------------------------------------------------ */
+/* Bringing the card up ------------------------------------------------------------------------ */
 
 static int check_device(struct litepcie *dev)
 {
@@ -184,7 +192,10 @@ void sim_put_down(struct litepcie *dev)
 	vfio_user_set_msi(&sim->vu, -1);
 }
 
-/* After power-on or reset: BAR addresses, MPS and MRRS, memory space; bus mastering stays off. */
+/*
+ * Bring the card up after power-on or reset: BAR addresses, MPS, MRRS and memory space. Bus
+ * mastering stays off.
+ */
 int sim_bring_up(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);

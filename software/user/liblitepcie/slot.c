@@ -17,13 +17,17 @@
 #include "litepcie_capability.h"
 #include "ring.h"
 
-#define TRIES		8u	/* readings, of which another program may spoil some */
-#define COUNTERS	4u	/* of a side: since, beats, packets, stalls */
+/* tries to read the monitor, some of which another program may spoil */
+#define TRIES		8u
+#define COUNTERS	4u	/* counters of each side: since, beats, packets, stalls */
 #define H2C_TAKEN	4u	/* bit of the enable register: the user's logic has taken all */
 
-/* Reading ------------------------------------------------------------------------------------- */
+/* Reading the monitor ------------------------------------------------------------------------- */
 
-/* Two reads are enough: the monitor's copy changes only when a program takes another. */
+/*
+ * Read a counter of two words from the monitor's copy. Two reads are enough: the copy changes only
+ * when a program takes another copy.
+ */
 static int read_copy(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t high, low;
@@ -49,7 +53,9 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], u
 	return rc;
 }
 
-/* @since, corrected for a wrap of the counters, so that @time - @since is right in 64 bits. */
+/*
+ * Returns @since, corrected for a wrap of the counters, so that @time - @since is right in 64 bits.
+ */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
 	return time - ((time - since) & dev->map.slot.mask);
@@ -61,7 +67,7 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
 	uint32_t now, state;
 	uint64_t again = 0;
-	int rc = litepcie_get(dev, registers->now, &now);	/* which takes the copy */
+	int rc = litepcie_get(dev, registers->now, &now);	/* this read takes the copy */
 
 	if (rc == 0)
 		rc = read_copy(dev, registers->time, &slot->time);
@@ -123,7 +129,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/* How long valid and ready of a side have not changed, in ns, us, ms or s. */
+/* Write how long valid and ready of a side have not changed, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -145,7 +151,7 @@ static void say_buffers(struct text *text, uint64_t count, const char *what)
 	    count == 1 ? "s" : "");
 }
 
-/* Do the DMA's streams reach a slot with a monitor? Pattern and loopback bypass the slot. */
+/* True if the DMA's streams reach a slot with a monitor. Pattern and loopback bypass the slot. */
 static bool through_slot(const struct litepcie *dev)
 {
 	return dev->map.slot.now && !dev->pattern && !dev->inner;
@@ -167,7 +173,7 @@ static void say_h2c_slot(struct text *text, const struct litepcie *dev,
 	say(text, " (%" PRIu64 " beats so far); ", side->beats);
 }
 
-/* Without a monitor the enable register may say whether the user's logic has taken all. */
+/* Without a monitor, the enable register may say whether the user's logic has taken all data. */
 static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {
 	uint32_t state = 0;

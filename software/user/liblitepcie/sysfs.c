@@ -8,10 +8,10 @@
  * Facts that only sysfs has: the PCI device behind a device file, and how many interrupts of each
  * direction Lanebox's driver has taken.
  *
- * Lanebox's driver has a link from the device file's entry to the PCI device. LitePCIe's has none,
- * but gives minor numbers in the order of its probes. So minor n is taken for the n-th bound device
- * by bus address, the order of probing at boot. With several cards this is wrong if one was bound
- * again later or has several channels.
+ * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
+ * driver makes no such link, but gives minor numbers in the order of its probes. So minor n is
+ * taken for the n-th bound device by bus address, which is the order of probing at boot. With
+ * several cards this is wrong if a card was bound again later or has several channels.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,10 @@
 #define CLASS_DIRECTORY		"/sys/class/litepcie"
 #define DRIVER_DIRECTORY	"/sys/bus/pci/drivers/litepcie"
 
-/* Entries like 0000:01:00.0; the directory's others (bind, module, ...) have no colon. */
+/*
+ * True for entries like 0000:01:00.0. The directory's other entries (bind, module, ...) have no
+ * colon.
+ */
 static int is_address(const struct dirent *entry)
 {
 	return strchr(entry->d_name, ':') != NULL;
@@ -75,7 +78,7 @@ static int find_address(struct kernel *kernel, unsigned int minor, char *address
 	return found;
 }
 
-/* The meaning of an error of open() or mmap() of resource0, and what to do. */
+/* Returns the meaning of an error of open() or mmap() of resource0, and what to do. */
 static const char *mapping_advice(int error)
 {
 	switch (error) {

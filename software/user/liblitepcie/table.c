@@ -14,8 +14,8 @@
  *        has been issued: its data is still on the way
  *   c2h: when the last write has entered the core: up to 1.5 kB may not have reached the host
  * Its interrupt is raised at the same moment. h2c_usable() and c2h_usable() find the buffers whose
- * data has arrived. The registers of a card that writes records are not read: notices.c reads
- * those.
+ * data has arrived. If a card writes records, its counts are read from those (notices.c), not from
+ * its registers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 
 #include "table.h"
 
-#define BATCH	64u	/* descriptors in one message, three writes each */
+#define BATCH	64u	/* descriptors in one message, each of three writes */
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Memory of the rings ------------------------------------------------------------------------- */
 
 static int setup_ring(struct litepcie *dev, unsigned int kind, struct litepcie_ring *ring,
 		      size_t bytes, uint64_t *iova)
@@ -64,7 +64,7 @@ int litepcie_table_export(struct litepcie *dev, const struct litepcie_ring *ring
 
 /* Descriptors --------------------------------------------------------------------------------- */
 
-/* The three writes of a descriptor. */
+/* Make the three register writes that hand one descriptor to the card. */
 static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,
 				      uint64_t address, uint32_t value, struct litepcie_post *p)
 {
@@ -82,14 +82,14 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 		posts->value |= lengths[slot & mask];
 }
 
-/* Descriptors go to the back end in batches, which may make one message of a batch. */
+/* Hand descriptors to the back end in batches. It may make one message of a batch. */
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count)
 {
 	const struct litepcie_dma_registers *registers =
 		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
 	const uint32_t *lengths = table->lengths;
-	uint32_t value = (dev->packets ? 0 : DMA_LAST_DISABLE) |
+	uint32_t value = (dev->packets ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE) |
 			 (lengths ? 0 : (uint32_t)dev->buffer_size);
 	uint64_t mask = dev->buffer_count - 1, size = dev->buffer_size, end = first + count;
 	struct litepcie_post posts[3 * BATCH];
@@ -103,7 +103,8 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 			uint64_t slot = first & mask;
 
 			p = describe(registers, table->iova + slot * size,
-				     table->asks[slot] ? value : value | DMA_IRQ_DISABLE, p);
+				     table->asks[slot] ? value :
+				     value | LITEPCIE_DESCRIPTOR_IRQ_DISABLE, p);
 		}
 		if (lengths)
 			add_lengths(posts, p, lengths, stop - (uint64_t)(p - posts) / 3, mask);
@@ -112,7 +113,7 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 	return rc;
 }
 
-/* Counts -------------------------------------------------------------------------------------- */
+/* Counts of executed descriptors -------------------------------------------------------------- */
 
 static int read_status(struct litepcie *dev, const struct litepcie_table *table,
 		       const struct litepcie_dma_registers *registers, uint32_t *advance)
@@ -122,7 +123,8 @@ static int read_status(struct litepcie *dev, const struct litepcie_table *table,
 
 	if (rc < 0)
 		return rc;
-	*advance = status - (uint32_t)table->done;	/* right across the wrap at 2^32 */
+	/* this difference is right across the wrap at 2^32, too */
+	*advance = status - (uint32_t)table->done;
 	if (*advance > table->posted - table->done)
 		return litepcie_fail(dev, -EIO, "the card says it has finished %u buffers more, "
 				     "but it was given %llu (loop_status 0x%08x); it has lost its "
@@ -142,7 +144,10 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 	return rc;
 }
 
-/* With short buffers: the card's count of received bytes says which done buffers have arrived. */
+/*
+ * Used when buffers are short: the card's count of received bytes says which done buffers have
+ * arrived.
+ */
 static int h2c_arrived(struct litepcie *dev)
 {
 	struct litepcie_table *h2c = &dev->h2c_table;
@@ -163,9 +168,9 @@ static int h2c_arrived(struct litepcie *dev)
 }
 
 /*
- * h2c: with LitePCIe's endpoint, reads of h2c_in_flight bytes may be in flight when a buffer counts
- * as done. They can only belong to the last buffers that are done, so all but those may be written
- * again.
+ * h2c: find the buffers that may be written again. With LitePCIe's endpoint, reads of h2c_in_flight
+ * bytes may be in flight when a buffer counts as done. They can only belong to the last buffers
+ * that are done, so all but those may be written again.
  */
 static int h2c_usable(struct litepcie *dev)
 {
@@ -181,11 +186,11 @@ static int h2c_usable(struct litepcie *dev)
 }
 
 /*
- * c2h: writes leave the core in order, so all done buffers but the last are in memory. The last one
- * is there, too, if it was done at an earlier register read, since its writes have then had the
- * time of a whole round trip. So a second read settles the last buffer. It is made if the program
- * waits for that buffer, as it raised an interrupt, and if all posted buffers are done, as no
- * further interrupt will come.
+ * c2h: find the buffers whose data is in memory. Writes leave the core in order, so these are all
+ * done buffers but the last. The last one's data is there, too, if it was done at an earlier
+ * register read, since its writes have then had the time of a whole round trip. So a second read
+ * settles the last buffer. It is made if the program waits for that buffer, as it raised an
+ * interrupt, and if all posted buffers are done, as no further interrupt will come.
  */
 static int c2h_usable(struct litepcie *dev)
 {
@@ -197,7 +202,7 @@ static int c2h_usable(struct litepcie *dev)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(dev, c2h, &dev->map.c2h);
-		awaited = false;	/* the buffer with the interrupt is settled by this read */
+		awaited = false;	/* this read settles the buffer with the interrupt */
 	}
 	if (rc == 0)
 		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;
@@ -216,7 +221,10 @@ int litepcie_table_poll(struct litepcie *dev)
 	return rc;
 }
 
-/* Reads the registers only to see whether a card with records is there; memory has its counts. */
+/*
+ * Ask the card itself. If it writes records, memory has its counts, and its registers are read only
+ * to see whether the card is there.
+ */
 int litepcie_table_look(struct litepcie *dev)
 {
 	uint32_t advance;

@@ -5,9 +5,9 @@
  */
 
 /*
- * Looks at the card's progress by a timer, in place of interrupts: always, or in adaptive mode from
- * an interrupt until a look finds nothing. The kernel driver does the same
- * (software/kernel/moderation.c).
+ * Looks at the card's progress by a timer, in place of interrupts. In adaptive mode looks begin
+ * after an interrupt and end when a look finds nothing; otherwise they go on for the whole run. The
+ * kernel driver does the same (software/kernel/moderation.c).
  */
 #include <errno.h>
 #include <string.h>
@@ -30,7 +30,10 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 	return 0;
 }
 
-/* The descriptors stay open until the handle is closed: another thread may sleep on them. */
+/*
+ * Open the timer's descriptors. They stay open until the handle is closed: another thread may sleep
+ * on them.
+ */
 static int open_timer(struct litepcie *dev)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -74,7 +77,10 @@ int litepcie_looks_begin(struct litepcie *dev)
 	return rc < 0 ? rc : set_timer(dev, dev->poll_us);
 }
 
-/* Back to interrupts. The read waits until they are on; a look for earlier progress follows. */
+/*
+ * Go back to interrupts. The read waits until they are enabled in the card. A look for earlier
+ * progress follows.
+ */
 static int end(struct litepcie *dev)
 {
 	uint32_t enabled;

@@ -6,19 +6,22 @@
 
 /*
  * Records and status lines of a card that is reached without the kernel driver: their memory, and
- * the registers with its address, which may change only while the DMA is at rest. Sequence numbers
- * begin at 1 in each run, so the memory is cleared before each start.
+ * the registers with its address. These registers may change only while the DMA is at rest.
+ * Sequence numbers begin at 1 in each run, so the memory is cleared before each start.
  */
 #include <string.h>
 
 #include "litepcie_capability.h"
 #include "table.h"
 
-#define CACHE_LINE	64u	/* bytes: each status line has its own */
+#define CACHE_LINE	64u	/* in bytes; each status line has a cache line of its own */
 #define H2C		0
 #define C2H		1
 
-/* The memory has the records, then the status line of h2c, then that of c2h. */
+/*
+ * Returns the size of the records. The memory has the records, then the status line of h2c, then
+ * that of c2h.
+ */
 static size_t records_bytes(const struct litepcie *dev)
 {
 	return (dev->notices.mask + 1) * sizeof(struct litepcie_entry);
@@ -29,7 +32,10 @@ static size_t all_bytes(const struct litepcie *dev)
 	return records_bytes(dev) + 2 * CACHE_LINE;
 }
 
-/* A record for each descriptor that the card may have, so that none is overwritten. */
+/*
+ * Returns the logarithm of the number of records: one for each descriptor that the card may have,
+ * so that none is overwritten.
+ */
 static unsigned int log2_entries(const struct litepcie *dev)
 {
 	unsigned int log2 = LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES;
@@ -59,7 +65,10 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 	return 0;
 }
 
-/* The upper half first: the register takes its value with the write of the lower half. */
+/*
+ * Write a 64-bit address to a pair of registers. The upper half is written first: the register
+ * takes its value with the write of the lower half.
+ */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {
 	*p++ = (struct litepcie_post) { offset, 4, iova >> 32 };

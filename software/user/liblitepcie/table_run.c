@@ -4,23 +4,21 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * The channel of table.c: its interrupts, and what comes before and after a run.
- */
+/* The channel of table.c: its interrupts, and what is done before and after a run. */
 #include <errno.h>
 
 #include "litepcie_capability.h"
 #include "table.h"
 
 /*
- * A direction comes to rest when its last read has ended, be it by a timeout. Each look is a
- * register read, which takes at least IDLE_LOOK_NS of device time, so together the looks outlast
- * the card's longest read.
+ * A direction comes to rest when its last read has ended, by a completion or by a timeout. Each
+ * look is a register read, which takes at least IDLE_LOOK_NS of device time. So together the looks
+ * outlast the card's longest read.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
-/* Device time after which reads that were issued have come back, or never will. */
+/* Device time after which the reads that were issued have been answered, or never will be. */
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
 
@@ -45,7 +43,7 @@ static int table_user_look(struct litepcie *dev)
 }
 
 /*
- * Clear the DMA's causes, so that the vector register does not show old ones. The counts say how
+ * Clear the DMA's causes, so that the vector register does not show old causes. The counts say how
  * far the card is, so the causes are not read. The write may go out with the look at the card that
  * follows.
  */
@@ -56,12 +54,14 @@ static int clear_own(struct litepcie *dev)
 	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 }
 
-/* Ends a wait for data with an error when the kernel wants the card back. */
+/*
+ * Sleep until an interrupt. A wait for data ends with an error when the kernel wants the card back.
+ */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
 
-	(void)directions;	/* one interrupt for both */
+	(void)directions;	/* both directions share one interrupt, so any wakes the thread */
 	if (rc == 0)
 		rc = litepcie_looks_tick(dev);
 	if (rc >= 0 && dev->backend->asked_back)
@@ -85,7 +85,10 @@ static int table_woken(struct litepcie *dev)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* A disabled direction finishes the requests that it has begun. At rest its table is emptied. */
+/*
+ * Disable a direction. It finishes the requests that it has begun. When it is at rest, its table is
+ * emptied.
+ */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
 	uint32_t state = 0;
@@ -93,14 +96,14 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 
 	for (unsigned int i = 0; rc == 0 && i < IDLE_READS; i++) {
 		rc = litepcie_get(dev, registers->enable, &state);
-		if (rc == 0 && state & DMA_IDLE)
+		if (rc == 0 && state & LITEPCIE_DMA_ENABLE_IDLE)
 			break;
 	}
 	if (rc == 0)
 		rc = litepcie_put(dev, registers->flush, 1);
 	if (rc == 0)
 		rc = litepcie_put(dev, registers->loop, 0);
-	if (rc == 0 && !(state & DMA_IDLE))
+	if (rc == 0 && !(state & LITEPCIE_DMA_ENABLE_IDLE))
 		return litepcie_fail(dev, -EIO, "the DMA does not come to rest (enable register "
 				     "0x%x); start the board again", state);
 	return rc;
@@ -121,7 +124,7 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-/* Enable the DMA's causes in @mask only; the user's interrupt stays as it is. */
+/* Enable those of the DMA's causes that are in @mask. The user's interrupt stays as it is. */
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
@@ -154,7 +157,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	return rc;
 }
 
-/* Clear what an earlier run left in the eventfd, so that counts are this run's own. */
+/* Clear what an earlier run left in the eventfd, so that this run's counts are its own. */
 static int start_interrupts(struct litepcie *dev)
 {
 	int rc = dev->backend->sleep(dev, 0);
@@ -184,9 +187,9 @@ static int table_run(struct litepcie *dev)
 	int rc = 0;
 
 	if (dev->c2h.active)
-		rc = litepcie_put(dev, dev->map.c2h.enable, DMA_ENABLE);
+		rc = litepcie_put(dev, dev->map.c2h.enable, LITEPCIE_DMA_ENABLE_RUN);
 	if (rc == 0 && dev->h2c.active)
-		rc = litepcie_put(dev, dev->map.h2c.enable, DMA_ENABLE);
+		rc = litepcie_put(dev, dev->map.h2c.enable, LITEPCIE_DMA_ENABLE_RUN);
 	return rc;
 }
 
@@ -207,7 +210,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 	uint32_t cause = dev->map.user_cause, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
 
-	/* Forget an interrupt that was raised before. */
+	/* Forget an interrupt that was raised before this call. */
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.irq_clear, cause);
 	if (rc == 0)

@@ -6,7 +6,7 @@
 
 /*
  * Interrupts of the logic in the card's user slot. On some back ends they share one interrupt with
- * the DMA, so a thread that sleeps for one wakes those that wait for the other.
+ * the DMA, so a thread that sleeps for one of the two wakes those that wait for the other.
  */
 #include <errno.h>
 
@@ -31,7 +31,10 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
 }
 
-/* The first look finds an interrupt that came before the sleep; later looks find lost messages. */
+/*
+ * Wait for the user's interrupt. The first look finds an interrupt that came before the sleep.
+ * Later looks find an interrupt whose message was lost.
+ */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms), looked = litepcie_now_ms();
@@ -46,7 +49,9 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 		if (rc >= 0 && !dev->user_enabled)
 			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
-		/* The DMA's timer may end a sleep early; then the register is not read yet. */
+		/*
+		 * The DMA's timer may end a sleep early. In that case the register is not read yet.
+		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
 			rc = dev->backend->channel->user_look(dev);
 			looked = litepcie_now_ms();

@@ -6,8 +6,8 @@
 
 /*
  * The inside of the "vfio" back end: vfio_open.c finds the device and says what is in the way,
- * vfio_type1.c or vfio_iommufd.c gets hold of it, vfio_memory.c gives it memory, vfio_irq.c catches
- * its messages, backend_vfio.c makes accesses.
+ * vfio_type1.c or vfio_iommufd.c opens it, vfio_memory.c gives it memory, vfio_irq.c catches its
+ * messages, backend_vfio.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H
@@ -16,17 +16,20 @@
 
 #include "table.h"
 
-#define VFIO_ADDRESS	16	/* "0000:22:00.0" and its end */
+#define VFIO_ADDRESS	16	/* bytes of an address like "0000:22:00.0", with its end */
 #define VFIO_DEVICES	"/sys/bus/pci/devices"
-#define VFIO_MESSAGES	32u	/* causes of a card, each with a vector of its own */
+#define VFIO_MESSAGES	32u	/* most causes of a card, each with a vector of its own */
 
-/* How a kernel hands out a device, and memory to it. */
+/* One of the kernel's interfaces that hand out a device and map memory for it. */
 struct vfio_interface {
 	const char *name;
-	/* Leave vfio->device open, or a sentence; whatever is open then is closed by close(). */
+	/*
+	 * Open the device and set vfio->device, or return an error with a sentence. close() closes
+	 * whatever is open then.
+	 */
 	int (*open)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
-	/* Memory of this process for the card; -errno without a sentence. */
+	/* Map memory of this process for the card. Returns 0, or -errno without a sentence. */
 	int (*map)(struct litepcie *dev, void *memory, size_t size, uint64_t iova);
 	void (*unmap)(struct litepcie *dev, size_t size, uint64_t iova);
 };
@@ -36,20 +39,27 @@ extern const struct vfio_interface vfio_iommufd;
 
 struct vfio {
 	char			address[VFIO_ADDRESS];
-	const struct vfio_interface *interface;	/* NULL: none chosen yet */
+	const struct vfio_interface *interface;	/* the kernel's interface; NULL: none chosen yet */
 	int			group_number;
-	int			iommu;		/* container or iommufd, a descriptor, or -1 */
-	int			group;		/* with type1 only, or -1 */
-	int			device;		/* or -1 */
-	uint32_t		space;		/* addresses of the card, with iommufd */
-	uint64_t		config;		/* configuration space, in the device's file */
+	/* descriptor of the container or the iommufd, or -1 */
+	int			iommu;
+	/* descriptor of the group, with type1 only, or -1 */
+	int			group;
+	int			device;		/* descriptor of the device, or -1 */
+	/* number of the card's address space, with iommufd */
+	uint32_t		space;
+	/* offset of configuration space in the device's file */
+	uint64_t		config;
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	int			events;		/* epoll: a message came, or the request */
-	int			request;	/* eventfd: the kernel wants the device back; or -1 */
-	int			message[VFIO_MESSAGES];	/* eventfd of each vector, or -1 */
-	unsigned int		messages;	/* vectors that are on */
-	unsigned int		delivery;	/* VFIO's index of MSI-X or MSI */
-	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];	/* whole pages */
+	int			events;		/* epoll: a message came, or the kernel's request */
+	/* eventfd: the kernel wants the device back; or -1 */
+	int			request;
+	/* eventfd of each interrupt vector, or -1 */
+	int			message[VFIO_MESSAGES];
+	unsigned int		messages;	/* number of interrupt vectors that are on */
+	/* VFIO's index of the interrupt type: MSI-X or MSI */
+	unsigned int		delivery;
+	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];	/* mapped memory, in whole pages */
 	bool			gone;
 };
 
@@ -58,23 +68,28 @@ static inline struct vfio *vfio_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* Take dev->name apart, check what sysfs tells, and get hold of the device. */
+/* Take dev->name apart, check what sysfs tells about the device, and open it. */
 int vfio_open_device(struct litepcie *dev);
 void vfio_close_device(struct litepcie *dev);
 
-/* Whether configuration space has something else than all ones. */
+/* True if configuration space reads as something else than all ones. */
 bool vfio_answers(const struct vfio *vfio);
 
-/* For an interface: a file of /dev, or a sentence that says how to come by it. */
+/* For an interface: open a file of /dev. On failure the sentence says how to get at the file. */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
-/* The drivers of the host that stand in the way of the card's group, separated by spaces. */
+/* List the host's drivers that stand in the way of the card's group, separated by spaces. */
 void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 
-/* The number N of the device's own /dev/vfio/devices/vfioN, or -1: this kernel has none. */
+/*
+ * Returns the number N of the device's own /dev/vfio/devices/vfioN, or -1 if this kernel has none.
+ */
 int vfio_device_number(const struct vfio *vfio);
 
-/* Memory for the card at @iova, @place or NULL; it replaces the last of its kind. */
+/*
+ * Provide memory for the card at @iova, in the program's memory at @place unless that is NULL. It
+ * replaces the last memory of its kind.
+ */
 int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);
 void vfio_memory_free(struct litepcie *dev);

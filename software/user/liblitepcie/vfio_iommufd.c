@@ -6,9 +6,9 @@
 
 /*
  * VFIO's newer interface: the device has a file of its own, which is bound to an iommufd, and
- * memory is mapped into a space of addresses there. No group is opened.
+ * memory is mapped into an address space of the iommufd. No group is opened.
  *
- * Headers of kernels before 6.6 do not have it, so its numbers are here, as in the kernel's
+ * Headers of kernels before 6.6 lack this interface, so its numbers are here, as in the kernel's
  * include/uapi/linux/vfio.h and iommufd.h.
  */
 #include <errno.h>
@@ -67,7 +67,10 @@ struct device_attach {
 	uint32_t id;
 };
 
-/* The kernel has one error for a card in use and a group in use, so look at the group's drivers. */
+/*
+ * Explain why the device could not be bound. The kernel has one error for a card in use and a group
+ * in use, so look at the group's drivers.
+ */
 static int bind_failed(struct litepcie *dev, int error)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -87,7 +90,7 @@ static int bind_failed(struct litepcie *dev, int error)
 			     "allow_unsafe_interrupts of iommufd" : "");
 }
 
-/* Calls on the device's file fail until it is bound to the iommufd. */
+/* Bind the device's file to the iommufd. Other calls on the file fail until then. */
 static int bind_device(struct litepcie *dev, int device)
 {
 	struct vfio *vfio = vfio_of(dev);

@@ -5,9 +5,9 @@
  */
 
 /*
- * Interrupt messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd;
- * with MSI one message stands for all. One epoll descriptor, vfio->events, is readable when any of
- * them came, or when the kernel requests the device back.
+ * Interrupt messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd.
+ * With MSI one message stands for all causes. The epoll descriptor vfio->events is readable when
+ * any message came, or when the kernel requests the device back.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,10 @@
 
 #include "vfio.h"
 
-/* VFIO_DEVICE_SET_IRQS with an eventfd for each vector from 0 on; -1: the vector is not used. */
+/*
+ * The request VFIO_DEVICE_SET_IRQS, with an eventfd for each vector from 0 on. -1: the vector is
+ * not used.
+ */
 union irq_request {
 	struct vfio_irq_set set;
 	uint8_t room[sizeof(struct vfio_irq_set) + VFIO_MESSAGES * sizeof(int)];
@@ -55,13 +58,19 @@ static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
 	return ioctl(vfio->device, VFIO_DEVICE_GET_IRQ_INFO, &info) < 0 ? 0 : info.count;
 }
 
-/* The causes of this handle, as bits; with MSI-X a cause's number is that of its vector. */
+/*
+ * Returns the interrupt causes of this handle, as bits. With MSI-X a cause's number is that of its
+ * vector.
+ */
 static uint32_t causes(const struct litepcie *dev)
 {
 	return dev->map.h2c_cause | dev->map.c2h_cause | dev->map.user_cause;
 }
 
-/* MSI-X where the card has a vector for each cause, else MSI. Returns the vectors' bits, 0: none. */
+/*
+ * Choose MSI-X if the card has a vector for each cause, else MSI. Returns the bits of the vectors,
+ * or 0 if there are none.
+ */
 static uint32_t choose_delivery(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -82,7 +91,10 @@ static int add_event(struct vfio *vfio, int *fd)
 	return *fd < 0 ? -1 : epoll_ctl(vfio->events, EPOLL_CTL_ADD, *fd, &event);
 }
 
-/* An unbind or removal of the device waits until nobody has it open; this eventfd announces it. */
+/*
+ * Open the eventfd by which the kernel requests the device back. An unbind or removal of the device
+ * waits until no program has it open.
+ */
 static int open_request(struct vfio *vfio)
 {
 	if (!offered(vfio, VFIO_PCI_REQ_IRQ_INDEX))
@@ -109,7 +121,10 @@ static int open_messages(struct vfio *vfio, uint32_t vectors)
 	return rc;
 }
 
-/* After a reset the same descriptors are used again: a program may be waiting on them. */
+/*
+ * Switch the messages on. After a reset the same descriptors are used again: a program may be
+ * waiting on them.
+ */
 int vfio_irq_enable(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -181,7 +196,10 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 	return taken > 0;
 }
 
-/* The eventfd is not read, so that every thread and every wait sees the request. */
+/*
+ * True if the kernel wants the device back. The eventfd is not read, so that every thread and every
+ * wait sees the request.
+ */
 int vfio_asked_back(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);

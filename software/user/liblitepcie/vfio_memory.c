@@ -5,7 +5,8 @@
  */
 
 /*
- * Memory of the "vfio" back end: huge pages where there are some, mapped for the card by the IOMMU.
+ * Memory of the "vfio" back end, mapped for the card by the IOMMU. It lies in huge pages if the
+ * system has some.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,9 +18,8 @@
 #define HUGE_PAGE	(2u << 20)
 
 /*
- * Bus addresses lie above 4 GiB, so that an address that loses its upper half is noticed, and
- * within 39 bits, for small IOMMUs. The step between kinds of memory has room for the largest
- * ring.
+ * Bus addresses lie above 4 GiB, so that an address that loses its upper half is noticed. They lie
+ * within 39 bits, for small IOMMUs. The step between kinds of memory has room for the largest ring.
  */
 #define IOVA		0x100000000u
 #define IOVA_STEP	0x100000000u
@@ -39,7 +39,10 @@ static void *map_file(int fd, void *place, size_t size)
 	return memory;
 }
 
-/* Small pages at an address that is aligned to 2 MiB, so that the kernel can make huge ones. */
+/*
+ * Get small pages at an address that is aligned to 2 MiB, so that the kernel can make huge pages of
+ * them.
+ */
 static void *get_small(size_t size, int *fd)
 {
 	size_t room = size + HUGE_PAGE, before;
@@ -68,14 +71,16 @@ static void *get_small(size_t size, int *fd)
 	return memory;
 }
 
-/* Huge pages if the system has reserved some: they take 512 times fewer entries of the IOMMU. */
+/*
+ * Get huge pages if the system has reserved some: they take 512 times fewer entries of the IOMMU.
+ */
 static void *get_pages(unsigned int kind, size_t *size, int *fd)
 {
 	size_t whole = round_up(*size, HUGE_PAGE);
 	void *memory = MAP_FAILED;
 
 	*fd = -1;
-	if (kind != LITEPCIE_MEMORY_NOTICES) {	/* too small for a huge page */
+	if (kind != LITEPCIE_MEMORY_NOTICES) {	/* the notices are too small for a huge page */
 		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
 		memory = map_file(*fd, NULL, whole);
 	}

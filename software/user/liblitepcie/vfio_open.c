@@ -23,7 +23,7 @@
 
 #define PCI_CLASS_REVISION	0x08
 
-/* Name ---------------------------------------------------------------------------------------- */
+/* The name of the device ---------------------------------------------------------------------- */
 
 static int parse_option(struct litepcie *dev, const char *option)
 {
@@ -44,7 +44,7 @@ static int parse_option(struct litepcie *dev, const char *option)
 			     "type1 and iommufd", option);
 }
 
-/* The domain may be left out: "22:00.0" is in domain 0. */
+/* Parse the device string. The PCI domain may be left out: "22:00.0" is in domain 0. */
 static int parse_name(struct litepcie *dev)
 {
 	unsigned int domain = 0, bus, slot, function;
@@ -67,9 +67,12 @@ static int parse_name(struct litepcie *dev)
 	return rc;
 }
 
-/* Checks -------------------------------------------------------------------------------------- */
+/* Checks before the open ---------------------------------------------------------------------- */
 
-/* The last part of the target of a link in the device's folder; empty: there is no such link. */
+/*
+ * Get the last part of the target of a link in the device's sysfs folder. It is empty if there is
+ * no such link.
+ */
 static void read_link(const char *address, const char *link, char *name, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -97,7 +100,10 @@ static int check_group(struct litepcie *dev)
 	return 0;
 }
 
-/* The group is checked first: without one the user cannot bind the card to vfio-pci at all. */
+/*
+ * Check the device in sysfs. The group is checked first: without a group the user cannot bind the
+ * card to vfio-pci at all.
+ */
 static int check_sysfs(struct litepcie *dev)
 {
 	const char *address = vfio_of(dev)->address;
@@ -162,7 +168,7 @@ int vfio_open_file(struct litepcie *dev, const char *path)
 	}
 }
 
-/* Interface ----------------------------------------------------------------------------------- */
+/* Choice of the interface --------------------------------------------------------------------- */
 
 int vfio_device_number(const struct vfio *vfio)
 {
@@ -186,7 +192,10 @@ static bool may_open(const char *path)
 	return access(path, R_OK | W_OK) == 0;
 }
 
-/* The interface of the device string; else iommufd if kernel and rights allow it; else type1. */
+/*
+ * Choose the interface: that of the device string; else iommufd, if kernel and rights allow it;
+ * else type1.
+ */
 static int choose_interface(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -207,8 +216,8 @@ static int choose_interface(struct litepcie *dev)
 /* Open ---------------------------------------------------------------------------------------- */
 
 /*
- * Class and revision of no card are all ones. The vendor and device IDs would not do, since
- * vfio-pci answers those itself.
+ * True if the card answers. No card has a class and revision of all ones. The vendor and device IDs
+ * would not do, since vfio-pci answers those itself.
  */
 bool vfio_answers(const struct vfio *vfio)
 {
@@ -219,7 +228,10 @@ bool vfio_answers(const struct vfio *vfio)
 	       value != UINT32_MAX;
 }
 
-/* vfio-pci wakes a device that sleeps; one that stays in D3cold, or is unplugged, reads all ones. */
+/*
+ * Check that the card has power. vfio-pci wakes a device that sleeps. A device that stays in
+ * D3cold, or is unplugged, reads as all ones.
+ */
 static int check_power(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);

@@ -5,8 +5,8 @@
  */
 
 /*
- * VFIO's interface that every kernel has: container, group, device. Memory is mapped into the
- * container.
+ * VFIO's older interface, which every kernel has: container, group, device. Memory is mapped into
+ * the container.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 
 /*
- * vfio-user, client side: the commands. See vfio_user.h for the promises; the protocol is QEMU's
+ * vfio-user, client side: the commands. vfio_user.h says what each promises. The protocol is QEMU's
  * docs/interop/vfio-user.rst.
  */
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 #include "vfio_user_wire.h"
 
-#define MAX_MULTI	192u	/* writes in one message; QEMU's own client stops at 200 */
+#define MAX_MULTI	192u	/* most writes in one message; QEMU's own client stops at 200 */
 
 /* Connection ---------------------------------------------------------------------------------- */
 
-/* Looks for one word in the JSON text of the capabilities, without a parser. */
+/* True if the JSON text of the capabilities has the word @name. It is searched without a parser. */
 static bool has_capability(const char *json, const char *name)
 {
 	const char *p = strstr(json, name);
@@ -30,7 +30,10 @@ static bool has_capability(const char *json, const char *name)
 
 static int handshake(struct vfio_user *vu)
 {
-	/* No max_data_xfer_size: with it a board would ask for samples, which cost messages. */
+	/*
+	 * max_data_xfer_size is left out: with it a board would ask for sample data, which costs
+	 * messages.
+	 */
 	struct version version = {
 		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",
 	};
@@ -132,7 +135,10 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 			      NULL, 0);
 }
 
-/* The body is not initialised as a whole, since mostly few of its entries are used. */
+/*
+ * Send several writes in one message. The body is not initialised as a whole, since mostly few of
+ * its entries are used.
+ */
 static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	struct {
@@ -181,17 +187,20 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 	return rc;
 }
 
-/* Memory, interrupts -------------------------------------------------------------------------- */
+/* Memory and interrupts ----------------------------------------------------------------------- */
 
 int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
 		  size_t size)
 {
 	struct dma_map map = {
-		.argsz = sizeof(map), .flags = DMA_MAP_READ_WRITE, .address = iova, .size = size,
+		.argsz = sizeof(map), .flags = DMA_READABLE | DMA_WRITABLE, .address = iova, .size = size,
 	};
 	int rc;
 
-	/* Set before the message goes out: the peer may access the memory before it replies. */
+	/*
+	 * The memory is noted before the message goes out: the peer may access it before it
+	 * replies.
+	 */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

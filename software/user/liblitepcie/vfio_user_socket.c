@@ -5,8 +5,8 @@
  */
 
 /*
- * The socket of a vfio-user connection: connecting, sending and receiving bytes. After an error it
- * is not known where the next message begins, so the connection is closed.
+ * The socket of a vfio-user connection: connecting, sending and receiving bytes. After an error the
+ * beginning of the next message is not known, so the connection is closed.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,9 +34,9 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
 	return error;
 }
 
-/* Bytes --------------------------------------------------------------------------------------- */
+/* Sending and receiving bytes ----------------------------------------------------------------- */
 
-/* Close a connection that has failed or ended; every later call gives -ENODEV. */
+/* Close a connection that has failed or ended. Every later call returns -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
 	close(vu->fd);
@@ -57,15 +57,15 @@ int vfio_user_broken(struct vfio_user *vu, const char *doing, int error)
 			      "own messages for the reason", vu->path, doing);
 }
 
-/* The timeout for poll(), which takes an int; a longer one becomes -1, for ever. */
+/* Returns the timeout for poll(), which takes an int. A longer one becomes -1, for ever. */
 static int patience_ms(const struct vfio_user *vu)
 {
 	return vu->timeout_s <= INT_MAX / 1000 ? vu->timeout_s * 1000 : -1;
 }
 
 /*
- * Receive all bytes that have come, to save system calls. The sleep is in poll() and not in recv(),
- * which would wake up for a moment whenever the peer takes sent data.
+ * Receive all bytes that have come, to save system calls. The thread sleeps in poll() and not in
+ * recv(), which would wake up for a moment whenever the peer takes sent data.
  */
 static int refill(struct vfio_user *vu, const char *doing)
 {
@@ -106,7 +106,7 @@ int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *do
 	return 0;
 }
 
-/* Forget the first @sent bytes of the parts. */
+/* Drop the first @sent bytes from the parts of a message. */
 static void advance(struct msghdr *message, size_t sent)
 {
 	while (message->msg_iovlen && sent >= message->msg_iov->iov_len) {
@@ -155,7 +155,7 @@ int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int 
 	return 0;
 }
 
-/* Connection ---------------------------------------------------------------------------------- */
+/* Connecting ---------------------------------------------------------------------------------- */
 
 static int check_path(struct vfio_user *vu, struct sockaddr_un *address)
 {

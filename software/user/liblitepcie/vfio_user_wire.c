@@ -34,14 +34,14 @@ static const char *command_name(uint16_t command)
 	return names[command];
 }
 
-/* One write, as a message that nobody answers. */
+/* One write, as a message that the peer does not answer. */
 struct held_write {
 	struct header header;
 	struct region_access access;
 	uint64_t data;		/* only the bytes of the write are sent */
 };
 
-/* Take the held write as a message. Returns its size; 0: none is held. */
+/* Take the held write as a message. Returns the message's size, or 0 if no write is held. */
 static size_t take_held(struct vfio_user *vu, struct held_write *out)
 {
 	const struct litepcie_post *w = &vu->held;
@@ -78,9 +78,9 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 }
 
 /*
- * Send a message, with the held write before it. @fd, unless -1, goes with the message. A
- * descriptor arrives with the first byte that is sent, so the held write is then sent by itself
- * before.
+ * Send a message, with the held write before it. @fd, unless it is -1, goes with the message. A
+ * descriptor arrives with the first byte that is sent, so in that case the held write is sent by
+ * itself before.
  */
 static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
 		    int fd)
@@ -114,7 +114,7 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 	return transmit(vu, &header, body, size, fd);
 }
 
-/* The address of an access that lies within one mapped memory, or NULL. */
+/* Returns the address of an access that lies within one mapped memory, or NULL. */
 static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_access *access)
 {
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
@@ -127,7 +127,10 @@ static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_acce
 	return NULL;
 }
 
-/* Answer a request of the peer to read or write host memory; EFAULT outside of what is mapped. */
+/*
+ * Answer a request of the peer to read or write host memory. The answer is EFAULT if the access is
+ * outside of the mapped memory.
+ */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
 	struct memory_access access;
@@ -227,7 +230,7 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/* The peer's error as -errno; a number that is no errno becomes -EIO. */
+/* Returns the peer's error as -errno. A number that is no errno becomes -EIO. */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;
@@ -267,7 +270,7 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 	return rc < 0 ? rc : (int)size;
 }
 
-/* A command and its reply of exactly @reply_size bytes, or more. */
+/* Send a command and receive its reply, whose body has at least @reply_size bytes. */
 int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, size_t size, int fd,
 		void *reply, size_t reply_size)
 {
@@ -284,9 +287,9 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 	return rc < 0 ? rc : 0;
 }
 
-/* Many reads ---------------------------------------------------------------------------------- */
+/* Many reads under way ------------------------------------------------------------------------ */
 
-/* Receive one reply to the reads @first to vu->next_id, which may come in any order. */
+/* Receive one reply to the reads @first to vu->next_id. The replies may come in any order. */
 static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, size_t count)
 {
 	const char *doing = command_name(CMD_REGION_READ);
@@ -322,7 +325,7 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 {
 	struct {
 		struct region_access access;
-		struct header next;	/* of the read behind this one */
+		struct header next;	/* header of the read after this one */
 	} reads[VFIO_USER_READS] = { 0 };
 	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,
 				 .size = sizeof(header) + sizeof(struct region_access) };

@@ -16,7 +16,7 @@
 
 #define DEFAULT_SIZE	(8u << 20)
 #define SWEEP_SIZE	RATES_LEAST_BYTES
-#define INTERVAL_RUN_S	10	/* for each direction; iperf3's default too */
+#define INTERVAL_RUN_S	10	/* length of a run for each direction in s, as iperf3's default */
 #define TIMEOUT_S	30
 
 struct bench {
@@ -24,7 +24,7 @@ struct bench {
 	struct rates_plan	plan;
 	bool			sweep;
 	bool			slot;
-	double			interval_s;	/* seconds between two lines; 0: no lines */
+	double			interval_s;	/* seconds between two printed lines; 0: no lines */
 	struct bench_intervals	intervals;
 	struct bench_size	size[BENCH_SIZES];
 	struct bench_slot	way[RATES_WAYS];
@@ -122,7 +122,7 @@ static bool find_way(const char *name, unsigned int *ways)
 	return false;
 }
 
-/* Returns -1 to go on, or an exit status. */
+/* Take one option. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, const char *word, struct bench *bench)
 {
 	switch (option) {

@@ -20,8 +20,8 @@
 
 struct options {
 	const char	*direction;
-	uint64_t	size;		/* bytes each way, 0: not given */
-	double		duration_s;	/* 0: not given */
+	uint64_t	size;		/* bytes to move each way; 0: not given */
+	double		duration_s;	/* duration of the run; 0: not given */
 	uint64_t	seed;
 	uint64_t	timeout_s;
 };
@@ -31,7 +31,7 @@ struct result {
 	struct dma_run	run;
 };
 
-/* Output: text -------------------------------------------------------------------------------- */
+/* Output as text ------------------------------------------------------------------------------ */
 
 static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
 {
@@ -104,7 +104,7 @@ static void print_text(const struct util *util, const void *data)
 		printf("  %lld interrupts\n", (long long)run->stats.interrupts);
 }
 
-/* Output: JSON -------------------------------------------------------------------------------- */
+/* Output as JSON ------------------------------------------------------------------------------ */
 
 static void json_known(struct json *json, const char *key, int64_t value)
 {
@@ -195,7 +195,7 @@ static void print_mismatch(struct json *json, const struct dma_run *run)
 	if (run->mismatched) {
 		json_unsigned(json, "expected", run->first.expected);
 		json_unsigned(json, "got", run->first.got);
-	} else {	/* the card's checker reports the position of an error only, not the data */
+	} else {	/* the card's checker reports only the position of an error, not the data */
 		json_null(json, "expected");
 		json_null(json, "got");
 	}
@@ -233,7 +233,7 @@ static bool set_direction(struct dma_run *run, const char *name)
 	return run->h2c.active || run->c2h.active;
 }
 
-/* Returns -1 to go on, or an exit status. */
+/* Take one option. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, struct result *result)
 {
 	struct options *options = &result->options;

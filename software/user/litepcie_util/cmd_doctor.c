@@ -14,16 +14,17 @@
 
 #include "doctor.h"
 
-/* two rings: a shorter run has no steady state to measure */
+/* two rings of data: a shorter run has no steady state to measure */
 #define SIZE		(4u << 20)
 #define TIMEOUT_S	30
-#define FINDING		7	/* column where a finding's text continues on its next lines */
+#define FINDING		7	/* column at which the second and later lines of a finding begin */
 #define REFUSED		"mmio_writes_refused"
-#define SLOT_LOOKS	16	/* further readings of the slot's state, some microseconds apart */
+/* number of further readings of the slot's state, some microseconds apart */
+#define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };
 
-/* Output: text -------------------------------------------------------------------------------- */
+/* Output as text ------------------------------------------------------------------------------ */
 
 static const char *known(const char *text)
 {
@@ -122,7 +123,7 @@ static void print_text(const struct util *util, const void *result)
 		       util_colour(util, COLOUR_END));
 }
 
-/* Output: JSON -------------------------------------------------------------------------------- */
+/* Output as JSON ------------------------------------------------------------------------------ */
 
 static void print_step(struct json *json, const struct doctor_step *step)
 {
@@ -222,8 +223,8 @@ static void print_json(struct json *json, const void *result)
 /* Command ------------------------------------------------------------------------------------- */
 
 /*
- * Whether config space allows the card more than 32 tags. If config space cannot be read, assume it
- * does.
+ * True if config space allows the card more than 32 tags. If config space cannot be read, assume
+ * that it does.
  */
 static bool extended_tags(const struct doctor_host *host)
 {
@@ -232,9 +233,9 @@ static bool extended_tags(const struct doctor_host *host)
 }
 
 /*
- * The read completion boundary (RCB) of the root port, or 0 if the path is not known. Only the root
- * port's counts, since it is the one that cuts completions: the RCB bit of the card is a copy that
- * software writes.
+ * Returns the read completion boundary (RCB) of the root port, or 0 if the path is not known. Only
+ * the root port's RCB counts, since the root port cuts completions. The card's own RCB bit is a
+ * copy that software writes.
  */
 static unsigned int boundary(const struct doctor_host *host)
 {

@@ -25,7 +25,7 @@ struct entry {
 
 struct dump {
 	const char	*csr, *prefix;
-	uint64_t	bar, offset, length;	/* in bytes; length 0: dump registers */
+	uint64_t	bar, offset, length;	/* the range in bytes; length 0: dump registers */
 	struct entry	*entries;
 	size_t		count;
 	uint32_t	*words;
@@ -89,7 +89,7 @@ static void print_json(struct json *json, const void *result)
 	json_end_array(json);
 }
 
-/* Reading ------------------------------------------------------------------------------------- */
+/* Reading registers and memory ---------------------------------------------------------------- */
 
 static int add(struct dump *dump, struct litepcie *dev, const struct litepcie_register *found)
 {
@@ -152,7 +152,7 @@ static void read_bytes(struct util *util, struct dump *dump)
 
 /* Command ------------------------------------------------------------------------------------- */
 
-/* Returns -1 to go on, or an exit status. */
+/* Parse the arguments that give a range. Returns -1 to go on, or an exit status. */
 static int parse_range(struct util *util, struct dump *dump, int count, char **words)
 {
 	if (!isdigit((unsigned char)words[0][0])) {

@@ -18,8 +18,10 @@ struct info {
 	struct litepcie_conditions	link;
 	const char			*path;
 	struct litepcie_card		card;
-	struct litepcie_block		memory[2];	/* size 0: there is no such memory */
-	int64_t				h2c_cause, c2h_cause, user_cause;	/* -1: none */
+	/* memories of the card; size 0: there is no such memory */
+	struct litepcie_block		memory[2];
+	/* numbers of interrupt causes; -1: there is none */
+	int64_t				h2c_cause, c2h_cause, user_cause;
 };
 
 static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int number)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* latency: options and results. latency_measure.c measures. */
+/* latency: options and results. The measurement itself is in latency_measure.c. */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +15,9 @@
 #define MAX_COUNT	1000000
 
 /*
- * Whether any row has a software time, which is the host's time less the card's. A simulated board
- * has none, since the host's clock does not run with its device time; then the column is left out.
+ * True if any row has a software time, which is the host's time less the card's. On a simulated
+ * board no row has one, since the host's clock does not run with the board's device time. The
+ * column is then left out.
  */
 static bool has_software(const struct latency *latency)
 {

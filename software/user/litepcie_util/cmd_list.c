@@ -5,7 +5,8 @@
  */
 
 /*
- * list: the cards of this machine and how to open each. It reads sysfs only and accesses no card.
+ * list: the cards of this machine and how to open each. The command reads sysfs only and accesses
+ * no card.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* mmio_bench: options and results. mmio_measure.c measures. */
+/* mmio_bench: options and results. The measurement itself is in mmio_measure.c. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -158,7 +158,7 @@ static void set_up(struct mmio_bench *bench)
 	}
 }
 
-/* Returns -1 to go on, or an exit status. */
+/* Parse the options. Returns -1 to go on, or an exit status. */
 static int parse(struct util *util, int argc, char **argv, struct mmio_bench *bench)
 {
 	static const struct option options[] = {

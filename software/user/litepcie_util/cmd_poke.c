@@ -19,7 +19,7 @@ struct poke {
 static void print_text(const struct util *util, const void *result)
 {
 	(void)util;
-	(void)result;	/* nothing is printed on success */
+	(void)result;	/* poke prints nothing on success */
 }
 
 static void print_json(struct json *json, const void *result)

@@ -21,7 +21,7 @@
 
 struct rescan {
 	char			address[PCI_ADDRESS];
-	struct pci_function	function;	/* as found after the rescan */
+	struct pci_function	function;	/* the function as it was found after the rescan */
 };
 
 static void print_text(const struct util *util, const void *result)
@@ -72,7 +72,7 @@ static void again(struct util *util, struct rescan *rescan)
 {
 	int rc = 0;
 
-	/* if it is gone already, only rescan */
+	/* if the function is gone already, only rescan the bus */
 	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);

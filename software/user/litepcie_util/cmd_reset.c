@@ -17,7 +17,7 @@
 
 struct reset {
 	char	address[PCI_ADDRESS];
-	char	identifier[257];	/* read after the reset */
+	char	identifier[257];	/* the identifier that was read after the reset */
 };
 
 static void print_text(const struct util *util, const void *result)

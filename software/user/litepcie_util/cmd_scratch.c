@@ -5,8 +5,8 @@
  */
 
 /*
- * scratch_test: write patterns to the scratch register and read them back. It is the simplest proof
- * that the card's registers can be written and read.
+ * scratch_test: write patterns to the scratch register and read them back. This is the simplest
+ * proof that the card's registers can be written and read.
  */
 #include <getopt.h>
 
@@ -19,10 +19,13 @@
 struct scratch {
 	unsigned int	patterns;
 	unsigned int	errors;
-	uint32_t	expected, got;	/* at the first error */
+	uint32_t	expected, got;	/* value written and value read at the first error */
 };
 
-/* Every bit at 0 and at 1 first, then neighbouring bits unlike each other, then a walking 1. */
+/*
+ * Returns test pattern number @i: first all bits 0 and all bits 1, then patterns in which
+ * neighbouring bits differ, then a walking 1.
+ */
 static uint32_t pattern(unsigned int i)
 {
 	static const uint32_t fixed[] = {

@@ -28,11 +28,12 @@ struct vfio {
 	/* functions of the same IOMMU group that a driver other than VFIO's holds */
 	struct pci_function	others[8];
 	unsigned int		other_count;
-	char			node[48];	/* /dev/vfio/GROUP, for type1 */
-	char			device_node[48]; /* /dev/vfio/devices/vfioN, for iommufd; empty: none */
-	/* the one that litepcie_open() would use; NULL: this user may open neither */
+	char			node[48];	/* path of /dev/vfio/GROUP, for type1 */
+	/* /dev/vfio/devices/vfioN, for iommufd; empty: there is none */
+	char			device_node[48];
+	/* interface that litepcie_open() would use; NULL: this user may open neither */
 	const char		*interface;
-	bool			sleeping;	/* in power state D3 */
+	bool			sleeping;	/* the function is in power state D3 */
 	char			finding[FINDINGS][UTIL_SENTENCE];
 	unsigned int		findings;
 };
@@ -49,7 +50,7 @@ static void find(struct vfio *vfio, const char *format, ...)
 	va_end(args);
 }
 
-/* What is in the way -------------------------------------------------------------------------- */
+/* What keeps VFIO from taking the card -------------------------------------------------------- */
 
 /*
  * Note the functions that keep VFIO from taking the group. Bridges may keep their driver
@@ -162,7 +163,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* a kernel without VFIO groups */
+	/* the kernel has no VFIO groups */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -186,7 +187,7 @@ static bool inspect(struct util *util, struct vfio *vfio, const char *address)
 	return true;
 }
 
-/* Bind and unbind ----------------------------------------------------------------------------- */
+/* Binding and unbinding ----------------------------------------------------------------------- */
 
 static int set_override(const struct vfio *vfio, const char *driver)
 {
@@ -272,7 +273,7 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	if (vfio->findings) {	/* stop before anything has changed */
+	if (vfio->findings) {	/* stop before any change if something is in the way */
 		util_fail(util, "%s", vfio->finding[0]);
 		return;
 	}
@@ -287,7 +288,7 @@ static void bind(struct util *util, struct vfio *vfio)
 }
 
 /*
- * Whether a program has the card open through VFIO. Unbinding would block in the kernel until that
+ * True if a program has the card open through VFIO. Unbinding would block in the kernel until that
  * program closes the card, so it is refused.
  */
 static bool held(struct util *util, const struct vfio *vfio)

@@ -15,7 +15,7 @@
 
 #include "rates.h"
 
-#define BENCH_SIZES	11	/* 64 bytes to 64 KiB, by powers of two */
+#define BENCH_SIZES	11	/* sizes from 64 bytes to 64 KiB, by powers of two */
 
 struct bench_interval {
 	double		from_s, to_s;	/* seconds of the host's clock since the run began */
@@ -24,7 +24,7 @@ struct bench_interval {
 
 struct bench_intervals {
 	struct rates		*rates;
-	bool			print;		/* print each interval as text when it ends */
+	bool			print;		/* print each interval as text as soon as it ends */
 	struct bench_interval	*entry;
 	size_t			count, room;
 };
@@ -33,7 +33,7 @@ struct bench_size {
 	size_t		bytes;
 	char		id[32];
 	struct rate	rate;
-	char		reason[UTIL_SENTENCE];	/* why there is no rate */
+	char		reason[UTIL_SENTENCE];	/* why there is no rate for this size */
 };
 
 /* relative difference of the two directions above which they count as unequal */
@@ -41,26 +41,30 @@ struct bench_size {
 
 struct bench_slot {
 	bool		wanted;
-	struct rate	rate;			/* not valid: no steady stretch was measured */
+	struct rate	rate;			/* not valid if no steady stretch was measured */
 	const char	*binds;
-	/* what the slot did, for the user; may be empty */
+	/* what the slot did, in words for the user; may be empty */
 	char		words[LITEPCIE_WHY_SIZE];
 };
 
 /*
- * The head and one line of the columns "measured" to "binds", which every table of dma_bench has.
+ * The column heads from "measured" to "binds", which every table of dma_bench has, and one line of
+ * these columns.
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_print_rate(const struct rate *rate);
 void bench_rate_json(struct json *json, const struct rate *rate);
 
-/* For dma_watch.tell: append the stretch to the struct bench_intervals in dma_watch.context. */
+/*
+ * For dma_watch.tell: append the stretch of the run to the struct bench_intervals in
+ * dma_watch.context.
+ */
 void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch);
 void bench_intervals_json(struct json *json, const struct bench_intervals *intervals);
 
 /*
- * Measure every size, @bytes each way. A size that this card or its driver cannot do gets a reason
- * and no rate. Failures go to @util.
+ * Measure every size, moving @bytes each way. A size that this card or its driver cannot do gets a
+ * reason and no rate. Failures are noted in @util.
  */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES]);
@@ -68,7 +72,10 @@ void bench_sweep_print(const struct rates *rates, const struct bench_size size[B
 void bench_sweep_json(struct json *json, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
-/* Measure the ways of @plan through the user slot, @plan->bytes each way. Failures go to @util. */
+/*
+ * Measure the ways of @plan through the user slot, moving @plan->bytes each way. Failures are noted
+ * in @util.
+ */
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);
 void bench_slot_print(const struct bench_slot found[RATES_WAYS]);

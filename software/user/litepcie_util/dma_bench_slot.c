@@ -7,7 +7,7 @@
 /*
  * dma_bench --slot: the rates through the logic in the user slot.
  *
- * The logic may change, drop or add data. So nothing is compared, and a run does not wait for data
+ * The logic may change, drop or add data. So no data is compared, and a run does not wait for data
  * that may never come: if no buffer moves for SILENT_S, the run ends and what is known is reported.
  */
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "progress.h"
 
 #define WAIT_MS		100	/* longest wait before the clock and Ctrl-C are checked again */
-/* a run ends when no buffer has moved in either direction for so long */
+/* s; a run ends when no buffer has moved in either direction for so long */
 #define SILENT_S	1.0
 /* share of the cycles below which a slot's stalls are not reported */
 #define NOTED		0.005
@@ -56,7 +56,8 @@ static int pump(const struct dma_run *run)
 }
 
 /*
- * Buffers moved in the direction that is ahead. The logic may move nothing in the other direction.
+ * Returns how many buffers have moved in the direction that is ahead. The logic may move nothing in
+ * the other direction.
  */
 static uint64_t moved(const struct dma_run *run)
 {
@@ -111,12 +112,12 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 	return rc < 0 ? rc : 0;
 }
 
-/* What was found ------------------------------------------------------------------------------ */
+/* Evaluation of a run ------------------------------------------------------------------------- */
 
 /*
- * The share of the cycles in which the slot, and not the card, held the stream up. In c2h alone
- * these are the cycles without source.valid. Otherwise they are the stalls of sink, less those that
- * the DMA caused by holding source.ready low.
+ * Returns the share of the cycles in which the slot, and not the card, held the stream up. If only
+ * c2h runs, these are the cycles without source.valid. Otherwise they are the stalls of sink, less
+ * those that the DMA caused by holding source.ready low.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -133,7 +134,10 @@ static double held(const struct dma_run *run, const struct stretch *stretch)
 	return (sink - (run->c2h.active ? source : 0)) / cycles;
 }
 
-/* Bytes that the logic sends for each byte that it takes; 1 if only one direction runs. */
+/*
+ * Returns how many bytes the logic sends for each byte that it takes, or 1 if only one direction
+ * runs.
+ */
 static double share(const struct dma_run *run, const struct stretch *stretch)
 {
 	double h2c = (double)dma_window_h2c_bytes(&stretch->window);
@@ -144,8 +148,8 @@ static double share(const struct dma_run *run, const struct stretch *stretch)
 }
 
 /*
- * For logic that sends more or less than it takes the row gives the rate of h2c. Its limit is that
- * of h2c, or that of c2h divided by the ratio @sent if that is lower.
+ * Fill in @rate for logic that sends more or less than it takes. The row gives the rate of h2c. Its
+ * limit is that of h2c, or that of c2h divided by the ratio @sent if that is lower.
  */
 static void set_uneven(struct rates *rates, const struct stretch *stretch, double sent,
 		       struct rate *rate)
@@ -168,7 +172,8 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 
 	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
-		found->rate.valid = false;	/* one way only: that is no rate of both */
+		/* data moved in one direction only, which is no rate for both */
+		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
 		set_uneven(rates, stretch, sent, &found->rate);
 	found->binds = rates_binds(&found->rate);
@@ -186,7 +191,7 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 			 sent);
 }
 
-/* Measure one way through the slot into @found. Failures go to @util. */
+/* Measure one way through the slot into @found. Failures are noted in @util. */
 static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
 		    struct bench_slot *found)
 {
@@ -203,7 +208,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	if (rc == 0)
-		rc = dma_window_begin(&run);	/* sets window.told */
+		rc = dma_window_begin(&run);	/* this call sets window.told */
 	stretch.window.told = run.window.told;
 	if (rc == 0)
 		rc = litepcie_dma_start(util->dev, &config);

@@ -17,7 +17,7 @@
 #include "litepcie_capability.h"
 
 #define SMALLEST	64u
-#define PACKETS		8192u	/* at most for each size */
+#define PACKETS		8192u	/* most transfers for each size */
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
 
@@ -29,8 +29,8 @@ static bool writes_records(struct litepcie *dev)
 }
 
 /*
- * Buffers in a ring: as many as fit into RING_BYTES and into the card's descriptor table, but no
- * more than RING_BUFFERS.
+ * Returns the number of buffers in a ring: as many as fit into RING_BYTES and into the card's
+ * descriptor table, but no more than RING_BUFFERS.
  */
 static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 {
@@ -93,7 +93,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
-		/* the interruption came between two runs */
+		/* Ctrl-C may have come between two runs, of which none has noted it. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

@@ -4,13 +4,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See dma_data.h for the promises. */
+/* The contents of DMA buffers. dma_data.h says what each function promises. */
 #include "dma_data.h"
 
 #include <string.h>
 
 /*
- * splitmix64 (S. Vigna, public domain). It gives word @index without computing the words before it.
+ * The generator splitmix64 (S. Vigna, public domain). It gives word @index without computing the
+ * words before it.
  */
 static uint64_t random_word(uint64_t seed, uint64_t index)
 {

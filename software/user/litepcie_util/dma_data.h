@@ -16,9 +16,12 @@
 #include <stdint.h>
 
 struct dma_data {
-	bool		random;	/* else the card's pattern: dword i of the stream has the value i */
+	/*
+	 * random words; false: the card's pattern, in which dword i of the stream has the value i
+	 */
+	bool		random;
 	uint64_t	seed;
-	size_t		size;	/* of a buffer, a multiple of 8 */
+	size_t		size;	/* bytes of a buffer, a multiple of 8 */
 };
 
 struct dma_difference {
@@ -32,7 +35,7 @@ struct dma_difference {
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
 /*
- * Compare @buffer with the contents of buffer @number. Returns true if they are equal; else
+ * Compare @buffer with the contents of buffer @number. Returns true if they are equal. Otherwise
  * @difference is filled in. @scratch is memory for data->size bytes.
  */
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,

@@ -16,11 +16,11 @@
 
 #define WAIT_MS		500	/* longest wait before the clock and Ctrl-C are checked again */
 
-/* h2c ----------------------------------------------------------------------------------------- */
+/* Filling h2c buffers ------------------------------------------------------------------------- */
 
 /*
- * Number of buffers to fill now, or 0 until a whole batch is free. Whole batches keep the
- * interrupts at regular distances.
+ * Returns the number of buffers to fill now, or 0 until a whole batch is free. Whole batches keep
+ * the interrupts at regular distances.
  */
 static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
@@ -47,7 +47,7 @@ static int send(const struct dma_run *run, uint64_t count)
 	return rc;
 }
 
-/* Returns the number of buffers submitted, or -errno. */
+/* Fill and submit the free buffers. Returns the number of buffers submitted, or -errno. */
 static int fill(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -66,7 +66,7 @@ static int fill(struct dma_run *run)
 	return (int)count;
 }
 
-/* c2h ----------------------------------------------------------------------------------------- */
+/* Checking c2h buffers ------------------------------------------------------------------------ */
 
 struct batch {
 	uint64_t		wrong_buffers, wrong_dwords;
@@ -89,7 +89,7 @@ static void check_buffer(struct dma_run *run, uint64_t number, struct batch *bat
 }
 
 /*
- * Check that a packet has come back with the length that was sent. Returns 0 or -errno; -EBADMSG:
+ * Check that a packet has come back with the length that was sent. Returns 0 or -errno. -EBADMSG:
  * the length is wrong.
  */
 static int check_length(const struct dma_run *run, uint64_t number)
@@ -116,7 +116,9 @@ static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t c
 	}
 }
 
-/* Number of buffers to check now, or 0 until a whole batch is filled; see fill_count(). */
+/*
+ * Returns the number of buffers to check now, or 0 until a whole batch is filled; see fill_count().
+ */
 static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
 	uint64_t left = run->c2h.target > first ? run->c2h.target - first : 0;
@@ -127,7 +129,7 @@ static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t 
 	return available < batch ? 0 : batch;
 }
 
-/* Returns the number of buffers taken, or -errno. */
+/* Check and release the filled buffers. Returns the number of buffers taken, or -errno. */
 static int check(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -154,10 +156,10 @@ static int check(struct dma_run *run)
 	return (int)count;
 }
 
-/* Loop ---------------------------------------------------------------------------------------- */
+/* The loop ------------------------------------------------------------------------------------ */
 
 /*
- * Whether the card has fetched all buffers but the last. The last one is reported only after
+ * True if the card has fetched all buffers but the last. The last one is reported only after
  * litepcie_h2c_drain(), so waiting for it here would never end.
  */
 static bool h2c_fetched(const struct dma_run *run)
@@ -199,7 +201,7 @@ static void report_stall(struct dma_run *run)
 		  (unsigned long long)stats.h2c_done, (unsigned long long)stats.c2h_done, why);
 }
 
-/* The directions in which the loop has to wait for the card. */
+/* Returns the directions in which the loop has to wait for the card. */
 static unsigned int waiting_for(const struct dma_run *run)
 {
 	unsigned int directions = 0;
@@ -211,7 +213,7 @@ static unsigned int waiting_for(const struct dma_run *run)
 	return directions;
 }
 
-/* Returns 1 for progress, 0 for none yet, or -errno. */
+/* Wait for the card once. Returns 1 for progress, 0 for none yet, or -errno. */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
 	int rc = litepcie_dma_wait(run->util->dev, waiting_for(run), WAIT_MS);
@@ -278,7 +280,7 @@ static int loop(struct dma_run *run)
 	return rc < 0 || util_interrupted() ? rc : dma_watch_end(run, progress_now());
 }
 
-/* Ends ---------------------------------------------------------------------------------------- */
+/* Start and end of a run ---------------------------------------------------------------------- */
 
 static int start(struct dma_run *run)
 {
@@ -344,7 +346,7 @@ void dma_run(struct dma_run *run)
 		util_fail(util, "interrupted after %llu buffers compared",
 			  (unsigned long long)run->compared);
 	else if ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed)
-		/* report_stall() and check_length() have already reported these two */
+		/* report_stall() and check_length() have already reported these two errors */
 		util_check(util, rc, "DMA");
 	if (rc >= 0)
 		util_check(util, stopped, "stopping the DMA");

@@ -7,27 +7,30 @@
 /*
  * One DMA run: keep the rings going, check all data, and measure a steady stretch of the run.
  *
- * dma_run.c moves and checks, dma_window.c measures, dma_watch.c reports while the run goes on,
- * dma_judge.c finds the errors, cmd_dma_test.c parses and prints.
+ * dma_run.c moves and checks data, dma_window.c measures, dma_watch.c reports while the run goes
+ * on, dma_judge.c finds the errors, cmd_dma_test.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_DMA_RUN_H
 #define LITEPCIE_UTIL_DMA_RUN_H
 
 #include "dma_data.h"
+#include "litepcie_capability.h"
 #include "util.h"
 
 #define DMA_BATCH	32u	/* most buffers handled at a time, and between two interrupts */
 #define DMA_NO_END	UINT64_MAX
-#define DMA_BEAT_BYTES	32u	/* a beat, in which the card's checker counts */
+/* bytes of a beat, the unit in which the card's checker counts */
+#define DMA_BEAT_BYTES	LITEPCIE_BEAT_BYTES
 
 /* A stretch of the run between two snapshots of the card's counters. */
 struct dma_window {
 	bool				open, closed;
 	/* the stretch is the whole run, start and end included */
 	bool				whole;
-	/* rq's payload includes the card's records and status lines */
+	/* the payload count of rq includes the card's records and status lines */
 	bool				told;
-	uint64_t			skip;	/* buffers that are done before the window opens */
+	/* number of buffers that are done before the window opens */
+	uint64_t			skip;
 	struct litepcie_counters	from, to;
 };
 
@@ -44,7 +47,7 @@ struct dma_watch {
 	double				began;
 	/* the stretch, in seconds of the host's clock since @began */
 	double				from_s, to_s;
-	/* the stretch by the card's counters; closed: the run is over */
+	/* The same stretch by the card's counters. It is closed when the run is over. */
 	struct dma_window		window;
 };
 
@@ -52,7 +55,7 @@ struct dma_direction {
 	bool		active;
 	/* number of buffers; DMA_NO_END: until the duration is over */
 	uint64_t	target;
-	uint64_t	done;		/* buffers submitted (h2c), compared (c2h) */
+	uint64_t	done;		/* buffers that were submitted (h2c) or compared (c2h) */
 };
 
 struct dma_run {
@@ -60,35 +63,37 @@ struct dma_run {
 	struct dma_data		data;
 	bool			loopback;
 	int			timeout_s;
-	double			duration_s;	/* 0: no limit */
+	double			duration_s;	/* longest duration of the run; 0: no limit */
 	/* bytes of the packet in each buffer; 0: whole buffers */
 	size_t			packet;
 	struct dma_watch	*watch;		/* NULL: no reports while the run goes on */
-	unsigned int		batch;		/* buffers handled at a time */
+	unsigned int		batch;		/* buffers that are handled at a time */
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
-	/* Results */
-	bool			started;	/* false: the other results are not valid */
-	uint64_t		compared;	/* c2h buffers */
+	/* The fields from here on are results. */
+	/* the run has started; if not, the other results are not valid */
+	bool			started;
+	uint64_t		compared;	/* number of c2h buffers that were compared */
 	uint64_t		wrong_buffers, wrong_dwords;
 	bool			mismatched;
-	uint64_t		first_wrong;	/* number of the buffer */
+	uint64_t		first_wrong;	/* number of the first buffer with wrong data */
 	struct dma_difference	first;
-	struct litepcie_pattern	pattern;	/* h2c, as the card saw it */
+	struct litepcie_pattern	pattern;	/* what the card's checker found in the h2c data */
 	struct litepcie_stats	stats;
 	struct dma_window	window;
 	double			wall_s;
 };
 
-/* Run until the target, the duration, a failure or Ctrl-C. All failures go to run->util. */
+/* Run until the target, the duration, a failure or Ctrl-C. All failures are noted in run->util. */
 void dma_run(struct dma_run *run);
 
 /* Report every failure of a run that came to its end. */
 void dma_judge(struct dma_run *run);
 
 /*
- * Whether the card's pattern checker compares h2c. In loopback the host compares what comes back.
+ * True if the card's pattern checker compares the h2c data. In loopback the host compares the data
+ * that comes back.
  */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)
 {
@@ -119,8 +124,8 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 
 /*
- * Call run->watch while the run goes on; @now is in seconds, from progress_now(). They do nothing
- * if run->watch is NULL. Return 0 or -errno.
+ * Call run->watch while the run goes on. @now is in seconds, from progress_now(). The functions do
+ * nothing if run->watch is NULL. They return 0 or -errno.
  */
 int dma_watch_begin(struct dma_run *run, double now);
 int dma_watch_step(struct dma_run *run, double now);

@@ -10,7 +10,7 @@
  */
 #include "dma_run.h"
 
-/* share of @every_s; a shorter stretch at the end is not reported */
+/* share of @every_s; a shorter stretch at the end of a run is not reported */
 #define LEAST_SHARE	0.1
 
 int dma_watch_begin(struct dma_run *run, double now)

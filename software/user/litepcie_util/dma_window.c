@@ -5,8 +5,8 @@
  */
 
 /*
- * The measured window, which is the difference of two snapshots of the card's counters. A snapshot
- * is taken at one clock edge of the card, and its time is device time.
+ * The measured window of a run, which is the difference of two snapshots of the card's counters. A
+ * snapshot is taken at one clock edge of the card, and its time is device time.
  *
  * A long run is measured in its steady state: from the end of the first ring of buffers until so
  * near the end that the card might run out of buffers before software notices. A short run is
@@ -15,8 +15,8 @@
 #include "dma_run.h"
 #include "litepcie_capability.h"
 
-#define LONG_RUN	2	/* rings; a run of so many or more has a steady state */
-/* buffers before the end at which the window closes; half a ring if that is less */
+#define LONG_RUN	2	/* in rings; a run of so many or more has a steady state */
+/* number of buffers before the end at which the window closes, or half a ring if that is less */
 #define END_MARGIN	128
 
 static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
@@ -47,7 +47,7 @@ int dma_window_begin(struct dma_run *run)
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
 	window->skip = lasting ? ring : 0;
-	window->whole = true;	/* until dma_window_step() has opened the window */
+	window->whole = true;	/* cleared again when dma_window_step() opens the window */
 	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
 }
@@ -96,8 +96,8 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 }
 
 /*
- * c2h data leaves as writes (RQ). Subtracted are one record for each buffer and the most status
- * lines that the card can have written in this time.
+ * c2h data leaves as writes (RQ). From their bytes subtract one record for each buffer, and the
+ * most status lines that the card can have written in this time.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

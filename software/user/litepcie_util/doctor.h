@@ -14,7 +14,7 @@
 #include "pci.h"
 #include "rates.h"
 
-#define DOCTOR_PATH	8	/* functions from the card to the root */
+#define DOCTOR_PATH	8	/* most functions on the path from the card to the root */
 #define DOCTOR_FINDINGS	24
 
 struct doctor_step {
@@ -24,9 +24,12 @@ struct doctor_step {
 
 /* Facts about the machine around the card. A text is empty if its value is not known. */
 struct doctor_host {
-	struct doctor_step	path[DOCTOR_PATH];	/* the card first */
-	unsigned int		steps;			/* 0: the card is no PCI function here */
-	char			iommu[24];	/* "off", "identity", "DMA", "DMA-FQ" */
+	/* the path to the root; the card is first */
+	struct doctor_step	path[DOCTOR_PATH];
+	/* functions on the path; 0: the card is no PCI function here */
+	unsigned int		steps;
+	/* mode of the IOMMU: "off", "identity", "DMA", "DMA-FQ" */
+	char			iommu[24];
 	/* NUMA node of the CPU that runs this program; -1: not known */
 	int			cpu_node;
 	char			governor[32];
@@ -42,9 +45,9 @@ enum doctor_weight { DOCTOR_BINDS, DOCTOR_COSTS, DOCTOR_NOTE };
 
 struct doctor_finding {
 	enum doctor_weight	weight;
-	const char		*key;		/* one word for scripts */
+	const char		*key;		/* the finding in one word, for scripts */
 	char			what[UTIL_SENTENCE];
-	/* what the user can do about it; may be empty */
+	/* what the user can do about the finding; may be empty */
 	char			lift[UTIL_SENTENCE];
 };
 
@@ -52,9 +55,10 @@ struct doctor {
 	struct doctor_host	host;
 	struct litepcie_card	card;
 	struct rates		rates;
-	struct litepcie_slot	slot;		/* read before anything was measured */
+	/* the slot's state, read before anything was measured */
+	struct litepcie_slot	slot;
 	bool			slot_known;
-	/* its logic has stopped taking the h2c data that waits */
+	/* the slot's logic has stopped taking the h2c data that waits for it */
 	bool			slot_held;
 	/*
 	 * writes of less than 4 bytes to registers, which the card refuses; 0: none, or no counter
@@ -65,12 +69,13 @@ struct doctor {
 };
 
 /*
- * Collect the facts about the machine around the function at @address. NULL: the card is no PCI
- * function of this machine, so collect only what belongs to no card.
+ * Collect the facts about the machine around the function at @address. If @address is NULL, the
+ * card is no PCI function of this machine: then only the facts that belong to no card are
+ * collected.
  */
 void doctor_look(struct doctor_host *host, const char *address);
 
-/* Fill in doctor->finding, sorted by weight: binding limits first. */
+/* Fill in doctor->finding, sorted by weight: the limits that bind come first. */
 void doctor_judge(struct doctor *doctor);
 
 #endif /* LITEPCIE_UTIL_DOCTOR_H */

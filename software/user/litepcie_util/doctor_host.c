@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Facts about the machine, read from sysfs. See doctor.h. */
+/* Facts about the machine, read from sysfs, for the command doctor (doctor.h). */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
-/* Find the node by the links that each node's folder has to its CPUs. */
+/* Find the NUMA node of a CPU by the links that each node's sysfs folder has to its CPUs. */
 static int node_of_cpu(int cpu)
 {
 	char path[PATH_MAX];

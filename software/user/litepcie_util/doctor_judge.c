@@ -5,8 +5,8 @@
  */
 
 /*
- * The findings of doctor: which limit binds, what costs speed, and what the user can do. See
- * doctor.h.
+ * The findings of the command doctor (doctor.h): which limit binds, what costs speed, and what the
+ * user can do.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,12 +16,15 @@
 #include "doctor.h"
 
 #define QEMU_VENDOR	0x1b36u	/* Red Hat, the vendor of QEMU's emulated bridges */
-#define CARD_GEN	3u	/* assumed, as is CARD_LANES, if config space cannot be read */
+/* generation and lanes that are assumed if config space cannot be read */
+#define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* the MPS that most PCs set */
-#define SLOW_EXIT_US	10u	/* an exit time that is noted; a ring of 2 MiB lasts some 300 us */
-#define STALLED		0.02	/* share of all cycles; the hard block's own stalls stay below it */
+/* an idle state that takes longer to leave is reported; a ring of 2 MiB lasts some 300 us */
+#define SLOW_EXIT_US	10u
+/* share of all cycles above which stalls are reported; the hard block's own stalls stay below */
+#define STALLED		0.02
 
 __attribute__((format(printf, 4, 5)))
 static struct doctor_finding *add(struct doctor *doctor, enum doctor_weight weight,
@@ -50,9 +53,9 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 	va_end(args);
 }
 
-/* What binds ---------------------------------------------------------------------------------- */
+/* Which limit binds --------------------------------------------------------------------------- */
 
-/* Whether any way, c2h, h2c or duplex, has reached the limit of this name. */
+/* True if any way (c2h, h2c or duplex) has reached the limit of this name. */
 static bool reached(const struct doctor *doctor, const char *limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -65,8 +68,8 @@ static bool reached(const struct doctor *doctor, const char *limit)
 }
 
 /*
- * The link that the card supports. A card built for four lanes loses nothing in a slot of four
- * lanes, so its own link capabilities count if they can be read.
+ * Returns the link that the card supports. A card built for four lanes loses nothing in a slot of
+ * four lanes, so its own link capabilities count if they can be read.
  */
 static struct limit_link possible(const struct doctor *doctor)
 {
@@ -83,15 +86,18 @@ static struct limit_link possible(const struct doctor *doctor)
 }
 
 /*
- * Whether this is a port that QEMU emulates. No TLP passes through it, so its MPS and its link
- * limit nothing.
+ * True if this is a port that QEMU emulates. No TLP passes through such a port, so its MPS and its
+ * link limit nothing.
  */
 static bool emulated(const struct doctor_step *step)
 {
 	return step->function.vendor == QEMU_VENDOR;
 }
 
-/* The function nearest to the root whose link capabilities are less than the card's, or NULL. */
+/*
+ * Returns the function nearest to the root whose link capabilities are less than the card's, or
+ * NULL.
+ */
 static const struct doctor_step *narrowest(const struct doctor *doctor)
 {
 	const struct limit_link whole = possible(doctor);
@@ -186,7 +192,7 @@ static void judge_reads(struct doctor *doctor)
 		     "translation; the DMA itself keeps to so many bytes");
 }
 
-/* The limit of h2c if every completion had MPS bytes. */
+/* Returns the limit that h2c would have if every completion had MPS bytes. */
 static struct limit whole_completions(const struct rates *rates)
 {
 	struct limit_reads whole = rates->reads;
@@ -259,7 +265,7 @@ static void judge_registers(struct doctor *doctor)
 	     "read the register, change its bytes, and write all four");
 }
 
-/* What costs ---------------------------------------------------------------------------------- */
+/* What costs speed ---------------------------------------------------------------------------- */
 
 static void judge_path(struct doctor *doctor)
 {

@@ -20,8 +20,8 @@
 struct histogram {
 	size_t		samples;
 	double		median, p99, min, max;
-	unsigned int	bins;		/* bins in use; 1 if all samples are equal */
-	double		bin_width;	/* the first bin begins at min */
+	unsigned int	bins;		/* number of bins in use; 1 if all samples are equal */
+	double		bin_width;	/* width of each bin; the first bin begins at min */
 	size_t		count[HISTOGRAM_BINS];
 };
 
@@ -29,7 +29,7 @@ struct histogram {
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
 /*
- * Print an indented line with a bar for each bin that is not empty. @unit stands behind the
+ * Print an indented line with a bar for each bin that is not empty. @unit is printed behind the
  * numbers.
  */
 void histogram_print(const struct histogram *histogram, const char *unit);

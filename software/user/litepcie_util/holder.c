@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See holder.h for the promises. */
+/* Finds the program that has a file open. holder.h says what the function promises. */
 #include "holder.h"
 
 #include <dirent.h>

@@ -15,12 +15,12 @@
 
 struct holder {
 	int	process;
-	char	name[16];	/* the kernel's name of the program, cut to 15 bytes */
+	char	name[16];	/* the program's name in the kernel, cut to 15 bytes */
 };
 
 /*
- * Find a program that has @path open; @path is taken below LITEPCIE_ROOT. Returns false if none is
- * seen.
+ * Find a program that has @path open. @path is taken below LITEPCIE_ROOT. Returns false if no such
+ * program is seen.
  */
 bool holder_find(struct holder *holder, const char *path);
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See json.h for the promises. */
+/* A writer of JSON. json.h says what each function promises. */
 #include "json.h"
 
 #include <math.h>
@@ -62,7 +62,10 @@ void json_end_array(struct json *json)
 	end(json, ']');
 }
 
-/* Bytes above 127 are written as they are, so a UTF-8 path stays UTF-8. */
+/*
+ * Write a string with JSON's escapes. Bytes above 127 are written as they are, so a UTF-8 path
+ * stays UTF-8.
+ */
 static void write_escaped(FILE *file, const char *value)
 {
 	for (const char *p = value; *p; p++) {

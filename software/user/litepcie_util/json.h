@@ -5,7 +5,8 @@
  */
 
 /*
- * A writer of one JSON object. It writes at once, and adds commas and indentation.
+ * A writer of one JSON object. Each call writes its part to the file at once, with commas and
+ * indentation.
  *
  * Keys must need no escaping; string values are escaped. A NULL key writes an element of an array.
  * A NULL string or a number that is not finite is written as null.
@@ -30,7 +31,7 @@ void json_end_array(struct json *json);
 
 void json_string(struct json *json, const char *key, const char *value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
-void json_number(struct json *json, const char *key, double value);	/* NAN: null */
+void json_number(struct json *json, const char *key, double value);	/* NAN is written as null */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 

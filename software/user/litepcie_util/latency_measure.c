@@ -5,7 +5,8 @@
  */
 
 /*
- * How long the card takes from a doorbell to the end of the transfer, one transfer at a time.
+ * Measures how long the card takes from a doorbell to the end of the transfer, one transfer at a
+ * time.
  *
  * Hardware time is taken by the card alone. For the interrupt rows it runs from the stamp of the
  * doorbell in its register to the stamp of the interrupt message. For the dma rows it runs from the
@@ -32,8 +33,8 @@ static void fill_row(struct latency *latency, struct latency_row *row)
 }
 
 /*
- * Fill in hardware and software time. Software time is the difference for each transfer, so it is
- * computed before histogram_make() sorts the samples.
+ * Fill in hardware and software time. Software time is the difference for each single transfer, so
+ * it is computed before histogram_make() sorts the samples.
  */
 static void fill_both(struct latency *latency, struct latency_row *row)
 {

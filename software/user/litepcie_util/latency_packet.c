@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See latency_packet.h for the promises. */
+/* Transfers by the library's public calls. latency_packet.h says what each function promises. */
 #include <errno.h>
 
 #include "latency_packet.h"
@@ -12,7 +12,7 @@
 #include "progress.h"
 
 #define BUFFERS	16u
-#define LOOK_S	10.0	/* a packet that has not come back for so long is lost */
+#define LOOK_S	10.0	/* s; a packet that has not come back for so long counts as lost */
 
 /*
  * Bytes that a card with records writes in addition to the packet: a record, and a status line for
@@ -66,8 +66,8 @@ int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 	uint64_t ticks;
 	double began;
 	/*
-	 * A read's completion means that all earlier writes have arrived. One that arrives later
-	 * would be counted as the doorbell.
+	 * The completion of this read means that all earlier writes have arrived at the card. A
+	 * write that arrives later would be counted as the doorbell.
 	 */
 	int rc = litepcie_time(dev, &ticks);
 

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See latency_transfer.h for the promises. */
+/*
+ * Single transfers by descriptors that are written here. latency_transfer.h says what each function
+ * promises.
+ */
 #include <errno.h>
 #include <poll.h>
 
@@ -16,9 +19,6 @@
 #define FEWEST		16u
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
-#define IDLE		2u		/* bit of an enable register: the direction is at rest */
-#define IRQ_DISABLE	(1u << 24)	/* flags of a descriptor of LitePCIe's DMA */
-#define LAST_DISABLE	(1u << 25)
 
 /* Registers ----------------------------------------------------------------------------------- */
 
@@ -57,7 +57,10 @@ static void find_stamps(struct transfer *transfer)
 			    find(dev, "stamps", "waiting", &transfer->waiting) == 0;
 }
 
-/* Read a buffer's address. The table's value registers still hold that of the last descriptor. */
+/*
+ * Read a buffer's address. The table's value registers still hold the address of the last
+ * descriptor.
+ */
 static int read_address(struct litepcie *dev, struct transfer_way *way)
 {
 	uint32_t low, high;
@@ -112,7 +115,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 	return rc;
 }
 
-/* Begin, end ---------------------------------------------------------------------------------- */
+/* Begin and end ------------------------------------------------------------------------------- */
 
 /* Enable the interrupt of c2h, and leave the others as they are. */
 static int enable_cause(struct litepcie *dev)
@@ -140,8 +143,8 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 
 /*
  * Switch off the card's records and status lines. They would add to the time of a transfer, and
- * would report buffers that the library has not submitted. The switch needs the card at rest: h2c,
- * which the library has started without a buffer, comes to rest at once.
+ * would report buffers that the library has not submitted. The registers may change only while the
+ * card is at rest. h2c, which the library has started without a buffer, comes to rest at once.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -152,14 +155,14 @@ static int tell_nothing(struct transfer *transfer)
 	if (find(dev, "pcie_notices0", "control", &control) < 0)
 		return 0;
 	rc = litepcie_writel(dev, transfer->h2c.enable, 0);
-	for (unsigned int i = 0; rc == 0 && !(state & IDLE); i++)
+	for (unsigned int i = 0; rc == 0 && !(state & LITEPCIE_DMA_ENABLE_IDLE); i++)
 		rc = i < POLLS ? litepcie_readl(dev, transfer->h2c.enable, &state) : -ETIMEDOUT;
 	return rc < 0 ? rc : litepcie_writel(dev, control, 0);
 }
 
 /*
- * The library runs h2c without a buffer, so that it takes the interrupts. Its stop then brings the
- * whole channel to rest, with the descriptors that were written here.
+ * Begin. The library runs h2c without a buffer, so that the library takes the interrupts. Its stop
+ * then brings the whole channel to rest, with the descriptors that were written here.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -193,7 +196,8 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 		uint32_t flags)
 {
 	const uint64_t words[] = {
-		flags | LAST_DISABLE | (uint32_t)size, (uint32_t)way->address, way->address >> 32,
+		flags | LITEPCIE_DESCRIPTOR_LAST_DISABLE | (uint32_t)size,
+		(uint32_t)way->address, way->address >> 32,
 	};
 
 	/* The three registers are written back to back, so that the time between them is short. */
@@ -209,12 +213,12 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	int rc = litepcie_readl(dev, transfer->c2h.status, &before);
 
 	if (rc == 0)
-		rc = post(transfer, &transfer->c2h, size, IRQ_DISABLE);
+		rc = post(transfer, &transfer->c2h, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	if (rc == 0)
 		rc = litepcie_counters_clear(dev);
 	began = progress_now();
 	if (rc == 0)
-		rc = post(transfer, &transfer->h2c, size, IRQ_DISABLE);
+		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	now = before;
 	for (unsigned int i = 0; rc == 0 && now == before; i++)
 		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
@@ -289,7 +293,7 @@ int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *s
 
 	began = progress_now();
 	if (rc == 0)
-		rc = post(transfer, &transfer->h2c, size, IRQ_DISABLE);
+		rc = post(transfer, &transfer->h2c, size, LITEPCIE_DESCRIPTOR_IRQ_DISABLE);
 	if (rc == 0)
 		rc = wait_for_message(transfer, &woken);
 	if (rc == 0)

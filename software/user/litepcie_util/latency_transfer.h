@@ -18,15 +18,17 @@
 /* One direction's registers: offsets in BAR0, found by name. */
 struct transfer_way {
 	uint32_t	enable, value, loop, status, flush;
-	uint64_t	address;	/* address of a buffer on the card's bus */
+	uint64_t	address;	/* address of a buffer, as the card uses it */
 };
 
 struct transfer {
 	struct litepcie		*dev;
 	struct transfer_way	h2c, c2h;
 	uint32_t		doorbell, interrupt, waiting;	/* offsets of the stamp registers */
-	bool			stamped;			/* the card has stamp registers */
-	bool			driven;	/* the kernel driver owns the table: see latency_packet.h */
+	/* true if the card has stamp registers */
+	bool			stamped;
+	/* the kernel driver owns the descriptor table: see latency_packet.h */
+	bool			driven;
 };
 
 /*
@@ -43,13 +45,14 @@ struct shot {
  */
 int transfer_find(struct transfer *transfer, struct litepcie *dev);
 
-/* Start both directions for transfers; stop them. Return 0 or -errno. */
+/* Start both directions for transfers, or stop them. Both return 0 or -errno. */
 int transfer_begin(struct transfer *transfer);
 int transfer_end(struct transfer *transfer);
 
 /*
- * Move @size bytes to the card and back: until they have been written to host memory, or until the
- * interrupt of c2h has arrived. Return 0 or -errno.
+ * Move @size bytes to the card and back. transfer_to_memory() waits until they have been written to
+ * host memory, transfer_to_interrupt() until the interrupt of c2h has arrived. Both return 0 or
+ * -errno.
  */
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See limits.h for the promises. */
+/* Limits of rates, from tables. limits.h says what each function promises. */
 #include "limits.h"
 
 #include <stddef.h>
@@ -14,7 +14,8 @@
 #define ROWS(table)	(sizeof(table) / sizeof((table)[0]))
 
 /*
- * The row for @mps and @size, or for the next smaller ones. The rows are sorted by MPS, then size.
+ * Returns the row for @mps and @size, or for the next smaller ones. The rows are sorted by MPS,
+ * then size.
  */
 static const struct limit_row *find(const struct limit_row *table, size_t rows, unsigned int mps,
 				    unsigned int size)
@@ -33,8 +34,8 @@ static double raw(const struct limit_link *link)
 }
 
 /*
- * The lower of the wire's and the interface's limit. The table's interface rate holds for cycles of
- * LIMIT_CYCLE_NS, and the rate of another clock is in proportion.
+ * Returns the lower of the wire's and the interface's limit. The table's interface rate holds for
+ * cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
  */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {
@@ -62,8 +63,8 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 	double in_flight = reads->in_flight;
 
 	/*
-	 * The worst case is a completion for each RCB. Each completion takes a header of the
-	 * receive buffer.
+	 * In the worst case each completion has only RCB bytes, and each takes a header of the
+	 * receive buffer. So the number of headers limits the bytes in flight.
 	 */
 	if (in_flight > (double)LIMIT_COMPLETION_HEADERS * reads->rcb)
 		in_flight = (double)LIMIT_COMPLETION_HEADERS * reads->rcb;

@@ -5,7 +5,7 @@
  */
 
 /*
- * The limits of a link and of the card's interface in GB/s, from the tables that sim/limits.py
+ * The limits of a link and of the card's interface in GB/s, from the tables that sim/rows/limits.py
  * generates. A size that is in no table counts as the next smaller one. A link of unknown speed has
  * the limit 0.
  */
@@ -16,13 +16,14 @@
 
 struct limit {
 	double		value;
-	const char	*binds;		/* "wire", "interface", "reads in flight" */
+	/* what sets the limit: "wire", "interface", "reads in flight" */
+	const char	*binds;
 };
 
 struct limit_link {
 	unsigned int	gen, lanes;
-	unsigned int	mps, mrrs;	/* bytes */
-	double		cycle_ns;	/* clock cycle of the interface */
+	unsigned int	mps, mrrs;	/* maximum sizes of the link in bytes */
+	double		cycle_ns;	/* clock cycle of the interface in ns */
 };
 
 struct limit_reads {
@@ -30,7 +31,7 @@ struct limit_reads {
 	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary, 64 or 128 */
 	double		in_flight;	/* bytes of reads that the card keeps in flight */
-	/* round trip of a read; 0: not known, so it limits nothing */
+	/* round trip of a read in ns; 0: not known, so it limits nothing */
 	double		rtt_ns;
 	bool		straddle;
 };
@@ -40,12 +41,12 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 struct limit limit_of_duplex(const struct limit_link *link);
 
 /*
- * Packets of @size bytes there and back, each with its record: the limit that the card's requests
- * (RQ) set.
+ * The limit for packets of @size bytes there and back, each with its record. The card's requests
+ * (RQ) set it.
  */
 struct limit limit_of_packets(const struct limit_link *link, unsigned int size);
 
-/* Posted writes of @size bytes by the host. */
+/* The limit for posted writes of @size bytes by the host. */
 struct limit limit_of_writes(const struct limit_link *link, unsigned int size);
 
 #endif /* LITEPCIE_UTIL_LIMITS_H */

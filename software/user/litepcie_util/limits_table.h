@@ -5,7 +5,7 @@
  */
 
 /*
- * Limits by size, generated from sim/limits.py by sim/limits_header.py: do not edit. @share is of
+ * Limits by size, generated from limits.py by sim/rows/limits_header.py: do not edit. @share is of
  * the link's raw rate, @interface in GB/s.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_TABLE_H

@@ -26,9 +26,9 @@ static const struct command *const commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* Signals ------------------------------------------------------------------------------------- */
+/* Signals that end the program ---------------------------------------------------------------- */
 
-/* a global, since a signal handler gets no context */
+/* This is a global, since a signal handler gets no context. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
@@ -93,7 +93,7 @@ static void print_help(void)
 	     "             2 usage");
 }
 
-/* Report a failed write of the help text as a failure. */
+/* Finish the output of the help text. A failed write of it is a failure of the command. */
 static int finish_help(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -128,7 +128,7 @@ int util_bad_option(const struct util *util, int option, const char *word)
 	return util_usage(util, "%s: %s has no such option", word, util->command);
 }
 
-/* Main ---------------------------------------------------------------------------------------- */
+/* The main program ---------------------------------------------------------------------------- */
 
 static const struct command *find_command(const char *name)
 {
@@ -224,7 +224,8 @@ int main(int argc, char **argv)
 			util->command = command->name;
 			argc -= optind;
 			argv += optind;
-			optind = 0;	/* glibc: start again, with the command's own options */
+			/* in glibc 0 means: start again, with the command's own options */
+			optind = 0;
 			catch_signals();
 			status = command->run(util, argc, argv);
 		}

@@ -5,7 +5,7 @@
  */
 
 /*
- * mmio_bench: the data that its parts share. mmio_measure.c and mmio_ways.c measure,
+ * The data that the parts of the command mmio_bench share. mmio_measure.c and mmio_ways.c measure,
  * cmd_mmio_bench.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_MMIO_BENCH_H
@@ -14,9 +14,10 @@
 #include "histogram.h"
 #include "util.h"
 
-#define MMIO_BURST	64	/* writes between two readings of the clock */
+#define MMIO_BURST	64	/* number of writes between two readings of the clock */
 #define MMIO_ROWS	4
-#define MMIO_CUT_SHORT	"not measured"	/* the reason of a row when the run ended before it */
+/* the reason of a row when the run ended before it was measured */
+#define MMIO_CUT_SHORT	"not measured"
 
 enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
 
@@ -25,27 +26,29 @@ struct mmio_row {
 	bool			write;
 	size_t			size;
 	bool			valid;
-	char			reason[UTIL_SENTENCE];	/* why the row has no value */
-	struct histogram	ns;			/* time of one access */
+	char			reason[UTIL_SENTENCE];	/* why this row has no value */
+	/* distribution of the time of one access, in ns */
+	struct histogram	ns;
 };
 
 struct mmio_bench {
 	enum mmio_target	target;
-	bool		all;		/* measure every way of access, with mmio_ways.c */
+	bool		all;		/* also measure every way of access, with mmio_ways.c */
 	uint32_t	offset;
-	uint32_t	clock;		/* offset of the lower half of device time */
-	bool		spread;		/* access consecutive words, not one register */
-	size_t		count;		/* samples in a row */
+	uint32_t	clock;		/* offset of the lower half of the device time register */
+	bool		spread;		/* access consecutive words of memory, not one register */
+	size_t		count;		/* number of samples for each row */
 	double		*samples;
-	double		tick_ns;	/* length of a tick of that clock */
-	double		clock_ns;	/* round trip of a reading of the clock; NAN: not known */
+	double		tick_ns;	/* length of a tick of the device time in ns */
+	/* round trip of a reading of the clock in ns; NAN: not known */
+	double		clock_ns;
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
 };
 
 /*
- * Fill in bench->clock_ns and the rows; a row that cannot be measured gets a reason. Returns 0 or
- * -errno; -EINTR: Ctrl-C.
+ * Measure bench->clock_ns and the rows. A row that cannot be measured gets a reason. Returns 0 or
+ * -errno. -EINTR: Ctrl-C.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 

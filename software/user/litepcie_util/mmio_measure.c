@@ -5,7 +5,7 @@
  */
 
 /*
- * Time of single accesses to BAR0, by the card's own clock.
+ * Measures the time of single accesses to BAR0, by the card's own clock.
  *
  * The clock is the device time register. The host's clock is never used, since it means nothing in
  * simulation. Two readings of the clock in a row differ by the round trip of a read, T. A read of
@@ -21,7 +21,7 @@
 
 #define PROOF_WORDS	4
 
-/* Clock --------------------------------------------------------------------------------------- */
+/* The card's clock ---------------------------------------------------------------------------- */
 
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks)
 {
@@ -37,7 +37,7 @@ double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t t
 	return (double)(uint32_t)(to - from) * bench->tick_ns;
 }
 
-/* Proof --------------------------------------------------------------------------------------- */
+/* Proof that accesses of a size work ---------------------------------------------------------- */
 
 void mmio_refuse(struct mmio_row *row, const char *format, ...)
 {
@@ -71,7 +71,7 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	return rc;
 }
 
-/* The value of an access of @size bytes at word @i of the proof's data. */
+/* Returns the value that the proof uses for access @i of @size bytes. */
 static uint64_t proof_value(size_t i, size_t size)
 {
 	static const uint32_t words[PROOF_WORDS] = {
@@ -85,7 +85,7 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 {
 	int rc = 0;
 
-	/* the complement first, so that a lost write shows */
+	/* The complement is written first, so that a lost write shows. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
@@ -93,7 +93,10 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 	return rc;
 }
 
-/* Check a size against 4-byte accesses: one writes the words, and the other reads them back. */
+/*
+ * Check accesses of one size against accesses of 4 bytes: one kind writes the words, and the other
+ * reads them back.
+ */
 static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
 	size_t words = bench->spread ? PROOF_WORDS : 1, size = row->write ? 4 : row->size;
@@ -128,7 +131,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		return 0;
 	}
 	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
-	if (rc == -EOPNOTSUPP) {	/* the path to the card lacks this size */
+	if (rc == -EOPNOTSUPP) {	/* the path to the card cannot make accesses of this size */
 		mmio_refuse(row, "%s", litepcie_why(dev));
 		return 0;
 	}
@@ -215,7 +218,10 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 	return rc;
 }
 
-/* memory0 may hold data of another program, so every word that is overwritten is restored. */
+/*
+ * The memory memory0 may hold data of another program, so every word that is overwritten is
+ * restored.
+ */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 {
 	uint32_t saved[2 * MMIO_BURST];

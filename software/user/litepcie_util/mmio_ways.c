@@ -5,8 +5,9 @@
  */
 
 /*
- * See mmio_ways.h for the promises. A way is first checked: its data is compared with 4-byte
- * accesses. Then its accesses are repeated between two readings of the card's clock.
+ * Measures the ways of access to a card's memory (mmio_ways.h). A way is first checked: its data is
+ * compared with 4-byte accesses. Then its accesses are repeated between two readings of the card's
+ * clock.
  */
 #include "mmio_ways.h"
 
@@ -20,18 +21,18 @@
 
 #define WORDS_A_ROW	4096u	/* words of 4 bytes that a row moves at most */
 #define MAX_THREADS	8u
-/* loads of write-combined memory that a core keeps in flight, 64 bytes each */
+/* loads of write-combined memory, of 64 bytes each, that a CPU core keeps in flight */
 #define LINE_FILLS	10
-#define OWN_SHARE	0.5	/* share of the limit below which the host binds */
-#define TRIPS		32u	/* readings; the fastest is the round trip */
+#define OWN_SHARE	0.5	/* share of the limit below which the host is what binds */
+#define TRIPS		32u	/* number of readings; the fastest is taken as the round trip */
 
 struct way {
 	const char	*id;
 	bool		write;
 	size_t		size;
-	unsigned int	threads;	/* 0: in the calling thread */
-	bool		mapped;		/* needs the mapped BAR */
-	bool		combined;	/* needs a write-combining mapping */
+	unsigned int	threads;	/* number of threads; 0: in the calling thread */
+	bool		mapped;		/* this way needs the mapped BAR */
+	bool		combined;	/* this way needs a write-combining mapping */
 	/* Move way->size bytes between @data and the memory at @at. */
 	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data);
@@ -39,7 +40,7 @@ struct way {
 
 /* The ways ------------------------------------------------------------------------------------ */
 
-/* A system call, or a message to the simulated board, for each 4 bytes. */
+/* Access by a system call, or by a message to the simulated board, for each 4 bytes. */
 static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data)
 {
@@ -53,7 +54,7 @@ static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const st
 	return rc;
 }
 
-/* One load or store of the CPU, or one TLP of a simulated host. */
+/* Access by one load or store of the CPU, or by one TLP of a simulated host. */
 static int by_access(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		     uint64_t at, void *data)
 {
@@ -123,7 +124,7 @@ static const struct way all_ways[] = {
 
 _Static_assert(sizeof(all_ways) / sizeof(all_ways[0]) <= MMIO_WAYS_MAX, "a row for each way");
 
-/* Proof --------------------------------------------------------------------------------------- */
+/* Proof that a way works ---------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3)))
 static void refuse(struct mmio_way_row *row, const char *format, ...)
@@ -221,8 +222,8 @@ static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct
 }
 
 /*
- * The limit of a way in MB/s. Reads: bytes in flight over one round trip. Writes: the link and the
- * card's interface.
+ * Returns the limit of a way in MB/s. For reads it is set by the bytes in flight over one round
+ * trip, for writes by the link and the card's interface.
  */
 static struct limit limit_for(const struct mmio_ways *ways, const struct way *way)
 {
@@ -297,18 +298,18 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 	rc = prove(dev, ways, way, row);
 	if (rc == 0 && row->valid)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP) {	/* the path to the card lacks this way */
+	if (rc == -EOPNOTSUPP) {	/* the path to the card cannot do this way of access */
 		refuse(row, "%.480s", litepcie_why(dev));
 		return 0;
 	}
 	if (rc < 0)
-		ways->rows--;	/* drop the row: it has neither a value nor a reason */
+		ways->rows--;	/* drop this row: it has neither a value nor a reason */
 	return rc;
 }
 
 /*
- * Find the memory to measure: the first one in a BAR other than BAR0, which may be mapped
- * write-combined, else the last in BAR0.
+ * Find the memory to measure: the first memory in a BAR other than BAR0, which may be mapped
+ * write-combining, else the last memory in BAR0.
  */
 static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Every way in which software can access a card's memory. Each has its rate, its limit and what
- * binds, or the reason why it is not possible here.
+ * Every way in which software can access a card's memory. Each way has its rate, its limit and what
+ * sets that limit, or the reason why the way is not possible here.
  */
 #ifndef LITEPCIE_UTIL_MMIO_WAYS_H
 #define LITEPCIE_UTIL_MMIO_WAYS_H
@@ -15,7 +15,7 @@
 #include "mmio_bench.h"
 
 #define MMIO_WAYS_MAX	32
-#define MMIO_REGION	4096u	/* bytes of the memory that are accessed */
+#define MMIO_REGION	4096u	/* bytes of the card's memory that are accessed */
 
 struct mmio_way_row {
 	char		id[32];
@@ -23,18 +23,19 @@ struct mmio_way_row {
 	size_t		size;		/* bytes that software moves in one call */
 	bool		valid;
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* time of one access */
+	double		ns;		/* time of one access in ns */
 	double		mb_per_s;
-	struct limit	limit;		/* MB/s */
+	struct limit	limit;		/* limit of the rate, in MB/s */
 };
 
 struct mmio_ways {
 	struct mmio_bench	*bench;
 	struct limit_link	link;
-	unsigned int		bar;		/* where the memory is, with offset */
+	unsigned int		bar;		/* BAR in which the memory lies, at @offset */
 	uint64_t		offset;
-	double			trip_ns;	/* least time of a read of the memory */
-	struct litepcie_window	window;		/* base NULL: not mapped, see unmapped */
+	double			trip_ns;	/* least time of a read of the memory, in ns */
+	/* mapping of the BAR; base NULL: not mapped, see unmapped */
+	struct litepcie_window	window;
 	char			unmapped[UTIL_SENTENCE];
 	struct mmio_way_row	row[MMIO_WAYS_MAX];
 	size_t			rows;
@@ -42,7 +43,7 @@ struct mmio_ways {
 
 /*
  * Measure all rows, then restore the memory. mmio_measure() must have set bench->clock_ns. Returns
- * 0 or -errno; -EINTR: Ctrl-C.
+ * 0 or -errno. -EINTR: Ctrl-C.
  */
 int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways);
 

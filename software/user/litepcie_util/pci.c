@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See pci.h for the promises. Offsets: PCI Express Base Specification 3.1, 7.5 and 7.8. */
+/*
+ * PCI functions in sysfs. pci.h says what each function promises. Offsets: PCI Express Base
+ * Specification 3.1, 7.5 and 7.8.
+ */
 #include "pci.h"
 
 #include <dirent.h>
@@ -18,7 +21,7 @@
 
 #define DEVICES	"/sys/bus/pci/devices"
 
-/* Files --------------------------------------------------------------------------------------- */
+/* Files of sysfs ------------------------------------------------------------------------------ */
 
 static bool join(char path[PATH_MAX], const char *format, va_list args)
 {
@@ -105,7 +108,10 @@ static long read_number(const char *address, const char *name, long otherwise)
 	return end == text ? otherwise : value;
 }
 
-/* Read the last part of a link's target; empty if there is no such link. */
+/*
+ * Read the last part of the target of a link in the function's folder. The text is empty if there
+ * is no such link.
+ */
 static void read_link(const char *address, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -123,7 +129,7 @@ static void read_link(const char *address, const char *name, char *text, size_t 
 	snprintf(text, size, "%.*s", (int)size - 1, last ? last + 1 : target);
 }
 
-/* Functions ----------------------------------------------------------------------------------- */
+/* PCI functions ------------------------------------------------------------------------------- */
 
 static void read_config(struct pci_function *function)
 {
@@ -182,8 +188,8 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 bool pci_is_card(const struct pci_function *function)
 {
 	/*
-	 * As in software/kernel/pci.c: Xilinx, device 0x90GL with G the generation and L the lanes,
-	 * where x16 is 0xf.
+	 * The device numbers are those of software/kernel/pci.c: Xilinx, device 0x90GL with G the
+	 * generation and L the lanes, where x16 is 0xf.
 	 */
 	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
 

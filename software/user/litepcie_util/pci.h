@@ -22,10 +22,12 @@
 struct pci_function {
 	char		address[PCI_ADDRESS];
 	unsigned int	vendor, device;
-	char		driver[32];	/* empty: none */
-	int		numa;		/* -1: not known, or the machine has one node only */
-	int		iommu_group;	/* -1: none */
-	size_t		config_size;	/* bytes that could be read; 64 for users other than root */
+	char		driver[32];	/* name of the bound driver; empty: none */
+	/* NUMA node; -1: not known, or the machine has one node only */
+	int		numa;
+	int		iommu_group;	/* number of the IOMMU group; -1: none */
+	/* bytes of config space that could be read; 64 for users other than root */
+	size_t		config_size;
 	uint8_t		config[PCI_CONFIG];
 };
 
@@ -53,7 +55,7 @@ int pci_load(struct pci_function *function, const char *address);
  */
 bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 
-/* Whether litepcie.ko has this function in its table of vendor and device numbers. */
+/* True if litepcie.ko has this function in its table of vendor and device numbers. */
 bool pci_is_card(const struct pci_function *function);
 
 /*
@@ -72,8 +74,8 @@ int pci_parent(const char *address, char parent[PCI_ADDRESS]);
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
 
 /*
- * Offset of a capability in config space; 0 if the function has none or config space cannot be
- * read.
+ * Returns the offset of a capability in config space, or 0 if the function has none or config space
+ * cannot be read.
  */
 unsigned int pci_capability(const struct pci_function *function, unsigned int id);
 
@@ -82,14 +84,16 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
 #define PCI_CAP_EXPRESS		0x10
 
-/* The PCI Express capability, decoded; all 0 if it cannot be read. */
+/* The PCI Express capability, decoded. All fields are 0 if it cannot be read. */
 struct pci_express {
 	bool		known;
-	unsigned int	mps, mps_supported, mrrs;	/* bytes */
-	unsigned int	rcb;				/* bytes, read completion boundary */
-	unsigned int	gen, lanes;			/* of the link as it trained */
+	unsigned int	mps, mps_supported, mrrs;	/* the PCIe maximum sizes in bytes */
+	unsigned int	rcb;				/* read completion boundary in bytes */
+	/* generation and lanes of the link as it trained */
+	unsigned int	gen, lanes;
 	unsigned int	gen_possible, lanes_possible;
-	bool		extended_tags, relaxed_ordering;	/* enabled */
+	/* whether the function has these features enabled */
+	bool		extended_tags, relaxed_ordering;
 };
 
 void pci_express(const struct pci_function *function, struct pci_express *express);

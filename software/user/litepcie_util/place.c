@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See place.h for the promises. */
+/* The place that peek and poke access. place.h says what each function promises. */
 #include "place.h"
 
 #include <ctype.h>

@@ -13,12 +13,12 @@
 #include "util.h"
 
 struct place {
-	const char	*text;		/* from the command line */
-	const char	*csr;		/* a csr.json with more names, or NULL */
-	char		name[64];	/* register's name; empty: the place is an offset */
+	const char	*text;		/* the place as it stands on the command line */
+	const char	*csr;		/* path of a csr.json with more names, or NULL */
+	char		name[64];	/* name of the register; empty: the place is an offset */
 	unsigned int	bar;
 	uint64_t	offset;
-	size_t		size;		/* bytes of one access; 0: not given */
+	size_t		size;		/* bytes of one access to the place; 0: not given */
 };
 
 /*

@@ -17,12 +17,12 @@
 struct progress {
 	const char	*what;
 	const char	*unit;		/* unit of total and @done, such as "MiB" */
-	double		total;		/* 0: not known */
-	double		seconds;	/* planned duration of the whole work; 0: none */
+	double		total;		/* the amount of all work; 0: not known */
+	double		seconds;	/* planned duration of the whole work in s; 0: none */
 	double		began, shown;
 };
 
-/* Seconds of the monotonic clock. */
+/* Returns the time of the monotonic clock in seconds. */
 double progress_now(void);
 
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
@@ -30,7 +30,7 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 void progress_show(struct progress *progress, double done);
 void progress_end(struct progress *progress);
 
-/* Write the line into @text; @elapsed is in seconds since the beginning. */
+/* Write the line into @text. @elapsed is in seconds since the beginning. */
 void progress_text(const struct progress *progress, double done, double elapsed, char *text,
 		   size_t size);
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See rates.h for the promises. */
+/* Rates of short DMA runs. rates.h says what each function promises. */
 #include "rates.h"
 
 #include <math.h>
@@ -12,16 +12,17 @@
 
 #include "litepcie_capability.h"
 
-#define USUAL_RCB	64u	/* assumed if not known; an RCB of 128 is rare */
-#define SHORT_TAGS	32u	/* tags without extended tags (5-bit tag field) */
+/* the RCB that is assumed if it is not known; an RCB of 128 is rare */
+#define USUAL_RCB	64u
+#define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
 /* most runs of one way, since software may have been late in one of them */
 #define TRIES		3u
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
 /*
- * Bytes of reads that the DMA keeps in flight: all tags' worth, or less if the card's table says
- * that the DMA itself has less space for the data.
+ * Returns the bytes of reads that the DMA keeps in flight: those of all tags, or fewer if the
+ * card's table says that the DMA itself has less space for the data.
  */
 static double in_flight(struct util *util, const struct rates *rates)
 {
@@ -71,8 +72,8 @@ static void learn_host(struct rates *rates, const struct litepcie_counters *seen
 	if (rc->tlps && rc->first > seen->rq.first)
 		rates->reads.rtt_ns = (double)(rc->first - seen->rq.first) * rates->link.cycle_ns;
 	/*
-	 * The mean is rounded to a power of two, and slightly up: a few short completions at page
-	 * borders do not make it a smaller size.
+	 * The mean size is rounded to a power of two, and slightly up: a few short completions at
+	 * page borders do not make it a smaller size.
 	 */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
@@ -84,8 +85,8 @@ static struct limit lower(struct limit one, struct limit other)
 }
 
 /*
- * The limit of packets of @size bytes there and back. A packet smaller than MRRS takes a whole
- * read, so its bytes in flight are limited by the number of tags.
+ * Returns the limit of packets of @size bytes there and back. A packet smaller than MRRS takes a
+ * whole read, so its bytes in flight are limited by the number of tags.
  */
 static struct limit limit_of_size(const struct rates *rates, size_t size)
 {
@@ -159,7 +160,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 }
 
 /*
- * Whether another run cannot change the result: a limit was reached, the run failed, or the user
+ * True if another run cannot change the result: a limit was reached, the run failed, or the user
  * asked for a duration or for interval lines.
  */
 static bool settled(const struct util *util, const struct rates_plan *plan,
@@ -196,7 +197,7 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		if (!plan->ways || plan->ways & 1u << way)
 			measure_steady(util, rates, (enum rates_way)way, plan, 0,
 				       &rates->rate[way]);
-	/* between two runs: a run itself notes this */
+	/* A run notes Ctrl-C itself. This is for a Ctrl-C between two runs. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Failures ------------------------------------------------------------------------------------ */
+/* Failures of a command ----------------------------------------------------------------------- */
 
 void util_fail(struct util *util, const char *format, ...)
 {
@@ -44,7 +44,7 @@ const char *util_csr(const char *option)
 	return option ? option : named && *named ? named : NULL;
 }
 
-/* Begin, end ---------------------------------------------------------------------------------- */
+/* Begin and end of a command ------------------------------------------------------------------ */
 
 bool util_open(struct util *util)
 {
@@ -168,7 +168,7 @@ bool util_parse_seconds(const char *text, double *seconds)
 	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
 }
 
-/* Text ---------------------------------------------------------------------------------------- */
+/* Wrapped text -------------------------------------------------------------------------------- */
 
 #define COLUMNS	80
 

@@ -25,9 +25,9 @@
 
 /* Options of LitePCIe's own utility, which stand before the command; dma_test uses them. */
 struct util_stock {
-	/* -e: through the user's logic in place of the DMA's loopback */
+	/* -e: move data through the user's logic in place of the DMA's loopback */
 	bool		external;
-	double		duration_s;	/* -t; 0: not given */
+	double		duration_s;	/* option -t: duration of the run in s; 0: not given */
 };
 
 struct util {
@@ -45,7 +45,7 @@ struct util {
 struct command {
 	const char *name;
 	const char *summary;
-	const char *help;	/* the text after "usage: litepcie_util " */
+	const char *help;	/* the command's help: the text after "usage: litepcie_util " */
 	/* Parse the options, open the card, do the work. Returns an exit status. */
 	int (*run)(struct util *util, int argc, char **argv);
 };
@@ -65,17 +65,20 @@ extern const struct command cmd_reset;
 extern const struct command cmd_rescan;
 extern const struct command cmd_vfio;
 
-/* Open the card and read its conditions. Returns false if that failed; the failure is noted. */
-/* The csr.json with further names: that of the option --csr, or of LANEBOX_CSR; NULL: there is none. */
+/*
+ * Returns the path of a csr.json with further names: that of the option --csr, or of the
+ * environment's LANEBOX_CSR; or NULL if neither is given.
+ */
 const char *util_csr(const char *option);
 
+/* Open the card and read its conditions. Returns false if that failed; the failure is noted. */
 bool util_open(struct util *util);
 
 /* Note a failure, which is one sentence without a full stop. */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
 
-/* Note that the library's last call failed with @rc while @doing. Does nothing if @rc >= 0. */
+/* Note that the library's last call failed with @rc while @doing. This does nothing if @rc >= 0. */
 void util_check(struct util *util, int rc, const char *doing);
 
 /*
@@ -86,14 +89,17 @@ int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result));
 
-/* Length of a tick of device time in nanoseconds. */
+/* Returns the length of a tick of device time in nanoseconds. */
 double util_tick_ns(const struct litepcie *dev);
 
 /* Print "litepcie_util: MESSAGE" and where to find help on standard error. Returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
-/* util_usage() for an option that getopt has refused: @option is ':' or '?', @word the argument. */
+/*
+ * The same as util_usage(), for an option that getopt has refused: @option is ':' or '?', @word the
+ * argument.
+ */
 int util_bad_option(const struct util *util, int option, const char *word);
 
 /*
@@ -103,13 +109,16 @@ int util_bad_option(const struct util *util, int option, const char *word);
 int util_help(const struct command *command);
 
 /*
- * Parse a number or a size from the command line; a size may end in K, M or G and is not 0. Return
- * false if @text is no number or is out of range.
+ * Parse a number or a size from the command line. A size may end in K, M or G and is not 0. Both
+ * return false if @text is no number or is out of range.
  */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
 
-/* Parse seconds, which are above 0 and may have a fraction. Returns false if @text is none. */
+/*
+ * Parse seconds, which are above 0 and may have a fraction. Returns false if @text is no such
+ * number.
+ */
 bool util_parse_seconds(const char *text, double *seconds);
 
 /*
@@ -121,12 +130,12 @@ void util_fill(unsigned int at, unsigned int indent, const char *text);
 enum util_colour { COLOUR_END, COLOUR_NAME, COLOUR_GOOD, COLOUR_BAD };
 
 /*
- * The escape sequence of a colour. It is empty if stdout is no terminal, or if NO_COLOR is set, or
- * for --json.
+ * Returns the escape sequence of a colour. It is empty if stdout is no terminal, if NO_COLOR is
+ * set, or with --json.
  */
 const char *util_colour(const struct util *util, enum util_colour colour);
 
-/* Whether SIGINT or SIGTERM has come. The command must then stop the card and end. */
+/* True if SIGINT or SIGTERM has come. The command must then stop the card and end. */
 bool util_interrupted(void);
 
 #endif /* LITEPCIE_UTIL_H */

@@ -2,11 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Manual pages of liblitepcie's calls, one for each, from the comments of its header.
+"""Makes the manual pages of liblitepcie's calls, one for each call, from the
+comments of its header.
 
-So a fact stands once: in liblitepcie.h, which says what a call does, and in examples/, whose
-programs tests compile and run. A comment's sentences from "Returns" on become RETURN VALUE, what
-follows "Threads:" becomes ATTRIBUTES.
+So a fact is written once: in liblitepcie.h, which says what a call does, or in
+examples/, whose programs are compiled and run by tests. A comment's sentences
+from "Returns" on become RETURN VALUE. The word after "Threads:" chooses the
+text of ATTRIBUTES.
     python software/user/man/pages.py FOLDER
 """
 
@@ -17,8 +19,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 HEADER = HERE.parent / "liblitepcie" / "liblitepcie.h"
-LICENCE = (".\\\" This file is part of Lanebox.", ".\\\" Copyright (c) 2026 Lanebox contributors",
-    ".\\\" SPDX-License-Identifier: BSD-2-Clause")
+LICENCE = (
+    '.\\" This file is part of Lanebox.',
+    '.\\" Copyright (c) 2026 Lanebox contributors',
+    '.\\" SPDX-License-Identifier: BSD-2-Clause',
+)
 THREADS = {
     "any": "It may be called at any time, from any number of threads.",
     "one way": "One thread may be in it for h2c and one for c2h, and these may be two.",
@@ -36,37 +41,48 @@ class Call:
 
     @property
     def text(self):
+        """The whole comment as one text."""
         return "\n".join(self.paragraphs)
 
     @property
     def threads(self):
+        """The comment's word on threads."""
         return re.search(r"Threads: ([a-z ]+)\.", self.text).group(1)
 
     def split(self):
-        """Paragraphs of DESCRIPTION, and the text of RETURN VALUE."""
+        """Return the paragraphs of DESCRIPTION, and the text of RETURN VALUE."""
         whole = [re.sub(r"\s*Threads: [a-z ]+\.", "", part) for part in self.paragraphs]
         rest, returned = [], ""
         for part in filter(None, whole):
             at = re.search(r"(?:^|(?<=[.;] ))Returns ", part)
-            rest += filter(None, [part[:at.start()].strip() if at else part])
-            returned += part[at.start():] if at else ""
+            rest += filter(None, [part[: at.start()].strip() if at else part])
+            returned += part[at.start() :] if at else ""
         if not returned and not re.match(r"void litepcie_", self.prototype):
-            returned = rest[0]  # a call that only tells something: that is what it returns
+            # the comment of a call that only returns a fact says what it
+            # returns
+            returned = rest[0]
         return rest, returned
 
 
 def paragraphs(comment):
+    """Return the paragraphs of a C comment, each on one line."""
     lines = [re.sub(r"^\s*\*? ?", "", line) for line in comment.strip().split("\n")]
     return [" ".join(part.split()) for part in "\n".join(lines).strip().split("\n\n")]
 
 
 def calls(header):
-    """Every call that the header declares; one without a comment of its own is an error."""
-    pattern = (r"/\*\n((?: \*[^\n]*\n)+?) \*/\n"
+    """Return every call that the header declares. A call without a comment of
+    its own is an error.
+    """
+    pattern = (
+        r"/\*\n((?: \*[^\n]*\n)+?) \*/\n"
         r"((?:const |void |int |bool |size_t |uint64_t |unsigned )[^;{]*?"
-        r"\b(litepcie_\w+)\([^;]*\);)")
-    found = [Call(name, " ".join(prototype.split()), paragraphs(comment))
-        for comment, prototype, name in re.findall(pattern, header)]
+        r"\b(litepcie_\w+)\([^;]*\);)"
+    )
+    found = [
+        Call(name, " ".join(prototype.split()), paragraphs(comment))
+        for comment, prototype, name in re.findall(pattern, header)
+    ]
     declared = re.findall(r"^\w[\w \*]*\b(litepcie_\w+)\(", header, re.MULTILINE)
     silent = set(declared) - {call.name for call in found}
     if silent:
@@ -75,36 +91,40 @@ def calls(header):
 
 
 def structure(header, name):
-    """The definition of a struct, "" when it is opaque."""
+    """Return the definition of a struct, or "" if the header does not define
+    it.
+    """
     found = re.search(rf"^struct {name} \{{\n.*?^\}};", header, re.MULTILINE | re.DOTALL)
     return found.group(0) if found else ""
 
 
 def escape(text):
+    """Return text for roff: a hyphen, a backslash or a dot at a line's start means itself."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join("\\&" + line if line[:1] in ".'" else line for line in text.split("\n"))
 
 
 def prose(text):
-    """Parameters in italics, calls in bold."""
+    """Set parameters in italics, and calls in bold."""
     text = escape(text)
     text = re.sub(r"@(\w+)", r"\\fI\1\\fP", text)
     return re.sub(r"\b(litepcie_\w+)\(\)", r"\\fB\1\\fP(3)", text)
 
 
 def literal(text):
+    """Return the lines of roff that show text as it stands, in a fixed font."""
     return [".EX", *escape(text.expandtabs(8)).split("\n"), ".EE"]
 
 
 def summary(call):
-    """The beginning of the first sentence."""
+    """Return the beginning of the call's first sentence."""
     first = re.split(r"[.;:] ", call.split()[0][0] if call.split()[0] else call.split()[1])[0]
     first = re.sub(r"@(\w+)", r"\1", first).rstrip(".")
     return first[0].lower() + first[1:]
 
 
 def example(call):
-    """The first program that uses the call."""
+    """Return the text of the first example program that uses the call."""
     for path in sorted((HERE / "examples").glob("*.c")):
         text = path.read_text()
         if re.search(rf"\b{call.name}\(", text):
@@ -113,12 +133,24 @@ def example(call):
 
 
 def page(header, call, others):
+    """Return the text of a call's man page."""
     description, returned = call.split()
     types = dict.fromkeys(re.findall(r"struct (\w+)", call.prototype))
-    lines = [*LICENCE, f'.TH {call.name} 3 "" "Lanebox" "liblitepcie"', ".SH NAME",
-        f"{call.name} \\- {escape(summary(call))}", ".SH SYNOPSIS", ".nf",
-        ".B #include <liblitepcie.h>", ".PP", f".B {escape(call.prototype)}", ".fi", ".PP",
-        "Link with \\fI\\-llitepcie\\fP.", ".SH DESCRIPTION"]
+    lines = [
+        *LICENCE,
+        f'.TH {call.name} 3 "" "Lanebox" "liblitepcie"',
+        ".SH NAME",
+        f"{call.name} \\- {escape(summary(call))}",
+        ".SH SYNOPSIS",
+        ".nf",
+        ".B #include <liblitepcie.h>",
+        ".PP",
+        f".B {escape(call.prototype)}",
+        ".fi",
+        ".PP",
+        "Link with \\fI\\-llitepcie\\fP.",
+        ".SH DESCRIPTION",
+    ]
     for part in description or [returned]:
         lines += [prose(part), ".PP"]
     for definition in filter(None, (structure(header, name) for name in types)):
@@ -127,21 +159,38 @@ def page(header, call, others):
     if returned:
         lines += [".SH RETURN VALUE", prose(returned)]
     if "errno" in returned:
-        lines += [".PP", prose("After an error litepcie_why() has a sentence, and "
-            "litepcie_strerror() the meaning of the number.")]
+        lines += [
+            ".PP",
+            prose(
+                "After an error litepcie_why() has a sentence, and "
+                "litepcie_strerror() the meaning of the number."
+            ),
+        ]
     lines += [".SH ATTRIBUTES", THREADS[call.threads], ".SH EXAMPLE", *literal(example(call))]
     near = [f"\\fB{other.name}\\fP(3)" for other in others if other is not call]
-    return "\n".join([*lines, ".SH SEE ALSO", ", ".join(near) + ","
-        if near else "", "\\fBlitepcie_util\\fP(1)"]) + "\n"
+    return (
+        "\n".join(
+            [
+                *lines,
+                ".SH SEE ALSO",
+                ", ".join(near) + "," if near else "",
+                "\\fBlitepcie_util\\fP(1)",
+            ]
+        )
+        + "\n"
+    )
 
 
 def neighbours(found, call):
-    """The calls before and after it in the header, which are about the same."""
+    """Return the calls before and after this one in the header, which are about
+    the same subject.
+    """
     at = found.index(call)
-    return found[max(0, at - 3):at + 4]
+    return found[max(0, at - 3) : at + 4]
 
 
 def write(folder):
+    """Write the man pages of all calls to a folder."""
     header = HEADER.read_text()
     found = calls(header)
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,8 @@
  */
 
 /*
- * A C++ program built against the installed headers. It must link, and reach the card named by the
- * argument. With -DSTOCK it uses the headers and calls of LitePCIe's own library.
+ * A C++ program that is built against the installed headers. It must link, and reach the card that
+ * its argument names. With -DSTOCK it uses the headers and calls of LitePCIe's own library.
  */
 #include <cstdio>
 #include <cstring>

@@ -5,13 +5,15 @@
  */
 
 /*
- * Load a csr.json for a card. If the library refuses the file, the registers it knows must not
- * change; the reason goes to standard output, and the exit status is 1.
+ * Load a csr.json for a card. If the library refuses the file, print the reason
+ * and check that it still knows as many registers as before. Exit status: 0
+ * loaded, 1 refused, 2 a check failed.
  */
 #include <string.h>
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 static unsigned int known(struct litepcie *dev)
 {
@@ -25,15 +27,12 @@ static unsigned int known(struct litepcie *dev)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	unsigned int before;
 	int rc;
 
-	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 3 ? "usage: csr DEVICE CSR_JSON" : why);
+	if (!open_device(&dev, argc == 3, argv[1], "usage: csr DEVICE CSR_JSON"))
 		return 2;
-	}
 	before = known(dev);
 	rc = litepcie_csr_load(dev, argv[2]);
 	if (rc < 0) {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The library on the card named by the argument, as a program uses it: accesses that are refused, a
- * transfer of a few buffers without copies, and a second run on the same handle.
+ * Tests the library on the card named by the argument, as a program uses it: accesses that are
+ * refused, a transfer of a few buffers without copies, and a second run on the same handle.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "litepcie_capability.h"
+#include "open.h"
 
 #define WAIT_MS 10000
 
@@ -67,7 +68,7 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	CHECK_EQUAL(word, 0xddeeff00);
 }
 
-/* Each buffer is sent alone and comes back unchanged, so each submit is a short batch. */
+/* Each buffer is sent alone and comes back unchanged. Each submit is therefore a short batch. */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
 	struct litepcie_dma_config config = {
@@ -96,7 +97,8 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	/* One interrupt may report both directions, or each direction has its own. */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
-	CHECK(stats.woken_by_timeout <= buffers / 4);	/* a busy machine may be that slow */
+	/* a busy machine may be so slow that a wait ends by its timeout */
+	CHECK(stats.woken_by_timeout <= buffers / 4);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 }
 
@@ -143,8 +145,8 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 }
 
 /*
- * @csr is the csr.json of the card's build. It must agree with the names that the card itself
- * gives.
+ * The registers' names of @csr, the csr.json of the card's build, agree with the names that the
+ * card itself gives.
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
@@ -204,7 +206,8 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 		for (size_t i = 0; i < size; i++)
 			out[i] = (uint8_t)(i * 7 + size);
 		if (litepcie_bar_write(dev, 0, memory0 + 64, out, size) == -EOPNOTSUPP)
-			continue;	/* no such instruction, or no mapping */
+			/* this CPU lacks the instruction, or the BAR is not mapped */
+			continue;
 		CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 + 64, in, size), 0);
 		CHECK(memcmp(in, out, size) == 0);
 	}
@@ -227,7 +230,10 @@ static void time_goes_on(struct litepcie *dev)
 	CHECK(after > before);
 }
 
-/* The Python test that runs this program checks that the card is at rest afterwards. */
+/*
+ * A program may close the card in the middle of a run. The Python test that runs this program
+ * checks that the card is at rest afterwards.
+ */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = {
@@ -253,13 +259,10 @@ static void every_error_has_words(void)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 3 ? "usage: library DEVICE CSR_JSON" : why);
+	if (!open_device(&dev, argc == 3, argv[1], "usage: library DEVICE CSR_JSON"))
 		return 2;
-	}
 	find_places(dev);
 	the_card_says_what_it_is(dev);
 	registers_have_names(dev, argv[2]);

@@ -6,7 +6,7 @@
 
 /*
  * Print the limits of litepcie_util for the conditions on standard input, one set in each line.
- * test/test_util_limits.py compares them with sim/limits.py. No card is needed.
+ * test/test_util_limits.py compares them with sim/rows/limits.py. No card is needed.
  */
 #include <stdio.h>
 

@@ -5,16 +5,17 @@
  */
 
 /*
- * Read the counters of a card on which another program receives, as lanebox-live does. They are
- * read until data has passed between two readings. The other program's stream must not block this.
+ * Reads the counters of a card on which another program receives, as lanebox-live does, until data
+ * has passed between two readings. The other program's stream must not block these reads.
  */
 #include <stdlib.h>
 #include <time.h>
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
-#define LOOKS	1000	/* most readings, 10 ms apart; the other program's stream never rests */
+#define LOOKS	1000	/* most readings, 10 ms apart; the other program receives all the time */
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)
 {
@@ -26,18 +27,11 @@ int main(int argc, char **argv)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct litepcie_counters before, now;
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	bool moved = false;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: looks DEVICE\n");
+	if (!open_device(&dev, argc == 2, argv[1], "usage: looks DEVICE"))
 		return 2;
-	}
-	if (litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", why);
-		return 1;
-	}
 	CHECK_EQUAL(litepcie_counters(dev, &before), 0);
 	for (int look = 0; look < LOOKS && !moved; look++) {
 		nanosleep(&pause, NULL);

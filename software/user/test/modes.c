@@ -5,10 +5,10 @@
  */
 
 /*
- * How the library learns of finished buffers, on the card named by the argument: by interrupt, by
- * polling, or by both. In each mode every word that comes back is compared, with waits and with
- * poll() on the library's descriptor. Idle waits sleep and end, and a polled card raises no
- * interrupt.
+ * Tests how the library learns of finished buffers, on the card named by the argument: by
+ * interrupt, by polling, or by both. In each mode every word that comes back is compared, with
+ * waits and with poll() on the library's descriptor. Idle waits sleep and end, and a polled card
+ * raises no interrupt.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +18,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define WAIT_MS	20000
 #define SIZE	4096u
@@ -88,8 +89,8 @@ static size_t count_wrong(const uint32_t *data, uint32_t buffer)
 }
 
 /*
- * Send @buffers and take them back, with at most @ahead under way. @ahead 1 is a request and its
- * answer.
+ * Send @buffers buffers and take them back, with at most @ahead under way. With @ahead 1 this is a
+ * request and its answer.
  */
 static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 {
@@ -146,7 +147,7 @@ static void every_word_comes(const struct mode *mode)
 	       (long long)stats.interrupts);
 }
 
-/* If no buffer comes, a wait lasts its whole timeout. */
+/* If no buffer comes, a wait lasts for its whole timeout. */
 static void an_idle_wait_sleeps(const struct mode *mode)
 {
 	int64_t began;
@@ -178,12 +179,8 @@ static void a_stop_ends_a_wait(const struct mode *mode)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
-
-	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 2 ? "usage: modes DEVICE" : why);
+	if (!open_device(&dev, argc == 2, argv[1], "usage: modes DEVICE"))
 		return 2;
-	}
 	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
 	for (size_t n = 0; n < sizeof(modes) / sizeof(*modes); n++) {
 		every_word_comes(&modes[n]);

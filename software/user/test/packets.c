@@ -5,9 +5,10 @@
  */
 
 /*
- * Packets: requests and their answers through the card's own loopback, and through logic in the
- * user slot that can leave out the end of a packet or mark it as bad (sim/test/packet_ends.py). All
- * bytes are compared, and those after the end of an answer must be untouched by the card.
+ * Tests packets: requests and their answers through the card's own loopback, and through logic in
+ * the user slot that can leave out the end of a packet or mark it as bad
+ * (sim/test/blocks/packet_ends.py). All bytes are compared, and the card must not touch the bytes
+ * after the end of an answer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "litepcie_capability.h"
+#include "open.h"
 
 #define SIZE		4096u
 #define BUFFERS		16u
@@ -23,7 +25,7 @@
 #define BEAT		32u
 #define WAIT_MS		20000
 #define FLUSH_US	20u
-#define JOINED		8u	/* c2h buffers of one stream */
+#define JOINED		8u	/* number of c2h buffers that one stream fills */
 #define UNTOUCHED	0xa5
 
 static uint32_t seed = 1;
@@ -34,7 +36,10 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)((uint64_t)seed * below >> 32);
 }
 
-/* Every second packet is small, and the others have lengths up to SIZE. */
+/*
+ * Returns the length of a packet: every second packet is small, and the others have lengths up to
+ * SIZE.
+ */
 static uint32_t length_of(uint32_t number)
 {
 	return number % 2 ? SMALL : 1 + (number * 2654435761u >> 7) % SIZE;
@@ -67,7 +72,7 @@ static bool is_untouched(const uint8_t *data, uint32_t from)
 	return true;
 }
 
-/* Runs ---------------------------------------------------------------------------------------- */
+/* Starting and moving buffers ----------------------------------------------------------------- */
 
 static void start(struct litepcie *dev, struct litepcie_dma_config config)
 {
@@ -124,7 +129,7 @@ static void give_back(struct litepcie *dev, uint8_t *data)
 	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
 }
 
-/* Packets ------------------------------------------------------------------------------------- */
+/* The tests ----------------------------------------------------------------------------------- */
 
 /*
  * Send requests with @deep under way at a time, and check the answers. Each buffer is filled with
@@ -143,6 +148,8 @@ static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requ
 	for (uint32_t n = 0; n < requests && !failed_checks; n++) {
 		uint8_t *data;
 
+		if (n % (requests / 20 + 1) == 0)
+			fprintf(stderr, "packets: %u of %u answers\n", n, requests);
 		for (; sent < requests && sent < n + deep; sent++)
 			send(dev, sent, length_of(sent));
 		if (batch > 1)
@@ -184,7 +191,10 @@ static void silence_ends_a_buffer(struct litepcie *dev)
 	stop(dev, 4, 4);
 }
 
-/* The packet continues in the next buffer, and only its last buffer has the flag LAST. */
+/*
+ * A packet that is longer than a buffer continues in the next buffer. Only its last buffer has the
+ * flag LAST.
+ */
 static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 {
 	uint8_t *data;
@@ -284,7 +294,10 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 	nonsense_is_refused(dev);
 }
 
-/* LitePCIe's endpoint has whole buffers only in c2h, and lengths of whole beats only in h2c. */
+/*
+ * On a card without records, LitePCIe's endpoint has only whole buffers in c2h, and only lengths of
+ * whole beats in h2c.
+ */
 static void without_records(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
@@ -304,13 +317,10 @@ static void without_records(struct litepcie *dev)
 int main(int argc, char **argv)
 {
 	struct litepcie_block block;
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 4 ? "usage: packets DEVICE CSR_JSON NUMBER" : why);
+	if (!open_device(&dev, argc == 4, argv[1], "usage: packets DEVICE CSR_JSON NUMBER"))
 		return 2;
-	}
 	CHECK_EQUAL(litepcie_csr_load(dev, argv[2]), 0);
 	if (litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &block) == 0)
 		with_records(dev, (uint32_t)strtoul(argv[3], NULL, 0));

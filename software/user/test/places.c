@@ -5,8 +5,8 @@
  */
 
 /*
- * Rings in the program's own memory, and rings that another process maps by a descriptor, on the
- * card named by the argument. Every word is compared in the process that reads the ring.
+ * Tests rings in the program's own memory, and rings that another process maps by a descriptor, on
+ * the card named by the argument. Every word is compared in the process that reads the ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +17,14 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define WAIT_MS		20000
 #define HUGE_PAGE	(2u << 20)
 #define SIZE		8192u
 #define COUNT		64u
 #define RING		(SIZE * COUNT)
-#define BUFFERS		150u	/* a bit more than twice round the ring */
+#define BUFFERS		150u	/* so many that the runs go a bit more than twice round the ring */
 
 static struct litepcie *dev;
 
@@ -32,7 +33,7 @@ static bool says(const char *words)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* Private memory, aligned so that the kernel can make one huge page of it. */
+/* Get private memory, aligned so that the kernel can make one huge page of it. */
 static uint8_t *get_memory(void)
 {
 	uint8_t *memory = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
@@ -90,7 +91,7 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 	CHECK_EQUAL(wrong, 0);
 }
 
-/* Place --------------------------------------------------------------------------------------- */
+/* Rings in own memory ------------------------------------------------------------------------- */
 
 /*
  * Both rings lie in the program's memory. Bytes that the card has no reason to write stay as they
@@ -135,8 +136,8 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
 }
 
 /*
- * Rings in shared memory: "sim" refuses them when they are placed, "kernel" at the start, each with
- * a sentence, and "vfio" takes them.
+ * Rings in shared memory: back end "sim" refuses them when they are placed, "kernel" at the start,
+ * each with a sentence. Back end "vfio" takes them.
  */
 static void shared_memory_is_as_each_way_can(void)
 {
@@ -156,7 +157,7 @@ static void shared_memory_is_as_each_way_can(void)
 	munmap(shared, RING);
 }
 
-/* With the kernel driver each buffer must lie in one page; the other back ends take any buffers. */
+/* With the kernel driver each buffer must lie in one page. The other back ends take any buffers. */
 static void small_pages_are_as_each_way_can(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -177,7 +178,7 @@ static void small_pages_are_as_each_way_can(void)
 	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
 }
 
-/* Export -------------------------------------------------------------------------------------- */
+/* Rings that another process uses ------------------------------------------------------------- */
 
 /*
  * The child process, which has only the descriptors of the rings: it fills each h2c buffer and
@@ -264,12 +265,9 @@ static void another_process_has_the_rings(void)
 int main(int argc, char **argv)
 {
 	uint8_t *h2c = get_memory(), *c2h = get_memory();
-	char why[LITEPCIE_WHY_SIZE];
 
-	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 2 ? "usage: places DEVICE" : why);
+	if (!open_device(&dev, argc == 2, argv[1], "usage: places DEVICE"))
 		return 2;
-	}
 	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
 	rings_lie_in_own_memory(h2c, c2h);
 	what_does_not_fit_is_refused(c2h);

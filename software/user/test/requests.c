@@ -5,25 +5,27 @@
  */
 
 /*
- * Requests and their answers, one at a time, through logic in the user slot that accumulates all
- * data it was sent (sim/test/accumulator.py). A beat that is lost, torn or sent twice makes every
- * later answer wrong. Each request is a page, and the logic raises one interrupt for it.
+ * Tests requests and their answers, one at a time, through logic in the user slot that accumulates
+ * all data it was sent (sim/test/blocks/accumulator.py). A beat that is lost, torn or sent twice
+ * makes every later answer wrong. Each request is a page, and the logic raises one interrupt for
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define PAGE	4096u
 #define BUFFERS	16u
-#define BEAT	32u	/* bytes */
+#define BEAT	32u	/* bytes of a beat */
 #define WAIT_MS	20000
 #define NOT_MS	50
 
-static uint8_t before[BEAT];	/* the exclusive or of all beats sent so far */
+static uint8_t before[BEAT];	/* the exclusive or of all beats that were sent so far */
 
-/* A word of a request. No two requests are equal, nor two beats of one request. */
+/* Returns a word of a request. No two requests are equal, nor are two beats of one request. */
 static uint32_t request_word(uint32_t request, uint32_t word)
 {
 	uint32_t x = request * 0x9e3779b9u ^ word * 0x85ebca6bu;
@@ -46,7 +48,7 @@ static void send(struct litepcie *dev, uint32_t request, uint8_t *answer)
 	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
 }
 
-/* Returns whether the answer is right. */
+/* Take an answer. Returns true if it is right. */
 static bool receive(struct litepcie *dev, uint32_t request, const uint8_t *answer)
 {
 	uint64_t first = 0;
@@ -89,13 +91,10 @@ static void ask(struct litepcie *dev, unsigned int requests)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 4 ? "usage: requests DEVICE CSR_JSON NUMBER" : why);
+	if (!open_device(&dev, argc == 4, argv[1], "usage: requests DEVICE CSR_JSON NUMBER"))
 		return 2;
-	}
 	CHECK_EQUAL(litepcie_csr_load(dev, argv[2]), 0);
 	ask(dev, (unsigned int)strtoul(argv[3], NULL, 0));
 	litepcie_close(dev);

@@ -5,9 +5,9 @@
  */
 
 /*
- * A card that another program resets while a stream runs, which only the kernel driver allows. The
- * user of the stream gets -EIO and a sentence, the stream does not begin again by itself, and the
- * user may start it again.
+ * Tests a card that another program resets while a stream runs, which only the kernel driver
+ * allows. The user of the stream gets -EIO and a sentence, the stream does not begin again by
+ * itself, and the user may start it again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static bool says(const char *direction)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* The reset comes while the program does not wait. The next waits report it. */
+/* The reset comes while the program does not wait. The next waits report the reset. */
 static void c2h_ends(void)
 {
 	const struct litepcie_dma_config config = {
@@ -78,7 +78,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* The reset comes during a wait without a timeout, and must end it. */
+/* The reset comes during a wait without a timeout, and must end that wait. */
 static void h2c_ends(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };

@@ -5,8 +5,8 @@
  */
 
 /*
- * The engine of table.c stops a direction that waits for a read without a completion. It waits as
- * long as such a read can last, and reports a direction that never comes to rest.
+ * Tests how table.c stops a direction that waits for a read without a completion. It waits as long
+ * as such a read can last, and reports a direction that never comes to rest.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u
-#define ACCESS_NS	500u	/* time of a register read on a fast host */
+#define ACCESS_NS	500u	/* time that a register read takes on a fast host */
 
 static struct {
 	uint64_t	now_ns, rests_ns;
@@ -34,14 +34,14 @@ static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	(void)dev;
 	card.now_ns += ACCESS_NS;
-	*value = offset == H2C_ENABLE && !at_rest() ? 0 : DMA_IDLE;
+	*value = offset == H2C_ENABLE && !at_rest() ? 0 : LITEPCIE_DMA_ENABLE_IDLE;
 	return 0;
 }
 
 static int fake_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	if (offset == H2C_ENABLE)
-		card.enabled = value & DMA_ENABLE;
+		card.enabled = value & LITEPCIE_DMA_ENABLE_RUN;
 	if (offset == dev->map.h2c.flush)
 		card.flushed_busy |= !at_rest();
 	return 0;

@@ -5,8 +5,8 @@
  */
 
 /*
- * The rings of dma.c with a back end that the test controls: which buffers are handed out, which
- * calls are refused, when the card is told of buffers, and which of them raise an interrupt.
+ * Tests the rings of dma.c with a back end that the test controls: which buffers are handed out,
+ * which calls are refused, when the card is told of buffers, and which of them raise an interrupt.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,9 +20,9 @@
 
 static struct {
 	uint64_t	h2c, c2h;	/* finished buffers that the next poll finds */
-	uint64_t	on_wait;	/* buffers that each wait adds to both */
+	uint64_t	on_wait;	/* buffers that each wait adds to h2c and to c2h */
 	int		wait_result;
-	uint64_t	released, submitted;	/* buffers that the card was told of */
+	uint64_t	released, submitted;	/* buffers that the library has told the card of */
 	/* number of the last buffer that raises an interrupt */
 	uint64_t	asking;
 	uint64_t	received;
@@ -269,7 +269,7 @@ static void drain_goes_by_buffers_where_these_say_enough(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
-	card.received = 1000 * SIZE;	/* bytes of another channel */
+	card.received = 1000 * SIZE;	/* bytes that another channel has received */
 	card.h2c = 1;
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(strstr(litepcie_why(&dev), "received 64 of 128 bytes"));
@@ -285,11 +285,13 @@ static void buffers_that_raise_an_interrupt(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.interrupt_every, 32);
-	CHECK_EQUAL(card.asking, 249);		/* the last buffer of c2h_limit */
+	/* the last buffer of c2h_limit raises an interrupt */
+	CHECK_EQUAL(card.asking, 249);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 70), 0);
 	CHECK_EQUAL(card.asking, 63);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 31), 0);
-	CHECK_EQUAL(card.asking, 100);		/* the last buffer of a short batch */
+	/* the last buffer of a short batch raises an interrupt */
+	CHECK_EQUAL(card.asking, 100);
 	config.interrupt_every = 2 * COUNT;
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.interrupt_every, COUNT);
@@ -297,7 +299,7 @@ static void buffers_that_raise_an_interrupt(void)
 	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
 	config.interrupt_every = 0;
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
-	CHECK_EQUAL(dev.interrupt_every, 8);	/* half the ring */
+	CHECK_EQUAL(dev.interrupt_every, 8);	/* an interrupt for every half of the ring */
 }
 
 /* The card is told of a whole batch, or of all buffers that are held back, but never of fewer. */
@@ -327,7 +329,7 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.released, 18);
-	CHECK_EQUAL(card.submitted, 0);	/* h2c is not handed over by a wait for c2h */
+	CHECK_EQUAL(card.submitted, 0);	/* a wait for c2h does not hand over h2c buffers */
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK_EQUAL(card.submitted, 7);
 	CHECK_EQUAL(stats().batches, 4);
@@ -353,7 +355,7 @@ static void rings_have_shapes_that_the_card_can_have(void)
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
 }
 
-/* Place --------------------------------------------------------------------------------------- */
+/* Rings with a place -------------------------------------------------------------------------- */
 
 #define PAGE	4096u
 #define RING	(16u * PAGE)
@@ -363,7 +365,7 @@ static bool says(const char *words)
 	return strstr(litepcie_why(&dev), words) != NULL;
 }
 
-/* Memory for a ring, with a read-only page before it and an inaccessible page behind it. */
+/* Get memory for a ring, with a read-only page before it and an inaccessible page behind it. */
 static uint8_t *get_pages(int flags)
 {
 	uint8_t *pages = mmap(NULL, RING + 2 * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,

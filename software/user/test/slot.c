@@ -5,10 +5,10 @@
  */
 
 /*
- * Print what the library says of the user slot of the card named by the argument, and of DMA that
- * hangs: h2c goes through the slot, and no c2h buffer is given back. Each line begins with the name
- * of the query. With a second argument the slot has a loopback, which continues when c2h buffers
- * are released.
+ * Prints what the library says about the user slot of the card named by the argument, and about DMA
+ * that hangs: h2c goes through the slot, and no c2h buffer is given back. Each line begins with the
+ * name of the query. With a second argument the slot has a loopback, which continues when c2h
+ * buffers are released.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define SIZE		4096u
 #define COUNT		16u
@@ -104,13 +105,10 @@ static void hang(struct litepcie *dev, bool loopback)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc < 2 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc < 2 ? "slot DEVICE [loopback]" : why);
+	if (!open_device(&dev, argc >= 2, argv[1], "usage: slot DEVICE [loopback]"))
 		return 2;
-	}
 	show_slot(dev);
 	show(dev, "idle", LITEPCIE_H2C | LITEPCIE_C2H);
 	hang(dev, argc > 2);

@@ -5,13 +5,14 @@
  */
 
 /*
- * The latency command on the card named by the argument, whose gateware is too old to stamp its
- * interrupts. The command must notice that, and must not use the result of a search that failed.
- * The Makefile makes the compiler fill uninitialised variables with a pattern, which would then
- * show.
+ * Tests the latency command on the card named by the argument, whose gateware is too old to stamp
+ * its interrupts. The command must notice that, and must not use the result of a search that
+ * failed. The Makefile makes the compiler fill uninitialised variables with a pattern, which would
+ * then show.
  */
 #include "../litepcie_util/latency_transfer.c"
 #include "check.h"
+#include "open.h"
 
 double progress_now(void)
 {
@@ -27,12 +28,9 @@ double util_tick_ns(const struct litepcie *dev)
 int main(int argc, char **argv)
 {
 	struct transfer transfer = { 0 };
-	char why[LITEPCIE_WHY_SIZE];
 
-	if (argc != 2 || litepcie_open(&transfer.dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 2 ? "usage: stamps DEVICE" : why);
+	if (!open_device(&transfer.dev, argc == 2, argv[1], "usage: stamps DEVICE"))
 		return 2;
-	}
 	find_stamps(&transfer);
 	CHECK(!transfer.stamped);
 	CHECK_EQUAL(transfer.doorbell, 0);

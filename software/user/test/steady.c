@@ -6,7 +6,7 @@
 
 /*
  * The inner loop of a program that streams: each buffer of one direction is taken and given back.
- * Run this twice with different numbers of buffers, and the difference is the cost of a buffer. The
+ * If this runs twice with different numbers of buffers, the difference is the cost of a buffer. The
  * card makes or checks the data, so the program itself adds next to nothing to that cost.
  */
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define WAIT_MS	60000
 
@@ -60,19 +61,12 @@ int main(int argc, char **argv)
 	struct litepcie_dma_config config = { .pattern = true };
 	struct litepcie_counters before, after;
 	struct litepcie_stats stats;
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	uint64_t buffers;
 	bool in;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: steady DEVICE c2h|h2c BUFFERS BATCH\n");
+	if (!open_device(&dev, argc == 5, argv[1], "usage: steady DEVICE c2h|h2c BUFFERS BATCH"))
 		return 2;
-	}
-	if (litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", why);
-		return 2;
-	}
 	in = strcmp(argv[2], "c2h") == 0;
 	buffers = strtoull(argv[3], NULL, 0);
 	config.directions = in ? LITEPCIE_C2H : LITEPCIE_H2C;

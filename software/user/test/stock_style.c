@@ -5,8 +5,8 @@
  */
 
 /*
- * A program as users of LitePCIe write it, with LitePCIe's own calls and buffer size. Every word
- * that comes back through the loopback is compared.
+ * A program as users of LitePCIe write it, with LitePCIe's own calls and buffer size. It compares
+ * every word that comes back through the loopback.
  */
 #include "stock/liblitepcie.h"
 

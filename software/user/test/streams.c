@@ -5,16 +5,19 @@
  */
 
 /*
- * One thread fills h2c, another empties c2h, and a third reads registers. Every word that comes
- * back through the card's loopback is compared, for rings of several shapes and several batches.
+ * Tests streams by three threads: one fills h2c, another empties c2h, and a third reads registers.
+ * Every word that comes back through the card's loopback is compared, for rings of several shapes
+ * and several batches.
  */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define WAIT_MS	20000
 
@@ -22,7 +25,7 @@ static struct litepcie *dev;
 static uint64_t buffers;
 static atomic_bool finished;
 
-/* The value of a word, which depends on its position in the stream. */
+/* Returns the value of a word, which depends on the word's position in the stream. */
 static uint32_t expected(uint64_t buffer, size_t word)
 {
 	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
@@ -117,8 +120,11 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 	       (unsigned long long)stats.c2h_released, size, count, batch);
 }
 
-/* A program may wait for c2h in poll(), together with other descriptors. */
-static void an_event_tells_of_news(void)
+/*
+ * A program may wait for c2h in poll(), together with other descriptors. It asks for the descriptor
+ * @late_us after the start, so all buffers and their interrupts may have come before.
+ */
+static void an_event_tells_of_news(unsigned int late_us)
 {
 	struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4, .interrupt_every = 1,
@@ -127,6 +133,7 @@ static void an_event_tells_of_news(void)
 	uint64_t first, seen = 0;
 
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	usleep(late_us);
 	event.fd = litepcie_dma_fd(dev);
 	CHECK(event.fd >= 0);
 	while (seen < 4) {
@@ -145,6 +152,29 @@ static void an_event_tells_of_news(void)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
+/* Looks with a timeout of 0 find all buffers, without any other call. */
+static void a_look_finds_news(void)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
+	};
+	uint64_t first, seen = 0;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	for (int ms = 0; ms < WAIT_MS && seen < 4; ms++) {
+		int count = litepcie_c2h_peek(dev, &first, 0);
+
+		CHECK(count >= 0);
+		if (count < 0)
+			break;
+		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		seen += (uint64_t)count;
+		usleep(1000);
+	}
+	CHECK_EQUAL(seen, 4);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
 static void a_reset_leaves_a_card_that_works(void)
 {
 	uint64_t value = 0;
@@ -158,18 +188,16 @@ static void a_reset_leaves_a_card_that_works(void)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
-
-	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 3 ? "usage: streams DEVICE BUFFERS" : why);
+	if (!open_device(&dev, argc == 3, argv[1], "usage: streams DEVICE BUFFERS"))
 		return 2;
-	}
 	buffers = strtoull(argv[2], NULL, 0);
 	both_ways(8192, 256, 1, false);
 	both_ways(4096, 16, 8, false);
 	both_ways(65536, 64, 16, false);
 	both_ways(8192, 64, 16, true);
-	an_event_tells_of_news();
+	an_event_tells_of_news(0);
+	an_event_tells_of_news(300000);
+	a_look_finds_news();
 	a_reset_leaves_a_card_that_works();
 	litepcie_close(dev);
 	return failed_checks != 0;

@@ -5,9 +5,9 @@
  */
 
 /*
- * The channel of table.c with a card made by the test, which writes records and status lines when
- * the test says so. The tests check which counts the library accepts, which it refuses, and when it
- * reads a register.
+ * Tests the channel of table.c with a stand-in for the card, which writes records and status lines
+ * when the test says so. The tests check which counts the library accepts, which it refuses, and
+ * when it reads a register.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,25 +39,26 @@ enum {
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	unsigned int	reads;		/* of any register */
-	unsigned int	status_reads;	/* of a loop_status register */
+	unsigned int	reads;		/* number of reads of any register */
+	unsigned int	status_reads;	/* number of reads of a loop_status register */
 	uint32_t	lengths[2][64];	/* lengths and flags of descriptors of h2c and c2h */
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	/* its control register was set while old records were in memory */
+	/* the notices' control register was set while old records were in memory */
 	bool		dirty;
 	/* a notice register was written while a direction was enabled */
 	bool		late;
 	bool		dead;
 	unsigned int	sleeps;
-	unsigned int	raised;		/* interrupts that no sleep has taken yet */
-	bool		stops;		/* another thread stops the DMA in the next sleep */
-	bool		wanted;		/* the owner of the card asks for it back */
+	/* interrupts that were raised and that no sleep has taken yet */
+	unsigned int	raised;
+	bool		stops;		/* in the next sleep another thread stops the DMA */
+	bool		wanted;		/* the owner of the card asks for the card back */
 } card;
 
 static struct litepcie dev;
 
-/* Card ---------------------------------------------------------------------------------------- */
+/* The stand-in for the card ------------------------------------------------------------------- */
 
 static struct litepcie_entry *entry(uint64_t number)
 {
@@ -94,7 +95,7 @@ static int fake_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
 	card.status_reads += offset == H2C + STATUS || offset == C2H + STATUS;
 	*value = card.word[offset / 4];
 	if (offset == H2C + ENABLE || offset == C2H + ENABLE)
-		*value |= DMA_IDLE;
+		*value |= LITEPCIE_DMA_ENABLE_IDLE;
 	if (offset == CLOCK)
 		card.word[CLOCK / 4]++;
 	if (card.dead)
@@ -146,7 +147,10 @@ static int fake_memory(struct litepcie *unused, unsigned int kind, void *place, 
 	return 0;
 }
 
-/* Back ends give up the library's lock while they sleep. So does this one if card.stops is set. */
+/*
+ * Sleep. Back ends give up the library's lock while they sleep, and so does this one if card.stops
+ * is set.
+ */
 static int fake_sleep(struct litepcie *unused, int timeout_ms)
 {
 	unsigned int raised = card.raised;
@@ -266,7 +270,7 @@ static bool says(const char *words)
 	return strstr(litepcie_why(&dev), words) != NULL;
 }
 
-/* Start, stop --------------------------------------------------------------------------------- */
+/* Start and stop ------------------------------------------------------------------------------ */
 
 /*
  * The ring of records is aligned to its size, and each status line has a cache line of its own. All
@@ -307,7 +311,7 @@ static void the_card_is_told_where_to_write(void)
 	CHECK(!card.dirty && !card.late);
 }
 
-/* Counts -------------------------------------------------------------------------------------- */
+/* Counts from memory -------------------------------------------------------------------------- */
 
 /*
  * Each record counts as a filled buffer, with or without a status line. No register is read, even
@@ -381,7 +385,8 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
-	put_record(DEPTH, SIZE, 0);	/* the record of the next round in the first entry */
+	/* this is the record of the next round, in the first entry */
+	put_record(DEPTH, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	for (uint64_t n = 0; n < COUNT + 1; n++)
 		put_record(n, SIZE, 0);
@@ -412,7 +417,7 @@ static void a_record_has_length_and_flags(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), -EINVAL);
 }
 
-/* Registers ----------------------------------------------------------------------------------- */
+/* When registers are read --------------------------------------------------------------------- */
 
 /*
  * A long wait without a record reads the card's registers, to find a card that has lost its state.
@@ -464,6 +469,45 @@ static void a_look_at_memory_saves_sleeps(void)
 	CHECK_EQUAL(card.reads, 0);
 }
 
+/*
+ * With a timeout of 0 peek and get find what the card has done since: without a wait before, and
+ * without a change of the descriptor. Now and then they take pending interrupts, but not after
+ * litepcie_dma_fd(), since that would clear the descriptor. A card that is gone is noticed.
+ */
+static void a_look_without_a_wait_finds_news(bool records)
+{
+	uint64_t first;
+
+	open_card(records);
+	start_with((struct litepcie_dma_config) { 0 });
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT), 0);
+	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), 0);
+	card.word[(C2H + STATUS) / 4] = 2;
+	card.word[(H2C + STATUS) / 4] = 3;
+	if (records) {
+		put_record(0, SIZE, 0);
+		put_record(1, SIZE, 0);
+		line(LINE_H2C)->buffers = 3;
+	}
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
+	CHECK(litepcie_h2c_get(&dev, &first, 0) == 3 && first == COUNT);
+	CHECK_EQUAL(card.reads != 0, !records);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 2), 0);
+	card.sleeps = 0;
+	for (int n = 0; n < 64; n++)
+		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
+	CHECK(card.sleeps >= 1 && card.sleeps <= 4);
+	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
+	card.sleeps = 0;
+	for (int n = 0; n < 64; n++)
+		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
+	CHECK_EQUAL(card.sleeps, 0);
+	usleep((LITEPCIE_WAIT_SLICE_MS + 1) * 1000);
+	card.dead = true;
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), -EIO);
+}
+
 static void without_records_the_register_counts(void)
 {
 	struct litepcie_dma_config packets = { .directions = LITEPCIE_C2H, .packets = true };
@@ -484,7 +528,7 @@ static void without_records_the_register_counts(void)
 	CHECK_EQUAL(card.word[CONTROL / 4], 0);
 }
 
-/* Waits --------------------------------------------------------------------------------------- */
+/* Waits and stops ----------------------------------------------------------------------------- */
 
 /*
  * An interrupt from before a run is not counted in the run. Error counts that were read once stay
@@ -509,8 +553,8 @@ static void a_run_has_its_own_counts(void)
 }
 
 /*
- * Less than a batch is held back. But before a sleep the library hands it over if the card would
- * run out of buffers.
+ * Less than a batch of buffers is held back. But before a sleep the library hands them over if the
+ * card would run out of buffers.
  */
 static void a_wait_hands_over_what_the_card_runs_out_of(void)
 {
@@ -545,7 +589,8 @@ static void a_drain_waits_for_the_logic(void)
 }
 
 /*
- * Another thread stops the DMA in each sleep, where a call gives up the lock. The call notices it.
+ * Another thread stops the DMA in each sleep, where a call gives up the lock. The call must notice
+ * the stop.
  */
 static void a_stop_is_heard_of_in_each_sleep(void)
 {
@@ -602,8 +647,8 @@ static void news_wakes_all(void)
 }
 
 /*
- * A thread that waits while another thread is the sleeper sleeps for its whole timeout. The timeout
- * here runs over the end of a second, where tv_nsec wraps.
+ * A thread that waits while another thread sleeps on behalf of all sleeps for its whole timeout.
+ * The timeout here runs over the end of a second, where tv_nsec wraps.
  */
 static void who_follows_sleeps(void)
 {
@@ -622,12 +667,12 @@ static void who_follows_sleeps(void)
 	CHECK((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 >= 99);
 }
 
-/* Looks --------------------------------------------------------------------------------------- */
+/* Looks by timer ------------------------------------------------------------------------------ */
 
 static bool silent(unsigned int way)
 {
 	for (unsigned int n = 0; n < card.pushed[way]; n++)
-		if (!(card.lengths[way][n] & DMA_IRQ_DISABLE))
+		if (!(card.lengths[way][n] & LITEPCIE_DESCRIPTOR_IRQ_DISABLE))
 			return false;
 	return true;
 }
@@ -715,7 +760,7 @@ static void an_interrupt_begins_the_looks(void)
 	CHECK_EQUAL(card.word[CAUSES / 4], 0);
 }
 
-/* Lengths ------------------------------------------------------------------------------------- */
+/* Lengths of buffers -------------------------------------------------------------------------- */
 
 static uint32_t bytes_of(unsigned int way, unsigned int n)
 {
@@ -739,12 +784,12 @@ static void a_flush_time_has_its_rules(void)
 }
 
 /*
- * Only packets set LAST in their descriptors. A length belongs to its buffer for one round only:
- * the next round has whole buffers again.
+ * Only with packets do descriptors have LAST set. A length belongs to its buffer for one round
+ * only: in the next round the buffers are whole again.
  */
 static void buffers_have_lengths(bool packets)
 {
-	uint32_t flag = packets ? 0 : DMA_LAST_DISABLE;
+	uint32_t flag = packets ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE;
 
 	open_card(true);
 	start_with((struct litepcie_dma_config) { .packets = packets, .batch = 2 });
@@ -761,10 +806,10 @@ static void buffers_have_lengths(bool packets)
 	CHECK_EQUAL(card.pushed[0], 24);
 	for (unsigned int n = 0; n < 24; n++) {
 		CHECK_EQUAL(bytes_of(0, n), n == 3 ? 77 : n == 7 ? 1 : SIZE);
-		CHECK_EQUAL(card.lengths[0][n] & DMA_LAST_DISABLE, flag);
+		CHECK_EQUAL(card.lengths[0][n] & LITEPCIE_DESCRIPTOR_LAST_DISABLE, flag);
 	}
 	for (unsigned int n = 0; n < COUNT; n++)
-		CHECK_EQUAL(card.lengths[1][n] & DMA_LAST_DISABLE, flag);
+		CHECK_EQUAL(card.lengths[1][n] & LITEPCIE_DESCRIPTOR_LAST_DISABLE, flag);
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(says("received 24654 of 90190 bytes"));
 	line(LINE_H2C)->buffers = card.word[(H2C + STATUS) / 4] = 24;
@@ -848,6 +893,8 @@ int main(void)
 	a_record_has_length_and_flags();
 	a_silent_card_is_asked();
 	a_look_at_memory_saves_sleeps();
+	a_look_without_a_wait_finds_news(true);
+	a_look_without_a_wait_finds_news(false);
 	without_records_the_register_counts();
 	a_run_has_its_own_counts();
 	a_wait_hands_over_what_the_card_runs_out_of();

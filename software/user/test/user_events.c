@@ -5,8 +5,8 @@
  */
 
 /*
- * Interrupts of logic in the user slot that raises one for each write to the BAR and offset in the
- * arguments: alone, and together with a running DMA whose interrupts use the same path.
+ * Tests interrupts of logic in the user slot that raises one for each write to the BAR and offset
+ * in the arguments: alone, and together with a running DMA whose interrupts use the same path.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define SOON_MS	10000
 #define NOT_MS	50
@@ -164,13 +165,10 @@ static void a_reset_switches_them_off(struct litepcie *dev)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 4 ? "usage: user_events DEVICE BAR OFFSET" : why);
+	if (!open_device(&dev, argc == 4, argv[1], "usage: user_events DEVICE BAR OFFSET"))
 		return 2;
-	}
 	bar = (unsigned int)strtoul(argv[2], NULL, 0);
 	place = strtoull(argv[3], NULL, 0);
 	one_that_is_not_enabled_is_refused(dev);

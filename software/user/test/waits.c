@@ -5,10 +5,10 @@
  */
 
 /*
- * Each blocking call on the card named by the argument. A negative timeout waits until data comes,
- * until another thread stops the DMA, or until a signal; 0 does not wait. The second argument, an
- * offset in BAR0, also tests waits for the user's logic, which raises its interrupt when that
- * offset is written.
+ * Tests each blocking call on the card named by the argument. With a negative timeout a call waits
+ * until data comes, until another thread stops the DMA, or until a signal. With a timeout of 0 it
+ * does not wait. If there is a second argument, an offset in BAR0, waits for the user's logic are
+ * tested, too: the logic raises its interrupt when that offset is written.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +20,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "open.h"
 
 #define LONG_MS		700	/* longer than several of the library's polls of the card */
 /* CPU time within LONG_MS; a thread that never sleeps takes twice as much */
@@ -157,7 +158,7 @@ static void a_signal_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	/* repeated, since the thread may not be asleep */
+	/* the signal is repeated, since the thread may not be asleep yet */
 	for (int i = 0; i < 50 && wait->rc == 1000; i++) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(20000);
@@ -222,13 +223,10 @@ static void switching_off_ends_the_user_s(struct litepcie *dev, uint32_t bell)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 
-	if (argc < 2 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc < 2 ? "usage: waits DEVICE [OFFSET]" : why);
+	if (!open_device(&dev, argc >= 2, argv[1], "usage: waits DEVICE [OFFSET]"))
 		return 2;
-	}
 	a_stop_ends_it(&(struct wait) { "wait c2h", wait_c2h, LITEPCIE_C2H, dev, 0 });
 	a_stop_ends_it(&(struct wait) { "peek", peek, LITEPCIE_C2H, dev, 0 });
 	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);

@@ -5,8 +5,8 @@
  */
 
 /*
- * A run whose counts pass a wrap of the card's 32-bit counters, through the card's loopback. Every
- * word that comes back is compared, and all counts are right after the wrap. The card (first
+ * Tests a run whose counts pass a wrap of the card's 32-bit counters, through the card's loopback.
+ * Every word that comes back is compared, and all counts are right after the wrap. The card (first
  * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library
  * is set as if it had moved as many buffers before.
  */
@@ -15,6 +15,7 @@
 #include "backend.h"
 #include "check.h"
 #include "ring.h"
+#include "open.h"
 
 #define SIZE	4096u
 #define COUNT	16u
@@ -39,8 +40,8 @@ static void advance(struct litepcie_ring *ring, struct litepcie_table *table, ui
 }
 
 /*
- * With few buffers under way each needs an interrupt of its own, else a wait lasts until the
- * library polls the card.
+ * Begin a run. With few buffers under way each buffer needs an interrupt of its own: otherwise a
+ * wait lasts until the library polls the card.
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
@@ -83,7 +84,7 @@ static void receive(struct litepcie *dev, uint64_t number)
 	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
 }
 
-/* Move 5 * COUNT buffers over the wrap, with @deep under way at a time. */
+/* Move 5 * COUNT buffers across the wrap, with @deep under way at a time. */
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	uint64_t end = ahead + 5 * COUNT, sent = ahead;
@@ -107,14 +108,11 @@ static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 
 int main(int argc, char **argv)
 {
-	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	uint64_t ahead;
 
-	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 3 ? "usage: wraps DEVICE AHEAD" : why);
+	if (!open_device(&dev, argc == 3, argv[1], "usage: wraps DEVICE AHEAD"))
 		return 2;
-	}
 	ahead = strtoull(argv[2], NULL, 0);
 	cross(dev, ahead, 1);
 	cross(dev, ahead, COUNT / 2);

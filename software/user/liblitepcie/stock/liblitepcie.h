@@ -5,14 +5,17 @@
  */
 
 /*
- * For programs written for LitePCIe's own liblitepcie: put this folder first on the include path,
- * link with this project's library, and they recompile. The flash calls are not here: nothing of
- * Lanebox's gateware answers them.
+ * For programs written for LitePCIe's own liblitepcie: put this folder first on the include path
+ * and link with this project's library, and the programs compile again. The flash calls are not
+ * here: no block of Lanebox's gateware answers them.
  */
 #ifndef LITEPCIE_STOCK_H
 #define LITEPCIE_STOCK_H
 
-/* LitePCIe's header includes these of a gateware's build, so do it if they are on the path. */
+/*
+ * LitePCIe's own header includes these files of a gateware's build, so include them if they are on
+ * the path.
+ */
 #if __has_include("csr.h")
 #include "csr.h"
 #include "mem.h"

@@ -9,7 +9,7 @@
  * error ends the program with a sentence, as in LitePCIe's library.
  *
  * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, those of this library a
- * handle. After this header the names mean LitePCIe's.
+ * handle. After this header is included, the names mean LitePCIe's functions.
  */
 #ifndef LITEPCIE_STOCK_HELPERS_H
 #define LITEPCIE_STOCK_HELPERS_H

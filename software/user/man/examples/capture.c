@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Card to host: take each buffer in place, beside other things to wait for. */
+/*
+ * Card to host: the program uses each buffer in place, and can wait for other
+ * things at the same time.
+ */
 #include <liblitepcie.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +18,10 @@ int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
-		.pattern = true,	/* the card's own data, in place of the user slot's */
+		/*
+		 * data of the card's own pattern, in place of the user slot's
+		 */
+		.pattern = true,
 		.c2h_limit = BUFFERS,
 		.batch = 8,
 	};
@@ -43,7 +49,7 @@ int main(int argc, char **argv)
 		if (litepcie_dma_wait(dev, LITEPCIE_C2H, fd.fd >= 0 ? 0 : 1000) < 0)
 			break;
 		count = litepcie_c2h_peek(dev, &first, 0);
-		if (!count) {	/* who holds it up? */
+		if (!count) {	/* no data came: ask what the card waits for */
 			litepcie_diagnose(dev, LITEPCIE_C2H, why, sizeof(why));
 			fprintf(stderr, "still waiting: %s\n", why);
 		}

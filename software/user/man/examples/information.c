@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* What a card is: everything that it says of itself. */
+/* Print everything that a card says about itself. */
 #include <liblitepcie.h>
 #include <stdio.h>
 
@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 		printf("up for %.6f s\n", (double)ticks * card.tick_ps * 1e-12);
 	for (unsigned int i = 0; litepcie_block(dev, i, &block) == 0; i++)
 		printf("block type %u at BAR%u + 0x%x\n", block.type, block.bar, block.offset);
-	if (litepcie_block_find(dev, 9, 0, &block) < 0)	/* the user's registers */
+	/* block type 9: the registers of the user's logic */
+	if (litepcie_block_find(dev, 9, 0, &block) < 0)
 		printf("no user slot: %s\n", litepcie_why(dev));
 	if (litepcie_slot(dev, &slot) == 0)
 		printf("the user slot took %llu beats, and held up %llu cycles\n",

@@ -4,12 +4,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The card's memory: single accesses, rows of them, and a mapping where there is one. */
+/*
+ * Use the card's memory: by single accesses, by several in a row, and by a
+ * mapping if there is one.
+ */
 #include <liblitepcie.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MEMORY	8	/* type of block */
+#define MEMORY	8	/* type of memory blocks in the capability table */
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Packets of any length: each request goes round through the card's loopback and is its answer. */
+/*
+ * Packets of any length: each request comes back through the card's loopback
+ * and is its own answer.
+ */
 #include <liblitepcie.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +35,7 @@ int main(int argc, char **argv)
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.loopback = true,
 		.packets = true,
-		.interrupt_every = 1,	/* of a single answer, too */
+		.interrupt_every = 1,	/* an interrupt for each single answer */
 	};
 	char why[LITEPCIE_WHY_SIZE], request[64];
 	struct litepcie *dev;

@@ -4,19 +4,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Card to host into this program's own memory, in a huge page where there is one. */
+/*
+ * Card to host into this program's own memory, in a huge page if there is one.
+ */
 #include <liblitepcie.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BYTES	(2u << 20)	/* a huge page, and a ring as it is at first */
+/* a huge page, which is also the size of a ring of the default shape */
+#define BYTES	(2u << 20)
 
 int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
 		.pattern = true,
-		.poll_us = 100,		/* no interrupts: a look every 100 us */
+		/* no interrupts: the library looks at the card every 100 us */
+		.poll_us = 100,
 	};
 	uint32_t *memory = aligned_alloc(BYTES, BYTES);
 	char why[LITEPCIE_WHY_SIZE];

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Host to card: fill each buffer in place; the card compares what arrives. */
+/*
+ * Host to card: the program fills each buffer in place, and the card compares
+ * the data that arrives.
+ */
 #include <errno.h>
 #include <liblitepcie.h>
 #include <stdio.h>

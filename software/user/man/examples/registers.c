@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Registers, by name and by place. */
+/* Access registers by name and by place. */
 #include <errno.h>
 #include <liblitepcie.h>
 #include <stdio.h>
@@ -32,7 +32,10 @@ int main(int argc, char **argv)
 	printf("scratch: %s, 0x%llx\n", rc < 0 ? litepcie_strerror(rc) : "ok",
 	       (unsigned long long)value);
 
-	/* The same without names, as a program does that cannot afford to look for them. */
+	/*
+	 * The same without the name: a program that cannot afford a search each
+	 * time keeps the offset.
+	 */
 	if (litepcie_register_find(dev, "ctrl_scratch", &found) == 0) {
 		litepcie_writel(dev, found.offset, 0xbeef);
 		litepcie_readl(dev, found.offset, &word);

@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Another process looks at the card's data, in place, by a descriptor of the ring. */
+/*
+ * Another process reads the card's data in place, by a descriptor of the ring.
+ */
 #define _DEFAULT_SOURCE
 #include <liblitepcie.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
  */
 
 /*
- * The "kernel" back end with a driver made by the test (driver.h). The first argument is a file
- * with the contents of BAR0, including a capability table. The second is the offset of the card's
- * memory.
+ * Tests of the "kernel" back end with a stand-in for the driver (driver.h). The first argument is a
+ * file with the contents of BAR0, including a capability table. The second is the offset of the
+ * card's memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static bool says(struct litepcie *dev, const char *words)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* BAR0 ---------------------------------------------------------------------------------------- */
+/* Accesses to BAR0 ---------------------------------------------------------------------------- */
 
 static void root_has_all_of_bar0(void)
 {
@@ -63,8 +63,8 @@ static void root_has_all_of_bar0(void)
 }
 
 /*
- * The stride lies between two writes. So the last write may end with BAR0, even with a large
- * stride.
+ * A burst of writes may end exactly with BAR0, even with a large stride: the stride lies between
+ * two writes, and none follows the last.
  */
 static void a_burst_may_end_with_bar0(void)
 {
@@ -81,8 +81,8 @@ static void a_burst_may_end_with_bar0(void)
 }
 
 /*
- * Reads go through the mapping. Writes go through it on pages where the driver allows that, and by
- * ioctl() on the others.
+ * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes go through the mapping
+ * on pages that the driver lets him map for writing, and by ioctl() on the others.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {
@@ -121,8 +121,8 @@ static void a_user_reads_all_and_writes_its_own(void)
 }
 
 /*
- * Each page is written through the mapping if the driver allows it, else by ioctl(). Allowed are
- * runs of one page and of several, at the edges of BAR0 and inside.
+ * Each page is written through the mapping if the driver allows it, else by ioctl(). The driver
+ * allows runs of one page and of several, at the edges of BAR0 and inside.
  */
 static void every_page_is_written_as_it_may_be(void)
 {
@@ -144,9 +144,9 @@ static void every_page_is_written_as_it_may_be(void)
 	litepcie_close(dev);
 }
 
-/* Rings --------------------------------------------------------------------------------------- */
+/* Rings of the driver ------------------------------------------------------------------------- */
 
-/* Start another program that has the device open until it is killed. Returns its process. */
+/* Start another program that has the device open until it is killed. Returns its process ID. */
 static pid_t hold_device(void)
 {
 	int ready[2];
@@ -216,7 +216,7 @@ static void a_look_works_beside_a_stream(void)
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 
-	/* the h2c ring now has this handle's shape */
+	/* the h2c ring has the shape that this handle wants */
 	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);
 	CHECK_EQUAL(driver.count[0], 256);
 	CHECK(litepcie_h2c_buffer(dev, 0) != NULL);
@@ -250,7 +250,7 @@ static void each_start_finds_its_ring(void)
 	litepcie_close(dev);
 }
 
-/* A start that fails releases the directions it had taken. */
+/* A start that fails releases the directions that it had taken. */
 static void a_start_that_fails_is_undone(void)
 {
 	const struct litepcie_dma_config both = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
@@ -277,7 +277,8 @@ static void a_start_that_fails_is_undone(void)
 }
 
 /*
- * The driver gets the address of the program's memory, and the library maps no ring of the driver.
+ * A ring that is placed in the program's memory: the driver gets the address of that memory, and
+ * the library maps no ring of the driver.
  */
 static void a_ring_lies_in_its_place(void)
 {
@@ -351,8 +352,8 @@ static void modes_are_the_driver_s(void)
 }
 
 /*
- * LitePCIe's driver lets the card go round its rings without waiting for software. So a start is
- * refused there, and registers work.
+ * LitePCIe's driver lets the card go round its rings without waiting for software. So with that
+ * driver a start is refused, and registers work.
  */
 static void litepcies_driver_is_for_registers(void)
 {
@@ -379,7 +380,7 @@ static void litepcies_driver_is_for_registers(void)
 	litepcie_close(dev);
 }
 
-/* Hand-over ----------------------------------------------------------------------------------- */
+/* Handing buffers over ------------------------------------------------------------------------ */
 
 static struct litepcie *run_card(const struct litepcie_dma_config *config)
 {
@@ -392,8 +393,8 @@ static struct litepcie *run_card(const struct litepcie_dma_config *config)
 }
 
 /*
- * The start hands over the whole ring, and later each batch takes one call. Buffers that the status
- * page already shows take no call.
+ * The start hands over the whole c2h ring, and later each batch takes one call. Buffers that the
+ * status page already shows take no call.
  */
 static void c2h_is_handed_over_in_batches(void)
 {
@@ -417,7 +418,8 @@ static void c2h_is_handed_over_in_batches(void)
 	driver_finish(1, 8);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
-	CHECK(driver.advanced[1] == 270 && driver.notify[1]);	/* up to the limit */
+	/* the card has got buffers up to the limit, the last with an interrupt */
+	CHECK(driver.advanced[1] == 270 && driver.notify[1]);
 	driver_finish(1, 254);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 254), 0);
@@ -451,7 +453,7 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 	CHECK(!driver.owned[0]);
 }
 
-/* Counts -------------------------------------------------------------------------------------- */
+/* Counts and waits ---------------------------------------------------------------------------- */
 
 static int64_t interrupts_of_a_run(unsigned int directions)
 {
@@ -498,7 +500,9 @@ static void *finish_later(void *way)
 	return NULL;
 }
 
-/* A wait takes one call, a poll() that the interrupt ends. A wait with timeout 0 takes none. */
+/*
+ * A wait takes one system call, a poll() that the interrupt ends. A wait with timeout 0 takes none.
+ */
 static void a_wait_is_one_call(unsigned int direction)
 {
 	const struct litepcie_dma_config config = {
@@ -574,7 +578,7 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
 		CHECK_EQUAL(litepcie_h2c_submit(dev, 100), 0);
-	driver.hardware[way] = 31;	/* the next buffer would raise an interrupt */
+	driver.hardware[way] = 31;	/* the next buffer would be the one to raise an interrupt */
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 31);
@@ -589,8 +593,9 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 }
 
 /*
- * A card that was reset moves no more data: the driver has stopped the run (@rests), or has found
- * that the card's counts are impossible. The caller gets -EIO, and may start again.
+ * A card that was reset moves no more data. Either the driver has stopped the run (@rests), or it
+ * has found that the card's counts are impossible. In both cases the caller gets -EIO, and may
+ * start again.
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
@@ -656,6 +661,52 @@ static void a_look_makes_the_event_wait(void)
 	litepcie_close(dev);
 }
 
+/*
+ * With a timeout of 0 peek and get find what the driver has published. The descriptor of
+ * litepcie_dma_fd() stays readable, since it may have announced news of the other direction. The
+ * end of a run is reported.
+ */
+static void a_look_without_a_wait_finds_news(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
+	unsigned int polls = driver.polls;
+	uint64_t first;
+
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 256), 0);
+	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 0);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), 0);
+	driver_finish(0, 2);
+	driver_finish(1, 3);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), 3);
+	CHECK(litepcie_h2c_get(dev, &first, 0) == 2 && first == 256);
+	CHECK_EQUAL(poll(&event, 1, 0), 1);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 3), 0);
+	CHECK(driver.polls == polls);
+	driver_abort(-EIO, true);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), -EIO);
+	CHECK(says(dev, "the card was reset"));
+	litepcie_close(dev);
+}
+
+/* The descriptor is readable at once if buffers have come before the program asks for it. */
+static void a_late_event_tells_of_what_came_before(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+	struct pollfd event = { .events = POLLIN };
+
+	driver_finish(1, 1);
+	event.fd = litepcie_dma_fd(dev);
+	CHECK_EQUAL(poll(&event, 1, 0), 1);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 1);
+	CHECK_EQUAL(poll(&event, 1, 0), 0);
+	CHECK_EQUAL(litepcie_dma_fd(dev), event.fd);
+	CHECK_EQUAL(poll(&event, 1, 0), 0);
+	litepcie_close(dev);
+}
+
 static void a_card_that_goes_ends_a_wait(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -669,7 +720,7 @@ static void a_card_that_goes_ends_a_wait(void)
 	litepcie_close(dev);
 }
 
-/* A count of more buffers than were handed over is an error, and is not used. */
+/* A count of more buffers than were handed over is an error, and the library does not use it. */
 static void more_than_was_given_is_refused(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -684,9 +735,9 @@ static void more_than_was_given_is_refused(void)
 	litepcie_close(dev);
 }
 
-/* Packets ------------------------------------------------------------------------------------- */
+/* Packets and lengths ------------------------------------------------------------------------- */
 
-/* Whether the card in the image of BAR0 writes records. Packets need that. */
+/* True if the card in the image of BAR0 writes records. Packets need records. */
 static bool has_records(void)
 {
 	struct litepcie *dev = open_card();
@@ -747,7 +798,7 @@ static void each_start_says_whether_there_are_packets(void)
 
 /*
  * Records are read from memory without a call to the driver, before the count in the status page
- * follows.
+ * shows their buffers.
  */
 static void records_come_without_a_call(void)
 {
@@ -805,7 +856,7 @@ static void buffers_have_lengths(void)
 	litepcie_close(dev);
 }
 
-/* The user's logic ---------------------------------------------------------------------------- */
+/* Interrupts of the user's logic -------------------------------------------------------------- */
 
 static void *call_later(void *unused)
 {
@@ -871,6 +922,8 @@ int main(int argc, char **argv)
 	each_thread_waits_for_its_own();
 	a_run_that_has_ended_is_over();
 	a_look_makes_the_event_wait();
+	a_look_without_a_wait_finds_news();
+	a_late_event_tells_of_what_came_before();
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();

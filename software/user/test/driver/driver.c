@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See driver.h for the promises. */
+/* A stand-in for the driver. driver.h says what it does. */
 #include "driver.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ static int fail(int error)
 	return -1;
 }
 
-/* Calls --------------------------------------------------------------------------------------- */
+/* Answers to calls ---------------------------------------------------------------------------- */
 
 static int access_register(struct litepcie_ioctl_reg *reg)
 {
@@ -270,8 +270,8 @@ static int bar_info(struct litepcie_bar *bar)
 }
 
 /*
- * LitePCIe's calls for its loop. The library must use them only to stop, so driver.looped notes a
- * start.
+ * Answer LitePCIe's calls for its loop. The library must use them only to stop, so driver.looped
+ * records a start.
  */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
@@ -331,7 +331,12 @@ static int watch(const struct litepcie_event *event)
 {
 	if (event->way < 2 && !driver.owned[event->way])
 		return fail(EBUSY);
+	if (driver.event[event->way] == event->fd)
+		return 0;
 	driver.event[event->way] = event->fd;
+	if (event->way < 2 && driver.hardware[event->way])
+		/* signal it at once if there was progress before the call */
+		signal_event((int)event->way);
 	return 0;
 }
 
@@ -443,9 +448,9 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return 1;
 }
 
-/* Memory -------------------------------------------------------------------------------------- */
+/* Mappings ------------------------------------------------------------------------------------ */
 
-/* A user gets no mapping for writing if any of its pages is not allowed. */
+/* Map a BAR. A user gets no mapping for writing if the driver does not allow each of its pages. */
 static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
 {
 	for (uint64_t at = offset; at < offset + size; at += DRIVER_PAGE)
@@ -489,7 +494,7 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 	return map_ring((int)region - REGION_H2C, size, protection);
 }
 
-/* Files --------------------------------------------------------------------------------------- */
+/* Files of sysfs ------------------------------------------------------------------------------ */
 
 static FILE *text_file(const char *text)
 {
@@ -504,7 +509,7 @@ static FILE *text_file(const char *text)
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	/* minor 7, as DRIVER_DEVICE has */
+	/* the minor number of DRIVER_DEVICE is 7 */
 	static const char folder[] = "/sys/class/litepcie/litepcie7/";
 	char text[32];
 

@@ -1,0 +1,31 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* How a test program begins: it opens the card that its first argument names. */
+#ifndef LITEPCIE_TEST_OPEN_H
+#define LITEPCIE_TEST_OPEN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "liblitepcie.h"
+
+/*
+ * Open the card @name if the command line is @complete. Returns false after a sentence: @usage, or
+ * why the card cannot be opened. The program then ends with status 2.
+ */
+static inline bool open_device(struct litepcie **dev, bool complete, const char *name,
+			       const char *usage)
+{
+	char why[LITEPCIE_WHY_SIZE];
+
+	if (complete && litepcie_open(dev, name, why) == 0)
+		return true;
+	fprintf(stderr, "%s\n", complete ? why : usage);
+	return false;
+}
+
+#endif /* LITEPCIE_TEST_OPEN_H */
