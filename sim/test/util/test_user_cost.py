@@ -21,8 +21,10 @@ pytestmark = pytest.mark.soak
 
 FEW, MANY = 512, 2560  # buffers: two and ten turns of the ring
 BATCH = 64  # buffers given back together, and per interrupt: a quarter of the ring
-INSTRUCTIONS = 150  # instructions for a buffer of 8 KiB
+INSTRUCTIONS = 150  # instructions for a buffer of 8 KiB, with one wait for a batch
+WAITS = ("litepcie_wait_beyond", "litepcie_h2c_drain")  # functions that wait for the card
 CALLS = 32  # system calls for a batch: half a dozen, and more while waits on a slow board time out
+COLLECTED = r"Collected : (\d+)"  # callgrind's sum of instructions
 VECTOR = 32  # bytes of the widest load that valgrind supports
 
 
@@ -44,14 +46,29 @@ def per_buffer(board, direction, pattern, *prefix):
     return (counts[1] - counts[0]) / (MANY - FEW)
 
 
+def callgrind(profile, *functions):
+    """The command that counts the instructions inside the first function, without those inside the
+    others: callgrind starts and stops its count where one of them is called and where it returns.
+    """
+    toggles = [f"--toggle-collect={name}" for name in functions]
+    return ("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *toggles)
+
+
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
-    """A buffer of 8 KiB costs at most 150 instructions in user space. A copy with the widest loads
-    would need more."""
-    tool = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path / 'profile'}")
+    """A buffer of 8 KiB costs at most 150 instructions in user space, with one wait for a batch. A
+    copy with the widest loads would need more.
+
+    The board decides how often the program waits, and a busy machine makes the board slow. So waits
+    are counted apart, and a batch is charged with one of mean cost.
+    """
     with start_board() as board:
-        cost = per_buffer(board, direction, r"Collected : (\d+)", *tool)
-    print(f"host/insn_per_buffer {direction}: {cost:.0f}")
+        tool = callgrind(tmp_path / "awake", "main", *WAITS)
+        awake = per_buffer(board, direction, COLLECTED, *tool)
+        report, text = run(board, direction, MANY, *callgrind(tmp_path / "waits", WAITS[0]))
+    wait = int(re.search(COLLECTED, text).group(1)) / int(report["waits"])
+    cost = awake + wait / BATCH
+    print(f"host/insn_per_buffer {direction}: {cost:.0f}, {awake:.0f} and a wait's {wait:.0f}")
     assert 0 < cost <= INSTRUCTIONS < 2 * 8192 / VECTOR
 
 

@@ -18,6 +18,8 @@
 
 #define WAIT_MS	60000
 
+static unsigned int waits;	/* number of calls that wait for the card */
+
 static void c2h(struct litepcie *dev, uint64_t buffers)
 {
 	uint64_t seen = 0, first;
@@ -25,6 +27,7 @@ static void c2h(struct litepcie *dev, uint64_t buffers)
 
 	while (seen < buffers && count > 0) {
 		count = litepcie_c2h_peek(dev, &first, WAIT_MS);
+		waits++;
 		for (int i = 0; i < count; i++, seen++) {
 			const uint32_t *data = litepcie_c2h_buffer(dev, first + (uint64_t)i);
 
@@ -44,6 +47,7 @@ static void h2c(struct litepcie *dev, uint64_t buffers)
 
 	while (sent < buffers && count > 0) {
 		count = litepcie_h2c_get(dev, &first, WAIT_MS);
+		waits++;
 		for (int i = 0; i < count && sent < buffers; i++, sent++) {
 			uint32_t *data = litepcie_h2c_buffer(dev, first + (uint64_t)i);
 
@@ -83,12 +87,12 @@ int main(int argc, char **argv)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &after), 0);
 	litepcie_stats(dev, &stats);
-	printf("batches %llu interrupts %lld bytes %llu ticks %llu reads %llu\n",
+	printf("batches %llu interrupts %lld bytes %llu ticks %llu reads %llu waits %u\n",
 	       (unsigned long long)stats.batches, (long long)stats.interrupts,
 	       (unsigned long long)(in ? after.rq.payload_bytes : after.rc.payload_bytes),
 	       (unsigned long long)(in ? after.rq.last - after.rq.first :
 					 after.rc.last - after.rc.first),
-	       (unsigned long long)(after.cc.tlps - before.cc.tlps));
+	       (unsigned long long)(after.cc.tlps - before.cc.tlps), waits);
 	litepcie_close(dev);
 	return failed_checks != 0;
 }
