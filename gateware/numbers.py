@@ -77,6 +77,13 @@ STOCK_BUFFERS_PER_INTERRUPT = 32
 # read was issued, and its software assumes that at most one such buffer is still being read.
 STOCK_READ_AHEAD = STOCK_BUFFER_SIZE
 
+# Notices of the DMA -------------------------------------------------------------------------------
+
+RECORD_BYTES  = 16   # Bytes of a record, the card's report of one finished c2h buffer.
+RECORD_BATCH  = 16   # Records that one write carries while more data waits.
+STATUS_BYTES  = 32   # Bytes of a status line, the card's report of how far a direction has come.
+STATUS_CYCLES = 1024 # Cycles between two status lines of a direction that is busy.
+
 # Capture ------------------------------------------------------------------------------------------
 
 CAPTURE_SEGMENTS = 2048 # The most segments of a ring.

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
@@ -35,7 +36,6 @@ from sim.rows.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
 BUFFERS = 2048  # buffers of 8 KiB that are counted: 64 interrupts
-RING_BUFFERS = 256
 # runs of each way: on a busy machine several interrupts may merge into one, which costs less
 TIMES = 3
 SECONDS = 900
@@ -191,10 +191,10 @@ class Counted:
         found = self._all("cost", way)
         for line in found:
             most = line.get("most", "an unknown number of")
-            if not most.isdigit() or not 0 < int(most) <= RING_BUFFERS:
+            if not most.isdigit() or not 0 < int(most) <= numbers.STOCK_BUFFERS:
                 raise TestFailed(
                     f"cost {way}: it found {most} buffers at once, and the ring has "
-                    f"{RING_BUFFERS}. It slept where nobody counted."
+                    f"{numbers.STOCK_BUFFERS}. It slept where nobody counted."
                 )
         return statistics.median(map(self.instructions, found))
 
@@ -274,7 +274,8 @@ def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
 
 
 def _compared(name: str, unit: str, value: float, stock: float, **conditions) -> Row:
-    conditions |= {"stock": stock, "buffer": 8192, "buffers_per_interrupt": 32}
+    conditions |= {"stock": stock, "buffer": numbers.STOCK_BUFFER_SIZE}
+    conditions["buffers_per_interrupt"] = numbers.STOCK_BUFFERS_PER_INTERRUPT
     return row(name, value, unit, vs=value / stock, conditions=conditions)
 
 

@@ -31,7 +31,7 @@ object CaptureParam {
   val UnitBytes = 8
   val BeatUnits = HardBlock.DataWidth / 8 / UnitBytes
 
-  val CellBytes = 4096
+  val CellBytes = Numbers.PageBytes
   val CellUnits = CellBytes / UnitBytes
   val CellRows  = CellUnits / BeatUnits
 

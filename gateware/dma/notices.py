@@ -33,14 +33,14 @@ RECORD_FLAGS = {
 # the number of the descriptor since the table was reset, from 1 on, so memory of zeros is no
 # record. Record n is at the ring's base + 16*((n - 1) mod entries).
 RECORD = {"bytes": 0, "flags": 4, "sequence": 8}
-RECORD_SIZE = 16
+RECORD_SIZE = numbers.RECORD_BYTES
 
 # Offsets in a status line, in bytes; all words have 64 bits. `buffers` is the number of descriptors
 # that have ended since the table's reset, and `position` the bytes of all of them. `errors` is how
 # many of them have failed, modulo 2^32: data was missing (h2c), or the stream's `error` came (c2h).
 # `time` is device time.
 STATUS_LINE = {"position": 0, "buffers": 8, "errors": 16, "time": 24}
-STATUS_SIZE = 32
+STATUS_SIZE = numbers.STATUS_BYTES
 
 # The ring holds 2 to this power of records. Its base is a multiple of its size, and so is the base
 # of a status line.
@@ -49,11 +49,11 @@ MOST_ENTRIES  = 16
 
 # While more data waits to be written, this many records are gathered into one write: 256 bytes, or
 # 128 if the link's Max_Payload_Size allows no more.
-BATCH       = 16
+BATCH       = numbers.RECORD_BATCH
 SMALL_BATCH = 8
 
 # While data is in flight, a status line is written once in so many cycles.
-LINE_INTERVAL = 1024
+LINE_INTERVAL = numbers.STATUS_CYCLES
 
 # What each bit of the register `control` turns on.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}

@@ -10,9 +10,8 @@ from migen import *
 from migen.fhdl.specials import READ_FIRST
 
 from gateware.mmio.axi import user_axi
-from gateware.numbers import AXI_ID_WIDTH, DATA_WIDTH
+from gateware.numbers import AXI_ID_WIDTH, BEAT_BYTES, DATA_WIDTH
 
-BEAT_BYTES   = DATA_WIDTH//8
 IN_FLIGHT    = 32 # The most requests that the MMIO bridge has in flight on the bus.
 LEAST_CYCLES = 2
 

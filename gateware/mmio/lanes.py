@@ -13,12 +13,12 @@ from litex.gen import *
 from migen import *
 from migen.fhdl.specials import READ_FIRST
 
-from gateware.numbers import DWORD_WIDTH, DWORDS_PER_BEAT
+from gateware.numbers import DWORD_WIDTH, DWORDS_PER_BEAT, PAGE_BYTES
 
 LANES      = DWORDS_PER_BEAT
 ROW_BYTES  = LANES*DWORD_WIDTH//8
 BYTE_WIDTH = 8
-PAGE       = 4096
+PAGE       = PAGE_BYTES
 
 # Cycles from a row address to its data, by the kind of memory.
 LATENCY = {"block": 1, "rom": 1, "ultra": 3}

@@ -29,11 +29,12 @@ MAGIC = 0x584f424c # "LBOX" in memory.
 MAJOR = 1
 MINOR = 3
 
-WORD          = 4
-DIGEST_WORDS  = 8  # Words of the SHA-256 over the gateware's sources.
-TARGET_WORDS  = 8  # The target's name as text, padded with zeros.
-CSR_PAGE      = 0x800 # Bytes of a page of registers: LiteX places each module on a page of its own.
-HOST_PAGE     = 4096 # The host maps its BARs in pages, and gives rights by the page.
+WORD         = 4
+DIGEST_WORDS = 8  # Words of the SHA-256 over the gateware's sources.
+TARGET_WORDS = 8  # The target's name as text, padded with zeros.
+# Bytes of a page of registers: LiteX places each module on a page of its own.
+CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
+HOST_PAGE = 4096 # The host maps its BARs in pages, and gives rights by the page.
 
 # Word number of each field of the table's header.
 HEADER = {
@@ -273,7 +274,7 @@ def _lanebox_blocks(soc, endpoint):
     return found
 
 def _capture_blocks(soc):
-    if not hasattr(soc, "capture"):
+    if "capture" not in soc.csr.regions:
         return []
     return [_csr_block(soc, "capture",
         **{register: register for register in BLOCK_TYPES["capture"].parameters[:-2]},

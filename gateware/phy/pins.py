@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from migen import C, Cat, Signal
 
+from gateware.numbers import DATA_WIDTH, DWORDS_PER_BEAT
+
 
 @dataclass(frozen=True)
 class Pin:
@@ -43,19 +45,23 @@ GROUPS = {
         _out("user_clk"), _out("user_reset"), _out("user_lnk_up"), _out("phy_rdy_out"),
     ],
     "Requester request: from the card.": [
-        _in("s_axis_rq_tdata", 256), _in("s_axis_rq_tkeep", 8), _in("s_axis_rq_tuser", 62),
+        _in("s_axis_rq_tdata", DATA_WIDTH), _in("s_axis_rq_tkeep", DWORDS_PER_BEAT),
+        _in("s_axis_rq_tuser", 62),
         _in("s_axis_rq_tlast"), _in("s_axis_rq_tvalid"), _out("s_axis_rq_tready", 4),
     ],
     "Requester completion: the answers to the card.": [
-        _out("m_axis_rc_tdata", 256), _out("m_axis_rc_tkeep", 8), _out("m_axis_rc_tuser", 75),
+        _out("m_axis_rc_tdata", DATA_WIDTH), _out("m_axis_rc_tkeep", DWORDS_PER_BEAT),
+        _out("m_axis_rc_tuser", 75),
         _out("m_axis_rc_tlast"), _out("m_axis_rc_tvalid"), _in("m_axis_rc_tready"),
     ],
     "Completer request: from the host.": [
-        _out("m_axis_cq_tdata", 256), _out("m_axis_cq_tkeep", 8), _out("m_axis_cq_tuser", 88),
+        _out("m_axis_cq_tdata", DATA_WIDTH), _out("m_axis_cq_tkeep", DWORDS_PER_BEAT),
+        _out("m_axis_cq_tuser", 88),
         _out("m_axis_cq_tlast"), _out("m_axis_cq_tvalid"), _in("m_axis_cq_tready"),
     ],
     "Completer completion: the answers to the host.": [
-        _in("s_axis_cc_tdata", 256), _in("s_axis_cc_tkeep", 8), _in("s_axis_cc_tuser", 33, tie=0),
+        _in("s_axis_cc_tdata", DATA_WIDTH), _in("s_axis_cc_tkeep", DWORDS_PER_BEAT),
+        _in("s_axis_cc_tuser", 33, tie=0),
         _in("s_axis_cc_tlast"), _in("s_axis_cc_tvalid"), _out("s_axis_cc_tready", 4),
     ],
     "Credits, tags and sequence numbers.": [

@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
 # The model's folders. A file includes only what is in its own folder, or in one to the left.
-MODEL = ("link", "trace", "faults", "host", "block")
+MODEL = ("text", "link", "trace", "faults", "host", "block")
 # All of the board's folders in that order: the machine answers the socket, and commands steer it.
 LAYERS = (*MODEL, "vfio_user", "machine", "control")
 KEPT = 40  # How many boards are kept, of a few MB each. The test suite needs about ten at a time.
@@ -125,7 +125,7 @@ def numbers_header() -> Path:
     """
     text = numbers.cpp()
     folder = ROOT / "build" / "numbers" / hashlib.sha256(text.encode()).hexdigest()[:16]
-    header = folder / MODEL[0] / "numbers.hpp"
+    header = folder / "link" / "numbers.hpp"
     if not header.exists():
         header.parent.mkdir(parents=True, exist_ok=True)
         staging = header.with_name(f"{header.name}.{os.getpid()}")

@@ -144,10 +144,8 @@ def small_c2h(size: int, mps: int) -> Limit:
     )
 
 
-RECORD = 16  # bytes of a record, the card's report of one finished c2h buffer
-RECORD_BATCH = 16  # records that one write carries while more data waits, if MPS is 256 or more
-STATUS_LINE = 32  # bytes of a status line, the card's report of how far a direction has come
-STATUS_CYCLES = 1024  # cycles between two status lines of a direction that is busy
+RECORD, RECORD_BATCH = numbers.RECORD_BYTES, numbers.RECORD_BATCH
+STATUS_LINE, STATUS_CYCLES = numbers.STATUS_BYTES, numbers.STATUS_CYCLES
 
 
 def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:

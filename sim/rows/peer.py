@@ -27,7 +27,7 @@ from sim.rows.results import Row, row
 COUNT = 20_000  # reads in a row's job: the first one's round trip is then under 0.1 % of the time
 WRITES = 100_000
 WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
-PAGE = 4096  # bytes that a job walks through, again and again
+PAGE = numbers.PAGE_BYTES  # bytes that a job walks through, again and again
 # Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
 # job begins. Even the slowest client has set up the card by then. So a job is the same however busy
 # the machine is.

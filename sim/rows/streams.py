@@ -23,14 +23,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateware import numbers
 from sim.clients.vfio import BAR0
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 
-DESCRIPTORS = 256  # descriptors of a direction: the card's table holds no more
-BUFFER = 8192  # bytes of a buffer, as in the driver
+DESCRIPTORS = numbers.DMA_TABLE_DEPTH
+BUFFER = numbers.STOCK_BUFFER_SIZE
 # cycle at which the card starts: even the slowest client has filled the table by then
 START = 1 << 16
 WINDOW = 1 << 18  # cycles that are measured, 1.05 ms: a TLP more or less is below a ten-thousandth
@@ -40,7 +41,8 @@ SECONDS = 120  # seconds of wall time that a run may take; it takes about one
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
 STREAM = {"c2h": "rq", "h2c": "rc"}  # the interface that carries the data of a direction
-NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # bits of a descriptor's control word, beside the length
+# every descriptor: no interrupt, and no end of a packet
+FLAGS = numbers.DESCRIPTOR_IRQ_DISABLE | numbers.DESCRIPTOR_LAST_DISABLE
 NOTICES = 0x3_0000_0000  # bus address of the memory for status lines and records
 LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in the memory for notices, in bytes
 RECORDS = 4096  # offset of the records in the memory for notices, in bytes
@@ -80,8 +82,8 @@ class Job:
     @property
     def line_bytes(self) -> int:
         """The most bytes that status lines can take of the window."""
-        lines = len(self.ways) * (self.window // limits.STATUS_CYCLES + 1)
-        return lines * limits.STATUS_LINE if self.told else 0
+        lines = len(self.ways) * (self.window // numbers.STATUS_CYCLES + 1)
+        return lines * numbers.STATUS_BYTES if self.told else 0
 
     @property
     def name(self) -> str:
@@ -190,7 +192,7 @@ class Stream(Bar):
         writes = []
         for number in range(DESCRIPTORS):
             address = MEMORY[way] + number * self.job.stride
-            words = (size | NO_INTERRUPT | NO_LAST, address & 0xFFFF_FFFF, address >> 32)
+            words = (size | FLAGS, address & 0xFFFF_FFFF, address >> 32)
             for where, word in zip((value, value + 4, go), words):
                 writes.append((where, word.to_bytes(4, "little")))
         for start in range(0, len(writes), 3 * CHUNK):

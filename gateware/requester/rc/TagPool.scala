@@ -7,6 +7,8 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers
+
 /** A free tag, and the generation (a bit that toggles with every read) of the last read with it. */
 case class FreeTag(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
@@ -62,5 +64,5 @@ case class TagPool(p: ReturnParam) extends Component {
 object TagPool {
 
   /** The number of tags that may be used if the host has not enabled extended tags. */
-  val Lower = 32
+  val Lower = Numbers.ShortReadTags
 }

@@ -179,8 +179,8 @@ void HardBlock::check_request(const Tlp &tlp) {
     rules_.check(config_.power_state() == PowerState::D0, Rule::PowerState, tlp,
                  "the function is in D3hot");
     rules_.check(config_.bus_master(), Rule::BusMasterOff, tlp, "COMMAND has bus master off");
-    rules_.check((tlp.address & 0xfff) + tlp.dwords * 4 <= 0x1000, Rule::Crosses4k, tlp,
-                 "address and length cross a 4 KiB boundary");
+    rules_.check(tlp.address % numbers::kPageBytes + tlp.dwords * 4 <= numbers::kPageBytes,
+                 Rule::Crosses4k, tlp, "address and length cross a 4 KiB boundary");
     rules_.check(legal_enables(tlp), Rule::ByteEnables, tlp, "illegal first or last byte enables");
     if (tlp.type == TlpType::MemRead) return check_read(tlp);
     rules_.check(tlp.dwords * 4 <= config_.mps(), Rule::PayloadAboveMps, tlp,

@@ -5,69 +5,41 @@
 #include "faults/fault_script.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace lanebox {
 
 namespace {
 
 constexpr uint64_t kNever = ~uint64_t{0};
-
-uint64_t number(const std::string &text) {
-    bool digits = !text.empty() && text.size() <= 15 &&
-                  text.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits) throw std::invalid_argument("'" + text + "' must be a number");
-    return std::stoull(text);
-}
-
-double rate(const std::string &text) {
-    size_t used = 0;
-    double value = 0;
-    try {
-        value = std::stod(text, &used);
-    } catch (const std::exception &) {
-        used = 0;
-    }
-    if (used == 0 || used != text.size())
-        throw std::invalid_argument("'" + text + "' must be a rate from 0 to 1");
-    return value;
-}
+constexpr uint64_t kLatest = 1'000'000'000'000'000;  // nanoseconds or TLPs
 
 }  // namespace
 
 FaultScript::FaultScript(const std::string &path, Faults &faults) : faults_(faults) {
     if (path.empty()) return;
-    std::ifstream file(path);
-    if (!file) throw std::invalid_argument("cannot read the fault script " + path);
-    unsigned number = 0;
-    for (std::string line; std::getline(file, line);) {
-        number++;
-        std::istringstream stream(line.substr(0, line.find('#')));
-        std::vector<std::string> words;
-        for (std::string word; stream >> word;) words.push_back(word);
-        try {
-            if (!words.empty()) read_line(std::move(words));
-        } catch (const std::invalid_argument &error) {
-            throw std::invalid_argument(path + " line " + std::to_string(number) + ": " +
-                                        error.what());
-        }
-    }
+    each_line(path, [this](const std::vector<std::string> &words) { read_line(words); });
     find_next();
 }
 
-void FaultScript::read_line(std::vector<std::string> words) {
-    if (words[0] == "random" && words.size() == 3)
-        return faults_.arm_random(words[1], rate(words[2]));
+void FaultScript::read_line(const std::vector<std::string> &words) {
+    if (words[0] == "random" && words.size() == 3) {
+        std::optional<double> rate = fraction(words[2]);
+        if (!rate) throw std::invalid_argument("'" + words[2] + "' must be a rate from 0 to 1");
+        return faults_.arm_random(words[1], *rate);
+    }
     bool by_time = words[0] == "at";
     if ((!by_time && words[0] != "tlp") || words.size() < 3 || words.size() > 4)
         throw std::invalid_argument(
             "must be `at NS FAULT [ARGUMENT]`, `tlp N FAULT [ARGUMENT]` or `random FAULT RATE`");
     std::string fault = words[2] + (words.size() == 4 ? ":" + words[3] : "");
     Faults().arm(fault);  // throws if the fault is wrong: now, and not only when it is due
-    uint64_t when = number(words[1]);
-    lines_.push_back({by_time, by_time ? when * kNanosecond : when, fault});
+    std::optional<uint64_t> when = number(words[1]);
+    if (!when || *when > kLatest)
+        throw std::invalid_argument("'" + words[1] + "' must be a number");
+    lines_.push_back({by_time, by_time ? *when * kNanosecond : *when, fault});
 }
 
 void FaultScript::find_next() {

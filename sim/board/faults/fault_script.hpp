@@ -35,7 +35,7 @@ private:
         uint64_t when;  // device time, or number of TLPs
         std::string fault;
     };
-    void read_line(std::vector<std::string> words);
+    void read_line(const std::vector<std::string> &words);
     void arm(Time now, uint64_t tlps);
     void find_next();
 

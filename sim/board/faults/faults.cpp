@@ -4,7 +4,10 @@
 
 #include "faults/faults.hpp"
 
+#include <optional>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace lanebox {
 
@@ -15,17 +18,6 @@ constexpr uint64_t kLowerAddressError = 0x20;
 constexpr uint8_t kNoSnoop = 1;
 constexpr uint64_t kHotReset = 1'000'000;  // ns: the shortest that base specification 6.6.1 allows
 
-bool number(const std::string &text, uint64_t &value) {
-    bool hex = text.rfind("0x", 0) == 0;
-    std::string digits = hex ? text.substr(2) : text;
-    if (digits.empty() || digits.size() > (hex ? 15 : 18)) return false;
-    if (digits.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789") !=
-        std::string::npos)
-        return false;
-    value = std::stoull(digits, nullptr, hex ? 16 : 10);
-    return true;
-}
-
 bool takes_argument(Event::Kind kind) {
     return kind == Event::HotReset || kind == Event::LinkDown || kind == Event::DeviceControl ||
            kind == Event::Command;
@@ -33,20 +25,21 @@ bool takes_argument(Event::Kind kind) {
 
 Event event_of(Event::Kind kind, const std::string &spec) {
     size_t colon = spec.find(':');
-    uint64_t argument = 0;
-    bool optional = kind == Event::HotReset;
-    if (optional) argument = kHotReset;
-    bool right = colon == std::string::npos
-                     ? !takes_argument(kind) || optional
-                     : takes_argument(kind) && number(spec.substr(colon + 1), argument);
+    std::optional<uint64_t> argument;
+    if (colon != std::string::npos)
+        argument = takes_argument(kind) ? number(spec.substr(colon + 1)) : std::nullopt;
+    else if (kind == Event::HotReset)
+        argument = kHotReset;
+    else if (!takes_argument(kind))
+        argument = 0;
     bool time = kind == Event::LinkDown || kind == Event::HotReset;
     uint64_t highest = time ? 1'000'000'000 : 0xffff;
-    if (!right || argument > highest)
+    if (!argument || *argument > highest)
         throw std::invalid_argument(
             "fault '" + spec + "': " +
             (takes_argument(kind) ? "needs a number up to " + std::to_string(highest) + " after ':'"
                                   : "takes no argument"));
-    return {kind, argument};
+    return {kind, *argument};
 }
 
 }  // namespace
@@ -91,10 +84,11 @@ void Faults::arm(const std::string &spec) {
         if (wanted == event_name(kind))
             return events_.push_back(event_of(static_cast<Event::Kind>(kind), spec));
     Kind kind = kind_of(wanted);
-    uint64_t count = 1;
-    if (colon != std::string::npos && (!number(spec.substr(colon + 1), count) || count == 0))
+    std::optional<uint64_t> count = 1;
+    if (colon != std::string::npos) count = number(spec.substr(colon + 1));
+    if (!count || *count == 0)
         throw std::invalid_argument("fault '" + spec + "': the count after ':' must be 1 or more");
-    countdown_[kind] = count;
+    countdown_[kind] = *count;
 }
 
 void Faults::arm_random(const std::string &name, double rate) {

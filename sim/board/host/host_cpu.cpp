@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "link/numbers.hpp"
+
 namespace lanebox {
 
 namespace {
@@ -24,7 +26,7 @@ constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for th
 // How many bytes the request has that begins at `address`, if `left` bytes of the access are to go.
 // Its dwords hold at most `most` bytes, and it does not cross a 4 KiB boundary.
 unsigned request_bytes(uint64_t address, unsigned left, unsigned most) {
-    constexpr unsigned kPage = 4096;
+    constexpr unsigned kPage = numbers::kPageBytes;
     unsigned to_page = kPage - static_cast<unsigned>(address % kPage);
     return std::min({left, most - static_cast<unsigned>(address % 4), to_page});
 }

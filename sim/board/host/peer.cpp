@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "link/numbers.hpp"
+
 namespace lanebox {
 
 namespace {
@@ -15,7 +17,7 @@ namespace {
 constexpr uint16_t kPeerId = 0x0200;                // the peer's requester ID: bus 2
 constexpr Time kTimeout = 1'000'000 * kNanosecond;  // of a read: 1 ms, as 256 reads may queue up
 constexpr size_t kQueue = 4;                        // most requests that wait at the root complex
-constexpr unsigned kPage = 4096;
+constexpr unsigned kPage = numbers::kPageBytes;
 
 void require(bool holds, const std::string &rule) {
     if (!holds) throw std::invalid_argument("peer: " + rule);
@@ -45,7 +47,8 @@ void Peer::start(const Job &job) {
             "OFFSET " + std::to_string(job.offset) +
                 " must be a multiple of 4 in the BAR, and the request inside its 4 KiB page");
     require(job.count >= 1, "COUNT must be 1 or more");
-    require(job.tags >= 1 && job.tags <= 256, "TAGS must be from 1 to 256");
+    require(job.tags >= 1 && job.tags <= numbers::kReadTags,
+            "TAGS must be from 1 to " + std::to_string(numbers::kReadTags));
     job_ = job;
     counters_ = {};
     left_ = job.count;

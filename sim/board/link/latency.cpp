@@ -5,10 +5,9 @@
 #include "link/latency.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace lanebox {
 
@@ -17,60 +16,41 @@ namespace {
 constexpr uint64_t kLongest = 1'000'000'000;  // ns: a second, longer than every timeout
 constexpr uint64_t kHeaviest = 1'000'000'000;
 
-bool number(const std::string &text, uint64_t low, uint64_t high, uint64_t &value) {
-    if (text.empty() || text.size() > 18) return false;
-    if (text.find_first_not_of("0123456789") != std::string::npos) return false;
-    value = std::stoull(text);
-    return value >= low && value <= high;
-}
-
-std::vector<std::string> words_of(std::string line) {
-    line = line.substr(0, line.find('#'));
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;) words.push_back(word);
-    return words;
+std::optional<uint64_t> number_within(const std::string &text, uint64_t low, uint64_t high) {
+    std::optional<uint64_t> value = number(text);
+    return value && *value >= low && *value <= high ? value : std::nullopt;
 }
 
 }  // namespace
 
 Latency Latency::from_file(const std::string &path) {
-    std::ifstream file(path);
-    if (!file) throw std::invalid_argument("cannot read the latencies in " + path);
     Latency latency;
     uint64_t total = 0;
-    unsigned line_number = 0;
-    for (std::string line; std::getline(file, line);) {
-        line_number++;
-        std::vector<std::string> words = words_of(line);
-        if (words.empty()) continue;
-        uint64_t ns, weight;
-        if (words.size() != 2 || !number(words[0], 0, kLongest, ns) ||
-            !number(words[1], 1, kHeaviest, weight))
-            throw std::invalid_argument(path + " line " + std::to_string(line_number) + ": '" +
-                                        line + "' must be nanoseconds (0 to " +
-                                        std::to_string(kLongest) + ") and a weight (1 to " +
-                                        std::to_string(kHeaviest) + ")");
-        total += weight;
-        latency.steps_.push_back({ns * kNanosecond, ns * kNanosecond, total});
-    }
+    each_line(path, [&](const std::vector<std::string> &words) {
+        std::optional<uint64_t> ns = number_within(words[0], 0, kLongest), weight;
+        if (words.size() == 2) weight = number_within(words[1], 1, kHeaviest);
+        if (!ns || !weight)
+            throw std::invalid_argument("must be nanoseconds (0 to " + std::to_string(kLongest) +
+                                        ") and a weight (1 to " + std::to_string(kHeaviest) + ")");
+        total += *weight;
+        latency.steps_.push_back({*ns * kNanosecond, *ns * kNanosecond, total});
+    });
     if (latency.steps_.empty())
         throw std::invalid_argument(path + " has no line with a latency and a weight");
     return latency;
 }
 
 Latency Latency::parse(const std::string &spec) {
-    constexpr const char *kUniform = "uniform:", *kFile = "file:";
-    uint64_t low, high;
-    if (number(spec, 0, kLongest, low)) return Latency(low * kNanosecond);
+    constexpr const char *kFile = "file:";
     if (spec.rfind(kFile, 0) == 0) return from_file(spec.substr(5));
-    if (spec.rfind(kUniform, 0) == 0) {
-        std::string range = spec.substr(8);
-        size_t colon = range.find(':');
-        if (colon != std::string::npos && number(range.substr(0, colon), 0, kLongest, low) &&
-            number(range.substr(colon + 1), low, kLongest, high)) {
+    if (auto ns = number_within(spec, 0, kLongest)) return Latency(*ns * kNanosecond);
+    std::vector<std::string> parts = parts_of(spec);
+    if (parts.size() == 3 && parts[0] == "uniform") {
+        auto low = number_within(parts[1], 0, kLongest);
+        auto high = number_within(parts[2], low.value_or(0), kLongest);
+        if (low && high) {
             Latency latency;
-            latency.steps_.push_back({low * kNanosecond, high * kNanosecond, 1});
+            latency.steps_.push_back({*low * kNanosecond, *high * kNanosecond, 1});
             return latency;
         }
     }
@@ -92,18 +72,14 @@ Time Latency::sample(Random &random) const {
 }
 
 Chance Chance::parse(const std::string &spec, uint64_t longest) {
-    size_t colon = spec.find(':');
-    std::string percent = spec.substr(0, colon);
-    uint64_t ns = 0;
-    bool right = colon != std::string::npos && number(spec.substr(colon + 1), 0, longest, ns) &&
-                 !percent.empty() &&
-                 percent.find_first_not_of("0123456789.") == std::string::npos &&
-                 std::count(percent.begin(), percent.end(), '.') <= 1 && percent != ".";
-    double value = right ? strtod(percent.c_str(), nullptr) : 0;
-    if (!right || value > 100)
+    std::vector<std::string> parts = parts_of(spec);
+    std::optional<double> percent = fraction(parts[0]);
+    std::optional<uint64_t> ns;
+    if (parts.size() == 2) ns = number_within(parts[1], 0, longest);
+    if (!percent || *percent > 100 || !ns)
         throw std::invalid_argument("must be PERCENT:NS with at most 100 percent and " +
                                     std::to_string(longest) + " ns");
-    return {value, ns * kNanosecond};
+    return {*percent, *ns * kNanosecond};
 }
 
 Time Chance::sample(Random &random) const {

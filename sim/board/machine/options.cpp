@@ -11,9 +11,10 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <iomanip>
 #include <sstream>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace lanebox {
 
@@ -107,18 +108,13 @@ const Row kRows[] = {
     {"once", nullptr, "end when the first client leaves", Once},
 };
 
-uint64_t number(const std::string &name, const char *text, uint64_t low, uint64_t high) {
-    size_t used = 0;
-    uint64_t value = 0;
-    try {
-        value = std::stoull(text, &used);
-    } catch (const std::exception &) {
-        used = 0;
-    }
-    if (used == 0 || text[used] != 0 || text[0] == '-' || value < low || value > high)
+uint64_t number_from(const std::string &name, const std::string &text, uint64_t low,
+                     uint64_t high) {
+    std::optional<uint64_t> value = number(text);
+    if (!value || *value < low || *value > high)
         throw std::invalid_argument("--" + name + " " + text + ": must be a number from " +
                                     std::to_string(low) + " to " + std::to_string(high));
-    return value;
+    return *value;
 }
 
 unsigned one_of(const std::string &name, const char *text,
@@ -133,38 +129,25 @@ unsigned one_of(const std::string &name, const char *text,
 
 // Parses the size of a BAR: 0, or a power of two from 4 KiB to 16 GiB. K, M and G are binary units.
 uint64_t size_of(const std::string &name, const std::string &text) {
-    size_t used = 0;
-    uint64_t value = 0;
-    try {
-        value = std::stoull(text, &used);
-    } catch (const std::exception &) {
-        used = 0;
-    }
-    std::string unit = text.substr(used);
-    unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
-    bool right = used && text[0] != '-' && (unit.empty() || shift) && value <= 1u << 30;
-    value <<= shift;
     constexpr uint64_t kLowest = 1 << 12, kHighest = uint64_t{1} << 34;
-    bool legal =
-        value == 0 || ((value & (value - 1)) == 0 && value >= kLowest && value <= kHighest);
-    if (!right || !legal)
+    char unit = text.empty() ? 0 : text.back();
+    unsigned shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+    std::optional<uint64_t> units = number(shift ? text.substr(0, text.size() - 1) : text);
+    uint64_t bytes = units && *units <= 1u << 30 ? *units << shift : 1;
+    bool power = (bytes & (bytes - 1)) == 0;
+    if (bytes != 0 && (!power || bytes < kLowest || bytes > kHighest))
         throw std::invalid_argument("--" + name + " " + text +
                                     ": must be 0 or a power of two from 4K to 16G");
-    return value;
+    return bytes;
 }
 
 ConfigSpace::Msix msix_of(const std::string &text) {
-    std::istringstream words(text);
-    uint64_t parts[4] = {};
-    char colon = ':';
-    bool right = true;
-    for (unsigned i = 0; i < 4; i++) {
-        if (i) words >> colon;
-        right &= colon == ':' && static_cast<bool>(words >> std::setbase(0) >> parts[i]);
-    }
-    right &= words.peek() == EOF && parts[0] >= 1 && parts[0] <= 2048 &&
-             (parts[1] == 0 || parts[1] == 2) && parts[2] % 8 == 0 && parts[3] % 8 == 0 &&
-             parts[2] <= ~0u && parts[3] <= ~0u;
+    std::vector<uint64_t> parts;
+    for (const std::string &part : parts_of(text))
+        if (auto value = number(part)) parts.push_back(*value);
+    bool right = parts.size() == 4 && parts_of(text).size() == 4 && parts[0] >= 1 &&
+                 parts[0] <= 2048 && (parts[1] == 0 || parts[1] == 2) && parts[2] % 8 == 0 &&
+                 parts[3] % 8 == 0 && parts[2] <= ~0u && parts[3] <= ~0u;
     if (!right)
         throw std::invalid_argument("--msix " + text +
                                     ": must be VECTORS:BAR:TABLE:PBA, 1 to 2048 vectors, BAR 0 or "
@@ -225,7 +208,9 @@ bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
                 named(name, value, [&] { return Chance::parse(value, kLongestStall); });
             return true;
         case Reorder: timing.reorder = on_or_off(name, value); return true;
-        case MmioRtt: timing.mmio_rtt = number(name, value, 0, kSecond) * kNanosecond; return true;
+        case MmioRtt:
+            timing.mmio_rtt = number_from(name, value, 0, kSecond) * kNanosecond;
+            return true;
         default: return false;
     }
 }
@@ -240,7 +225,7 @@ void apply(Options &options, const Row &row, const char *value) {
         case Mrrs: options.mrrs = one_of(name, value, {128, 256, 512, 1024, 2048, 4096}); break;
         case Rcb: options.rcb = one_of(name, value, {64, 128}); break;
         case NpCredits:
-            options.np_credits = static_cast<unsigned>(number(name, value, 1, 32));
+            options.np_credits = static_cast<unsigned>(number_from(name, value, 1, 32));
             break;
         case Straddle: options.straddle = true; break;
         case CompletionPool: options.completion_pool = true; break;
@@ -250,16 +235,16 @@ void apply(Options &options, const Row &row, const char *value) {
         case LinkGeneration: options.link.generation = one_of(name, value, {1, 2, 3}); break;
         case LinkRate: options.link_rate = on_or_off(name, value); break;
         case LinkWidth: options.link.width = one_of(name, value, {1, 2, 4, 8}); break;
-        case Seed: options.seed = number(name, value, 0, ~uint64_t{0}); break;
+        case Seed: options.seed = number_from(name, value, 0, ~uint64_t{0}); break;
         case Stall:
-            options.stall_percent = static_cast<unsigned>(number(name, value, 0, 99));
+            options.stall_percent = static_cast<unsigned>(number_from(name, value, 0, 99));
             break;
         case WavesFile: options.waves.path = value; break;
-        case WavesFrom: options.waves.from = number(name, value, 0, ~0u) * kNanosecond; break;
-        case WavesTo: options.waves.to = number(name, value, 0, ~0u) * kNanosecond; break;
+        case WavesFrom: options.waves.from = number_from(name, value, 0, ~0u) * kNanosecond; break;
+        case WavesTo: options.waves.to = number_from(name, value, 0, ~0u) * kNanosecond; break;
         case TlpLogFile: options.tlp_log = value; break;
         case Stats: options.stats = value; break;
-        case Pace: options.pace = number(name, value, 0, 1'000'000'000); break;
+        case Pace: options.pace = number_from(name, value, 0, 1'000'000'000); break;
         case Fault: options.faults.push_back(value); break;
         case FaultScriptFile: options.fault_script = value; break;
         case RulesMode: options.rules = rules_mode(value); break;
