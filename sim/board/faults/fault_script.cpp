@@ -20,7 +20,8 @@ constexpr uint64_t kLatest = 1'000'000'000'000'000;  // nanoseconds or TLPs
 
 FaultScript::FaultScript(const std::string &path, Faults &faults) : faults_(faults) {
     if (path.empty()) return;
-    each_line(path, [this](const std::vector<std::string> &words) { read_line(words); });
+    each_line(path, "fault script",
+              [this](const std::vector<std::string> &words) { read_line(words); });
     find_next();
 }
 

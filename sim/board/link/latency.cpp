@@ -21,17 +21,25 @@ std::optional<uint64_t> number_within(const std::string &text, uint64_t low, uin
     return value && *value >= low && *value <= high ? value : std::nullopt;
 }
 
+// Returns the words with a space between them.
+std::string joined(const std::vector<std::string> &words) {
+    std::string text;
+    for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
 }  // namespace
 
 Latency Latency::from_file(const std::string &path) {
     Latency latency;
     uint64_t total = 0;
-    each_line(path, [&](const std::vector<std::string> &words) {
+    each_line(path, "latencies in", [&](const std::vector<std::string> &words) {
         std::optional<uint64_t> ns = number_within(words[0], 0, kLongest), weight;
         if (words.size() == 2) weight = number_within(words[1], 1, kHeaviest);
         if (!ns || !weight)
-            throw std::invalid_argument("must be nanoseconds (0 to " + std::to_string(kLongest) +
-                                        ") and a weight (1 to " + std::to_string(kHeaviest) + ")");
+            throw std::invalid_argument("'" + joined(words) + "' must be nanoseconds (0 to " +
+                                        std::to_string(kLongest) + ") and a weight (1 to " +
+                                        std::to_string(kHeaviest) + ")");
         total += *weight;
         latency.steps_.push_back({*ns * kNanosecond, *ns * kNanosecond, total});
     });

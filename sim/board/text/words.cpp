@@ -36,10 +36,10 @@ std::vector<std::string> parts_of(const std::string &text) {
     return parts;
 }
 
-void each_line(const std::string &path,
+void each_line(const std::string &path, const std::string &what,
                const std::function<void(const std::vector<std::string> &)> &take) {
     std::ifstream file(path);
-    if (!file) throw std::invalid_argument("cannot read " + path);
+    if (!file) throw std::invalid_argument("cannot read the " + what + " " + path);
     unsigned line_number = 0;
     for (std::string line; std::getline(file, line);) {
         line_number++;

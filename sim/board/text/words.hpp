@@ -25,9 +25,10 @@ std::optional<double> fraction(const std::string &text);
 std::vector<std::string> parts_of(const std::string &text);
 
 // Calls `take` with the words of each line of a file. A `#` begins a comment, and lines without a
-// word are left out. Throws std::invalid_argument if the file cannot be read. If `take` throws one,
-// the file's path and the number of the line are put before its text.
-void each_line(const std::string &path,
+// word are left out. Throws std::invalid_argument if the file cannot be read; `what` says there
+// what the file holds. If `take` throws one, the file's path and the number of the line are put
+// before.
+void each_line(const std::string &path, const std::string &what,
                const std::function<void(const std::vector<std::string> &)> &take);
 
 }  // namespace lanebox
