@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stand-ins for QEMU and a guest kernel, by which the launcher's failures are tested without a
-boot."""
+"""Stand-ins for QEMU and a guest kernel. Tests use them to check how the launcher handles failures,
+without booting a guest."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def program(path: Path, text: str) -> Path:
 
 
 def fake_qemu(path: Path, text: str, devices: str = HELP) -> Path:
-    """A script in QEMU's place. Asked for its devices it answers `devices`; otherwise it runs
-    `text`."""
+    """Write a script that stands in for QEMU; returns its path. When the launcher asks for QEMU's
+    device list, the script prints `devices`. Otherwise it runs the shell text `text`."""
     asked = f"case \"$*\" in *'-device help'*) echo '{devices}'; exit 0 ;; esac"
     return program(path, f"{asked}\n{text}")
 
 
 def fake_guest(folder: Path, text: str) -> Guest:
-    """A guest whose QEMU is a script that runs the shell text `text`; see pid_of() for its process
-    ID."""
+    """Return a guest whose QEMU is a script that runs the shell text `text`. pid_of() returns the
+    script's process ID."""
     for name in ("vmlinuz", "busybox"):
         (folder / name).write_bytes(b"not run")
     kernel = Kernel("6.1.0-test", "1", folder / "vmlinuz", folder, folder / "busybox")
@@ -50,7 +50,7 @@ def pid_of(guest: Guest, seconds: float = 10) -> int:
 
 
 def is_gone(pid: int, seconds: float = 5) -> bool:
-    """Whether a process ends within `seconds`. A zombie has ended."""
+    """Return whether a process ends within `seconds`. A zombie counts as ended."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

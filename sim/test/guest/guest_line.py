@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """A serial line from the guest's shell to the test, by which a script in the guest calls functions
-here.
+of the test.
 
 With SHELL at the start of the script, `ask remove` runs the test's function "remove". The command
 `ask` fails in the guest if the function failed.
@@ -29,8 +29,11 @@ CONNECT_SECONDS = 30
 
 
 class GuestLine:
-    """A context manager: `with GuestLine({"remove": function}) as line: boot(...,
-    devices=line.devices)`."""
+    """Runs functions of the test when the guest's shell asks for them.
+
+    Used as a context manager: `with GuestLine({"remove": function}) as line: boot(...,
+    devices=line.devices)`.
+    """
 
     def __init__(self, functions: dict[str, Callable[[], object]]):
         self.functions = functions
@@ -73,7 +76,7 @@ class GuestLine:
                 lines.write(json.dumps(words) + "\n")
                 lines.flush()
                 answer = {}
-                # skips QMP's greeting and events
+                # QMP also sends a greeting and events; the loop skips these lines.
                 while "return" not in answer and "error" not in answer:
                     answer = json.loads(lines.readline())
         if "error" in answer:
@@ -88,7 +91,8 @@ class GuestLine:
                 lines.flush()
 
     def answer(self, word: str) -> str:
-        """Run the function that the guest asked for; returns `ok`, or its error as one line."""
+        """Run the test's function that the guest asked for; returns `ok`, or the function's error
+        as one line."""
         try:
             self.functions[word]()
         except Exception as error:  # the error becomes the answer, so that the guest's `ask` fails
@@ -99,7 +103,7 @@ class GuestLine:
         return "ok"
 
     def __exit__(self, *_) -> None:
-        self.thread.join(1)  # the thread ends with QEMU
+        self.thread.join(1)  # the serving thread ends when QEMU closes the serial line
         self.close()
 
 

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python that runs these tests, packed for a guest with the modules that a program needs.
+"""Packs the Python that runs these tests for a guest, with the modules that a given program needs.
 
-Nothing is fetched. The modules are those that the program loads when it runs on this machine, and
-the shared libraries those that this machine's loader finds for them. A module that the program
+Nothing is fetched. The modules are those that the program loads when it runs on this machine. The
+shared libraries are those that this machine's loader finds for them. A module that the program
 would load only in the guest is missing there, and its import fails.
 """
 
@@ -33,8 +33,8 @@ print(json.dumps({name: file for name, file in files.items() if file}), file=sys
 
 
 def modules(program: str, environment: dict[str, str]) -> dict[str, Path]:
-    """Run a Python program here; returns {module name: file} of all modules that are then
-    loaded."""
+    """Run a Python program on this machine; returns {module name: file} of all modules that are
+    loaded at its end."""
     done = subprocess.run(
         [sys.executable, "-c", program + LIST],
         capture_output=True,
@@ -46,7 +46,8 @@ def modules(program: str, environment: dict[str, str]) -> dict[str, Path]:
 
 
 def compiled(source: Path) -> bytes:
-    """The bytecode of a Python source file, since a guest would take long to compile it."""
+    """Return the content of a .pyc file for a Python source file. The guest gets bytecode, since it
+    would take long to compile the source itself."""
     cached = Path(importlib.util.cache_from_source(str(source)))
     if cached.exists() and cached.stat().st_mtime >= source.stat().st_mtime:
         return cached.read_bytes()
@@ -55,8 +56,8 @@ def compiled(source: Path) -> bytes:
 
 
 def libraries(files: list[Path]) -> dict[str, Path]:
-    """The shared libraries of these binaries, as {name asked for: file that the machine's loader
-    finds}."""
+    """Return the shared libraries that these binaries need, as {name: file}. The name is what a
+    binary asks for; the file is what this machine's loader finds."""
     found = {}
     for file in files:
         asked = subprocess.run(["ldd", file], capture_output=True, text=True).stdout
@@ -66,8 +67,8 @@ def libraries(files: list[Path]) -> dict[str, Path]:
 
 
 def files(program: str, environment: dict[str, str]) -> list[tuple[Path | bytes, str]]:
-    """Files for run_guest() with which COMMAND can run this Python program, or a part of it, in the
-    guest."""
+    """Return the files for run_guest() with which COMMAND can run this Python program, or a part of
+    it, in the guest."""
     interpreter = Path(sys.executable).resolve()
     pairs, binaries = [(interpreter, f"{PLACE}/python")], [interpreter]
     for name, file in modules(program, environment).items():

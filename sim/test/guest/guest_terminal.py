@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plays the user of `make shell`: waits for the guest's prompt, types, and reads until it powers
-off."""
+"""Plays the user of `make shell`: waits for the guest's prompt, types keys, and reads until the
+guest powers off."""
 
 import os
 import pty
@@ -10,7 +10,7 @@ import select
 import time
 from pathlib import Path
 
-PROMPT = b"# \x1b[6n"  # the guest shell's prompt, and its query of the cursor's position
+PROMPT = b"# \x1b[6n"  # the guest's shell prints this prompt, then asks for the cursor's position
 
 
 def shell(command: list[str], keys: str, folder: Path, env: dict, seconds: float = 120) -> str:

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.guest
 
 
 def runs():
-    """Yield (kernel series, MPS, MRRS). Series None is the Debian release's own. MPS and MRRS are
-    128 bytes as on a Thunderbolt host. Series 6.12 is run only if Debian 12's security archive
-    is among the mirror's sources.
+    """Yield (kernel series, MPS, MRRS), with the sizes in bytes. Series None is the Debian
+    release's own. One run has 128 bytes for both sizes, as on a Thunderbolt host. Series 6.12 is
+    run only if Debian 12's security archive is among the mirror's sources.
     """
     yield None, 256, 512
     yield None, 128, 128
@@ -39,7 +39,8 @@ def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, ke
     commands = ["test -c /dev/litepcie0", "cp /proc/interrupts /out/", "sleep 1"]
     seen = set()
     with start_board("--rules", "warn") as board:
-        # asked while the guest runs, because the board resets the sizes when its client leaves
+        # The sizes are asked for while the guest runs, because the board resets them when its
+        # client leaves.
         def ask():
             stats = board.stats()
             seen.add((stats["mps"], stats["mrrs"]))
@@ -54,8 +55,8 @@ def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, ke
 
 
 def test_a_card_that_can_less_is_given_less(start_board, gateware):
-    """The guest's MPS is not larger than the board's Device Capabilities allow, even if more is
-    asked for."""
+    """The kernel sets no larger MPS than the board's Device Capabilities allow, even if the test
+    asks for more."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--mps", "128", "--rules", "warn") as board:
         assert run.run_guest(board.socket, guest=guest, mps=512).mps == 128

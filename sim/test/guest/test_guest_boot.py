@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real kernel in a real QEMU with an empty slot, for what fake_guest.py cannot show."""
+"""Tests with a real kernel in a real QEMU and no card. They show what the stand-ins of
+fake_guest.py cannot show."""
 
 import random
 

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/debian.py: a tree of Debian's programs that uses nothing of this machine.
+"""Tests of sim/guest/debian.py, which makes a tree of Debian's programs that uses nothing of this
+machine.
 
 test_guest_example.py runs such a tree in a guest; test_guest_fio.py runs fio alone.
 """
@@ -18,8 +19,8 @@ def says(tree, text):
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """An unpacked tree with a stand-in for the loader, which prints the file `says`, and fails if
-    the file `fails` exists."""
+    """Make an unpacked tree of Debian with a script in the loader's place. The script prints the
+    text that says() has stored, and fails if the file `<loader>.fails` exists."""
     (tmp_path / "tree" / "lib64").mkdir(parents=True)
     loader = tmp_path / "tree" / debian.LOADER_PLACE
     loader.write_text('#!/bin/sh\ncat "$0".says; [ ! -e "$0".fails ]\n')
@@ -31,7 +32,8 @@ def tree(tmp_path, monkeypatch):
 
 @pytest.fixture
 def package(tmp_path):
-    """A Python package, and the shared library that belongs to it."""
+    """Make a Python package and the shared library that belongs to it; returns (folder, library
+    file)."""
     folder = tmp_path / "lanebox_host"
     (folder / "__pycache__").mkdir(parents=True)
     (folder / "__pycache__" / "x.pyc").touch()

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest of `make sim EXAMPLE=` has the user's files: the example's folder, its client, the names
-of its registers."""
+"""Tests of the guest that `make sim EXAMPLE=` starts. The guest has the example's folder, the
+example's client and the names of its registers."""
 
 import dataclasses
 import os
@@ -28,7 +28,8 @@ pytestmark = pytest.mark.guest
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    """The plan of `make sim EXAMPLE=<tmp>/scale`, with a board that has our example `scale`."""
+    """Return the plan of `make sim EXAMPLE=<tmp>/scale`. The board has this repository's example
+    `scale`, and the guest gets a copy of its folder."""
     monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, examples.find("scale"))
     folder = shutil.copytree(examples.EXAMPLES / "scale", tmp_path / "scale")
@@ -38,8 +39,10 @@ def plan(tmp_path, monkeypatch):
 
 
 def test_the_user_s_things_are_in_the_guest_and_come_back(plan, capfd):
-    """In the guest the example's client runs, registers have names, and a file given by --file is
-    there. Changes in the example's folder come back; a file deleted in the guest is kept here."""
+    """In the guest the example's client runs, registers have names, and a file given by --file
+    exists. Changes in the example's folder come back. A file deleted in the guest is kept on the
+    host.
+    """
     folder = plan.built.example.folder
     readme = (folder / "README.md").read_text()
     commands = [
@@ -89,8 +92,8 @@ with Card(device) as card:
 
 @pytest.fixture
 def with_state(tmp_path, monkeypatch):
-    """Logic whose answers depend on all data so far, with a client in Python, in a guest with
-    Debian's programs."""
+    """Return the plan of an example whose answers depend on all data so far (accumulator.py). Its
+    client is written in Python, and its guest has Debian's programs."""
     monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
     folder = tmp_path / "accumulator"
     folder.mkdir()
@@ -118,12 +121,13 @@ PRINTED = {
 }
 
 
-@pytest.mark.soak  # fetches 73 MB of Debian's packages the first time
+@pytest.mark.soak  # the first run fetches 73 MB of Debian's packages
 def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
-    """A client in Python gets the same answers in a guest behind the driver as on the board alone.
+    """A client in Python gets the same answers in a guest behind the driver as on the host without
+    a guest.
 
-    The client asserts every answer, and writes the same file both times. Debian's other programs
-    run in the guest, too.
+    The client asserts every answer and writes a result file, which is the same both times. Debian's
+    other programs run in the guest, too.
     """
     folder, built = with_state.built.example.folder, with_state.built
     places = programs.environment(built.gateware)
@@ -163,7 +167,8 @@ def test_without_a_guest_there_is_nowhere_to_put_debian():
 
 @pytest.mark.parametrize("text", ["tool", ":bin/tool", "tool:"])
 def test_a_file_without_a_place_in_the_guest_is_a_usage_error(text):
-    """--file without a place on the host or in the guest is a usage error that shows the form."""
+    """--file without a path on the host or without a path in the guest is a usage error. The
+    message shows the form HOST:GUEST."""
     command = [sys.executable, "-m", "sim.run", "--file", text]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2 and "HOST:GUEST, such as" in done.stderr

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/fio.py: Debian's fio for a guest, with its libraries, and nothing of this machine."""
+"""Tests of sim/guest/fio.py, which packs Debian's fio and its libraries for a guest and uses
+nothing of this machine."""
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_a_tree_without_a_loader_is_refused(tmp_path):
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # fetches 63 MB of Debian's packages the first time
+@pytest.mark.soak  # the first run fetches 63 MB of Debian's packages
 def test_it_writes_in_a_guest_that_has_nothing_else():
     """In a guest that has no other files, fio starts, writes a file and verifies it."""
     files = fio.ensure()

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/folder.py: changes in the guest's copy of a folder come back; nothing else here
-changes."""
+"""Tests of sim/guest/folder.py: changes in the guest's copy of a folder come back to the host, and
+nothing else on the host changes."""
 
 import io
 import os
@@ -18,8 +18,8 @@ from sim.test.guest.fake_guest import fake_guest
 
 @pytest.fixture
 def own(tmp_path):
-    """A user's folder: two files, one of them a program, a subfolder and a link, and what
-    folder.LEFT_OUT names."""
+    """Make a user's folder on the host. It has two files (one of them a program), a subfolder, a
+    link, and the folders that folder.LEFT_OUT names."""
     path = tmp_path / "crc"
     (path / "data").mkdir(parents=True)
     (path / "client.py").write_text("print(1)\n")
@@ -35,7 +35,7 @@ def own(tmp_path):
 
 @pytest.fixture
 def inside(own):
-    """The user's folder after it was put into a guest."""
+    """Return the user's folder after it was put into a guest."""
     found = Folder(own)
     found.put(Initramfs())
     return found
@@ -48,7 +48,7 @@ def member(name, kind=tarfile.REGTYPE, target="", mode=0o644):
 
 
 def everything(path):
-    """{path below the folder: content of a file, or target of a link}."""
+    """Return {path below the folder: content of a file, or target of a link}."""
     return {
         str(each.relative_to(path)): os.readlink(each) if each.is_symlink() else each.read_bytes()
         for each in sorted(path.rglob("*"))
@@ -57,7 +57,8 @@ def everything(path):
 
 
 def back(inside, tmp_path, *more, without=(), whole=True):
-    """Take the guest's folder back with the members `more` and without those in `without`.
+    """Take the guest's folder back with the archive members `more` and without those named in
+    `without`.
 
     Returns the messages for the user.
     """
@@ -96,8 +97,8 @@ def test_all_of_it_goes_in_but_for_what_belongs_to_the_host(own):
 
 
 def test_what_did_not_change_is_not_touched(inside, own, tmp_path):
-    """A file that did not change in the guest is not touched here, even if it was changed here in
-    the meantime. No message is printed."""
+    """A file that did not change in the guest is not touched on the host, even if it was changed on
+    the host in the meantime. The user gets no message."""
     (own / "run.sh").write_text("#!/bin/sh\necho changed here\n")
     before = everything(own)
     unchanged = member("./run.sh", mode=0o755), b"#!/bin/sh\n"
@@ -126,8 +127,8 @@ def test_what_changed_in_the_guest_comes_back(inside, own, tmp_path):
 
 
 def test_what_changed_on_both_sides_is_kept_twice(inside, own, tmp_path):
-    """A file that was changed in the guest and here stays as it is here. The guest's is put beside
-    it, under a free name."""
+    """A file that was changed both in the guest and on the host stays as it is on the host. The
+    guest's file is put beside it, under a free name."""
     (own / "client.py").write_text("print('mine')\n")
     (own / "client.py.guest").write_text("of an earlier time\n")
     said = back(inside, tmp_path, (member("./client.py"), b"print(2)\n"), without=("client.py",))
@@ -139,8 +140,8 @@ def test_what_changed_on_both_sides_is_kept_twice(inside, own, tmp_path):
 
 
 def test_a_file_that_both_sides_made_is_kept_twice(inside, own, tmp_path):
-    """A file that was made both in the guest and here is kept twice: the guest's gets a name of its
-    own."""
+    """A file that was made both in the guest and on the host is kept twice: the guest's file gets a
+    name of its own."""
     (own / "result").write_text("mine\n")
     back(inside, tmp_path, (member("./result"), b"the guest's\n"))
     assert (own / "result").read_text() == "mine\n"
@@ -148,7 +149,8 @@ def test_a_file_that_both_sides_made_is_kept_twice(inside, own, tmp_path):
 
 
 def test_the_same_change_on_both_sides_is_none(inside, own, tmp_path):
-    """The same change in the guest and here makes no second file and no message."""
+    """If the guest and the host made the same change, the user gets no second file and no
+    message."""
     (own / "client.py").write_text("print(2)\n")
     assert (
         back(inside, tmp_path, (member("./client.py"), b"print(2)\n"), without=("client.py",)) == []
@@ -157,8 +159,8 @@ def test_the_same_change_on_both_sides_is_none(inside, own, tmp_path):
 
 
 def test_what_was_deleted_in_the_guest_stays_and_is_named(inside, own, tmp_path):
-    """A file that was deleted in the guest is kept here and named, since a slip in a guest must
-    cost nothing."""
+    """A file that was deleted in the guest is kept on the host, and its name is printed. So a slip
+    in a guest costs the user no file."""
     said = back(inside, tmp_path, without=("data/table", "client.py"))
     assert said == ["deleted in the guest, kept here: client.py, data/table"]
     assert (own / "client.py").exists()
@@ -184,8 +186,8 @@ ESCAPES = {
 
 @pytest.mark.parametrize("way", ESCAPES)
 def test_nothing_leads_out_of_the_folder(inside, own, tmp_path, way):
-    """No archive from the guest can write outside the folder. Members that would are refused by
-    name, and the others are taken."""
+    """No archive from the guest can write outside the folder. Members that would do so are refused
+    by name, and the other members are taken."""
     outside = tmp_path / "outside"
     outside.write_text("the host's\n")
     for info, _ in ESCAPES[way]:
@@ -200,8 +202,8 @@ def test_nothing_leads_out_of_the_folder(inside, own, tmp_path, way):
 
 
 def test_a_link_of_the_user_s_own_is_no_way_out(own, tmp_path):
-    """If the guest replaces a link of the user by a folder, the files in it are refused: they would
-    be written where the user's link leads."""
+    """If the guest replaces a link of the user by a folder, the files in that folder are refused.
+    They would be written where the user's link leads."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (own / "far").symlink_to(elsewhere)
@@ -213,8 +215,8 @@ def test_a_link_of_the_user_s_own_is_no_way_out(own, tmp_path):
 
 
 def test_a_link_that_is_replaced_is_not_followed(own, tmp_path):
-    """A file that replaces a link in the guest replaces the link here, and does not overwrite the
-    link's target."""
+    """A file that replaces a link in the guest replaces the link on the host, and does not
+    overwrite the link's target."""
     target = tmp_path / "target"
     target.write_text("the host's\n")
     (own / "far").symlink_to(target)
@@ -226,7 +228,8 @@ def test_a_link_that_is_replaced_is_not_followed(own, tmp_path):
 
 
 def test_a_guest_that_was_cut_off_changes_nothing(inside, own, tmp_path):
-    """If the guest was cut off (Ctrl-A X, a full disk), its half archive changes nothing here."""
+    """If the guest was cut off (Ctrl-A X, a full disk), its half archive changes nothing on the
+    host."""
     before = everything(own)
     said = back(inside, tmp_path, (member("./client.py"), b"half"), whole=False)
     assert len(said) == 1 and "nothing came back" in said[0]
@@ -248,7 +251,7 @@ def test_who_leaves_at_once_hears_that_nothing_came_back(own, tmp_path, monkeypa
 
 
 def test_what_cannot_be_written_is_kept_elsewhere(inside, own, tmp_path, monkeypatch):
-    """If the disk is full, the user is told which file was not written here, and where the whole
+    """If the host's disk is full, the user is told which file was not written, and where the whole
     archive is kept."""
 
     def full(*_, **__):

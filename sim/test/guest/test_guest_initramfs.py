@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/initramfs.py writes newc archives; the test reads them by its own reader."""
+"""Tests of sim/guest/initramfs.py, which writes newc archives. The tests read them by a reader of
+their own."""
 
 import os
 import random
@@ -14,7 +15,7 @@ from tools.testing.seeds import each_seed
 
 
 def read_newc(data):
-    """The entries of a newc archive in order: (path, mode, content, device numbers)."""
+    """Return the entries of a newc archive in order, as (path, mode, content, device numbers)."""
     at, entries = 0, []
     while True:
         assert data[at : at + 6] == b"070701", f"no header at {at}"
@@ -31,8 +32,8 @@ def read_newc(data):
 
 
 def test_a_folder_of_the_host_goes_in_with_its_links(tmp_path):
-    """A folder of the host is put in with permissions and links, which are not followed. Files that
-    the filter rejects are left out."""
+    """A folder of the host is put into the archive with permissions and links. Links are stored as
+    links. Files that the filter rejects are left out."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "tool").write_text("tool")
     (tmp_path / "bin" / "tool").chmod(0o755)
@@ -93,7 +94,8 @@ def test_a_host_file_keeps_its_permissions(tmp_path):
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path):
-    """The same content gives the same archive: neither the clock nor file times are in it."""
+    """The same content gives the same archive, because neither the clock nor file times are in
+    it."""
     path = tmp_path / "data"
     path.write_bytes(b"data")
     archives = []

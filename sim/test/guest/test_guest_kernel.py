@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/kernel.py chooses image and headers of one kernel version from Debian's packages."""
+"""Tests of sim/guest/kernel.py, which chooses the image and headers of one kernel version from
+Debian's packages."""
 
 import re
 
@@ -10,8 +11,8 @@ import pytest
 from sim.guest import SetupError, kernel, mirror
 from sim.guest.packages import Plan
 
-# Packages as in Debian 12: the default series has the plain name, the other series its number in
-# the name.
+# These packages are named as in Debian 12: the default series has the plain name, the other series
+# has its number in the name.
 PACKAGES = {
     "linux-headers-cloud-amd64": {"Depends": "linux-headers-6.1.0-56-cloud-amd64 (= 6.1.192-2)"},
     "linux-headers-6.12-cloud-amd64": {
@@ -29,7 +30,8 @@ PACKAGES = {
         "linux-kbuild-6.12.117+deb12, gcc-12",
     },
 }
-# packages in a release's backports, which keep kernels that a newer one has superseded
+# These packages stand in for a release's backports, which keep kernels that a newer one has
+# superseded.
 BACKPORTS = {
     f"linux-headers-7.2.{patch}+deb13-cloud-amd64": {
         "Version": f"7.2.{patch}-1~bpo13+1",
@@ -88,7 +90,7 @@ def test_a_series_that_is_not_there_is_an_error():
 
 
 def test_the_newest_of_a_superseded_series_is_taken(monkeypatch):
-    """Of a series, the newest kernel with an image is chosen. Versions are compared as numbers:
+    """Of a series, the newest kernel that has an image is chosen. Versions are compared as numbers:
     7.2.10 is newer than 7.2.9."""
     monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})
     facts, _ = kernel.plan(FakeArchive(), "7.2")
@@ -117,9 +119,8 @@ def test_an_image_that_is_split_is_taken_in_parts(monkeypatch):
     [("trixie", "7.2", True), ("trixie", "6.12", False), ("bookworm", "6.12", False)],
 )
 def test_only_a_newer_series_is_looked_for_in_backports(monkeypatch, suite, series, backports):
-    """On Debian 13 a kernel series other than the release's own is also looked for in backports; on
-    Debian 12 none is.
-    """
+    """On Debian 13, backports are searched for a kernel series that is not the release's own. On
+    Debian 12 backports are never searched."""
     monkeypatch.setenv("DEBIAN_MIRROR", "http://m.example")
     monkeypatch.setenv("DEBIAN_SUITE", suite)
     asked = []

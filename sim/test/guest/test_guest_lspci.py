@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lspci, an independent decoder, agrees with the card as the guest's kernel has set it up.
 
-The guest hands over the raw configuration space, and lspci decodes it here. lspci.txt has the lines
-that must appear. Releases of lspci print the rest differently: 3.13 knows more of AER's bits than
-3.9, and spreads them over several lines. Bits that only one release knows must be clear.
+The guest hands over the raw configuration space, and lspci decodes it on the host. lspci.txt has
+the lines that must appear. Releases of lspci print other lines differently: 3.13 knows more of
+AER's bits than 3.9, and spreads them over several lines. Bits that only one release knows must be
+clear.
 """
 
 import re
@@ -21,7 +22,7 @@ CARD = "$(ls -d /sys/bus/pci/drivers/litepcie/0000:*)"
 
 
 def decoded(config: bytes, tmp_path: Path) -> str:
-    """The output of `lspci -vvv` for a device with this configuration space."""
+    """Return the output of `lspci -vvv` for a device with this configuration space."""
     lines = [config[at : at + 16].hex(" ") for at in range(0, len(config), 16)]
     rows = [f"{at * 16:03x}: {line}" for at, line in enumerate(lines)]
     dump = tmp_path / "config.txt"
@@ -31,21 +32,22 @@ def decoded(config: bytes, tmp_path: Path) -> str:
 
 
 def registers(shown: str) -> str:
-    """lspci's output with each register on one line; lspci indents the continuation lines."""
+    """Return lspci's output with each register on one line. lspci itself breaks long registers into
+    lines that it indents by three tabs."""
     return re.sub(r"\n\t{3}(?=(?:\w+[-+] ?)+$)", " ", shown, flags=re.MULTILINE)
 
 
 def stated(line: str, shown: str) -> bool:
-    """Whether lspci printed this line. A register of AER may have more flags than the line, if they
-    are clear."""
+    """Return whether lspci printed this line. A register of AER may have more flags than the line,
+    if those flags are clear."""
     more = r"(?: \w+-)*$" if re.match(r"[UC]E(?:Sta|Svrt):", line) else ""
     return bool(re.search(re.escape(line) + more, shown, re.MULTILINE))
 
 
 @pytest.mark.guest
 def test_lspci_shows_what_silicon_would_show(start_board, gateware, tmp_path):
-    """lspci shows a Gen3 x8 endpoint with the capabilities of lspci.txt, power management, MSI and
-    AER among them, and no other."""
+    """lspci shows a Gen3 x8 endpoint that has exactly the capabilities of lspci.txt. Power
+    management, MSI and AER are among them."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn") as board:
         result = run.run_guest(board.socket, [f"cat {CARD}/config >/out/config"], guest=guest)

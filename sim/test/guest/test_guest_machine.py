@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/machine.py: the QEMU options that a working card needs, and choices that are
-refused."""
+"""Tests of sim/guest/machine.py: QEMU gets the options that a working card needs, and choices that
+make no sense are refused."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ KERNEL = Kernel("6.1", "1", Path("vmlinuz"), Path("headers"), Path("busybox"))
 
 @pytest.fixture
 def listening(tmp_path):
-    """The path of a socket on which a server listens."""
+    """Yield the path of a socket on which a server listens."""
     path = tmp_path / "board.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -32,13 +32,13 @@ def arguments(machine):
 
 
 def after(words, option):
-    """All values that follow an option in QEMU's arguments."""
+    """Return all values that follow an option in QEMU's arguments."""
     return [words[i + 1] for i, word in enumerate(words) if word == option]
 
 
 def test_the_card_sits_behind_a_root_port_with_a_long_timeout(listening):
-    """The card is behind a root port, so that it has link registers. Its message timeout is longer
-    than any slow read takes."""
+    """The card is behind a root port, since only there it has link registers. QEMU waits for an
+    answer of the card for at least 600 s, longer than any slow read takes."""
     port, card = after(arguments(Machine(socket=listening)), "-device")[-2:]
     card = json.loads(card)
     assert port.startswith("pcie-root-port,") and f"id={card['bus']}," in port
@@ -70,8 +70,8 @@ def test_a_card_may_be_at_either_of_two_nodes(listening):
 
 
 def test_tcg_unless_kvm_is_asked_for():
-    """QEMU runs with TCG, and with KVM only if asked for: a /dev/kvm that can be opened may still
-    not run a kernel."""
+    """QEMU runs with TCG unless KVM is asked for. KVM is no default because a /dev/kvm that can be
+    opened may still not run a kernel."""
     assert after(arguments(Machine()), "-accel") == ["tcg"]
     assert after(arguments(Machine(accel="kvm")), "-accel") == ["kvm"]
 

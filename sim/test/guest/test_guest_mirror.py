@@ -31,7 +31,8 @@ def test_main_comes_first_and_security_is_found():
 
 
 def test_a_cloud_image_s_mirror_list_is_a_mirror():
-    """The file with mirrors that Debian's cloud images name counts as a mirror."""
+    """A source that names a file with a list of mirrors, as on Debian's cloud images, counts as a
+    mirror of Debian."""
     pair = ("mirror+file:/etc/apt/mirrors/debian.list", "bookworm")
     assert mirror.choose([VENDOR, pair], "bookworm") == [pair]
 

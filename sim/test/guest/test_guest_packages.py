@@ -22,7 +22,7 @@ def build_below_tmp(monkeypatch, tmp_path):
 
 @pytest.fixture
 def package(tmp_path):
-    """A small Debian package with one file in it."""
+    """Make a small Debian package with one file in it; returns its path."""
     tree = tmp_path / "tree"
     (tree / "DEBIAN").mkdir(parents=True)
     (tree / "DEBIAN" / "control").write_text(
@@ -38,7 +38,8 @@ def package(tmp_path):
 
 @pytest.fixture
 def local_archive(monkeypatch, package):
-    """An Archive whose update() and fetch() need no network. If `fail` is set, fetch() fails."""
+    """Replace Archive by a class whose update() and fetch() need no network; returns the class. If
+    its `fail` is set, fetch() fails."""
 
     class Local(Archive):
         fail = False
@@ -132,8 +133,8 @@ def test_without_debian_s_keyring_nothing_is_tried(monkeypatch, tmp_path):
 
 
 def test_a_mirror_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
-    """A mirror that cannot be reached gives one sentence. For other failures the error has apt's
-    last lines."""
+    """If a mirror cannot be reached, the error is one sentence without apt's messages. For other
+    failures the error has apt's last lines."""
     words = "Temporary failure resolving 'm.example'"
 
     def fail(*_, **__):

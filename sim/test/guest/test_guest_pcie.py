@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/pcie.sh finds and writes Device Control; tested on made-up configuration spaces."""
+"""Tests of sim/guest/pcie.sh, which finds and writes Device Control, on made-up configuration
+spaces."""
 
 import os
 import random
@@ -27,8 +28,8 @@ def busybox():
 
 @pytest.fixture
 def call(busybox, tmp_path):
-    """A function that calls a function of pcie.sh in the guest's own shell, with the guest's own
-    tools."""
+    """Return a function that runs a function of pcie.sh with the guest's own shell and tools. It
+    gives (exit status, output, errors)."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("dd", "hexdump", "printf"):
@@ -49,8 +50,8 @@ def call(busybox, tmp_path):
 
 
 def space(path, capabilities, can=512, control=0, rest=0):
-    """Write a configuration space with capabilities (ID, offset) in this order; other bytes are
-    `rest`."""
+    """Write a configuration space whose capabilities (ID, offset) are linked in this order. Other
+    bytes are `rest`. Returns the path."""
     data = bytearray([rest] * 256)
     data[0x34] = capabilities[0][1] if capabilities else 0
     for i, (identifier, at) in enumerate(capabilities):

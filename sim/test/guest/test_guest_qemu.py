@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/qemu.py finds a QEMU that has vfio-user-pci, and refuses others with a reason."""
+"""Tests of sim/guest/qemu.py, which finds a QEMU that has the device vfio-user-pci, and refuses
+others with a reason."""
 
 import pytest
 
@@ -11,7 +12,7 @@ from sim.test.guest.fake_guest import fake_qemu, program
 
 @pytest.fixture(autouse=True)
 def nothing_there(monkeypatch, tmp_path):
-    """A machine with no QEMU in PATH, none fetched, and none named by QEMU=."""
+    """Imitate a machine with no QEMU in PATH, none fetched, and none named by QEMU=."""
     monkeypatch.delenv("QEMU", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/bin:/usr/bin")
     monkeypatch.setattr(qemu, "BUILD", tmp_path / "build")

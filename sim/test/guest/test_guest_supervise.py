@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/supervise.py and run.py: however a guest ends, the user is told why, and nothing is
-left over."""
+"""Tests of sim/guest/supervise.py and run.py: however a guest ends, the user is told why, and
+nothing is left over."""
 
 import io
 import signal
@@ -27,8 +27,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def results(path, files):
-    """Shell text for a fake QEMU that hands over an archive of these files, as the guest's init
-    does."""
+    """Return shell text for a fake QEMU that hands over an archive of these files, as the guest's
+    init does."""
     with tarfile.open(path, "w") as archive:
         for name, data in files.items():
             member = tarfile.TarInfo(f"./{name}")
@@ -38,8 +38,8 @@ def results(path, files):
 
 
 def test_the_results_come_back_byte_for_byte(tmp_path):
-    """The guest's facts, status and files come back byte for byte. Line ends of its console become
-    the host's."""
+    """The guest's facts, status and files come back byte for byte. In the console's text, line ends
+    become the host's."""
     data = bytes(range(256)) * 3
     facts = b"kernel=6.1\nid=0x10ee:0x9038\nmps=256\nmrrs=512\nrc=3\n"
     text = results(tmp_path / "results", {"guest": facts, "info.json": data})
@@ -89,8 +89,8 @@ def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
 
 @pytest.mark.parametrize("icount", [None, 0])
 def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
-    """A guest that does not power off after it has handed over its results is ended, and the
-    results count, if it runs with -icount. Otherwise the run times out."""
+    """If a guest has handed over its results but does not power off, a guest with -icount is ended
+    and its results count. Without -icount the run times out."""
     monkeypatch.setattr(supervise, "OFF", 0.5)
     text = results(tmp_path / "results", {"guest": b"kernel=6.1\nrc=0\n", "info": b"whole"})
     guest = fake_guest(tmp_path, rf"{text}; printf 'GUEST-DONE rc=0\r\n'; sleep 60")
@@ -117,7 +117,7 @@ def test_an_end_without_results_is_an_error(tmp_path):
 
 
 def test_half_an_archive_is_an_error(tmp_path):
-    """Half an archive of results, as from a QEMU that was killed, is an error."""
+    """A truncated archive of results, as from a QEMU that was killed, is an error."""
     whole = tmp_path / "results"
     text = results(whole, {"guest": b"rc=0\n"})
     whole.write_bytes(whole.read_bytes()[:300])
@@ -154,7 +154,8 @@ def test_a_missing_file_is_refused_before_the_start(tmp_path):
 
 
 def launcher(tmp_path):
-    """Start the launcher in its own process, with a fake QEMU that would run for a minute."""
+    """Start the launcher in a process of its own, with a fake QEMU that would run for 60 s; returns
+    (process, guest)."""
     guest = fake_guest(tmp_path, "echo up; exec sleep 60")
     text = (
         "import sys; from pathlib import Path; from sim.guest import run\n"
