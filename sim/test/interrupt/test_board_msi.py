@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI: each request is one message, and eventfd, TLP log and statistics count the same number."""
+"""Tests of MSI: each request is one message, and eventfd, TLP log and statistics count the same
+number."""
 
 import os
 import time
@@ -45,8 +46,8 @@ def test_one_msi_for_each_request(start_board, interrupts, count):
 
 
 def moderated(wanted, interval, count):
-    """The times in ns at which messages must go, for c2h descriptors that end at the times
-    `wanted`."""
+    """Return the times in ns at which messages must go, for c2h descriptors that end at the times
+    `wanted` (ns). `interval` is in ns."""
     went, kept, last = [], 0, -interval
     for at in wanted:
         if kept and last + interval <= at:
@@ -85,8 +86,8 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
     messages = [tlp.ns for tlp in log.on("RQ", "MSI")]
     assert len(messages) == len(expected) < len(ends) or count == 1
     late = [message - at for message, at in zip(messages, expected, strict=True)]
-    # `ends` are times at the pins. The DMA engine is ahead of the pins, and a message follows its
-    # data.
+    # `ends` are the times at which each buffer's last write passes the pins. The DMA engine runs
+    # ahead of the pins, and a message follows its data, so the times differ by less than 200 ns.
     assert max(map(abs, late)) < 200 < interval * TICK_NS / 20, late
 
 
@@ -135,7 +136,8 @@ def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
-        # withdraws the eventfd as QEMU does: trigger, no data, count 0
+        # The client withdraws its eventfd as QEMU does: a trigger without data and with the count
+        # 0.
         card.client.set_eventfd(None, count=0)
         card.client.set_eventfd(None)
         card.enable_interrupts("c2h")

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI-X of the simulated hard block (--msix): capability, pins, clients with and without eventfds.
+"""Tests of MSI-X of the simulated hard block (--msix): capability, pins, clients with and without
+eventfds.
 
-Table and pending bits belong to the gateware. Here both are in the bench card's memory, and the
-test sends the messages that a card would send.
+Table and pending bits belong to the gateware. In these tests both are in the bench card's memory,
+and the test sends the messages that a card would send.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ MASKED = 1
 
 
 def entry(card, vector, bar=BAR2, table=TABLE):
-    """(address, data, vector control) of a vector in the MSI-X table."""
+    """Return (address, data, vector control) of a vector in the MSI-X table."""
     words = [card.read(table + 16 * vector + 4 * i, bar=bar) for i in range(4)]
     return words[1] << 32 | words[0], words[2], words[3]
 
@@ -98,8 +99,10 @@ def test_enable_and_mask_reach_the_pins(bench):
 
 
 def test_eventfds_make_the_board_program_the_table(bench):
-    """For each vector with an eventfd the board itself writes an address into the card's table,
-    different for each, and unmasks the vector. It masks a vector whose eventfd is withdrawn."""
+    """For each vector with an eventfd, the board itself writes an address into the card's table and
+    unmasks the vector. Each vector gets another address. When an eventfd is withdrawn, the board
+    masks its vector.
+    """
     with bench(*OPTION) as (_, card), eventfds(3) as fds:
         clear_table(card)
         listen(card, fds, start=2)
@@ -155,8 +158,8 @@ def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
         wait_until(lambda: board.stats()["violations"], "the breach")
 
 
-# Cycles for which the card holds the message back. Three more pass between the write of Message
-# Control and the card: one to the pins, two in registers of the card.
+# The bench card holds its message back for so many cycles. Message Control needs three more cycles
+# to reach the card: one to the pins, two in registers of the card.
 LAST_CYCLE, FIRST_TOO_LATE = 4 - 3, 5 - 3
 
 

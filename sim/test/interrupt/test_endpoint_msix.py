@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI-X of the Lanebox endpoint: table and pending bits in BAR0, a vector for each interrupt cause.
+"""Tests of MSI-X of the Lanebox endpoint: table and pending bits in BAR0, and a vector for each
+interrupt cause.
 
-The client here sets no eventfds, so it programs the table itself, and messages are writes to its
-memory.
+In most tests the board's client sets no eventfds. So the client programs the table itself, and a
+message is a write to the client's memory.
 """
 
 import contextlib
@@ -40,12 +41,13 @@ pytestmark = pytest.mark.soak  # this file builds gateware and a board of its ow
 
 CAP_MSIX, ENABLE, MASK_ALL = 0x11, 1 << 15, 1 << 14
 MASKED, IRQ_MSIX = 1, 2
-MESSAGES = 2 * HIGH_MEMORY  # bus address above 4 GiB of the vectors' messages
+MESSAGES = 2 * HIGH_MEMORY  # bus address, above 4 GiB, to which the vectors' messages go
 TOTAL, DESCRIPTOR = 1 << 18, 8192
 
 
 class Vectors:
-    """The card's MSI-X table. Each vector's message goes to a dword of host memory of its own."""
+    """Programs the card's MSI-X table. The message of each vector goes to a dword of host memory of
+    its own."""
 
     def __init__(self, card):
         self.card = card
@@ -83,7 +85,8 @@ class Vectors:
 
 @contextlib.contextmanager
 def msix(start, *options, **choices):
-    """A board with MSI-X enabled, and with both interrupt causes of the DMA channel."""
+    """Yield (board, card, vectors). MSI-X is enabled, and so are both interrupt causes of the DMA
+    channel."""
     with start(*options, **choices) as board:
         card = board.card(msi=False)
         vectors = Vectors(card)
@@ -99,7 +102,7 @@ def move(card, total=DESCRIPTOR, interrupts="last"):
     card.start("c2h")
 
 
-C2H = 1  # vector of c2h; the vector's number is that of the cause
+C2H = 1  # number of c2h's vector, which is the number of c2h's interrupt cause
 
 
 def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
@@ -211,7 +214,7 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
         vectors.wait_pending(0)
     log = board.tlps()
     own = [t for t in log.on("CQ") if t.address & BAR0_OFFSETS == control]
-    # without the first write to the mask, made by `program`
+    # The first write to the vector's mask is left out, because Vectors.program() makes it.
     writes = [t.ns for t in own if t.kind == "MWr"][1:]
     answers = log.on("CC")
     masked, unmasked = writes[0::2], writes[1::2]
@@ -230,8 +233,8 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
 
 @HELD_OFF
 def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, options):
-    """While the function is masked or MSI-X is disabled, no message begins on RQ. It would break
-    the rule `msi-disabled`."""
+    """While the function is masked or MSI-X is disabled, no message begins on RQ. Such a message
+    would break the rule `msi-disabled`."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with msix(start_msix, *options, "--seed", SHIFT + 1) as (board, card, vectors):
@@ -280,7 +283,8 @@ def test_messages_in_a_stream_are_stamped(start_msix):
     with msix(start_msix, "--stall", 40, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         card.memory(HIGH_MEMORY, TOTAL)
-        move(card, TOTAL, "all")  # the doorbell is here the write to the channel's `enable`
+        # the doorbell of this transfer is the write to the channel's `enable`
+        move(card, TOTAL, "all")
         vectors.wait_pending(0)
         wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")
         found = stamps(card)
@@ -339,8 +343,8 @@ def test_msi_stays_when_the_host_wants_that(start_msix):
 
 
 def interrupts(start, *options):
-    """Boot a guest that loads the driver and loops 2 MiB. Returns ({name in /proc/interrupts:
-    count}, kernel log)."""
+    """Boot a guest that loads the driver and loops 2 MiB of data through the card. Returns ({name
+    in /proc/interrupts: count}, kernel log)."""
     gateware = build_gateware(msix=True)
     util = (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util")
     commands = [

@@ -15,8 +15,8 @@ from sim.test.model.probe_build import build_probe
 
 @functools.cache
 def program() -> Path:
-    """The path of the program made from root_probe.cpp. It is compiled again when a source
-    changes."""
+    """Return the path of the program made from root_probe.cpp. The program is compiled again when a
+    source changes."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 

@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each fault of --fault or the command `fault` is carried out once, at the opportunity asked for.
+"""Tests that each fault of --fault or of the command `fault` is carried out once, at the
+opportunity asked for.
 
-Each test looks for its effect from outside: in host memory, in the log of TLPs, in the counters.
+Each test looks for the fault's effect from outside: in host memory, in the log of TLPs, in the
+counters.
 """
 
 import time
@@ -23,7 +25,7 @@ from sim.test.board.board_client import (
 TOTAL = 32 * 1024
 MPS = 256
 CYCLE_NS = 4
-RESET_CYCLES = 1000  # more than a reset of the card takes when no read is outstanding
+RESET_CYCLES = 1000  # cycles; more than a reset of the card takes when no read is outstanding
 PLANTINGS = ["option", "command"]
 
 

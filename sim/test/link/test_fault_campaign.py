@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A thousand faults of a kind: nothing hangs, no byte is wrong, each fault is counted once.
+"""Campaigns of a thousand faults of each kind: nothing hangs, no byte is wrong, each fault is
+counted once.
 
 Data goes from host memory through the card (h2c looped back to c2h) into another buffer of host
-memory. Where a read of the card failed, the buffer must have zeros over the read's full length; the
-source has no zero byte, so that this cannot be real data. All other data must be unchanged. The
+memory. Where a read of the card failed, the buffer must have zeros over the read's full length. The
+source has no zero byte, so these zeros cannot be real data. All other data must be unchanged. The
 endpoint's error counters must equal the number of faults that the simulation made. The hard block's
 completion timeout is off: the endpoint itself ends a read without an answer, after 20 us.
 """
@@ -20,13 +21,13 @@ from tools.testing.seeds import each_seed
 
 READ = 128  # bytes of each read of the card: MRRS, RCB and the completions' size are the same
 PIECE = 8192
-# bytes in a round; an eighth of that for faults whose read must wait for the timeout
+# bytes of one round; a fault whose read must wait for the timeout has rounds of an eighth of that
 TOTAL = 1 << 20
 SECONDS = 60  # seconds of wall time for one round, which normally takes a fraction of one
 
-# Faults whose read gets no answer, so that it ends by the timeout.
+# These faults leave a read without an answer, so that the read ends by the timeout.
 LOST = {"drop-completion", "malformed-completion"}
-# For each fault: its chance at each read, and the endpoint's counter that must count it.
+# Each fault has its chance at each read (0 to 1), and the endpoint's counter that must count it.
 FAILURES = {
     "ur": (0.3, "unsupported"),
     "ca": (0.3, "aborted"),
@@ -37,7 +38,8 @@ FAILURES = {
     "drop-completion": (0.9, "timeouts"),
     "malformed-completion": (0.9, "timeouts"),
 }
-# Further faults in every round: completions that no read waits for, and TLPs that the link replays.
+# Every round also has these faults, with their chances: completions that no read waits for, and
+# TLPs that the link replays.
 STRAYS = {"unexpected": 0.3, "duplicate": 0.3, "replay-up": 0.01, "replay-down": 0.01}
 COUNTERS = [*{counter for _, counter in FAILURES.values()}, "cut", "unexpected", "late"]
 

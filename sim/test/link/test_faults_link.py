@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults of the whole card: hot reset, link down, surprise removal, Device Control rewritten."""
+"""Tests of faults of the whole card: hot reset, link down, surprise removal, Device Control
+rewritten."""
 
 import pytest
 
@@ -66,7 +67,8 @@ def test_the_link_goes_and_comes_back(start_board):
     with start_board("--pace", "1000000") as board:
         card = board.card()
         start_c2h(card)
-        # ns of device time: half a second of wall time at this pace
+        # The link is down for 2 ms of device time, which take half a second of wall time at this
+        # pace.
         board.command("fault link-down:2000000")
         assert card.config_read(0) == ONES
         assert card.mmio_read(card.address("ctrl_scratch")) == ONES
@@ -164,7 +166,7 @@ def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code
     assert sizes[:20] == [256] * 20 and sizes[-20:] == [mps] * 20
 
 
-# Requests that are already on their way to the pins in the cycle in which the host clears Bus
+# So many requests may already be on their way to the pins in the cycle in which the host clears Bus
 # Master Enable. On silicon the hard block refuses them.
 UNDER_WAY = 2
 

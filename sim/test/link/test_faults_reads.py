@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults in completions: what the root complex sends, and that a reset card works after each.
+"""Tests of faults in completions: what the root complex sends, and that the card works after a
+reset.
 
-How the gateware answers a bad completion is not tested here: it may hang until a reset.
+How the gateware answers a bad completion is not tested in this file: it may hang until a reset.
 """
 
 import pytest
@@ -13,13 +14,14 @@ from sim.test.link.root_probe import run
 
 TOTAL = 32 * 1024
 UR, CA = 1, 4
-# error codes in the descriptor that the hard block puts before a completion on RC (PG213)
+# These are error codes in the descriptor that the hard block puts before a completion on RC
+# (PG213).
 BYTE_COUNT, ATTRIBUTES, LOWER_ADDRESS, INVALID_TAG, TIMEOUT = 3, 4, 5, 6, 9
 
 
 def answers(fault, *settings):
-    """The completions of two reads of 256 bytes, tags 1 and 2, each split into pieces of 64
-    bytes."""
+    """Run two reads of 256 bytes with the tags 1 and 2, each split into pieces of 64 bytes; returns
+    their completions."""
     asked = ["mrd 1000 64 1", "mrd 2000 64 2"]
     return run("size 64", *settings, f"fault {fault}", *asked, "run 4000").completions
 

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault scripts (--faults): when each line strikes, that a seed repeats a run, what is refused."""
+"""Tests of fault scripts (--faults): when each line strikes, that a seed repeats a run, what is
+refused."""
 
 import pytest
 
@@ -39,8 +40,10 @@ def wrong_writes(start_board, path, *options):
 
 
 def test_a_line_strikes_after_so_many_tlps(start_board, tmp_path):
-    """A line `tlp N FAULT` arms the fault once the card has sent N TLPs. It strikes at the next
-    opportunity, or, with a count behind it, at that one from there on."""
+    """A line `tlp N FAULT` arms the fault once the card has sent N TLPs. The fault strikes at its
+    next opportunity. A count M behind the fault makes it strike at the M-th opportunity from then
+    on.
+    """
     text = "# two of them\n\ntlp 20 flip-c2h\ntlp 60 flip-c2h 3   # the third from there\n"
     first, second = wrong_writes(start_board, script(tmp_path, text))
     assert 0 <= first <= 20 and 40 <= second <= 62 and second - first > 30

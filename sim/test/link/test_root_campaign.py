@@ -22,14 +22,14 @@ TOTAL = 2 << 20  # bytes of the source buffer, and of the sink
 # cycles after which even a host that stalls has stored every write that left the pins
 SETTLED = 100_000
 LONGEST = 10_000_000  # cycles for one round: 40 ms, twenty times as long as the slowest host needs
-# seconds; generous, since only the limit in cycles above decides that a round takes too long
+# seconds of wall time for one round; generous, since LONGEST decides that a round takes too long
 WALL = 170
 TLPS, SOAK_TLPS = 50_000, 1_000_000
 PATIENCE = 1200  # seconds of wall time after which a campaign begins no further round
 
 
 def host(rng):
-    """Settings of one random host, as [(name of the board's option, value)]."""
+    """Return the settings of one random host, as [(name of the board's option, value)]."""
     low = rng.choice([0, 100, 600])
     latency = rng.choice([str(low), f"uniform:{low}:{low + rng.choice([50, 500, 3000])}"])
     return [
@@ -43,7 +43,8 @@ def host(rng):
 
 
 def pieces(rng, address, total):
-    """Descriptors for `total` bytes from `address` on: each of two to four whole pages."""
+    """Return descriptors for `total` bytes from `address` on, as [(address, bytes)]. Each has two
+    to four whole pages, the last one what is left."""
     found, at = [], 0
     while at < total:
         size = min(PAGE * rng.randint(2, 4), total - at)
@@ -53,10 +54,9 @@ def pieces(rng, address, total):
 
 
 class Campaign:
-    """A board, its card, and the expected content of the sink buffer in `image`.
-
-    Each round moves random bytes from the source through the card (h2c looped back to c2h) to the
-    sink.
+    """Runs rounds on a board and its card. Each round moves random bytes from the source buffer
+    through the card (h2c looped back to c2h) to the sink buffer. `image` is the expected content of
+    the sink buffer.
     """
 
     def __init__(self, board, rng, mps, mrrs):

@@ -1,14 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A request that waits for a credit leaves the root when the credit has come, and not before."""
+"""Tests of a request of the host that waits for a credit: it leaves the root complex when the
+credit has come, and not before."""
 
 from sim.test.link.root_probe import run
 
 MPS_512 = "config 78 2 2950"
 WHOLE_BUFFER = 32  # writes of 512 bytes that the card's 1024 data credits of 16 bytes allow
 WIRE = (4 + 12 + 512 + 4) / 7.877  # ns that a write of 512 bytes takes on the link, Gen3 x8
-UPDATE = 180  # ns, below the acknowledge latency limit, after which credits come back
+UPDATE = 180  # ns; less than the acknowledge latency limit, after which credits come back
 
 
 def test_a_request_held_for_credits_does_not_leave_before_they_come():

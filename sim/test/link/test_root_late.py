@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host reads that time out: their late completions are recognised, and their tags rest meanwhile.
+"""Tests of host reads that time out: their late completions are recognised, and their tags are not
+used until then.
 
-A completion that no read waits for breaks a rule, but one that comes late breaks none.
+A completion that no read waits for breaks a rule. A late completion of a read that timed out breaks
+none.
 """
 
 import random
@@ -19,13 +21,15 @@ UNEXPECTED = "no read with this tag is outstanding"
 
 
 def timed_out(count):
-    """Commands: `count` reads with tags 0, 1 ... time out, and one more read is under way."""
+    """Return commands by which `count` host reads with tags 0, 1 ... time out. One more read is
+    then under way."""
     return [*["host 0"] * count, f"run {TIMEOUT}", "host 0", "run 1000"]
 
 
 @pytest.mark.parametrize("count", [1, REMEMBERED, REMEMBERED + 1, 200])
 def test_the_latest_are_recognised(count):
-    """Completions of the last 128 reads that timed out are dropped; the read under way goes on."""
+    """Late completions of the last 128 host reads that timed out are dropped. The read that is
+    under way still gets its answer."""
     latest = range(max(0, count - REMEMBERED), count)
     seen = run(
         *timed_out(count), *(f"cpl {tag} 4 7" for tag in latest), f"cpl {count} 4 7", "run 1000"
@@ -35,23 +39,26 @@ def test_the_latest_are_recognised(count):
 
 @pytest.mark.parametrize("tag", [0, 200 - REMEMBERED - 1])
 def test_older_ones_are_forgotten(tag):
-    """A completion of a read before the last 128 is an unexpected one."""
+    """A late completion of a read older than the last 128 that timed out counts as unexpected, and
+    breaks a rule."""
     assert UNEXPECTED in run(*timed_out(200), f"cpl {tag} 4 7", "run 100", refused=True)
 
 
 def test_a_late_completion_comes_once():
-    """The second completion with the tag of a read that timed out is an unexpected one."""
+    """If a read timed out and has got its late completion, a second completion with its tag counts
+    as unexpected."""
     assert UNEXPECTED in run(*timed_out(3), "cpl 1 4 7", "cpl 1 4 7", "run 100", refused=True)
 
 
 def test_a_reset_forgets_what_is_late():
-    """After a reset no completion of an earlier read is expected any more."""
+    """After a reset, a completion of an earlier read counts as unexpected."""
     assert UNEXPECTED in run(*timed_out(1), "reset", "cpl 0 4 7", "run 100", refused=True)
 
 
 @each_seed(4)
 def test_a_tag_that_rests_is_not_used(seed):
-    """Whatever times out or is answered late, two reads under way never have the same tag."""
+    """Two host reads under way never have the same tag, whichever reads time out or are answered
+    late."""
     rng, commands, tags, under_way, late = random.Random(seed), [], [], set(), set()
     for tag in range(400):
         tag %= 256

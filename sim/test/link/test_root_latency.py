@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""--read-latency of the simulated host: the values drawn, the order of answers, what is refused."""
+"""Tests of --read-latency of the simulated host: the values drawn, the order of answers, what is
+refused."""
 
 from collections import Counter
 
@@ -12,7 +13,8 @@ from sim.test.link.root_probe import run
 
 READS = 400
 FIXED = 600
-# ns that an answer may be late: the next clock edge, and DLLPs or a skip ordered set before it
+# An answer may be so many ns late: it waits for the next clock edge, and for DLLPs or a skip
+# ordered set before it.
 SLACK = 16
 
 
@@ -26,8 +28,8 @@ def reads(*settings, count=READS, seed=1, gap=400, tags=32):
 
 
 def latencies(seen, gap=400, tags=32):
-    """For each read, in order: ns from leaving the pins to its answer's last byte at the hard
-    block."""
+    """Return the latency of each read in ns, in order: from leaving the card's pins to the arrival
+    of the answer's last byte at the hard block."""
     turn, found = Counter(), {}
     for c in seen.completions:
         index = c.tag + tags * turn[c.tag]
@@ -85,8 +87,8 @@ def order(seen):
 
 
 def many_reads(*settings):
-    """The completions of 32 reads of 512 bytes, all asked at once, each split into pieces of 64
-    bytes."""
+    """Return the completions of 32 reads of 512 bytes, all asked at once, each split into pieces of
+    64 bytes."""
     asked = [f"mrd {0x1000 * (tag + 1):x} 128 {tag}" for tag in range(32)]
     return run("seed 3", "size 64", *settings, *asked, "run 40000")
 

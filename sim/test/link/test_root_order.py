@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""PCIe ordering in the root complex: writes, reads and completions of the card, and host stalls."""
+"""Tests of PCIe ordering in the root complex: writes, reads and completions of the card, and stalls
+of the host."""
 
 import pytest
 
@@ -17,7 +18,7 @@ BYTES = 256
 
 
 def writes(attributes, count=WRITES, first=0):
-    """Commands for `count` writes of 64 dwords, each to its own page.
+    """Return commands for `count` writes of 64 dwords, each to a page of its own.
 
     `attributes(i)` gives the attributes of the i-th write, `first` is the page of the first.
     """
@@ -87,7 +88,8 @@ def test_a_stall_holds_up_writes_for_its_time():
 
 
 def test_a_reset_ends_a_stall():
-    """The host accepts a write right after a reset, though one before it has begun a stall."""
+    """The host accepts a write right after a reset, although a write before the reset has begun a
+    stall of 50 us."""
     before = ["stall 100:50000", *writes(lambda i: 0, 1), "run 1000", "reset"]
     seen = run(*before, *writes(lambda i: 0, 1, 1), "run 5000")
     assert pages(seen) == [0, 1]
@@ -126,7 +128,7 @@ def test_stalls_reach_the_pins(start_board):
 
 
 def pins(write, address, dwords, attributes):
-    """A memory request as beats of RQ, with its attributes in bits 126:124 of PG213's
+    """Return a memory request as beats of RQ, with its attributes in bits 126:124 of PG213's
     descriptor."""
     descriptor = [address & 0xFFFF_FFFC, address >> 32, dwords | write << 11, attributes << 28]
     data = [0] * dwords if write else []

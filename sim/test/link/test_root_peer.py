@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The peer, another PCIe device in the simulation: its accesses to the card's BAR and its checks.
+"""Tests of the peer, another PCIe device in the simulation: its accesses to the card's BAR and its
+checks.
 
-It writes or reads the BAR as a requester of its own. It compares all data that it reads, and
+The peer writes or reads the BAR as a requester of its own. It compares all data that it reads, and
 notices every wrong completion.
 """
 
@@ -19,8 +20,8 @@ MPS_512 = "config 78 1 50"  # command that writes MPS 512 to Device Control
 
 
 def peer_pattern(offset, count=4):
-    """The bytes that the peer writes, and later expects, at `count` bytes of the BAR from `offset`
-    on."""
+    """Return the bytes that the peer writes, and later expects, at `count` bytes of the BAR from
+    `offset` on."""
     dwords = ((at // 4 + 1) * 0x9E3779B1 & 0xFFFF_FFFF for at in range(offset, offset + count, 4))
     return b"".join(dword.to_bytes(4, "little") for dword in dwords)
 

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the root complex splits completions (base specification 2.3.1.1), for random reads."""
+"""Tests of where the root complex splits completions (base specification 2.3.1.1), for random
+reads."""
 
 import random
 
@@ -26,8 +27,8 @@ def configure(mps, rcb):
 
 
 def any_read(rng):
-    """Address, dwords and first and last byte enables of a random legal read within a 4 KiB
-    page."""
+    """Return (address, dwords, first byte enables, last byte enables) of a random legal read within
+    a 4 KiB page."""
     address = rng.randrange(0x1000, 0x2000, 4)
     dwords = rng.randint(1, min(0x2000 - address, 4096) // 4)
     if dwords == 1:
