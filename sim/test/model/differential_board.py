@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a plan of the differential proof on our board, and record the hard block's pins.
+"""Run a plan of the differential proof on the simulated board, and record the hard block's pins.
 
 The proof runs the same plan on cocotbext-pcie's model of the hard block and compares. The board is
-built as always; the recorder is one more file among its gateware's sources.
+built as always, with one more file among its gateware's sources: the recorder.
 """
 
 import contextlib
@@ -47,8 +47,8 @@ def _in_directory(board: Path, directory: Path) -> Path:
 
 
 def hard_block_options(constants):
-    """The board's options that set the hard block up as the gateware with these constants expects
-    it."""
+    """Return the board's options that set the hard block up as the gateware with these constants
+    expects it."""
     options = ["--straddle"] if constants.get("pcie_rc_straddle") else []
     if bar2 := constants.get("pcie_bar2_size"):
         options += ["--bar2", str(bar2)]
@@ -56,10 +56,10 @@ def hard_block_options(constants):
 
 
 class BoardHost:
-    """The host of sim/differential/execute.py, carried out by a client of the board.
+    """The host that sim/differential/execute.py drives, carried out by a client of the board.
 
-    execute() awaits all methods of a host, so the methods here are coroutines. None of them
-    suspends.
+    execute() awaits all methods of a host, so the methods of this class are coroutines. None of
+    them suspends.
     """
 
     def __init__(self, card: Card):
@@ -135,7 +135,7 @@ def observe(
 
 
 def _run(coroutine) -> dict:
-    """The result of a coroutine that never suspends."""
+    """Return the result of a coroutine that never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -170,7 +170,7 @@ uint64_t Bench::next(std::istringstream &words) {
     return value;
 }
 
-// Carry out a command that drives the pins. Returns false if `verb` is not one of them.
+// Carry out a command that drives the pins. Returns false if `verb` is no such command.
 bool Bench::drive(const std::string &verb, std::istringstream &words) {
     PinsIn in = idle();
     if (verb == "msi") {
@@ -193,7 +193,7 @@ bool Bench::drive(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Carry out a command that changes a setting. Returns false if `verb` is not one of them.
+// Carry out a command that changes a setting. Returns false if `verb` is no such command.
 bool Bench::set(const std::string &verb, std::istringstream &words) {
     if (verb == "hold" || verb == "take") {
         rc_ready_ = verb == "take";
@@ -215,7 +215,7 @@ bool Bench::set(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Carry out a command that is an access by the CPU. Returns false if `verb` is not one of them.
+// Carry out a command that is an access by the CPU. Returns false if `verb` is no such command.
 bool Bench::access(const std::string &verb, std::istringstream &words) {
     if (verb != "config" && verb != "read" && verb != "write") return false;
     uint64_t offset = next(words);

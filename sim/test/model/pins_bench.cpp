@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Runs pins_bench.sv with the hard-block model, through the same C++ code by which a board connects
-// its gateware. Straddle is on, the link is Gen2 x4, the number of tags is the default.
+// its gateware. Straddle is on, the link is Gen2 x4, and the number of tags is the default.
 #include <numeric>
 
 #include "machine/gateware.hpp"

@@ -19,9 +19,11 @@ FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
 
 
 def build_probe(source: Path) -> Path:
-    """The program made of `source` and the model, compiled once for the same sources.
+    """Compile a program from `source` and the model; returns its path. The same sources are
+    compiled only once.
 
-    If several tests ask for it at the same time, one of them compiles it and the others wait.
+    If several tests ask for the program at the same time, one of them compiles it and the other
+    tests wait.
     """
     sources = [source, *build.model_files(".cpp")]
     digest = hashlib.sha256()

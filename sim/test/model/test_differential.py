@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same gateware on our hard-block model and on cocotbext-pcie's: same bytes, same TLPs.
+"""Tests that the same gateware moves the same bytes and TLPs on this project's hard-block model and
+on cocotbext-pcie's.
 
 sim/differential/compare.py says what is compared, and what cannot be. The known differences of the
 two models are listed in sim/differential/disagreements.md.
@@ -54,8 +55,8 @@ def assert_agreed(endpoint, ours, theirs):
     params=[DEFAULT, *(pytest.param(e, marks=pytest.mark.soak) for e in ENDPOINTS if e != DEFAULT)],
 )
 def endpoint(request):
-    """An endpoint's name, for each endpoint. Its known disagreements are its rows of
-    disagreements.md."""
+    """Return the name of an endpoint, for each endpoint in turn. Its known disagreements are its
+    rows of disagreements.md."""
     return request.param
 
 
@@ -152,7 +153,7 @@ def _fields(side, channel):
 
 
 def _place(side, channel):
-    """The index of a TLP with data, from the middle of the recording."""
+    """Return the index of a TLP with data, from the middle of the recording."""
     places = [i for i, p in enumerate(side.packets) if p.channel == channel and p.payload]
     return places[len(places) // 2]
 
@@ -161,7 +162,8 @@ def _changed(side, channel, name):
     at = _place(side, channel)
     packet = side.packets[at]
     if name in ("payload", "keep"):
-        # The byte enables do not matter this way: every byte of the dword is changed.
+        # All four bytes of the dword are changed, so that the change counts whatever the byte
+        # enables are.
         value = getattr(packet, name)
         packet = replace(packet, **{name: tuple(x ^ 0xFFFF_FFFF for x in value[:1]) + value[1:]})
     else:
@@ -177,8 +179,8 @@ def _with(side, packets):
     return copy
 
 
-# For each endpoint: pairs (our model, the other model), where 1 stands for short completions. On
-# the larger gateware, all four pairs would take minutes.
+# For each endpoint: pairs (this project's model, the other model), where 1 stands for short
+# completions. On the larger gateware, all four pairs would take minutes.
 SPLITS = {"litepcie": [(0, 0), (0, 1), (1, 0), (1, 1)], "lanebox": [(0, 1), (1, 0)]}
 
 
@@ -198,8 +200,8 @@ def test_the_models_agree_at_length(endpoint, gateware, tmp_path, split_ours, sp
 
 
 # Misreadings of PG213 that the model's author could have made: (file, right text, wrong text, field
-# that must differ). Our own tests could share such an error, so the comparison with another model
-# must find each of them.
+# that must differ). This project's other tests could share such an error, so the comparison with
+# another model must find each misreading.
 MISREADINGS = {
     "CQ address dwords swapped": (
         "block/descriptor.cpp",
@@ -235,7 +237,7 @@ MISREADINGS = {
 
 
 @pytest.mark.soak
-# the gateware that compiles faster
+# litepcie is the gateware that compiles faster
 @pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)
 @pytest.mark.parametrize("misreading", MISREADINGS)
 def test_a_misreading_is_found(endpoint, gateware, theirs, tmp_path, monkeypatch, misreading):

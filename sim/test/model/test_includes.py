@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board's C++ folders have a fixed order. No include points up in it, so none makes a
-circle. Every include names a file that there is."""
+"""The board's C++ folders have a fixed order, LAYERS. No file includes one of a later folder, so
+includes make no circle. Every include names a file that exists."""
 
 import re
 from pathlib import Path
@@ -22,9 +22,9 @@ def folders_included(path):
 
 @pytest.mark.parametrize("folder", LAYERS)
 def test_no_include_goes_up(folder):
-    """A file of the board includes its own folder and those to the left of it in LAYERS.
+    """A file of the board includes only its own folder and the folders before it in LAYERS.
 
-    A header without a folder is generated, or the library's description of the messages.
+    An include without a folder is a generated header, or the library's description of the messages.
     """
     allowed = {*LAYERS[: LAYERS.index(folder) + 1], ""}
     inside = sorted((BOARD / folder).glob("*.[ch]pp"))
@@ -34,7 +34,7 @@ def test_no_include_goes_up(folder):
 
 
 def test_the_socket_knows_nothing_of_the_model():
-    """The vfio-user server (the folder vfio_user) includes its own folder alone.
+    """The vfio-user server (the folder vfio_user) includes its own folder only.
 
     protocol.hpp includes the library's description of the messages as well.
     """
@@ -50,9 +50,10 @@ def test_every_file_of_the_board_is_in_a_layer():
 
 
 def test_every_include_names_a_file_that_there_is():
-    """A build that is kept does not show that a header has moved, so this looks for each one.
+    """Every include of the board names a file that exists. The test looks for each file, because a
+    cached build would not show that a header has moved.
 
-    Verilator brings the headers of the Verilated gateware and of DPI.
+    Verilator brings the headers of the Verilated gateware and of DPI, so these are not looked for.
     """
     folders = [Path(flag.removeprefix("-I")) for flag in include_flags()]
     for path in sorted(BOARD.rglob("*.[ch]pp")):

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hard-block model between ideal user logic and an ideal host reaches the limits of Gen3 x8.
+"""Tests that the hard-block model between ideal user logic and an ideal host reaches the limits of
+Gen3 x8.
 
-The rates are compared with the design's table and with limits.py. The model may not be slower,
-since it would hide what gateware can reach, and not be faster than silicon.
+The rates are compared with the design's table and with limits.py. A slower model would hide what
+gateware can reach, and a faster one would promise what silicon cannot do.
 """
 
 import subprocess
@@ -15,8 +16,8 @@ from sim.board.ideal import build
 from sim.rows import model
 from sim.rows.results import table
 
-# GB/s on Gen3 x8 at 256 bit and 250 MHz for each size of payload in bytes, as the design's table
-# states them; 128 B on RQ at MPS 128.
+# The design's table of rates in GB/s on Gen3 x8 at 256 bit and 250 MHz, by stream and by payload in
+# bytes. On RQ the rate for 128 bytes holds at an MPS of 128 bytes.
 DESIGN = {
     "rq": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.42},
     "rc": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.48},

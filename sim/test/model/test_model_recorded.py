@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The differential proof's reader of recorded RC beats, when two completions share a beat
+"""Tests of the differential proof's reader of recorded RC beats, when two completions share a beat
 (straddle).
 
-For the same reads it must give the same packets with and without straddle. It must refuse starts
-and ends of packets that PG213 does not allow.
+For the same reads the reader must give the same packets with and without straddle. It must refuse
+starts and ends of packets that PG213 does not allow.
 """
 
 import random

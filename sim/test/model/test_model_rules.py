@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules for user logic at the hard block's pins (RC, handshakes): each is broken by a case and kept
-by another."""
+"""Tests of the rules for user logic at the hard block's pins (RC, handshakes). Each rule is broken
+by one case and kept by another."""
 
 import pytest
 
@@ -17,8 +17,8 @@ READY = "stall 0"
 
 
 def offered(commands):
-    """The same commands, but each RQ beat is offered for one cycle only, whether it is taken or
-    not."""
+    """Return the same commands, but with each RQ beat offered for one cycle only, whether it is
+    taken or not."""
     return [command.replace("rq ", "offer ") for command in commands]
 
 

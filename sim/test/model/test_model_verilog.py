@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""At the Verilog pins of pcie_usp.sv every bit lies where PG213 has it.
+"""Tests that at the Verilog pins of pcie_usp.sv every bit lies where PG213 has it.
 
-model_probe.py tests the C++ side of the hard-block model alone. Here pins_bench.sv stands in the
-gateware's place, so that the way through the DPI and pcie_usp.sv is tested.
+model_probe.py tests the C++ side of the hard-block model alone. In these tests pins_bench.sv stands
+in the gateware's place, so that the way through the DPI and pcie_usp.sv is tested.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 
 
 def build():
-    """The bench, compiled once for the same sources."""
+    """Compile pins_bench.sv with the model, once for the same sources; returns the program's
+    path."""
     verilog = [HERE / "pins_bench.sv", border.files() / "pcie_usp.sv"]
     sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp", *model_files(".cpp")]
     headers = [
@@ -65,7 +66,8 @@ def build():
 
 @pytest.fixture(scope="module")
 def lines():
-    """The lines that pins_bench.sv printed: {first word: [the other words of each such line]}."""
+    """Return the lines that pins_bench.sv printed, as {first word: [the other words of each such
+    line]}."""
     done = subprocess.run([build()], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.splitlines():

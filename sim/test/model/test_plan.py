@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's plan of commands for later cycles (plan_probe.cpp): each comes in its cycle, in
-order."""
+"""Tests of the board's plan of commands for later cycles, run by plan_probe.cpp: each command comes
+in its cycle, and in order."""
 
 import subprocess
 from pathlib import Path
@@ -16,7 +16,8 @@ PROBE = Path(__file__).with_name("plan_probe.cpp")
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
-    """A function that gives lines to a fresh plan_probe and returns the lines of its answer."""
+    """Return a function that gives lines to a fresh plan_probe and returns the lines of its
+    answer."""
     program = tmp_path_factory.mktemp("plan") / "plan_probe"
     sources = [PROBE, BOARD / "control" / "plan.cpp"]
     command = ["g++", *CXX_FLAGS.split(), f"-I{BOARD}", *sources, "-o", program]
@@ -46,8 +47,8 @@ def test_commands_that_are_due_at_a_time_come_in_the_order_of_cycles(plan):
 
 
 def test_the_cycle_that_it_is_and_those_before_are_refused(plan):
-    """A command for a past cycle is refused, and one for the present cycle, too: whether that one
-    would come in time would depend on the client's timing."""
+    """A command for a past cycle is refused. So is one for the present cycle: whether that command
+    came in time would depend on the client's timing."""
     refusal = "cycle {} is not ahead: it is 100"
     answers = plan(*(f"add 100 {cycle} mark" for cycle in (99, 100, 101)), "take 100", "take 101")
     assert answers == [refusal.format(99), refusal.format(100), "added", ".", "mark", "."]
