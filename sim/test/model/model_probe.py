@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drive the hard-block model at its pins, without a gateware, by model_probe.cpp.
 
-The descriptors are encoded and decoded here from PG213's tables, and not by the code of the C++
-model, so that an error in either is seen.
+This file encodes and decodes descriptors from PG213's tables, and not by the code of the C++ model,
+so that an error in either is seen.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ RUN = 400  # cycles; more than a read takes with the default latencies
 
 @functools.cache
 def program() -> Path:
-    """The path of the program made from model_probe.cpp. It is compiled again when a source
-    changes."""
+    """Return the path of the program made from model_probe.cpp. The program is compiled again when
+    a source changes."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
@@ -41,7 +41,9 @@ class Beat:
 @dataclass(frozen=True)
 class Seen:
     """The output of model_probe.cpp: beats on CQ and RC, bytes stored in host memory by address,
-    answers of host reads as (ok, value), names of broken rules, and the lists commented below."""
+    answers of host reads as (ok, value), names of broken rules, number of interrupts, payload rates
+    in GB/s, and the lists commented below.
+    """
 
     cq: list
     rc: list
@@ -50,15 +52,15 @@ class Seen:
     broken: set
     interrupts: int
     rates: list
-    # time of one TLP on the wire, for each `link` command
+    # picoseconds of one TLP on the wire, one entry for each `link` command
     wire_ps: list = field(default_factory=list)
-    # time that a wrong LCRC adds, for each `link` command
+    # picoseconds that a wrong LCRC adds, one entry for each `link` command
     replay_ps: list = field(default_factory=list)
-    # acknowledge latency limit, for each `link` command
+    # acknowledge latency limit in picoseconds, one entry for each `link` command
     limit_ps: list = field(default_factory=list)
-    # values of the tag and credit pins by name, for each `state`
+    # {pin name: value} of the tag and credit pins, one entry for each `state` command
     states: list = field(default_factory=list)
-    # numbers on pcie_rq_seq_num0/1, in the order of their appearance
+    # sequence numbers on pcie_rq_seq_num0/1, in the order in which they appeared
     sequence: list = field(default_factory=list)
 
 
@@ -104,7 +106,8 @@ def parse(text) -> Seen:
 
 
 def beats(interface, dwords, enables=()):
-    """Commands that offer the packet `dwords` on RQ or CC, beat by beat."""
+    """Return commands that offer the packet `dwords` on RQ or CC, beat by beat. `enables` are the
+    first and last byte enables, on RQ only."""
     commands = []
     for at in range(0, len(dwords), BEAT_DWORDS):
         part = dwords[at : at + BEAT_DWORDS]
@@ -115,7 +118,8 @@ def beats(interface, dwords, enables=()):
 
 
 def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None, payload=None):
-    """Commands that send a memory request on RQ."""
+    """Return commands that send a memory request on RQ. `payload` is a list of dwords; without it
+    the bytes count up from 0."""
     if last_be is None:
         last_be = 0xF if dwords > 1 else 0
     kind = (1 if write else 0) if kind is None else kind
@@ -127,7 +131,7 @@ def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None
 
 
 def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester=0xA0):
-    """Commands that send a completion on CC."""
+    """Return commands that send a completion on CC, with the dwords in `payload`."""
     count = len(payload) if dwords is None else dwords
     descriptor = [low | byte_count << 16, count | status << 11 | requester << 16, tag]
     return beats("cc", descriptor + payload)
@@ -137,7 +141,7 @@ def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester
 
 
 def packets(interface_beats):
-    """The packets in the beats of one interface, each as a list of dwords."""
+    """Return the packets in the beats of one interface, each as a list of dwords."""
     result, current = [], []
     for beat in interface_beats:
         current += beat.data[: bin(beat.keep).count("1")]
@@ -148,8 +152,8 @@ def packets(interface_beats):
 
 
 def decode_rc(dwords):
-    """The fields of PG213's "Requester Completion Descriptor", and the bytes of payload after
-    it."""
+    """Decode the fields of PG213's "Requester Completion Descriptor" from a packet of RC. `data` is
+    the payload in bytes."""
     return {
         "low": dwords[0] & 0xFFF,
         "error": dwords[0] >> 12 & 0xF,
@@ -163,7 +167,8 @@ def decode_rc(dwords):
 
 
 def decode_cq(dwords):
-    """The fields of PG213's "Completer Request Descriptor", and the dwords of payload after it."""
+    """Decode the fields of PG213's "Completer Request Descriptor" from a packet of CQ. `payload` is
+    a list of dwords."""
     return {
         "address": dwords[1] << 32 | dwords[0] & ~3,
         "dwords": dwords[2] & 0x7FF,

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Credits at the hard block's pins: tags, non-posted credits both ways, sequence numbers,
+"""Tests of credits at the hard block's pins: tags, non-posted credits both ways, sequence numbers,
 cfg_fc_*."""
 
 import pytest
@@ -10,7 +10,7 @@ from sim.test.model.model_probe import MEMORY, RUN, completion, request, run
 
 EXTENDED_TAGS = "config 78 2 2910"
 LONG = 100_000  # ns, longer than a test runs
-BUSY = f"busy {LONG:x}"  # command: the host accepts one write, and then nothing for LONG
+BUSY = f"busy {LONG:x}"  # this command makes the host accept one write, and then nothing for LONG
 ONE = request(True, MEMORY, 1)
 HOST = {"ph": 128, "pd": 1024, "nph": 128, "npd": 128, "cplh": 0, "cpld": 0}
 BLOCK = {"ph": 64, "pd": 1024, "nph": 64, "npd": 64, "cplh": 0, "cpld": 0}
@@ -23,7 +23,8 @@ def reads(count):
 
 
 def state(commands, select=0):
-    """The tag and credit pins after `commands`, with cfg_fc_sel at `select`."""
+    """Return the tag and credit pins after `commands`, with cfg_fc_sel at `select`, as {name:
+    value}."""
     return run([*commands, f"state {select:x}"]).states[-1]
 
 
@@ -84,8 +85,8 @@ def test_completions_pass_requests_that_wait_for_credits():
 
 @pytest.mark.parametrize("grants, left", [(1, 3), (29, 31), (30, 32), (100, 32)])
 def test_np_req_count_saturates_at_32(grants, left):
-    """pcie_cq_np_req_count rises by one with each cycle of pcie_cq_np_req, up to 32. Two such
-    cycles are in the set-up."""
+    """pcie_cq_np_req_count rises by one with each cycle of pcie_cq_np_req, up to 32. The set-up of
+    run() already has two such cycles."""
     assert state([f"run {grants}", "grant 0"])["np_req_count"] == left
 
 
@@ -119,7 +120,8 @@ def test_sequence_numbers_wait_for_credits():
 
 
 def test_an_msi_shows_no_sequence_number():
-    """An MSI is no request of RQ: after some of them a number still waits for its request."""
+    """An MSI is no request on RQ and has no sequence number. After ten MSIs, a write's sequence
+    number still waits until the write has left the block."""
     commands = [*["msi", "run 20"] * 10, "busy 7d0"]
     for i in range(140):
         commands += [f"seq {i % 64:x}", *ONE]

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time on the wire for every link generation and width, compared with numbers of independent
-sources."""
+"""Tests that the time of TLPs on the wire, for every link generation and width, agrees with numbers
+of independent sources."""
 
 import pytest
 
@@ -49,16 +49,16 @@ COCOTBEXT = {
     },
 }
 
-# Base specification 3.1, tables 3-7 to 3-9: the acknowledge latency limit in symbol times, as
-# {generation: {width: [for MPS 128, 256, 512]}}. Two other sources agree: Gen1's rows are the table
-# `ack_lat` of Linux' cxgb3 driver (t3_hw.c, config_pcie), and cocotbext-pcie computes all of them
-# by the formula below.
+# Base specification 3.1, tables 3-7 to 3-9, has these acknowledge latency limits in symbol times,
+# as {generation: {width: [for MPS 128, 256, 512]}}. Two other sources agree: Gen1's rows are the
+# table `ack_lat` of Linux' cxgb3 driver (t3_hw.c, config_pcie), and cocotbext-pcie computes all
+# limits by the formula in test_the_acknowledge_limit_is_that_of_others().
 ACKNOWLEDGE = {
     1: {1: [237, 416, 559], 2: [128, 217, 289], 4: [73, 118, 154], 8: [67, 107, 86]},
     2: {1: [288, 467, 610], 2: [179, 268, 340], 4: [124, 169, 205], 8: [118, 158, 137]},
     3: {1: [333, 512, 655], 2: [224, 313, 385], 4: [169, 214, 250], 8: [163, 203, 182]},
 }
-# Share of the time that skip ordered sets take, by generation (base specification 4.2.7).
+# share of the time that skip ordered sets take, by generation (base specification 4.2.7)
 SKIP = {1: 4 / 1538, 2: 4 / 1538, 3: 16 / (370 * 16)}
 RAW_PER_LANE = {1: 0.25, 2: 0.5, 3: 128 / 130}  # GB/s of one lane, by generation
 
@@ -66,9 +66,10 @@ each_rate = pytest.mark.parametrize("generation", GENERATIONS)
 each_width = pytest.mark.parametrize("width", WIDTHS)
 
 
-# cocotbext-pcie 0.2.16, core/port.py, get_update_factor and get_max_update_latency: its factor for
-# each link width
-COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}  # for an MPS of up to 256; above that it is 1.0
+# cocotbext-pcie 0.2.16 (core/port.py, get_update_factor and get_max_update_latency) uses these
+# factors for the link widths.
+# holds for an MPS of up to 256 bytes; above that it is 1.0
+COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}
 COCOTBEXT_OVERHEAD = 28  # bytes that cocotbext-pcie's formula adds to MPS
 
 # symbol times that a receiver needs, by generation, from tables 3-7 to 3-9
@@ -76,7 +77,7 @@ INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}
 
 
 def link(kind, payload, mps, generation, width):
-    """Run one saturated link direction: (payload rate in GB/s, ns of one TLP, ns that a replay
+    """Saturate one link direction; returns (payload rate in GB/s, ns of one TLP, ns that a replay
     adds)."""
     seen = run([f"link {kind} {payload} {mps} 0 {generation} {width}"])
     return seen.rates[0], seen.wire_ps[0] / 1000, seen.replay_ps[0] / 1000

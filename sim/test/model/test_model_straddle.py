@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""RC with straddle follows PG213, "Straddle Option for 256-Bit Interface", in each beat.
+"""Tests that RC with straddle follows PG213, "Straddle Option for 256-Bit Interface", in each beat.
 
 These tests check single beats. test_model_ideal.py uses the same signals at full rate.
 """
@@ -53,12 +53,12 @@ def delineate(beats):
 
 
 def byte_enables(packets, beats):
-    """The number of bytes that the byte enables in tuser mark as payload, over all beats."""
+    """Return the number of bytes that the byte enables in tuser mark as payload, over all beats."""
     return sum(bin(beat.byte_en).count("1") for beat in beats)
 
 
 def reads(sizes):
-    """Commands for reads of `sizes` dwords, each with its own tag."""
+    """Return commands for reads of `sizes` dwords, each read with a tag of its own."""
     return [
         command
         for tag, dwords in enumerate(sizes)
@@ -80,8 +80,8 @@ def straddled(sizes):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_completions_come_whole_and_in_place(seed):
-    """Random lengths of completions: sof and eof alone suffice to separate them, and each has the
-    right bytes."""
+    """For completions of random lengths, sof and eof alone suffice to separate them, and each
+    completion has the right bytes."""
     chance = random.Random(SHIFT + seed)
     sizes = [chance.choice([1, 2, 5, 9, 13, 16, 17, 32, 70, 128]) for _ in range(40)]
     beats, packets, fields = straddled(sizes)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A headless Chromium that loads a file and evaluates JavaScript in it.
 
-It is driven over Chromium's own debugging pipe. The URLs of all requests that the page makes are
-kept in `requests`. Every wait has a time limit.
+The browser is driven over Chromium's own debugging pipe. `requests` has the URLs of all requests
+that the page has made since it was opened. Every wait has a time limit of SECONDS.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SECONDS = 60
 
 
 class Browser:
-    """A context manager: `with Browser() as browser: browser.open(path, 1280, 900); browser.ask("1
-    + 1")`."""
+    """Runs Chromium in a `with` block: `with Browser() as browser: browser.open(path, 1280, 900);
+    browser.ask("1 + 1")`."""
 
     def __enter__(self) -> Browser:
         program = next(filter(None, map(shutil.which, BROWSERS)))
@@ -73,7 +73,8 @@ class Browser:
 
     def __exit__(self, *error) -> None:
         self.session = None
-        # close it by command first, because Chromium's helper processes still write into the folder
+        # Chromium is closed by a command first, because its helper processes still write into the
+        # folder.
         try:
             self._call("Browser.close")
             self.process.wait(SECONDS)
@@ -110,7 +111,8 @@ class Browser:
         return message
 
     def open(self, path: Path, width: int, height: int, scheme: str = "light") -> None:
-        """Load a file into a window of this size, with `scheme` as the preferred colour scheme."""
+        """Load a file into a window of this size in pixels, with `scheme` (light or dark) as the
+        preferred colour scheme."""
         self.requests.clear()
         self._call(
             "Emulation.setDeviceMetricsOverride",
@@ -128,21 +130,21 @@ class Browser:
             pass
 
     def ask(self, expression: str):
-        """The value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression in the page."""
         done = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def picture(self, path: Path) -> None:
-        """Write a screenshot of the whole page to `path` as PNG, also of what lies below the
+        """Write a screenshot of the whole page to `path` as PNG, including what lies below the
         window."""
         done = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(done["data"]))
 
 
 def _high(pair: tuple[int, int]) -> tuple[int, int]:
-    """Move both ends of a pipe to descriptors from 10 on, since Chromium's pipes must have 3 and
-    4."""
+    """Move both ends of a pipe to file descriptors from 10 on, because Chromium's debugging pipes
+    must have the descriptors 3 and 4."""
     moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in pair)
     for end in pair:
         os.close(end)

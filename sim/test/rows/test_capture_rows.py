@@ -20,7 +20,8 @@ def rows():
 
 
 def test_each_size_comes_at_its_limit(rows):
-    """Records come at 0.99 or more of the least of builder, RQ and wire, and break no rule."""
+    """The card writes records at 99 % or more of the lowest limit among builder, RQ and wire, and
+    breaks no rule."""
     assert len(rows) == 3 * len(capture.SIZES) + 1
     for name, entry in rows.items():
         print(f"{name}: {entry.value:.3f} of {entry.limit:.3f} {entry.unit}, {entry.binds}")
@@ -35,7 +36,7 @@ def test_frames_of_64_bytes_come_at_73_million_a_second(rows):
 
 
 def test_a_row_is_the_same_at_a_second_run(rows):
-    """A row is device time from begin to end, so that a second run gives the same digits."""
+    """A row is measured in device time only, so a second run gives the same digits."""
     built = artefacts.build(DEFAULT, capture=True)
     again = next(capture.rows(built.board, built.gateware / "csr.json", Conditions()))
     assert again.value == rows[again.id].value

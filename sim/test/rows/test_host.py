@@ -1,12 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/host.py: the instructions, system calls and copies that the driver costs a host, counted in a
-guest.
+"""Tests of sim/host.py, which counts in a guest the instructions, system calls and copies that the
+driver costs a host.
 
-The same is counted for stock LitePCIe's driver, which must cost more. A "way" is how a program
-takes c2h buffers: by poll() with counts in the index page, by poll() with counts by ioctl, or by
-read().
+sim/host.py counts the same for stock LitePCIe's driver. A "way" is how a program takes c2h buffers:
+by poll() with counts in the index page, by poll() with counts by ioctl, or by read().
 """
 
 import re
@@ -57,15 +56,16 @@ def test_what_was_not_counted_has_no_number():
 
 @pytest.mark.parametrize("most", ["", " most=0", " most=257", " most=2048"])
 def test_a_way_that_sleeps_uncounted_is_refused(most):
-    """A way whose program may have slept, so that its instructions were not counted, is refused. It
-    has found more buffers than the ring has, or does not say how many."""
+    """A way whose program may have slept, so that its instructions were not counted, is refused.
+    Such a program has found more buffers at once than the ring has, or does not say how many."""
     line = f"cost poll instructions=4000 nanoseconds=2000000000 bytes=1000000{most}\n"
     with pytest.raises(TestFailed, match="cost poll: .* It slept where nobody counted"):
         host.Counted({"cost": CLOCK + line}).taking("poll")
 
 
 def counted(factor):
-    """The output of a guest in which each way costs `factor` times its place in host.WAYS."""
+    """Return the counts of a made-up guest in which each way costs `factor` times its place in
+    host.WAYS."""
     text = "clock loop=1 nothing=0 idle_second=0\n"
     for place, way in enumerate(host.WAYS, 1):
         used = factor * place * 1000
@@ -120,7 +120,7 @@ def test_what_fio_does_once_is_taken_off():
     texts = {"cost": text, "fio": TERSE, "fio_huge": TERSE}
     found = {entry.id: entry for entry in host.o_direct(host.Counted(texts))}
     assert found["host/o_direct"].value == found["host/o_direct"].ratio == 1.5
-    # here the ring lies in the program's own memory, and fio has huge pages
+    # For this row the ring lies in the program's own memory, and fio has huge pages.
     assert found["host/o_direct/huge"].value == 0.8
     conditions = found["host/o_direct"].conditions
     assert conditions["insn_per_gb"] == {"ring": 200e9, "fio": 300e9}
@@ -131,10 +131,10 @@ def test_what_fio_does_once_is_taken_off():
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # boots two guests
+@pytest.mark.soak  # this test boots two guests
 def test_the_driver_costs_less_than_litepcie_s():
     """The driver needs at most 40 % of stock LitePCIe's instructions with poll() and the index
-    page, and 90 % with poll() and ioctls.
+    page, 90 % with poll() and ioctls, and 115 % with read().
 
     A program that spins on the index page makes no system call and no copy. A wakeup takes no more
     instructions than with LitePCIe's driver.

@@ -1,13 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/rows/limits.py, the limits of throughput and latency, agrees with the design for Gen3 x8."""
+"""Tests that sim/rows/limits.py, the limits of throughput and latency, agrees with the design for
+Gen3 x8."""
 
 import pytest
 
 from sim.rows import limits
 
-# {payload in bytes: GB/s of (c2h, h2c without straddle, h2c with straddle)} from the design's table
+# Rates from the design's table, as {payload in bytes: GB/s of (c2h, h2c without straddle, h2c with
+# straddle)}.
 DESIGN = {
     64: (5.33, 5.33, 5.93),
     128: (6.40, 6.40, 6.73),
@@ -22,8 +24,8 @@ def mps_of(payload):
 
 @pytest.mark.parametrize("payload", DESIGN)
 def test_streams_match_the_design_table(payload):
-    """c2h() and h2c() give the design's limits, at MPS = max(256, size), and at MPS 128 for c2h of
-    128 B."""
+    """c2h() and h2c() give the design's limits at an MPS of max(256, size) bytes. c2h of 128 bytes
+    is taken at MPS 128."""
     write, plain, straddled = DESIGN[payload]
     mps = 128 if payload == 128 else mps_of(payload)
     assert limits.c2h(payload, mps).value == pytest.approx(write, abs=0.01)
@@ -42,8 +44,8 @@ def test_without_the_link_only_the_pins_bind_reads(payload, most):
 
 
 def test_duplex_is_bound_by_the_request_interface():
-    """duplex(): 512 B each way take 19 beats of RQ. That makes 6.74 GB/s, and is below the 6.82 of
-    the link."""
+    """duplex() takes 19 beats of RQ for 512 bytes each way. That makes 6.74 GB/s, which is below
+    the link's 6.82 GB/s."""
     limit = limits.duplex(256, 512)
     assert (round(limit.value, 2), limit.binds) == (6.74, "interface")
 
@@ -60,14 +62,15 @@ def test_duplex_is_a_share_of_what_is_read(mps):
 
 
 def test_reads_in_flight_bind_when_the_round_trip_is_long():
-    """h2c(): 16 tags with reads of 512 B over a round trip of 2 us limit the rate to 4.1 GB/s."""
+    """h2c() has 16 tags with reads of 512 bytes over a round trip of 2 us. These reads in flight
+    limit the rate to 4.1 GB/s."""
     limit = limits.h2c(256, 256, tags=16, mrrs=512, rtt_ns=2000)
     assert limit.binds == "reads in flight"
     assert limit.value == pytest.approx(8192 / 2000)
 
 
 def test_small_writes_are_bound_by_one_tlp_a_beat():
-    """mmio_write(): one host write of 4 bytes can arrive in each beat of 4 ns."""
+    """mmio_write() lets one host write of 4 bytes arrive in each beat of 4 ns."""
     assert limits.mmio_write(4, 256) == limits.Limit(1.0, "interface")
 
 
@@ -81,10 +84,10 @@ def test_writes_below_4_gib_have_a_shorter_header():
 
 
 def test_a_transfer_cannot_beat_its_round_trip_and_its_beats():
-    """transfer_ns(): a transfer takes the host's round trip and the beats of its TLPs on RQ.
+    """transfer_ns() counts the host's round trip and the beats of the transfer's TLPs on RQ.
 
-    These are 3 beats for 64 B, 16 TLPs of 9 beats for 4 KiB at MPS 256, and 32 TLPs of 5 beats at
-    MPS 128.
+    These are 3 beats for 64 bytes, 16 TLPs of 9 beats for 4 KiB at MPS 256, and 32 TLPs of 5 beats
+    at MPS 128.
     """
     times = [limits.transfer_ns(600, *at).value for at in ((256, 64), (256, 4096), (128, 4096))]
     assert times == pytest.approx([612, 600 + 16 * 36, 600 + 32 * 20])
@@ -98,8 +101,8 @@ def test_an_mmio_read_cannot_beat_its_round_trip():
 
 
 def test_small_writes_by_hand():
-    """small_c2h(): the limit of small c2h descriptors by PG213's beats on RQ: 3 for 64 B, 53 for
-    1504 B at MPS 256."""
+    """small_c2h() limits small c2h descriptors by their beats on RQ, as in PG213: 3 beats for 64
+    bytes, 53 beats for 1504 bytes at MPS 256."""
     beats = {64: 3, 128: 5, 256: 9, 512: 18, 1504: 53}
     for size, count in beats.items():
         limit = limits.small_c2h(size, 256)
@@ -109,8 +112,8 @@ def test_small_writes_by_hand():
 
 
 def test_what_is_told_of_messages_takes_beats_of_rq():
-    """told_c2h(), with records and status lines: 16 packets of 64 B take 48 beats of RQ and their
-    records 9 more. A status line takes 2 of 1024 cycles."""
+    """told_c2h() counts records and status lines: 16 packets of 64 bytes take 48 beats of RQ, and
+    their records 9 more at MPS 256. A status line takes 2 of 1024 cycles."""
     for mps, beats in ((256, 48 + 9), (128, 48 + 10)):
         limit = limits.told_c2h(64, mps)
         value = 64 * 16 / (beats * 4) * 1022 / 1024
@@ -118,8 +121,8 @@ def test_what_is_told_of_messages_takes_beats_of_rq():
 
 
 def test_the_wire_takes_24_bytes_for_each_small_write(monkeypatch):
-    """small_c2h(): on the link each TLP has 24 bytes of overhead. 1504 B are six TLPs, so 144
-    bytes."""
+    """small_c2h() counts 24 bytes of overhead for each TLP on the link. 1504 bytes are six TLPs,
+    which makes 144 bytes."""
     monkeypatch.setattr(limits, "CYCLE_NS", 0.001)
     limit = limits.small_c2h(1504, 256)
     raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[256])
@@ -179,12 +182,13 @@ def test_directions_apart_share_requests_and_wire():
     assert (round(c2h.value, 2), round(h2c.value, 2), h2c.binds) == (7.09, 7.48, "wire")
     raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[512])
     left = (raw - h2c.value * 24 / 512) * 512 / 536
-    # 7.087 GB/s; RQ's beats would allow 7.090
+    # The limit is 7.087 GB/s. RQ's beats alone would allow 7.090 GB/s.
     assert c2h == limits.Limit(pytest.approx(left), "wire")
     alone = limits.duplex_apart(512, 512, 512, 1e-9)[0]
     assert alone.value == pytest.approx(limits.c2h(512, 512).value)
     assert c2h.value < limits.duplex_apart(512, 512, 512, 7.0)[0].value < alone.value
-    # MPS 256: of 250 million beats a second a read request of 512 B takes one, and a write nine.
+    # At MPS 256, RQ has 250 million beats a second. A read request of 512 bytes takes one beat, and
+    # a write nine.
     both = limits.duplex_apart(256, 512, 256)[0]
     rate = limits.h2c(256, 256, 256, 512, 0, straddle=True).value
     assert both == limits.Limit(pytest.approx((0.25 - rate / 512) * 256 / 9), "interface")
@@ -202,8 +206,8 @@ def test_directions_apart_share_requests_and_wire():
     ],
 )
 def test_capture_is_bound_by_builder_or_link(size, mps, bytes_a_cycle, binds):
-    """A record of a frame of 69 B is 104 bytes, which take four beats: 26 bytes a cycle. Everything
-    else is bound by TLPs of MPS bytes and a status line of two beats for each 16 KiB."""
+    """A record of a frame of 69 bytes is 104 bytes, which take four beats: 26 bytes a cycle. The
+    other cases are limited by TLPs of MPS bytes and a status line of two beats for each 16 KiB."""
     limit = limits.capture(size, mps)
     assert limit.binds == binds
     assert limit.value * limits.CYCLE_NS == pytest.approx(bytes_a_cycle, rel=0.005)

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/rows/measure.py makes a row of the result table from a program's report, or raises an
-error."""
+"""Tests of sim/rows/measure.py, which makes a row of the result table from a program's report, or
+raises an error."""
 
 import pytest
 
@@ -22,7 +22,8 @@ REPORT = {
 
 
 def access(op, size, value, reason=None):
-    """One row in the report of `litepcie_util --json mmio_bench`."""
+    """Return one row as in the report of `litepcie_util --json mmio_bench`. `value` is in MB/s for
+    a write and in ns for a read."""
     unit = "MB/s" if op == "write" else "ns"
     return {
         "id": f"mmio_{op}/{size}",

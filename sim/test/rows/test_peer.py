@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/rows/peer.py: how jobs of the peer, another PCIe device, become rows of the result table.
+"""Tests of sim/rows/peer.py: how jobs of the peer, another PCIe device, become rows of the result
+table.
 
-The board here is a stand-in. test_endpoint_rates.py makes real measurements.
+In these tests the board is a stand-in. test_endpoint_rates.py makes real measurements.
 """
 
 from copy import deepcopy
@@ -31,8 +32,8 @@ DONE = {
 
 
 class Board:
-    """A stand-in for the board. It records commands, and answers `stats` with its list in turn; the
-    last answer repeats."""
+    """A stand-in for the board. It records commands. It answers `stats` with its list of answers in
+    turn, and repeats the last one."""
 
     def __init__(self, *answers):
         self.answers, self.commands = [deepcopy(answer) for answer in answers], []
@@ -59,7 +60,7 @@ class Bar(peer.Bar):
 
 
 def done(**changes):
-    """The board's statistics after a job. `changes` replace counters of the peer, or other
+    """Return the board's statistics after a job. `changes` replace counters of the peer, or other
     values of the statistics."""
     stats = deepcopy(DONE)
     for name, value in changes.items():
@@ -103,7 +104,8 @@ def test_a_job_is_over_when_nothing_runs_and_nothing_is_planned(under_way):
 
 
 def test_what_is_read_was_written_before():
-    """The peer writes the page before it reads it, since it compares with what it wrote itself."""
+    """The peer writes the page before it reads the page, since it compares with what it wrote
+    itself."""
     bar = Bar(Board(done()))
     bar.read(bar.memory, SIZE)
     job = f"bar0 65536 {SIZE}"

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""build/report.html in a browser: complete, readable, and with marks where the numbers are."""
+"""Tests of build/report.html in a browser: it is complete and readable, and its marks are where the
+numbers are."""
 
 import re
 import shutil
@@ -30,8 +31,8 @@ HISTOGRAM = [
 
 
 def rows():
-    """Rows of all kinds: measured, of stock LitePCIe, over long latencies, without a value, with
-    HTML in their names."""
+    """Return rows of all kinds: measured, of stock LitePCIe, over long latencies, without a value,
+    with HTML in their names."""
     c2h = [
         row(
             f"c2h/mps{n}",
@@ -100,7 +101,8 @@ def rows():
 
 
 def others():
-    """Rows of another commit and of another user slot. No chart of this build may show them."""
+    """Return rows of another commit and of another user slot. No chart of this build may show
+    them."""
     old = row("h2c/cpl128", 6.66, "GB/s", limits.h2c(128, 256, 64, 512, 600, True), conditions=AT)
     old.commit = "0123456789ab"
     return [
@@ -117,7 +119,7 @@ def recording():
 
 @pytest.fixture(scope="module")
 def report(recording, tmp_path_factory):
-    """The report of these rows, with the recording of a real run of the board."""
+    """Return the path of a report of rows(), with the recording of a real run of the board."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page.render([vars(entry) for entry in rows()], recording))
     return path
@@ -132,7 +134,8 @@ def browser():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_page_is_whole_and_asks_nobody(report, browser, tmp_path, size, scheme):
-    """The report makes one request, for itself. Every section has content, and no script runs."""
+    """The report makes one request, which is for the report itself. Every section has content, and
+    no script runs."""
     browser.open(report, *SIZES[size], scheme)
     browser.picture(tmp_path / f"{size}-{scheme}.png")
     assert browser.requests == [report.resolve().as_uri()]
@@ -167,7 +170,7 @@ def test_nothing_is_cut_off_or_covered(report, browser, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_smallest_text_can_be_read(report, browser, size):
-    """Text in a drawing is at least 8.2 px high, also when the drawing is scaled down."""
+    """Text in a drawing is at least 8.2 px high, even when the drawing is scaled down."""
     browser.open(report, *SIZES[size])
     least = browser.ask("""Math.min(...[...document.querySelectorAll('svg[role=img]')]
         .filter(svg => svg.getBoundingClientRect().width).map(svg =>
@@ -216,8 +219,8 @@ def _luminance(text):
 
 
 def test_marks_stand_where_the_numbers_are(report, browser):
-    """Each mark of a chart is at its value: computed back from the positions of the axis labels, it
-    is that of its c2h row."""
+    """Each mark of a chart is at its value. The test computes the value back from the positions of
+    the axis labels, and finds that of the mark's c2h row."""
     browser.open(report, *SIZES["screen"])
     ticks, marks = browser.ask("""(() => {
         const svg = document.querySelector('#throughput svg[role=img]');
@@ -243,7 +246,7 @@ def test_an_access_is_drawn_as_the_trace_has_it(recording, report, browser):
     asked, answered, again = (story.tlps[i].ns for i in (0, 1, -1))
     assert [t.interface for t in story.tlps] == ["CQ", "CC", "CQ"]
     assert [last - first for _, first, last in story.steps] == [answered - asked, again - answered]
-    # A register read takes 8 cycles in the card, and the rest in the host.
+    # A register read takes 8 cycles in the card, and its remaining time in the host.
     assert again - asked == pytest.approx(748, abs=12)
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelector('#timeline svg').querySelectorAll('.tlp')]
@@ -266,7 +269,7 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
     assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}  # one record and two status lines
     steps = {name: last - first for name, first, last in story.steps}
     assert steps["doorbell to interrupt"] > 2 * steps["doorbell to first request"] > 0
-    # the default of --read-latency
+    # 600 ns is the default of --read-latency.
     assert steps["first request to first data"] == pytest.approx(600, abs=60)
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelectorAll('#timeline svg.broad')]
@@ -302,8 +305,8 @@ def test_latency_is_drawn_by_size(report, browser):
 
 
 def test_other_builds_stand_apart(report, browser):
-    """Rows of other builds are in tables of their own. They are in no chart and not among the rows
-    of this build."""
+    """Rows of other builds are in tables of their own. No chart shows such a row, nor does the
+    table of this build."""
     browser.open(report, *SIZES["screen"])
     inside = "document.querySelector('#{}').textContent.includes('{}')"
     for name in ("h2c/cpl128", "c2h/mps64"):

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/rows/results.py: the results file for programs, and the table for people."""
+"""Tests of sim/rows/results.py, which writes the results file for programs and the table for
+people."""
 
 import json
 
@@ -17,8 +18,8 @@ def test_ratio_turns_round_where_lower_is_better():
 
 
 def test_what_beats_its_limit_is_told():
-    """A row with a ratio above 1 is an error, since nothing can beat a limit. A budget may be
-    undercut."""
+    """A row with a ratio above 1 (and more than rounding) is an error, since nothing can beat a
+    limit. A budget may be undercut."""
     limit, budget = Limit(10, "wire"), Limit(10, "budget")
     rows = [
         row("a", 10.004, "GB/s", limit),
@@ -51,7 +52,7 @@ def test_rows_merge_by_id(tmp_path):
 
 
 def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
-    """load() gives no rows for a file of another schema, or for one that is no JSON."""
+    """load() gives no rows for a file of another schema, or for a file that is not JSON."""
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": [{"id": "old"}]}')
     assert load(path) == []
@@ -75,8 +76,8 @@ def test_the_table_shows_what_binds_and_what_was_broken():
 
 
 def test_a_time_is_given_as_what_it_is_above_its_floor():
-    """A time whose limit is the host's round trip is shown as its difference to that limit, and not
-    as a ratio."""
+    """A time whose limit is the host's round trip is shown with its difference to that limit, and
+    without a ratio."""
     entry = row("mmio_read/4", 736.0, "ns", Limit(713.7, "host round trip"), lower_is_better=True)
     line = table([entry]).splitlines()[2]
     assert "713.70  +22.3 ns  host round trip" in line and "0.9" not in line

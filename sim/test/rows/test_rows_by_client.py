@@ -23,7 +23,8 @@ ENDPOINTS = ("lanebox", "litepcie")
 
 
 class Software:
-    """Stands for the utility and for the board. It counts how often it was called, and answers."""
+    """A stand-in for the utility and for the board. It counts how often it was called, and gives
+    made-up answers."""
 
     asked = 0
 
@@ -71,7 +72,8 @@ def streams_of(_board, _csr, at, job, *_):
 
 
 def by_software(name):
-    """A stand-in for rows that a program or the machine's clock makes."""
+    """Return a stand-in for rows that a program or the machine's clock makes. The stand-in counts
+    its calls."""
 
     def rows(*_):
         Software.asked += 1
@@ -98,7 +100,8 @@ def faked(monkeypatch):
 
 
 def measured():
-    """(row, whether software was called since the row before it) for all rows of `make bench`."""
+    """Return (row id, whether software was called since the row before it) for all rows of `make
+    bench`."""
     found, before = [], Software.asked
     for entry in bench.everything(1, list(ENDPOINTS)):
         found.append((entry.id, Software.asked > before))
@@ -128,7 +131,7 @@ def test_no_entry_of_the_list_is_idle(faked):
 
 
 def status(monkeypatch, *rows):
-    """The exit status of a `make bench` that measures exactly these rows."""
+    """Return the exit status of a `make bench` that measures exactly these rows."""
     monkeypatch.setattr(sys, "argv", ["bench"])
     monkeypatch.setattr(bench, "everything", lambda *_: iter(rows))
     monkeypatch.setattr(bench, "recorded", lambda *_: None)

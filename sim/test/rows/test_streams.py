@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/rows/streams.py: throughput that neither software nor other processes on the machine can
-change."""
+"""Tests of sim/rows/streams.py, whose throughputs neither software nor other processes on the
+machine can change."""
 
 import subprocess
 import sys
@@ -57,8 +57,8 @@ def test_streams_run_at_the_limit_with_no_access_of_the_host(ways):
     assert 0.99 <= row.ratio < 1.0005
 
 
-# {row of small transfers or slow hosts: (direction, descriptor size, conditions, least share of the
-# limit)}, with the conditions of sim/bench.py
+# Each row of small transfers or slow hosts has (direction, descriptor size in bytes, conditions,
+# least share of the limit). The conditions are those of sim/bench.py.
 FAR = {"rcb": 128, "read_latency_ns": 5000}
 LEAST_READS = {"mrrs": 128, "completion_size": 128, "read_latency_ns": 2000}
 LATE = {"read_latency_ns": 1500, "late_percent": 3, "late_ns": 5000}
@@ -81,7 +81,7 @@ def test_small_transfers_and_slow_hosts_reach_their_share_of_the_limit(name):
     """With small transfers, and with slow hosts, streams reach the share of the limit that REACHES
     has for them. No rule is broken, so RC is never held off."""
     way, size, conditions, least = REACHES[name]
-    # long enough for 400 late reads
+    # a window that is long enough for 400 late reads
     window = streams.WINDOW if "late_percent" in conditions else SHORT
     found = run(Job((way,), size, window=window), **conditions)
     row = measure.small(*found, name, size)
@@ -131,8 +131,8 @@ def test_a_wrong_record_is_no_number(monkeypatch):
 
 
 def test_a_table_that_ends_in_the_window_is_no_number():
-    """A held job whose descriptor table runs out within the window is an error, since it measures a
-    card that always has descriptors."""
+    """A held job whose descriptor table runs out within the window is an error, because the job
+    must measure a card that always has descriptors."""
     with pytest.raises(TestFailed, match="had ended"):
         run(replace(HELD, window=1 << 17))
 
@@ -236,14 +236,15 @@ def test_descriptors_lie_in_as_few_pages_as_they_can():
 
 
 def test_the_pattern_counts_dwords_and_wraps():
-    """pattern(): dword i is i modulo 2^32, from any byte of the stream on."""
+    """pattern() gives dwords that count: dword i is i modulo 2^32. A call may begin at any byte of
+    the stream."""
     assert streams.pattern(8, 8) == bytes([2, 0, 0, 0, 3, 0, 0, 0])
     assert streams.pattern(4 * (2**32 - 1), 8) == b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def test_what_a_ring_holds_goes_by_what_was_sent():
-    """The expected contents of a ring: up to what was sent, the data of this turn through the ring;
-    behind it that of the turn before, or zeros in the first turn."""
+    """A ring has the data of its present turn up to what was sent. Behind that it has the data of
+    the turn before, or zeros in the first turn."""
     stream = streams.Stream(None, build_gateware() / "csr.json", Conditions(), Job(("c2h",), 64))
     ring = 256 * 64
     assert stream._wanted(128, 128) == bytes(64)

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows user/*: the throughput through the user slot, and what limits it, for logic of every
-kind."""
+"""Tests of the rows user/*: the throughput through the user slot, and what limits it, for logic of
+every kind."""
 
 import json
 import subprocess
@@ -24,8 +24,8 @@ THRIFTY = Occupant("thrifty", str(artefacts.ROOT / "sim/test/blocks/thrifty.py")
 
 
 def passed(h2c=None, c2h=None, end=(0, 0)):
-    """A measurement with (beats, stalls) at the slot's two sides, and `end`: (cycles held, beats)
-    at the end."""
+    """Return a made-up measurement with (beats, stalls) at the slot's two sides. `end` is (cycles
+    held, beats) of either side at the end of the measurement."""
     counts = {
         side: dict(zip(("beats", "stalls"), found or (0, 0)))
         for side, found in (("sink", h2c), ("source", c2h))

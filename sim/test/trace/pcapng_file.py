@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""pcapng for tests: a reader that shares no code with sim/trace, and a writer for crafted files."""
+"""Reads and writes pcapng for tests. The reader shares no code with sim/trace, and the writer makes
+crafted files."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def option(code: int, value: bytes, order: str = "<") -> bytes:
 
 
 def write(packets, order="<", link=147, resolution=9) -> bytes:
-    """A pcapng file with packets [(interface, ticks, bytes)], in either byte order."""
+    """Return a pcapng file with packets [(interface, ticks, bytes)]. `order` is the byte order as
+    in struct. A tick is 10 to the power of -`resolution` seconds."""
     section = struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1)
     data = block(0x0A0D0D0A, section, order)
     for name in NAMES:
@@ -73,5 +75,5 @@ def write(packets, order="<", link=147, resolution=9) -> bytes:
 
 
 def dwords(*values: int, payload: bytes = b"") -> bytes:
-    """A TLP from the dwords of its header, and its payload."""
+    """Return the bytes of a TLP, made from the dwords of its header and its payload."""
     return struct.pack(f">{len(values)}I", *values) + payload

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's trace writer, with TLPs that our boards do not send (trace_probe.cpp)."""
+"""Tests of the board's trace writer, with TLPs that this project's boards do not send
+(trace_probe.cpp)."""
 
 import subprocess
 from pathlib import Path
@@ -42,7 +43,8 @@ PACKETS = [  # (interface, dwords of the header, dwords of payload)
 
 @pytest.fixture(scope="module")
 def write(tmp_path_factory):
-    """A function that runs trace_probe.cpp with a trace file of this name, and returns its path."""
+    """Return a function that runs trace_probe.cpp with a trace file of the given name, and returns
+    the file's path."""
     folder = tmp_path_factory.mktemp("probe")
     flags = [*CXX_FLAGS.split(), "-Werror", f"-I{BOARD}", "-o", folder / "probe"]
     subprocess.run(["g++", *flags, PROBE, *SOURCES], check=True)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The TLPs in a pcapng trace are those of the run, byte for byte as on the wire."""
+"""Tests that the TLPs in a pcapng trace are those of the run, byte for byte as on the wire."""
 
 import struct
 import subprocess
@@ -28,8 +28,8 @@ def read():
 
 
 def on(packets, name, *first_bytes):
-    """(dwords of the header, payload) of packets on an interface whose first byte is one of
-    `first_bytes`."""
+    """Return (dwords of the header, payload) of each packet on an interface whose first byte is one
+    of `first_bytes`."""
     found = []
     for interface, _, _, data in packets:
         if interface == name and data[0] in first_bytes:
@@ -175,7 +175,7 @@ def test_lengths_that_are_written_as_zero():
 
 def test_completions_find_their_request():
     """sim.trace pairs a completion with the request of its side and tag. The last completion frees
-    the tag; one without a request has no latency."""
+    the tag. A completion without a request has no latency."""
     part = dwords(0x4A00_0001, 0x0000_0008, 0x0100_0700, payload=bytes(4))
     trace = [
         ("CQ", 2, READ),

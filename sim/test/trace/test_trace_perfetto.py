@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`sim.trace --perfetto` writes valid Trace Event JSON, with all TLPs of the trace."""
+"""Tests that `sim.trace --perfetto` writes valid Trace Event JSON, with all TLPs of the trace."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ FIELDS = {
     "f": {"ts", "tid", "cat", "id", "bp"},
 }
 TRACKS = ["CQ", "CC", "RQ", "RC", "MSI"]
-# beats of a CQ or RQ write, by payload; 16 bytes of descriptor come first
+# beats of a CQ or RQ write, by bytes of payload; 16 bytes of descriptor come first
 BEATS = {256: 9, 4: 1, 0: 1}
 
 
@@ -79,7 +79,7 @@ def test_a_slice_for_each_tlp(timeline):
         assert TRACKS[event["tid"] - 1] == tlp.interface
         assert (event["cat"], event["args"]["tag"]) == (tlp.kind, tlp.tag)
         begin, duration = ns(event), ns(event, "dur")
-        # a slice begins later if its first beat is shared with the one before
+        # a slice begins later if its first beat is shared with the slice before
         if tlp.interface == "RC":
             assert 0 <= begin - tlp.ns <= 4
         else:
@@ -89,7 +89,8 @@ def test_a_slice_for_each_tlp(timeline):
 
 
 def test_slices_on_a_track_do_not_overlap(timeline):
-    """Slices on one track do not overlap, since the format allows only nested ones."""
+    """Slices on one track do not overlap, since the format allows overlapping slices only if one
+    lies inside the other."""
     ends = defaultdict(int)
     for event in of(timeline, "X"):
         assert ns(event) >= ends[event["tid"]], event
@@ -103,7 +104,8 @@ def test_flows_and_spans_join_request_and_completions(timeline):
     for event in of(timeline, "s", "t", "f"):
         flows[event["id"]].append(event)
     shapes = Counter("".join(e["ph"] for e in flow) for flow in flows.values())
-    # two completions of 256 B each; the refused read and the host's read have one
+    # Each read of 512 bytes has two completions of 256 bytes. The refused read and the host's read
+    # have one completion each.
     assert shapes == {"stf": 16, "sf": 2}
     slices = {(e["tid"], ns(e)) for e in of(timeline, "X")}
     assert all((e["tid"], ns(e)) in slices for flow in flows.values() for e in flow)
@@ -156,7 +158,7 @@ def test_a_read_that_is_never_answered():
 
 
 def test_completions_that_share_a_beat():
-    """If two completions share a beat, the slice of the second begins where that of the first
+    """If two completions share a beat, the slice of the second begins where the slice of the first
     ends."""
     part = dwords(0x4A00_0008, 0x0000_0020, 0x0100_0700, payload=bytes(32))
     write = dwords(0x4000_0005, 0x0100_00FF, 0x1000, payload=bytes(20))

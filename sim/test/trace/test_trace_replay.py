@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim.trace.replay: the host's side of a recording is sent to the card again, and differences are
-reported."""
+"""Tests of sim.trace.replay, which sends the host's side of a recording to the card again and
+reports differences."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def replay(path, *options):
         cwd=ROOT,
         timeout=120,
     )
-    # Another test may be building beside this one, which adds a line.
+    # Another test may be building at the same time, and the wait for it adds a line to stderr.
     return result.returncode, result.stdout, result.stderr.replace(WAITING + "\n", "")
 
 
@@ -41,7 +41,7 @@ def test_the_card_does_the_same_again(options):
 
 
 def changed(tmp_path, interface, edit, which=0):
-    """A copy of the recording with one packet of an interface edited; returns its path."""
+    """Copy the recording with one packet of an interface edited; returns the copy's path."""
     packets = [packet[:3] for packet in pcapng.packets(recording().path)]
     index = [i for i, packet in enumerate(packets) if packet[0] == interface][which]
     data = bytearray(packets[index][2])
@@ -78,7 +78,7 @@ def test_a_changed_recording_is_noticed(tmp_path, interface, edit, what):
 
 def test_another_host_request_is_another_run(tmp_path):
     """If the value of the host's write to the scratch register differs in the recording, the
-    completion of the read after it is reported as different."""
+    completion of the read after that write is reported as different."""
     status, out, _ = replay(changed(tmp_path, "CQ", flip(-1)))
     assert status == 1 and "completion 0: recorded" in out
 
@@ -119,8 +119,8 @@ def answer(count, *values):
 
 
 def test_memory_is_what_the_card_read_first():
-    """The replay's memory starts with the data that the card read before it wrote there, in any
-    number of completions."""
+    """The replay's memory starts with the data that the card read before it wrote there itself.
+    That data may have come in any number of completions."""
     memory = memory_of(
         ("RQ", READ),
         ("RC", answer(8, 1)),

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace has for each TLP its span: the time at the pins from first to last beat, stalls
-included."""
+"""Tests of the span that a trace has for each TLP: the time at the pins from first to last beat,
+stalls included."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def loopback(card):
 
 @pytest.fixture(scope="module")
 def stalled(tmp_path_factory):
-    """The TLPs of a run with stalls on RQ, CC and RC, and the board's counters.
+    """Return the TLPs of a run with stalls on RQ, CC and RC, and the board's counters.
 
     Straddle is off, so that no beat is shared and the spans must add up to the counters.
     """
@@ -120,7 +120,8 @@ def test_completions_in_shared_beats(start_board, tmp_path):
 
 
 def test_a_span_that_another_tool_kept():
-    """A span from the comment of a pcapng packet is used in the text and in the timeline."""
+    """A span that stands in the comment of a pcapng packet is used in the text and in the
+    timeline."""
     write = pcapng_file.dwords(0x4000_0001, 0x0100_000F, 0x1000, payload=bytes(4))
     tlp = decode("RQ", 100, write, 24)
     assert str(tlp).endswith("tag 0 pins 24.000 ns")

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text traces: the one that the board writes, and the one that sim.trace makes from pcapng."""
+"""Tests of the text trace that the board writes, and of the one that sim.trace makes from
+pcapng."""
 
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from sim.test.trace.trace_run import recording
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """The same run as text: (written by the board, converted from pcapng)."""
+    """Return two logs of the same run as text: (written by the board, converted from pcapng)."""
     path = tmp_path_factory.mktemp("trace") / "converted.txt"
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text", "-o", path]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -24,7 +25,7 @@ def logs(tmp_path_factory):
 
 
 def sequences(log):
-    """The TLPs on each interface by kind, in order, as far as two runs must agree.
+    """Return the TLPs on each interface by kind, in order, as far as two runs must agree.
 
     Times are left out, since they depend on the host. Of a completion's address only seven bits are
     kept, as on the wire.
@@ -85,7 +86,8 @@ def test_a_window_of_time(logs, tmp_path):
 
 
 def test_make_sim_says_what_to_do_with_a_trace(results_kept):
-    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints commands that read it and work."""
+    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints commands that read the trace. The
+    printed commands work."""
     path = "build/tests/trace/sim.pcapng"
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "sim.run", "--vm", "0", "--tlp-log", path]

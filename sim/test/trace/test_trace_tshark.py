@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wireshark with the project's dissector shows the same TLPs as the text trace."""
+"""Tests that Wireshark with the project's dissector shows the same TLPs as the text trace."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def tshark(path, *options):
 
 
 def dissected(path):
-    """All packets as Wireshark shows them: [(interface, nanoseconds, {field: text})]."""
+    """Return all packets as Wireshark shows them: [(interface, nanoseconds, {field: text})]."""
     found = []
     for packet in json.loads(tshark(path, "-T", "json")):
         layers = packet["_source"]["layers"]
@@ -48,7 +48,7 @@ def numbers(fields, *names):
 
 
 def as_text(name, ns, fields):
-    """A packet from dissected(), written as a line of the text trace."""
+    """Return a packet from dissected() as a line of the text trace."""
     dwords, tag = numbers(fields, "length", "tag")
     interface = "RQ MSI" if name == "MSI" else name
     if fields["kind"].startswith("Cpl"):
@@ -62,7 +62,8 @@ def as_text(name, ns, fields):
 
 
 def test_tshark_sees_what_the_text_says():
-    """Time, interface, type, address, tag, length, byte enables and latency agree for every TLP."""
+    """For every TLP, Wireshark and the text trace agree on time, interface, type, address, tag,
+    length, byte enables and latency."""
     command = [ROOT / ".venv/bin/python", "-m", "sim.trace", recording().path, "--text"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [as_text(*packet) for packet in dissected(recording().path)] == text.splitlines()
@@ -81,7 +82,8 @@ def test_filters_on_what_an_engineer_looks_for():
     refused = tshark(recording().path, "-Y", "lanebox_tlp.status == 1", *show).split()
     assert len(refused) == 1
     slow = tshark(recording().path, "-Y", "lanebox_tlp.latency >= 600", *show).split()
-    assert len(slow) == 33  # all reads of the card, which cross the link to the host and back
+    # these are all reads of the card, which cross the link to the host and back
+    assert len(slow) == 33
     assert tshark(recording().path, "-Y", "_ws.malformed or _ws.lua.error", *show) == ""
 
 

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A test program for test_trace_file.py. It writes TLPs that our boards do not send to the trace
-// file named on its command line.
+// A test program for test_trace_file.py. It writes TLPs that this project's boards do not send to
+// the trace file named on its command line.
 
 #include "trace/tlp_log.hpp"
 
@@ -49,11 +49,12 @@ int main(int argc, char **argv) {
     // Both sides use the same tag, so that a completion must find the request of its own side.
     write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));
     write("CQ", request(TlpType::MemRead, 0xe000'0000, 1, 7));
-    write("RC", completion(1, 6, 7));  // 3 of 6 bytes, so that the address ends in 1
-    // refused: the 5 dwords describe the request and are no payload
+    // this completion has 3 of the 6 bytes, since its address ends in 1
+    write("RC", completion(1, 6, 7));
+    // This completion refuses its request. Its 5 dwords describe the request and are no payload.
     write("CC", completion(5, 3, 7, 1));
     write("RC", completion(1, 3, 7));
-    write("RC", completion(1, 3, 7));  // a duplicate, whose read has ended
+    write("RC", completion(1, 3, 7));  // a duplicate, whose read has already ended
     Tlp odd = request(TlpType::MemWrite, 0xffff'fffc, 1024, 0xff);
     odd.poisoned = true;
     odd.attributes = 7;

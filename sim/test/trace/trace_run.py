@@ -4,7 +4,7 @@
 """A short run of the board with known TLPs, recorded as text or as pcapng.
 
 The run has host accesses, a page of DMA each way below and above 4 GiB with an interrupt, and a
-read that the host refuses.
+read of the card that the host refuses.
 """
 
 from __future__ import annotations
