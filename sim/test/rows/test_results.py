@@ -18,7 +18,7 @@ def test_ratio_turns_round_where_lower_is_better():
 
 
 def test_what_beats_its_limit_is_told():
-    """A row with a ratio above 1 (and more than rounding) is an error, since nothing can beat a
+    """A row whose ratio is above 1 by more than rounding is an error, since nothing can beat a
     limit. A budget may be undercut."""
     limit, budget = Limit(10, "wire"), Limit(10, "budget")
     rows = [

@@ -39,7 +39,8 @@ BUILD = ROOT / "build" / "test-examples"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LANGUAGES = ("c", "python")
 
-# The examples' amounts. The ring of a capture has 4 MiB, so that 5 MiB make it wrap around.
+# Amounts of the examples: MiB of a capture, requests, lines of a spectrum, interrupts. The ring of
+# a capture has 4 MiB, so that 5 MiB make it wrap around.
 MIB, REQUESTS, LINES, INTERRUPTS = 5, 100, 5, 3
 BELL = f"2:{numbers.AXI_BASE:#x}"
 SCRATCH = {"c": 0xCAFE0001, "python": 0xCAFE0002}
@@ -60,7 +61,7 @@ class Ran:
 
 
 def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
-    """The words of each run of an example: its name and arguments, without device."""
+    """Return the words of each run of an example: its name and arguments, without the device."""
     scratch = f"ctrl_scratch={SCRATCH[language]:#x}"
     return {
         "capture": ["capture", "-n", str(MIB), file],
@@ -93,7 +94,7 @@ def installed() -> Path:
 
 
 def words_of_pkg_config(prefix: Path) -> str:
-    """The compiler flags in the installed liblitepcie.pc.
+    """Return the compiler flags in the installed liblitepcie.pc.
 
     pkg-config is not used, since a machine may not have it.
     """
@@ -123,14 +124,14 @@ def program(name: str, *options: str) -> Path:
 
 
 def command(language: str, name: str) -> list[str]:
-    """The command line that starts an example on this machine."""
+    """Return the command line that starts an example on this machine."""
     if language == "python":
         return [sys.executable, str(EXAMPLES / f"{name}.py")]
     return [str(program(name, f"-Wl,-rpath,{installed() / 'lib'}"))]
 
 
 def environment() -> dict[str, str]:
-    """The environment that the examples in Python need."""
+    """Return the environment that the examples in Python need."""
     library = installed() / "lib" / "liblitepcie.so"
     return {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(library)}
 
@@ -151,12 +152,12 @@ def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedPr
 
 @functools.cache
 def built():
-    """The gateware and board that all examples run on."""
+    """Return the gateware and board that all examples run on."""
     return artefacts.build(DEFAULT, AXI50)
 
 
 def counts(board: BoardProcess) -> dict[str, int]:
-    """The board's counts so far. Fails if a TLP went to unmapped memory, or if a rule was
+    """Return the board's counts so far. Fails if a TLP went to unmapped memory, or if a rule was
     broken."""
     stats = board.stats()
     assert stats["unmapped"] == 0 and not stats["violations"], stats
@@ -168,7 +169,7 @@ def counts(board: BoardProcess) -> dict[str, int]:
 
 
 def passed(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """The difference between two results of counts()."""
+    """Return the differences between two results of counts()."""
     return {name: after[name] - before[name] for name in after}
 
 
@@ -183,7 +184,8 @@ def on_the_board(board: BoardProcess, language: str, folder: Path) -> dict[str, 
     return found
 
 
-# A Python function that runs a program as if it had been started from the command line.
+# The function start() of this text runs a Python program as if it had been started from the command
+# line.
 START = """
 import os, sys, traceback
 
@@ -236,7 +238,7 @@ DEVICES = {"driver": ("/dev/litepcie0", []), "vfio": ("vfio:0000:01:00.0", [UNBI
 
 
 def script() -> tuple[list[str], list[str]]:
-    """(the guest's commands, the labels of the runs in their order)."""
+    """Return (the guest's commands, the labels of the runs in their order)."""
     commands, labels = [SHELL, FUNCTIONS], []
     for way, (device, before) in DEVICES.items():
         commands += before
@@ -251,8 +253,8 @@ def script() -> tuple[list[str], list[str]]:
 
 
 def all_in_python(folder: Path, device: str) -> str:
-    """The text of a program that runs all examples in Python, from which their modules are
-    collected."""
+    """Return the text of a program that runs all examples in Python. The modules that it loads are
+    those that the guest needs."""
     csr = str(built().gateware / "csr.json")
     every = plan("python", str(folder / "file"), csr).values()
     calls = [
@@ -264,7 +266,7 @@ def all_in_python(folder: Path, device: str) -> str:
 
 
 def guest_files(folder: Path) -> list[tuple[Path | bytes, str]]:
-    """The examples in C and Python and the library, as (file, path in the guest)."""
+    """Return the examples in C and Python and the library, as (file, path in the guest)."""
     names = {words[0] for words in plan("c", "", "").values()}
     pairs = [(program(name, "-static"), f"examples/{name}") for name in names]
     pairs += [(EXAMPLES / f"{name}.py", f"examples/{name}.py") for name in names]
@@ -276,7 +278,8 @@ def guest_files(folder: Path) -> list[tuple[Path | bytes, str]]:
 
 
 def in_a_guest(folder: Path) -> dict[tuple[str, str, str], Ran]:
-    """Run each example by driver and VFIO in one guest; returns {(way, language, name): result}."""
+    """Run each example by driver and by VFIO in one guest; returns {(way, language, name):
+    result}."""
     commands, labels = script()
     disk, seen = folder / "disk", []
     disk.write_bytes(bytes(MIB << 20))

@@ -4,7 +4,7 @@
 """Tests of `make test` with a hundred times their amounts: no data is lost or repeated.
 
 These tests take up to an hour each. `make soak` alone runs them. With `-s` pytest shows how far
-each one is, and its seed where it has one:
+each test is, and its seed where it has one:
 
     .venv/bin/python -m pytest -s -n 0 sim/test/util/test_long_runs.py
 
@@ -28,11 +28,12 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.soak
 SHARE = int(os.environ.get("LONG_SHARE", "1"))
-BUFFERS = 1_000_000 // SHARE  # of 4 KiB, in random amounts, with random pauses
+BUFFERS = 1_000_000 // SHARE  # buffers of 4 KiB, taken in random amounts and with random pauses
 RUNS = 10_000 // SHARE  # runs that are stopped at random
-CALLS = 1_000_000 // SHARE  # of the driver, half of them at random
-BYTES = (1 << 30) // SHARE // 4096 * 4096  # through cat
-# One at a time; an eighth more goes 16 at a time.
+CALLS = 1_000_000 // SHARE  # calls of the driver, half of them at random
+BYTES = (1 << 30) // SHARE // 4096 * 4096  # bytes that go through cat
+# Packets that go one at a time. Three further runs have an eighth of this number each, two of them
+# with 16 packets at a time.
 PACKETS = {"board": 1_000_000 // SHARE, "guest": 100_000 // SHARE}
 HOURS = 3600
 
@@ -75,9 +76,9 @@ def test_a_million_calls_do_no_harm(start_board):
 
 @pytest.mark.parametrize("way", requests.WAYS)
 def test_a_million_requests_have_their_answers(way):
-    """Each of a million packets on the board, and a hundred thousand in a guest, is compared.
+    """Each of a million packets on the board, and of a hundred thousand in a guest, is compared.
 
-    Nothing in it is random: packet n always has the same bytes.
+    Nothing in this test is random: packet n always has the same bytes.
     """
     built = artefacts.build(DEFAULT, requests.PACKET_ENDS)
     number = PACKETS["board" if way is requests.on_the_board else "guest"]

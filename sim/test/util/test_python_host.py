@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python package of software/python on the board: calls, errors, and rings without a copy."""
+"""Tests of the Python package of software/python on the board: calls, errors, and rings without a
+copy."""
 
 import json
 import mmap
@@ -28,7 +29,7 @@ COST_US = 30  # us of CPU time for a buffer of BUFFER bytes
 
 @pytest.fixture(scope="module")
 def host():
-    """The package lanebox_host, with a library that was just built."""
+    """Return the package lanebox_host, set up to use a library that was just built."""
     os.environ["LIBLITEPCIE"] = str(artefacts.library())
     sys.path.insert(0, str(PYTHON))
     import lanebox_host
@@ -192,7 +193,8 @@ def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tm
 
 
 def test_no_time_at_all_is_a_timeout_too(card, host):
-    """`timeout=0` looks once. It does not stand for the run's own timeout."""
+    """take(timeout=0) looks for a buffer once. The 0 does not stand for the stream's own timeout of
+    5 s."""
     with card.receive(limit=1, timeout=5) as stream:
         began = time.monotonic()
         with pytest.raises(host.WaitTimeout):
@@ -328,7 +330,7 @@ def test_data_comes_back_through_the_loopback(card):
 
 
 def own_memory(size):
-    """Private memory of whole pages, as a program may allocate it."""
+    """Return private memory of `size` bytes in whole pages, as a program may allocate it."""
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
@@ -495,7 +497,7 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
 # Lifetimes of cards, streams and arrays ----------------------------------------------------------
 
 # Each of these programs uses arrays or streams after an object that they came from is gone. Each
-# runs after BEFORE in its own process, because a failure would crash it.
+# program runs after BEFORE in a process of its own, because a failure would crash the process.
 OUTLIVES = {
     "the card's close": """
         with card.loopback(limit=4) as stream:
@@ -658,8 +660,8 @@ def run(board, *words):
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(host, board, words, status, sentence):
-    """Usage errors of lanebox-live end with status 2, other errors with 1, each with a sentence and
-    without a traceback."""
+    """Usage errors of lanebox-live end with status 2, and other errors with status 1. Each error is
+    a sentence without a traceback."""
     done = run(board, "-m", "lanebox_host.live", *words)
     assert done.returncode == status and sentence in done.stderr
     assert "Traceback" not in done.stderr
@@ -729,7 +731,7 @@ def test_pip_builds_and_installs_it(tmp_path, board):
     )
     assert done.returncode == 0, done.stderr
     environment = {k: v for k, v in os.environ.items() if k not in ("LIBLITEPCIE", "PYTHONPATH")}
-    # makes NumPy available, and nothing else from here
+    # This path holds NumPy. The repository's software/python is not on it.
     environment["PYTHONPATH"] = os.path.dirname(np.__path__[0])
     code = (
         f"import lanebox_host as l; c = l.Card('sim:{board.socket}'); print(c.info.target, "

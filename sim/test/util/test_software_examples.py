@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""software/examples in C and Python: on the board alone, behind the driver, and through VFIO."""
+"""Tests of software/examples in C and Python: on the board alone, behind the driver, and through
+VFIO."""
 
 import hashlib
 import json
@@ -53,7 +54,7 @@ each_way = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def folder():
-    """A folder below build/ on a real disk, since a temporary file system may not support
+    """Yield a folder below build/ on a real disk, since a temporary file system may not support
     O_DIRECT."""
     installed()
     with tempfile.TemporaryDirectory(dir=BUILD) as place:
@@ -84,8 +85,8 @@ def with_a_machine(tmp_path_factory, folder):
 
 @pytest.fixture
 def ran(request, way, language):
-    """A function that returns an example's result on this way to the card. It fails unless the
-    example ended with status 0."""
+    """Return a function that returns an example's result on this way to the card. The function
+    fails unless the example ended with status 0."""
     every = request.getfixturevalue("without_a_machine" if way == "sim" else "with_a_machine")
 
     def of(name):
@@ -131,8 +132,8 @@ def test_every_request_is_answered(way, language, ran):
 
 
 def spectra():
-    """The output of `spectrum` for a sine that moves up by one column in each line, and nothing
-    else."""
+    """Return the output of `spectrum` for a sine that moves up by one column in each line, and for
+    nothing else."""
     bins = [16 + 32 * line for line in range(LINES)]
     lines = [f"{'@':>{bin // 32 + 1}}".ljust(64) + f"|{bin:5}  -6.0 dB\n" for bin in bins]
     return "".join([f"{'0 Hz':64}|  bin   level\n", *lines])
@@ -253,8 +254,8 @@ def test_an_interrupt_that_does_not_come_is_a_sentence(board, language):
     ],
 )
 def test_what_cannot_be_done_is_a_sentence(board, language, words, status, sentence):
-    """Usage errors of an example end with status 2, other errors with 1, each with a sentence and
-    without a result or traceback."""
+    """Usage errors of an example end with status 2, and other errors with status 1. Each error is a
+    sentence without a result or traceback."""
     done = call(language, words[0], "-d", f"sim:{board.socket}", *words[1:])
     assert (done.returncode, done.stdout) == (status, ""), done.stderr
     assert re.search(sentence, done.stderr) and "Traceback" not in done.stderr, done.stderr
@@ -326,7 +327,7 @@ def test_sources_have_eighty_columns(path):
 
 
 def commands_of_the_page():
-    """The commands in the README that start a simulated card."""
+    """Return the commands in the README that start a simulated card."""
     text = README.read_text().replace("\\\n", "")
     return re.findall(r"^\.venv/bin/python -m sim\.util (.*)$", text, re.MULTILINE)
 

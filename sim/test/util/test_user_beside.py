@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie behind Lanebox's driver: waits without a time limit, and several programs on one
-card."""
+"""Tests of liblitepcie behind Lanebox's driver: waits without a time limit, and several programs on
+one card."""
 
 import re
 

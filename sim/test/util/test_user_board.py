@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie's test programs (software/user/test) on the board, without a guest."""
+"""Tests of liblitepcie by its test programs (software/user/test) on the board, without a guest."""
 
 import os
 import re
@@ -124,15 +124,15 @@ def test_the_user_s_logic_calls(built):
 
 
 def test_a_program_written_for_litepcies_library_runs(start_board, built):
-    """A program written for LitePCIe's own library runs with ours, and every word that it moves is
-    right."""
+    """A program written for LitePCIe's own library runs with liblitepcie of Lanebox, and every word
+    that it moves is right."""
     with start_board() as board:
         assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")
 
 
 def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path):
-    """The client of examples/scale reports a card whose logic is not `scale`: the default user slot
-    answers, but does not shift."""
+    """The client of examples/scale reports a card whose logic is not `scale`. This card has the
+    default user slot, which answers, but does not shift."""
     (tmp_path / "csr.h").write_text("#define CSR_USER_SHIFT_ADDR 4 /* the scratch register */\n")
     client = tmp_path / "client"
     subprocess.run(
@@ -186,7 +186,8 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
     with start_board() as board:
         os.chmod(board.socket, 0o400)
         folder = os.path.dirname(board.socket)
-        os.chmod(folder, 0o711)  # so that the other user can reach the program there
+        # so that the other user can reach the copy of the program in this folder
+        os.chmod(folder, 0o711)
         command = [shutil.copy(program, folder), f"sim:{board.socket}", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)
         os.remove(command[0])

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of a buffer for a program in C: instructions in user space, system calls, allocations,
-copies.
+"""Tests of the cost of a buffer for a program in C: instructions in user space, system calls,
+allocations, copies.
 
 The same loop runs for two numbers of buffers. The difference is the cost of the buffers, including
 waits and messages to the board. Costs are counted and not timed.
@@ -38,7 +38,8 @@ def run(board, direction, buffers, *prefix):
 
 
 def per_buffer(board, direction, pattern, *prefix):
-    """By how much the number that `pattern` finds in the tool's output grows with each buffer."""
+    """Return by how much the number that `pattern` finds in the tool's output grows with each
+    buffer."""
     counts = []
     for buffers in (FEW, MANY):
         _, text = run(board, direction, buffers, *prefix)
@@ -47,8 +48,9 @@ def per_buffer(board, direction, pattern, *prefix):
 
 
 def callgrind(profile, *functions):
-    """The command that counts the instructions inside the first function, without those inside the
-    others: callgrind starts and stops its count where one of them is called and where it returns.
+    """Return the command prefix that counts the instructions inside the first of `functions`,
+    without those inside the others. callgrind switches its count on or off where one of these
+    functions is called and where it returns.
     """
     toggles = [f"--toggle-collect={name}" for name in functions]
     return ("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *toggles)
@@ -56,11 +58,11 @@ def callgrind(profile, *functions):
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
-    """A buffer of 8 KiB costs at most 150 instructions in user space, with one wait for a batch. A
-    copy with the widest loads would need more.
+    """A buffer of 8 KiB costs at most 150 instructions in user space, including its share of one
+    wait for each batch. A copy with the widest loads would need more.
 
     The board decides how often the program waits, and a busy machine makes the board slow. So waits
-    are counted apart, and a batch is charged with one of mean cost.
+    are counted apart, and a batch is charged with one wait of mean cost.
     """
     with start_board() as board:
         tool = callgrind(tmp_path / "awake", "main", *WAITS)
@@ -98,8 +100,8 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
 
 @pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
 def test_the_ring_never_runs_dry(start_board, direction, least):
-    """At MPS 512 the stream reaches the limit of link and pins, so that the program never lets the
-    ring run empty."""
+    """At MPS 512 the stream reaches the limit of link and pins. So the program never lets the ring
+    run empty."""
     ours = ENDPOINTS[DEFAULT]
     limit = {
         "c2h": limits.c2h(512, mps=512),

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie's test programs in a guest: through VFIO without a module of ours, and behind the
-driver."""
+"""liblitepcie's test programs in a guest: through VFIO without a kernel module of this project, and
+behind Lanebox's driver."""
 
 import re
 
@@ -69,8 +69,8 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
 
 
 def test_rings_through_vfio_lie_in_huge_pages(start_board):
-    """Through VFIO, rings lie in huge pages even in a guest that reserves none and does not use
-    them by default."""
+    """Through VFIO, rings lie in huge pages. The guest of this test reserves no huge pages and does
+    not use them by default."""
     reserved = "awk '/^HugePages_Total/ {exit $2}' /proc/meminfo"
     both = "awk '/^ShmemPmdMapped/ {n += $2} END {exit n != 2 * 2048}' /proc/$user/smaps"
     user = when("streams vfio:01:00.0 400", both)
@@ -132,8 +132,8 @@ def user_events(device, commands, lines, least, msix, **choices):
 def test_the_user_s_logic_calls(way, msix):
     """Interrupts of the user's logic, alone and beside DMA, are messages that the kernel counts.
 
-    With MSI-X they have their own vector; that of h2c, which does not run, stays at 0. MSI has one
-    line for all causes.
+    With MSI-X the user's logic has a vector of its own, and so has c2h. The vector of h2c, which
+    does not run, stays at 0. MSI has one line for all causes.
     """
     device, commands, choices = WAYS[way]
     lines = {"vfio": "vfio-msi", "driver": "litepcie0"}[way]
@@ -272,8 +272,8 @@ def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
 
 
 def test_without_an_iommu_vfio_says_what_to_switch_on(start_board):
-    """Without an IOMMU the library's message names the kernel option that enables it. The card is
-    not bound to vfio-pci here, since vfio-pci would refuse it."""
+    """Without an IOMMU the library's message names the kernel option that enables it. In this test
+    the card is not bound to vfio-pci, since vfio-pci would refuse it."""
     commands = ["library vfio:01:00.0 /root/csr.json 2>/out/why || true"]
     with start_board() as board:
         found = sentences(boot(board, commands, ("library",)))

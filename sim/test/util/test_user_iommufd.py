@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""VFIO by iommufd, on a guest kernel that we build, since Debian's kernels lack iommufd for
-VFIO."""
+"""Tests of VFIO by iommufd, on a guest kernel that this project builds, since Debian's kernels lack
+iommufd for VFIO."""
 
 import json
 
@@ -27,8 +27,8 @@ def guest():
 
 
 def test_iommufd_passes_the_same_suite(start_board):
-    """The library's test programs pass by iommufd and by type1 on one kernel. By default the
-    library uses iommufd."""
+    """The library's test programs pass through VFIO by iommufd and by type1, on one kernel. By
+    default the library uses iommufd."""
     held = "[ $(ls -l /proc/$user/fd | grep -c -e ' /dev/iommu$' -e ' {}$') = 2 ]"
     commands = [
         BIND,
@@ -53,8 +53,8 @@ def test_iommufd_passes_the_same_suite(start_board):
 
 
 def test_what_is_in_the_way_of_iommufd_has_a_sentence(start_board):
-    """A missing right, and a card in use, have a sentence by iommufd and by type1. If a user may
-    not open iommufd, the library uses type1."""
+    """A missing right to open the card, and a card in use, have a sentence by iommufd and by type1.
+    If a user may not open iommufd, the library uses type1."""
     ask = "library {} /root/csr.json 2>>/out/why && false || true"
     nobody = "su nobody -c '{}' 2>>/out/why && false || true"
     named, plain = "vfio:01:00.0,iommufd", "vfio:01:00.0"

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests and answers by every way to a card (board, VFIO, driver): with logic that has state, and
-as packets."""
+"""Tests of requests and answers by every way to a card (board, VFIO, driver): with logic that has
+state, and as packets."""
 
 import subprocess
 from pathlib import Path
@@ -27,7 +27,7 @@ PACKETS = 10000
 def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT, live=False):
     """Run a test program on the board, without a guest; returns its output.
 
-    `live`: its messages are shown at once, as those of a guest's console are.
+    With `live` the program's messages are shown at once, as those of a guest's console are.
     """
     program = build_software().out / "test" / name
     command = [program, f"sim:{board.socket}", csr, str(number)]
@@ -47,7 +47,8 @@ def in_a_guest(board, csr, device, program, *commands, **choices):
 
 
 def through_vfio(board, csr, *program, **choices):
-    """Run a test program in a guest through VFIO, without a module of ours; returns its output."""
+    """Run a test program in a guest through VFIO, without a kernel module of this project; returns
+    its output."""
     return in_a_guest(
         board,
         csr,
@@ -95,8 +96,10 @@ def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
 
 
 def check_packets(text, number):
-    """Check the output of the program `packets`: all answers are right, `number` one at a time, and
-    an eighth of that in each of three other runs, two of them with 16 at a time."""
+    """Check the output of the program `packets`: all answers are right. `number` packets go one at
+    a time. Three further runs have an eighth of `number` each, two of them with 16 packets at a
+    time.
+    """
     runs = [(number, 1, 1), (number // 8, 1, 1), (number // 8, 16, 1), (number // 8, 16, 4)]
     assert text == "".join(
         f"packets: {n} of {n} answers right, {deep} deep, batches of {batch}\n"

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepcie_util dma_bench` and `doctor` name what limits the card, planted in the board or in the
-machine."""
+"""Tests that `litepcie_util dma_bench` and `doctor` name what limits the card. The limits are
+planted in the board or in the machine."""
 
 import json
 import os
@@ -27,8 +27,8 @@ def built():
 
 @pytest.fixture
 def card(built):
-    """A function that runs one command of the utility on a board with these options; returns its
-    report."""
+    """Return a function that runs one command of the utility on a board with the given options, and
+    returns the command's report."""
 
     def run(arguments, *options, **environment):
         at = Conditions().board_options()
@@ -126,7 +126,7 @@ def test_a_whole_link_reaches_its_own_limits(card):
     ids=["mps", "width", "generation", "latency", "completions", "stalls"],
 )
 def test_what_was_planted_is_what_binds(card, options, key, words, bound):
-    """doctor names exactly the planted limit, with its numbers and a remedy."""
+    """doctor names exactly the limit that was planted, with its numbers and a remedy."""
     report = card(["doctor"], *options)
     assert keys(report, "binds") == {key}
     assert words in finding(report, key)["what"] and finding(report, key)["lift"]
@@ -142,8 +142,8 @@ def test_what_was_planted_is_what_binds(card, options, key, words, bound):
 
 
 def build_machine(root, card=None, port=None, group="identity", **files):
-    """The files of a made-up desktop in which nothing limits the card, except what the arguments
-    change."""
+    """Write the files of a made-up desktop in which nothing limits the card, except what the
+    arguments change; returns the Machine."""
     machine = Machine(root)
     machine.add(
         PORT,

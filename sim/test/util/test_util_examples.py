@@ -22,13 +22,13 @@ UTILITY = '#!/bin/sh\nexec {util} -d sim:build/board.sock "$@"\n'
 
 
 def of_the_page():
-    """The command lines in the section EXAMPLES of the manual page."""
+    """Return the command lines in the section EXAMPLES of the manual page."""
     section = (USER / "litepcie_util.1").read_text().split(".Sh EXAMPLES")[1].split("\n.Sh")[0]
     return re.findall(r"^\.Dl (.+)$", section, re.MULTILINE)
 
 
 def of_the_help():
-    """The command lines after "example:" in the program's help texts."""
+    """Return the command lines after "example:" in the program's help texts."""
     texts = [path.read_text() for path in sorted((USER / "litepcie_util").glob("*.c"))]
     endings = [end for text in texts for end in re.split(r'"examples?:\\n"', text)[1:]]
     return [
@@ -40,7 +40,7 @@ def of_the_help():
 
 @pytest.fixture
 def place(tmp_path):
-    """A folder with build/board.sock, the files of a made-up machine with a card, and the
+    """Yield a folder with build/board.sock, the files of a made-up machine with a card, and the
     programs."""
     built = artefacts.build("lanebox")
     machine = Machine(tmp_path / "machine")
@@ -60,7 +60,7 @@ def place(tmp_path):
 
 
 def examples():
-    """Each example once. Slow ones run in `make soak` only."""
+    """Return each example once, as a parameter of pytest. Slow examples run in `make soak` only."""
     long = re.compile("64M|latency|interval|sweep")
     return [
         pytest.param(line, marks=pytest.mark.soak if long.search(line) else ())

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util in a guest, behind the driver and through VFIO: its reports describe that guest."""
+"""Tests of litepcie_util in a guest, behind the driver and through VFIO: its reports describe that
+guest."""
 
 import json
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from sim.test.util.user_guest import IOMMU, boot
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
 MPS, MRRS = 256, 512
-# PCI addresses of the root port's slot that is attached to the second NUMA node
+# PCI addresses of the card and of its root port, which are attached to the second NUMA node
 CARD, PORT = "0000:41:00.0", "0000:40:00.0"
 PLACE = f"/sys/bus/pci/devices/{CARD}"
 UTIL = "litepcie_util --json"
@@ -51,9 +52,8 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """Boot one guest with two NUMA nodes, the card at the node without a CPU, and run commands of
-    litepcie_util there. Returns {file: what each command wrote to it}.
-    """
+    """Boot one guest with two NUMA nodes, and run commands of litepcie_util in it. The card is at
+    the node without a CPU. Returns {file: what the command wrote to it}."""
     built = artefacts.build("lanebox")
     util = artefacts.utility(built.headers, static=True)
     options = Conditions(mps=MPS, mrrs=MRRS).board_options()

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepcie_util latency` on the board: its times are those of the TLP trace, and follow
+"""Tests of `litepcie_util latency` on the board: its times are those of the TLP trace, and follow
 --read-latency."""
 
 import json

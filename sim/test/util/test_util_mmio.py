@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`litepcie_util mmio_bench --all` on the board: the rate of each kind of access follows from its
-round trips."""
+"""Tests of `litepcie_util mmio_bench --all` on the board: the rate of each kind of access follows
+from its round trips."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def test_a_read_brings_its_size_in_each_round_trip(rows):
         assert row["binds"] == "one read in flight"
         assert 0.95 < row["ratio"] <= 1.01
         assert row["value"] == pytest.approx(size * 1000 / row["access_ns"], rel=1e-6)
-        # 700 ns of --mmio-rtt, and the card's share
+        # The access takes 700 ns of --mmio-rtt, and the card's share.
         assert row["access_ns"] == pytest.approx(745, abs=30)
 
 

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""For tests of liblitepcie in a guest: its test programs, and a machine with an IOMMU and VFIO."""
+"""Helpers for tests of liblitepcie in a guest: the library's test programs, and a machine with an
+IOMMU and VFIO."""
 
 import functools
 import subprocess
@@ -52,8 +53,8 @@ def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, *
 
 
 def when(program, command):
-    """Shell text: start the program, repeat the command until it succeeds while the program runs,
-    and wait for the program's end."""
+    """Return shell text that starts the program and repeats the command until the command succeeds,
+    while the program runs. The text then waits for the program's end."""
     return (
         f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
         "wait $user"
@@ -61,10 +62,11 @@ def when(program, command):
 
 
 def interrupted(name):
-    """Shell text that succeeds once an interrupt with this name has occurred (on one processor)."""
+    """Return shell text that succeeds once an interrupt with this name has occurred. The text looks
+    at the first processor's count only."""
     return f"awk '/{name}/ {{ n += $2 }} END {{ exit !n }}' /proc/interrupts"
 
 
 def sentences(result):
-    """The lines that programs have written to /out/why in the guest."""
+    """Return the lines that programs have written to /out/why in the guest."""
     return result.files["why"].decode().splitlines()
