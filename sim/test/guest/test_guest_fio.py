@@ -23,7 +23,8 @@ def test_a_tree_without_a_loader_is_refused(tmp_path):
 @pytest.mark.guest
 @pytest.mark.soak  # the first run fetches 63 MB of Debian's packages
 def test_it_writes_in_a_guest_that_has_nothing_else():
-    """In a guest that has no other files, fio starts, writes a file and verifies it."""
+    """In a guest without any shared libraries of its own, fio starts, writes a file and verifies
+    it."""
     files = fio.ensure()
     assert [place for _, place in files if place.endswith(("/fio", fio.LOADER))]
     command = (

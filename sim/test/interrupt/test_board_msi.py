@@ -68,7 +68,8 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
     The first message goes at once, as every message does in a slow stream. The last one goes when
     its interval of device time is over.
     """
-    buffer, interval = 2048, 1500  # bytes; cycles, in which about 20 such buffers are filled
+    # `buffer` is in bytes, `interval` in cycles. About 20 such buffers are filled in one interval.
+    buffer, interval = 2048, 1500
     with start_board(log=True) as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)

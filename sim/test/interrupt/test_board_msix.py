@@ -67,8 +67,8 @@ def clear_table(card):
 
 
 def test_the_capability_says_where_table_and_pending_bits_are(bench):
-    """The MSI-X capability follows MSI in the list, and has the option's places of table and
-    pending bits. Only enable and function mask are writable."""
+    """The MSI-X capability follows MSI in the list, and has the places of table and pending bits
+    that the option --msix gives. Only enable and function mask are writable."""
     with bench(*OPTION) as (_, card):
         assert card.config_read(0x49, 1) == MSIX and card.config_read(MSIX + 1, 1) == 0x70
         assert card.config_read(MSIX, 1) == CAP_MSIX
@@ -158,8 +158,8 @@ def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
         wait_until(lambda: board.stats()["violations"], "the breach")
 
 
-# The bench card holds its message back for so many cycles. Message Control needs three more cycles
-# to reach the card: one to the pins, two in registers of the card.
+# For this number of cycles the bench card holds its message back before it begins on RQ. Message
+# Control needs three more cycles to reach the card: one to the pins, two in registers of the card.
 LAST_CYCLE, FIRST_TOO_LATE = 4 - 3, 5 - 3
 
 

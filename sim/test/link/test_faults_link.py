@@ -166,8 +166,8 @@ def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code
     assert sizes[:20] == [256] * 20 and sizes[-20:] == [mps] * 20
 
 
-# So many requests may already be on their way to the pins in the cycle in which the host clears Bus
-# Master Enable. On silicon the hard block refuses them.
+# Two requests at most may already be on their way to the pins in the cycle in which the host clears
+# Bus Master Enable. On silicon the hard block refuses them.
 UNDER_WAY = 2
 
 

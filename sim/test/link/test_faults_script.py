@@ -50,7 +50,7 @@ def test_a_line_strikes_after_so_many_tlps(start_board, tmp_path):
 
 
 def test_a_line_strikes_at_a_time(start_board, tmp_path):
-    """A line `at NS FAULT` arms the fault at that device time."""
+    """A line `at NS FAULT` arms the fault at the device time NS, in ns."""
     with start_board("--faults", script(tmp_path, "at 20000 wrong-be\n"), log=True) as board:
         card = board.card()
         for i in range(60):

@@ -15,7 +15,7 @@ import pytest
 from sim.test.link.root_probe import run
 from tools.testing.seeds import each_seed
 
-REMEMBERED = 128  # host_cpu.cpp, kLateReads
+REMEMBERED = 128  # reads that the host remembers after their time-out: kLateReads in host_cpu.cpp
 TIMEOUT = 60_000  # ns, longer than the host waits for an answer
 UNEXPECTED = "no read with this tag is outstanding"
 

@@ -13,8 +13,8 @@ from sim.test.link.root_probe import run
 
 READS = 400
 FIXED = 600
-# An answer may be so many ns late: it waits for the next clock edge, and for DLLPs or a skip
-# ordered set before it.
+# The largest lateness of an answer in ns. An answer waits for the next clock edge, and for DLLPs or
+# a skip ordered set before it.
 SLACK = 16
 
 

@@ -22,9 +22,9 @@ from sim.test.model.model_probe import run
 WIDTHS = [1, 2, 4, 8]
 GENERATIONS = [1, 2, 3]
 
-# Nanoseconds of one TLP on the wire in cocotbext-pcie 0.2.16: (header + payload + 8 bytes) *
-# 8 bits / (lanes * rate), rate = 2.5e9 * 8/10, 5e9 * 8/10, 8e9 * 128/130 (core/port.py, tlp.py).
-# (type, payload): {generation: [x1, x2, x4, x8]}
+# Nanoseconds of one TLP on the wire in cocotbext-pcie 0.2.16, as {(type, payload in bytes):
+# {generation: [x1, x2, x4, x8]}}. They are (header + payload + 8 bytes) * 8 bits / (lanes * rate),
+# with the rates 2.5e9 * 8/10, 5e9 * 8/10 and 8e9 * 128/130 bits a second (core/port.py, tlp.py).
 COCOTBEXT = {
     ("write", 4): {
         1: [112, 56, 28, 14],
@@ -67,8 +67,7 @@ each_width = pytest.mark.parametrize("width", WIDTHS)
 
 
 # cocotbext-pcie 0.2.16 (core/port.py, get_update_factor and get_max_update_latency) uses these
-# factors for the link widths.
-# holds for an MPS of up to 256 bytes; above that it is 1.0
+# factors for the link widths, for an MPS of up to 256 bytes. Above that its factor is 1.0.
 COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}
 COCOTBEXT_OVERHEAD = 28  # bytes that cocotbext-pcie's formula adds to MPS
 

@@ -156,7 +156,7 @@ def test_the_loop_is_that_of_a_single_credit(monkeypatch):
             pass
 
         def read(self, at, size):
-            """Stands for a board on which two credits are no faster than one."""
+            """Return the result of a job on a board on which two credits are no faster than one."""
             return 0.8, done(bytes=size * peer.COUNT)
 
     monkeypatch.setattr(peer, "Bar", Enumerated)

@@ -266,7 +266,8 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
         name: sum(len(t.payload) for t in story.tlps if t.interface == name)
         for name in ("RC", "RQ")
     }
-    assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}  # one record and two status lines
+    # RQ also carries one record of 16 bytes and two status lines of 32 bytes.
+    assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}
     steps = {name: last - first for name, first, last in story.steps}
     assert steps["doorbell to interrupt"] > 2 * steps["doorbell to first request"] > 0
     # 600 ns is the default of --read-latency.

@@ -82,7 +82,7 @@ def test_filters_on_what_an_engineer_looks_for():
     refused = tshark(recording().path, "-Y", "lanebox_tlp.status == 1", *show).split()
     assert len(refused) == 1
     slow = tshark(recording().path, "-Y", "lanebox_tlp.latency >= 600", *show).split()
-    # these are all reads of the card, which cross the link to the host and back
+    # These are all completions of the card's reads, which cross the link to the host and back.
     assert len(slow) == 33
     assert tshark(recording().path, "-Y", "_ws.malformed or _ws.lua.error", *show) == ""
 

@@ -439,7 +439,7 @@ def test_a_type_that_does_not_fit_is_refused(card):
     ):
         with pytest.raises(ValueError, match=sentence), card.receive(dtype=dtype):
             pass
-    with card.receive(pattern=True, limit=1) as stream:  # nothing was left started
+    with card.receive(pattern=True, limit=1) as stream:  # the refused calls have started no stream
         assert stream.take()[0].dtype == np.uint8
 
 
@@ -485,7 +485,8 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
     while not (costs and costs[-1] <= COST_US) and len(costs) < 6:
         with card.receive(pattern=True, limit=192, batch=16, interrupt_every=16) as stream:
             buffers = iter(stream)
-            for _ in range(64):  # one turn of the ring
+            # these buffers are one turn of the ring, whose cost is not measured
+            for _ in range(64):
                 next(buffers)
             before = time.process_time()
             count = sum(1 for _ in buffers)
