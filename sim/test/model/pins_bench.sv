@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Stands in the gateware's place around the hard block. It sends three reads with sequence numbers,
-// then selects each view of the credit pins in turn. The bench prints the values of the pins, and
-// test_model_verilog.py checks them.
+// then selects each view of the credit pins in turn. test_model_verilog.py checks the values of the
+// pins, which are printed here.
 
 module lanebox (
     input  pcie_x8_clk_p, pcie_x8_rst_n,
@@ -62,8 +62,8 @@ module lanebox (
         if (rc_valid) $display("rc %h %h %h %h", rc_last, rc_keep, rc_user, rc_data);
         if (seq_num_vld0) $display("seq %h", seq_num0);
         if (seq_num_vld1) $display("seq %h", seq_num1);
-        // cfg_fc_sel keeps each value for four cycles: the block takes the value in one cycle and
-        // answers in the next.
+        // cfg_fc_sel keeps each value for four cycles: the block takes it in one and answers in the
+        // next.
         if (cycle >= 10'd600) fc_sel <= cycle[4:2] - 3'd6;
         if (cycle >= 10'd600 && cycle < 10'd632 && cycle[1:0] == 2'd3)
             $display("fc %h %0d %0d %0d %0d %0d %0d", fc_sel, ph, pd, nph, npd, cplh, cpld);
