@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Programs and designs for a card in hand: they reach it over JTAG."""
+"""Programs and FPGA designs for bringing up a real card over JTAG."""

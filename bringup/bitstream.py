@@ -2,17 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Reads a bitstream of an UltraScale+ part, and checks it before any of it reaches a cable.
+"""Read a bitstream of an UltraScale+ part, and check it before any of it reaches a JTAG cable.
 
-A .bit file is Vivado's form with a header that names part and length. A .bin file has only the
-configuration. Either is read packet by packet (UG570, "Configuration packets") up to the DESYNC
-command at its end, so a file that was truncated anywhere is found. Standard library only.
+A .bit file is Vivado's form, with a header that names the part and the length. A .bin file has only
+the configuration. Both are read packet by packet (UG570, "Configuration packets") up to the DESYNC
+command at the end, so a file that was truncated anywhere is found. This module needs only Python's
+standard library.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
-# IDCODE by part, without the revision in the upper four bits. Source: OpenOCD's
+# JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
 # cpld/xilinx-xcu.cfg.
 IDCODES  = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
 REVISION = 0xf0000000
@@ -21,18 +22,23 @@ PREAMBLE = bytes.fromhex("0009 0ff00ff00ff00ff000 0001")
 SYNC     = bytes.fromhex("aa995566")
 WORD     = 4
 
-# Configuration packets: type 1 names a register, type 2 adds more words for the same register.
+# Fields of configuration packets. A packet of type 1 names a register; one of type 2 has more words
+# for the same register.
 WRITE        = 2
 REG_COMMAND  = 4
 REG_IDCODE   = 12
 CMD_DESYNC   = 13
 
 class BitstreamError(ValueError):
-    """The file cannot be loaded. The message says why, and what to do."""
+    """Raised if a bitstream file cannot be loaded. The message says why, and what to do."""
 
 @dataclass
 class Bitstream:
-    """`data` is what the part gets. `part` is the part in the header, "" if there is no header."""
+    """The contents of a bitstream file.
+
+    `data` are the bytes that the part gets. `part` is the part's name in the header; "" if there is
+    no header.
+    """
     name:   str
     part:   str
     idcode: int
@@ -41,7 +47,9 @@ class Bitstream:
 # Header -------------------------------------------------------------------------------------------
 
 def _fields(name, raw):
-    """Return the header's fields by letter, the offset of the configuration, and its length."""
+    """Return the .bit header's text fields by their letter, the configuration's offset in bytes,
+    and its length in bytes.
+    """
     fields, at = {}, len(PREAMBLE)
     while True:
         letter, size = raw[at:at + 1], (4 if raw[at:at + 1] == b"e" else 2)
@@ -56,7 +64,7 @@ def _fields(name, raw):
         at += length
 
 def _split(name, raw):
-    """Split a file's bytes into (part, configuration)."""
+    """Split a bitstream file's bytes into (part's name, configuration)."""
     if not raw.startswith(PREAMBLE):
         return "", raw
     fields, at, length = _fields(name, raw)
@@ -68,9 +76,9 @@ def _split(name, raw):
 # Packets ------------------------------------------------------------------------------------------
 
 def _writes(name, data):
-    """Yield every write of a register, as (register, first word).
+    """Yield each register write in the configuration, as (number of the register, first word).
 
-    Raises BitstreamError if the end of the configuration is missing.
+    Raise BitstreamError if the configuration has no end or a damaged packet.
     """
     at = data.find(SYNC) + WORD
     register = None
@@ -96,7 +104,9 @@ def _writes(name, data):
         "configuration; build or copy it again")
 
 def read_bitstream(filename):
-    """Return the bitstream in a file; BitstreamError if the file is none or is incomplete."""
+    """Return the Bitstream in a file. Raise BitstreamError if the file is incomplete or is no
+    bitstream.
+    """
     name = str(filename)
     try:
         raw = Path(filename).read_bytes()
@@ -116,7 +126,9 @@ def read_bitstream(filename):
     return Bitstream(name, part, idcode, data)
 
 def part_name(idcode):
-    """Return an IDCODE for a message: hexadecimal, with the part's name if a board here has it."""
+    """Return an IDCODE as text for a message: in hex, with the name of the part if it is in
+    IDCODES.
+    """
     found = [part for part, known in IDCODES.items() if known == idcode & ~REVISION]
     return f"{idcode:#010x} ({found[0] if found else 'a part that no board here has'})"
 
@@ -135,5 +147,9 @@ def check_part(bitstream, board):
 _MIRRORED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 def scan_value(data):
-    """Return `data` as a number whose lowest bit goes into the part first."""
+    """Return `data` as a hexadecimal number for an OpenOCD scan.
+
+    Its lowest bit, the first that a scan shifts into the part, is the highest bit of the first
+    byte.
+    """
     return f"0x{data.translate(_MIRRORED)[::-1].hex()}"

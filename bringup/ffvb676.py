@@ -2,12 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The package FFVB676 of xcku5p: the bank of each pin, and the transceivers' pins.
+"""Table of the package FFVB676 of xcku5p: the bank of each pin, and the transceivers' pins.
 
 Source: Vivado's report_io for this part (2023.1), published in tommythorn/rk-xcku5p-f-v1.2.
 """
 
-# Banks of ordinary pins. 64 to 67 are high performance (1.8 V at most), 84 to 87 high density.
+# Ordinary I/O pins by the number of their bank. Banks 64 to 67 are high performance (1.8 V at
+# most), banks 84 to 87 high density.
 BANKS = {
     64: (
         "Y17 Y18 Y20 Y21 AA17 AA18 AA19 AA20 AA22 AB17 AB19 AB20 AB21 AB22 AB24 AB25 AB26 AC16 "
@@ -44,7 +45,8 @@ BANKS = {
 
 HIGH_DENSITY = (84, 86, 87)
 
-# Quads of transceivers, each with lane 0 and reference clock 0 first.
+# Pins of the transceivers by the number of their quad. In each list, lane 0 or reference clock 0
+# comes first.
 QUADS = {
     224: {"rx_p": "AF2 AE4 AD2 AB2", "rx_n": "AF1 AE3 AD1 AB1",
           "tx_p": "AF7 AE9 AD7 AC5", "tx_n": "AF6 AE8 AD6 AC4",

@@ -2,18 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The configuration flash, behind the proxy of bringup/jtag/spi_proxy.py; sourced after openocd.tcl.
-# openocd.py sets `first` and `last`, the addresses to write, and `pages`, a file with one line for
-# each page of 256 bytes: its address and its contents as a scan value.
+# OpenOCD script that writes the card's configuration flash through the proxy of
+# bringup/jtag/spi_proxy.py. It is sourced after openocd.tcl. openocd.py sets `first` and `last`,
+# the first and last address to write, and `pages`, a file with a line for each page of 256 bytes:
+# address, and contents as a scan value.
 #
-# OpenOCD's own driver for such a proxy refuses chips that are not in its table. This script uses
-# only commands that all chips have. Every byte is read back.
+# OpenOCD's own driver for such a proxy refuses flash chips that are not in its table. This script
+# uses only commands that all chips have, and reads back every byte that it wrote.
 
 set page   256
 set sector 0x10000
 set burst  16
 
-# Returns the lowest `bits` of a value in reverse order: the flash takes the highest bit first.
+# Returns the lowest `bits` bits of a value in reverse order. The flash takes the highest bit first,
+# a scan shifts the lowest bit first.
 proc reversed {value bits} {
     set result 0
     for {set bit 0} {$bit < $bits} {incr bit} {
@@ -22,8 +24,9 @@ proc reversed {value bits} {
     return $result
 }
 
-# Makes one SPI transfer. `out`: fields of drscan; `in`: widths to read. Returns what was read, by
-# fields.
+# Makes one SPI transfer. `out` lists what to send, as pairs of drscan: number of bits and value.
+# `in` lists how many bits to read for each field. Returns the values read, one for each field of
+# `in`.
 proc spi {out {in {}}} {
     set length 0
     foreach {bits value} $out { incr length $bits }
@@ -56,7 +59,8 @@ proc wait_ready {what attempts pause} {
     refuse saying the flash is still busy with $what, status [format 0x%02x [flash_status]]
 }
 
-# Returns the size of a flash in bytes, from its identification. Vendors encode it in three ways.
+# Returns the size of a flash in bytes, from the last byte of its JEDEC identification; 0 if
+# unknown. Vendors encode the size in three ways.
 proc capacity {code} {
     if {$code >= 0x30 && $code <= 0x3c} { return [expr {1 << ($code - 0x20)}] }
     if {$code >= 0x20 && $code <= 0x22} { return [expr {1 << ($code - 0x06)}] }
@@ -65,9 +69,9 @@ proc capacity {code} {
 }
 
 proc identify {} {
-    # The part switches SCK from the configuration clock to the proxy's clock. That loses three
-    # pulses, so the first transfer is lost on purpose. The next ones end any mode in which the boot
-    # has left the chip.
+    # After loading, the part switches SCK from the configuration clock to the proxy's clock. That
+    # loses three pulses of SCK, so the first transfer is sacrificed. The next transfers end any
+    # mode in which the boot has left the flash chip.
     foreach code {0xff 0xff 0x66 0x99} { spi [command $code] }
     sleep 1
     set id [reversed 0x[spi [command 0x9f] 24] 24]
@@ -85,7 +89,8 @@ proc check_room {size} {
     if {$last >= $size} {
         refuse saying the flash has $size bytes, and [expr {$last + 1}] are needed
     }
-    # Chips of more than 16 MiB have commands with four bytes of address.
+    # Flash chips of more than 16 MiB have commands with an address of four bytes, smaller ones of
+    # three.
     set wide [expr {$size > 0x1000000}]
 }
 
@@ -102,7 +107,8 @@ proc erase {} {
     }
 }
 
-# Calls `each` with up to `size` lines of the file of pages, and reports progress as `kind`.
+# Reads the file of pages and calls `each` with up to `size` of its lines at a time. Reports
+# progress as `kind`.
 proc for_pages {size kind each} {
     set file [open $::pages r]
     set all  [gets $file]

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds OpenOCD and its cables, runs openocd.tcl, and has an error message for each cause.
+"""Find OpenOCD and its cables, run openocd.tcl, and turn each cause of failure into a message.
 
-Standard library only. A run is stopped if it is silent for too long. An interrupted run leaves no
-process and no file behind.
+This module needs only Python's standard library. A run of OpenOCD is stopped if it prints nothing
+for too long. An interrupted run leaves no process and no file behind.
 """
 
 import os
@@ -25,22 +25,25 @@ FLASH   = HERE/"flash.tcl"
 # The folder in which Debian's package has OpenOCD's scripts.
 SCRIPTS = Path("/usr/share/openocd/scripts")
 CABLE   = "digilent-hs2"
-SPEED   = 6000 # kHz: a speed that cheap cables and short wires reach.
-# Seconds that OpenOCD gets to end by itself. It does not react in the middle of a scan.
+SPEED   = 6000 # kHz of TCK, which cheap cables and short wires can reach.
+# Seconds that OpenOCD gets to end after SIGTERM, before it is killed. It does not react in the
+# middle of a scan.
 GRACE   = 1
 SILENCE = 30   # Seconds without output from OpenOCD after which it is stopped.
 
-FIELD = 128    # Bytes of one number in a scan: OpenOCD's time grows with the square of it.
-PIECE = 64     # Numbers in one scan: progress is shown every 8 KiB.
-PAGE  = 256    # Bytes that a flash takes in one write.
+FIELD = 128    # Bytes of one number in a scan. OpenOCD's time grows with the square of it.
+PIECE = 64     # Numbers in one scan. A scan has 8 KiB, and progress is shown after each.
+PAGE  = 256    # Bytes that the flash takes in one page program.
 
 class ProgramError(RuntimeError):
-    """The part was not programmed, or it did not start. The message says why, and what to do."""
+    """Raised if the part was not programmed, or did not start. The message says why, and what to
+    do.
+    """
 
 # Program and cable --------------------------------------------------------------------------------
 
 def find_openocd():
-    """Return OpenOCD's program, from LANEBOX_OPENOCD or PATH."""
+    """Return the path of the program OpenOCD, which LANEBOX_OPENOCD or PATH names."""
     found = shutil.which(os.environ.get("LANEBOX_OPENOCD") or "openocd")
     if not found:
         raise ProgramError("OpenOCD is not installed: `apt-get install openocd` (the package is "
@@ -48,7 +51,9 @@ def find_openocd():
     return found
 
 def find_cable(name):
-    """Return the interface file for `--cable`: a file of the user's, or one of OpenOCD's."""
+    """Return the path of the OpenOCD interface file for `--cable`: a file of the user, or one that
+    OpenOCD has.
+    """
     if Path(name).suffix == ".cfg" or "/" in name:
         if not Path(name).is_file():
             raise ProgramError(f"--cable {name}: there is no such interface file")
@@ -64,7 +69,7 @@ def find_cable(name):
 
 # Errors -------------------------------------------------------------------------------------------
 
-# Messages for the errors that openocd.tcl reports; {0} stands for its words.
+# Messages for the errors that openocd.tcl reports. {0} stands for the words of its report.
 REFUSALS = {
     "absent":   "{cable}: the cable is there, but no part answers on it: is the card powered, and "
                 "the JTAG header plugged in the right way round? Nothing was programmed",
@@ -81,7 +86,7 @@ REFUSALS = {
     "saying":   "{0}",
 }
 
-# Messages for OpenOCD's own errors before the script runs.
+# Messages for errors of OpenOCD itself before openocd.tcl runs: (pattern in its output, message).
 BEGINNINGS = (
     (r"LIBUSB_ERROR_ACCESS|Permission denied", "{cable}: the cable is there, but this user may not "
         "open it: log in again after `usermod -aG plugdev`, or run as root"),
@@ -105,7 +110,10 @@ def _reason(cable, part, said, log):
 # Run ----------------------------------------------------------------------------------------------
 
 def _lines(process, silence):
-    """Yield the output of a process, line by line. ProgramError if it is silent for too long."""
+    """Yield the output of a process line by line.
+
+    Raise ProgramError if the process prints nothing for `silence` seconds.
+    """
     rest = b""
     while True:
         if not select.select([process.stdout], [], [], silence)[0]:
@@ -129,10 +137,11 @@ def _stop(process):
 
 def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE,
         more=()):
-    """Run procedures of openocd.tcl.
+    """Run `commands`, procedures of openocd.tcl, on the cable. Return the script's reports, each as
+    a list of words.
 
-    Returns its reports as lists of words; raises ProgramError if it failed. `note` gets each report
-    at once. `more` are further scripts.
+    `note` is called with each report as soon as it comes. `more` are further scripts that OpenOCD
+    sources. ProgramError is raised if OpenOCD or the script fails.
     """
     program = find_openocd()
     values  = {"idcode": f"{IDCODES[board.part]:#010x}", "speed": speed, **settings}
@@ -162,7 +171,9 @@ def run(board, cable, speed, settings, commands, note=lambda *words: None, silen
     return said
 
 def write_scans(data, file):
-    """Write the scans that shift `data`: their number in the first line, then a line for each."""
+    """Write the scans that shift `data` to a file: the number of scans in line 1, then one scan in
+    each line.
+    """
     pieces = [data[at:at + FIELD*PIECE] for at in range(0, len(data), FIELD*PIECE)]
     file.write(f"{len(pieces)}\n")
     for piece in pieces:
@@ -172,20 +183,25 @@ def write_scans(data, file):
 
 def load_and(board, bitstream, settings, scripts, commands, cable, speed,
         note=lambda *words: None, silence=SILENCE):
-    """Configure the board's part, then run `commands` of `scripts`. Return all reports."""
+    """Load the bitstream into the board's part, then run `commands` from `scripts`. Return all
+    reports.
+    """
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".scans") as file:
         write_scans(bitstream.data, file)
         return run(board, cable, speed, {"scans": file.name, **settings},
             ["check_chain", "load_part", *commands], note, silence, scripts)
 
 def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
-    """Load a bitstream into the board's part."""
+    """Load a bitstream into the board's part over JTAG, and check that it has started."""
     load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
 # Flash --------------------------------------------------------------------------------------------
 
 def write_pages(data, first, file):
-    """Write the pages of `data` from address `first` on: their number, then a line for each."""
+    """Write the flash pages of `data` to a file: the number of pages, then one page in each line.
+
+    The first page is for address `first`. The last one is filled up with 0xff.
+    """
     data += b"\xff"*(-len(data)%PAGE)
     file.write(f"{len(data)//PAGE}\n")
     for at in range(0, len(data), PAGE):
@@ -194,7 +210,10 @@ def write_pages(data, first, file):
 
 def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda *words: None,
         silence=SILENCE):
-    """Load the proxy, write `data` to the flash from address `first` on, and read it back."""
+    """Load the bitstream `proxy` into the part, then write `data` to the flash and read it back.
+
+    `first` is the address of the first byte in the flash.
+    """
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".pages") as file:
         write_pages(data, first, file)
         settings = {"pages": file.name, "first": first, "last": first + len(data) - 1}
@@ -205,14 +224,18 @@ def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda
 DOING = {"progress": "loading", "erased": "erasing", "wrote": "writing", "verified": "comparing"}
 
 class Progress:
-    """Prints reports as lines for a person: each percent on a terminal, every tenth elsewhere."""
+    """Print the script's reports as lines for a person.
+
+    Progress is printed at each percent on a terminal, at every tenth percent elsewhere.
+    """
     def __init__(self, stream):
         self.stream = stream
         self.shown  = None
         self.begun  = time.monotonic()
 
     def __call__(self, kind, *words):
-        """Print the line that OpenOCD's script has sent: the part it found, or how far a step is.
+        """Print a line for one report of openocd.tcl or flash.tcl: what was found, or the
+        percentage of a step.
         """
         if kind == "part":
             print(f"part {part_name(int(words[0], 0))}", file=self.stream, flush=True)

@@ -2,13 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One UltraScale+ part with six instruction bits on a cable, for OpenOCD 0.12. openocd.py starts
-# this script and sets `idcode` (without revision), `speed` (kHz) and, to load, `scans`, a file with
-# one line of `drscan` arguments for each piece. Lines for openocd.py begin with "lanebox:".
+# OpenOCD 0.12 script for a cable with one UltraScale+ part, whose instructions have six bits.
+# openocd.py starts this script and sets `idcode` (without revision), `speed` (kHz) and, to load,
+# `scans`, a file with one line of `drscan` arguments for each piece. Lines that the script prints
+# for openocd.py begin with "lanebox:".
 #
-# Nothing is shifted into the part before its IDCODE was checked: OpenOCD reads the IDCODE with the
-# scan that finds the parts of the chain. The configuration is one single scan (UG570), paused
-# between pieces: OpenOCD goes on from Pause-DR without leaving the data register.
+# Nothing is shifted into the part before its IDCODE is checked: OpenOCD reads the IDCODE with the
+# scan that finds the parts of the chain. The configuration is one single scan (UG570) that pauses
+# between pieces: OpenOCD continues from Pause-DR without leaving the data register.
 
 transport select jtag
 adapter speed $speed
@@ -39,7 +40,7 @@ proc refuse {args} {
     return -code error [join $args]
 }
 
-# Fails unless the chain has this part and no other.
+# Fails unless exactly one part is on the chain and has the board's IDCODE.
 proc check_chain {} {
     global idcode
     set found [jtag cget card.tap -idcode]
@@ -51,7 +52,7 @@ proc check_chain {} {
 
 proc instruct {name} { irscan card.tap $::ir($name) }
 
-# Mirrors a word: it goes into the part with its highest bit first, a scan with its lowest bit
+# Reverses the 32 bits of a word: the part takes the highest bit first, a scan shifts the lowest bit
 # first.
 proc mirror {word} {
     set result 0
@@ -68,7 +69,8 @@ proc configure {args} {
     drscan card.tap {*}$fields
 }
 
-# Reads the status register by packets. DESYNC leaves the part as it was before.
+# Returns the part's configuration status register, which is read with configuration packets. DESYNC
+# at the end leaves the configuration logic as it was before.
 proc read_status {} {
     configure 0xffffffff 0xaa995566 0x20000000 0x2800e001 0x20000000 0x20000000
     instruct cfg_out
@@ -77,7 +79,7 @@ proc read_status {} {
     return $word
 }
 
-# Clears the configuration and waits until the part is ready for a new one.
+# Clears the part's configuration and waits until the part is ready for a new one.
 proc clear_part {} {
     instruct jprogram
     runtest 10000

@@ -2,23 +2,24 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds names of pins in the recording of a logic analyser: see bringup/jtag/pin_name.py.
+"""Find names of pins in the recording of a logic analyser: see bringup/jtag/pin_name.py.
 
-The sender's clock is 15 % off or more. So the length of a bit is measured from the ten alternating
-bits of `U`. Standard library only.
+The sender's clock may be off by 15 % or more. So the length of a bit is measured from the ten
+alternating bits of `U`. This module needs only Python's standard library.
 """
 
 import csv
 from bisect import bisect_right
 
-FRAME  = 10   # Bits that a UART sends for a byte, with start and stop bit.
+FRAME  = 10   # Bits that a UART sends for a byte: a start bit, eight data bits and a stop bit.
 BYTES  = 5    # Bytes after the `U` of a word: the pin's name and a line feed.
-UNEVEN = 0.25 # Part of a bit by which the edges of a `U` may come early or late.
+UNEVEN = 0.25 # Part of a bit by which the edges of a `U` may be too close or too far apart.
 
 def read_recording(filename):
-    """Return (seconds, level) at each change, from a CSV file of two columns.
+    """Return the changes in a recording as a list of (seconds, new level).
 
-    Other lines are skipped.
+    The recording is a CSV file with seconds and level in the first two columns. Lines without two
+    numbers, such as a header, are skipped.
     """
     changes = []
     with open(filename, newline="") as file:
@@ -32,7 +33,9 @@ def read_recording(filename):
     return changes
 
 def _bit_after(times, at):
-    """Return the length of a bit if the ten changes from number `at` on are a `U`, else None."""
+    """Return the length of a bit in seconds if the ten changes from index `at` on are a `U`, else
+    None.
+    """
     edges = times[at:at + FRAME]
     if len(edges) < FRAME:
         return None
@@ -41,19 +44,23 @@ def _bit_after(times, at):
     return bit if even else None
 
 def _falling_near(changes, times, time, reach):
-    """Return the time of a falling edge at most `reach` from `time`; None if there is none."""
+    """Return the time of a falling edge at most `reach` seconds from `time`; None if none
+    is there.
+    """
     near = range(bisect_right(times, time - reach), bisect_right(times, time + reach))
     return next((times[at] for at in near if changes[at][1] == 0), None)
 
 def _byte(level, start, bit):
-    """Return the byte whose start bit begins at `start`, or None if start or stop bit is wrong."""
+    """Return the byte whose start bit begins at second `start`; None if start or stop bit
+    is wrong.
+    """
     bits = [level(start + (n + 0.5)*bit) for n in range(FRAME)]
     if bits[0] != 0 or bits[-1] != 1:
         return None
     return sum(value << n for n, value in enumerate(bits[1:-1]))
 
 def decode(changes):
-    """Return the names in a recording, in order."""
+    """Return the names of pins in a recording, in the order in which they were sent."""
     times = [time for time, _ in changes]
     names = []
 
@@ -64,7 +71,7 @@ def decode(changes):
     for at, (time, value) in enumerate(changes):
         bit = _bit_after(times, at) if value == 0 else None
         word, start = [], time
-        # Each byte is timed from its own start bit, as in any UART, so errors do not add up.
+        # Each byte is timed from its own start bit, as in any UART, so timing errors do not add up.
         while bit and start is not None and None not in word and len(word) < BYTES:
             start = _falling_near(changes, times, start + FRAME*bit, bit/2)
             word.append(None if start is None else _byte(level, start, bit))

@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Find out what is on the pins of a card, over JTAG alone: the body of targets/<board>_probe.py."""
+"""Find out what is on the pins of a card, over JTAG alone.
+
+This module is the body of the scripts targets/<board>_probe.py.
+"""
 
 import argparse
 import json
@@ -17,8 +20,8 @@ from tools.environment import ROOT, enter_environment
 from tools.vivado.run import find_vivado, place_and_route
 
 NO_VENDOR = 3
-WINDOW    = 1 << 26 # The time that the probe listens, in cycles of the configuration clock: 1.3 s.
-NOMINAL   = 50e6    # The configuration clock in Hz; 15 % off at most.
+WINDOW    = 1 << 26 # Time that the probe listens, in cycles of the configuration clock: 1.3 s.
+NOMINAL   = 50e6    # Nominal frequency of the configuration clock in Hz. It is off by 15 % at most.
 HEARD     = "heard.json"
 
 FREE, CHANGES, LOW, HIGH, UNCLEAR = "free", "changes", "held low", "held high", "unclear"
@@ -55,7 +58,10 @@ def image(arguments, pull):
     return Path(arguments.output_dir).absolute()/f"probe_{probe_design.PULLS[pull]}"
 
 def build(arguments):
-    """Make both images as far as possible. Return False if the vendor's tool is not there."""
+    """Make both images, with pull-downs and with pull-ups, up to netlist or bitstream.
+
+    Return False if Vivado is missing, so that only netlists were made.
+    """
     from bringup.jtag.design import synthesise_design
     from tools.synthesis.yosys import find_yosys
 
@@ -74,7 +80,7 @@ def build(arguments):
 # Listening ----------------------------------------------------------------------------------------
 
 def settings(board, pull):
-    """Return the values that probe.tcl needs to know about the image."""
+    """Return the variables that probe.tcl needs for the image with this pull, by name."""
     from bringup.jtag import pin_probe
 
     pins, clocks = len(probe_design.candidates(board)), len(probe_design.refclks())
@@ -86,7 +92,9 @@ def settings(board, pull):
         **{f"operation({name})": number for name, number in operations.items()}}
 
 def talk(arguments, pull, commands, note=lambda *words: None):
-    """Load an image and run procedures of probe.tcl on it."""
+    """Load the image with this pull, listen, and run `commands` of probe.tcl. Return all
+    reports.
+    """
     folder    = image(arguments, pull)
     bitstream = folder/"vivado"/f"{folder.name}.bit"
     if not bitstream.exists():
@@ -99,15 +107,18 @@ def talk(arguments, pull, commands, note=lambda *words: None):
         arguments.cable, arguments.cable_speed, note)
 
 def clock_count(data):
-    """Return the count in an answer about a clock; 0 if it is of an earlier listening."""
+    """Return the count of cycles in an answer about a clock; 0 if the count is of an earlier
+    listening.
+    """
     from bringup.jtag.pin_probe import COUNT_BITS
 
     return data if data >> COUNT_BITS == 0 else 0
 
 def hear(arguments, pull):
-    """Return what the image with this pull reports.
+    """Return what the image with this pull hears on the card.
 
-    Pins are [low, high, changes], clocks are counts.
+    The result has for each pin the list [was low, was high, number of changes], and for each clock
+    the count of its cycles.
     """
     from bringup.jtag import pin_probe
 
@@ -124,7 +135,9 @@ def hear(arguments, pull):
     return {"pins": pins, "clocks": clocks}
 
 def verdict(down, up):
-    """Return the kind of a pin, by its behaviour under both pulls."""
+    """Return what a pin is (FREE, CHANGES, LOW, HIGH or UNCLEAR), from what was heard under both
+    pulls.
+    """
     if down[2] or up[2] or down[0] == down[1] or up[0] == up[1]:
         return CHANGES
     if down[1] and up[1]:
@@ -134,18 +147,20 @@ def verdict(down, up):
     return FREE if down[0] and up[1] else UNCLEAR
 
 def frequency(name, clocks):
-    """Return a clock's frequency in MHz.
+    """Return the frequency of the clock `name` as text in MHz.
 
-    It is measured by PCIe's 100 MHz if that is there, else by the configuration clock.
+    The reference is PCIe's 100 MHz clock if it runs. Otherwise it is the configuration clock, which
+    is off by up to 15 %.
     """
-    count, known = clocks[name], clocks["225.0"] # The KU5P card's PCIe reference clock.
+    count, known = clocks[name], clocks["225.0"] # Count of the KU5P card's PCIe reference clock.
     if 0.8 < known*NOMINAL/WINDOW/100e6 < 1.2:
         return f"{100*count/known:8.3f} MHz"
     return f"{count*NOMINAL/WINDOW/1e6:8.1f} MHz, give or take 15 %"
 
 def table(board, heard):
-    """Return the text of a table of all candidate pins: their bank, what they are, and their
-    changes.
+    """Return a table, as text, of all candidate pins and reference clocks.
+
+    Each pin has its bank, what it is, and its number of changes; each clock has its frequency.
     """
     lines = [f"{'pin':6}{'bank':6}{'is':11}changes"]
     for pin, bank in probe_design.candidates(board):
@@ -159,7 +174,9 @@ def table(board, heard):
     return "\n".join(line.rstrip() for line in lines)
 
 def listen(arguments):
-    """Listen to both images on the card, keep what was heard in a file, and print the table."""
+    """Listen with both images on the card, save what was heard to heard.json, and print the
+    table.
+    """
     heard = {name: hear(arguments, pull) for pull, name in enumerate(probe_design.PULLS)}
     Path(arguments.output_dir, HEARD).write_text(json.dumps(heard, indent=1) + "\n")
     print(table(arguments.board, heard))
@@ -167,9 +184,10 @@ def listen(arguments):
 # Driving ------------------------------------------------------------------------------------------
 
 def drive(arguments):
-    """Drive one pin if it is free under both pulls.
+    """Have one pin send its name, if it was heard to be free under both pulls.
 
-    An image knows only how the pin behaves under its own pull, so both are compared here.
+    The gateware of an image knows only how the pin behaves under its own pull, so this function
+    compares both.
     """
     names = [pin for pin, _ in probe_design.candidates(arguments.board)]
     if arguments.drive not in names:
@@ -196,7 +214,7 @@ def drive(arguments):
 # Main ---------------------------------------------------------------------------------------------
 
 def main(board, description):
-    """Run the probe of `board` as its command line wants, and end the program."""
+    """Run the probe of `board` with the options of the command line, and end the program."""
     arguments = parse_arguments(board, description)
     try:
         if arguments.decode:

@@ -2,19 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Procedures for the probe in bringup/jtag/pin_probe.py; sourced after openocd.tcl. openocd.py sets
-# `pins` and `clocks` (their numbers), `identification`, `window` in cycles of the configuration
-# clock, `key`, and `operation` with the numbers of pin_probe.py.
+# OpenOCD procedures for the probe in bringup/jtag/pin_probe.py. This script is sourced after
+# openocd.tcl. openocd.py sets `pins` and `clocks` (how many the probe has), `identification` (the
+# expected answer to IDENTIFY), `window` (cycles of the configuration clock to listen), `key` (the
+# argument of DRIVE), and `operation` with the numbers of pin_probe.py.
 
 set ir(user2) 0x03
 
-# Bits of the status in the probe's answer.
+# Bits of the status byte in the probe's answer.
 set running    1
 set driving    4
 set refused    8
 set contention 16
 
-# Sends a request. Returns the answer to the request before, as {status data}.
+# Sends a request to the probe. Returns the answer to the previous request, as {status data}.
 proc request {name {index 0} {argument 0}} {
     instruct user2
     set fields [drscan card.tap 32 $argument 16 $index 8 0 8 $::operation($name)]
@@ -35,7 +36,8 @@ proc check_probe {} {
     }
 }
 
-# Listens to all pins for the whole window. The wait is bounded: the probe's clock may stand still.
+# Has the probe listen to all pins for the whole window. The wait has a limit, since the probe's
+# clock may stand still.
 proc listen {} {
     request listen 0 $::window
     set bound [expr {100 + $::window/200000}]
@@ -51,7 +53,7 @@ proc report {} {
     for {set n 0} {$n < $::clocks} {incr n} { say clock $n [lindex [ask clock $n] 1] }
 }
 
-# Lets one pin send its name until the probe ends that.
+# Has pin number `index` send its name until the probe stops, and reports how that ended.
 proc drive {index} {
     request drive $index $::key
     for {set n 0} {$n < 400} {incr n} {

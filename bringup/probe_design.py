@@ -2,40 +2,45 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The design of the probe for a board in package FFVB676: its pins and constraints.
+"""Make the pin probe's design for a board with package FFVB676: its pins and constraints.
 
-Standard library only.
+This module needs only Python's standard library until a design is written.
 """
 
 from bringup.ffvb676 import BANKS, HIGH_DENSITY, QUADS
 
-PULLS = ("down", "up") # The two levels to which an image may pull all pins.
+PULLS = ("down", "up") # The two pulls: pull 0 pulls all pins of an image down, pull 1 up.
 
-# The weakest drivers of these banks (UG571). High performance banks never have more than 1.8 V.
+# I/O standard and weakest drive in mA, for high density banks (DENSE) and high performance banks
+# (FAST) (UG571). High performance banks never have more than 1.8 V.
 DENSE = ("LVCMOS33", 4)
 FAST  = ("LVCMOS18", 2)
 
-# Periods in nanoseconds. A board's reference clock is no faster than this, and the configuration
-# clock is no faster than 50 MHz + 15 %.
+# Clock periods in nanoseconds for the constraints. A board's reference clock is not faster than 3.1
+# ns, and the configuration clock is not faster than 50 MHz + 15 %.
 REFCLK_PERIOD  = 3.1
 CFGMCLK_PERIOD = 17.3
 TCK_PERIOD     = 33.0
 
 def candidates(board):
-    """Return (pin, bank) of every ordinary pin that the board's table does not name."""
+    """Return (pin, bank) of each ordinary pin of the package that the board's table does
+    not name.
+    """
     known = {pin for net in board.nets for pin in net.pins.split()}
     return [(pin, bank) for bank, pins in BANKS.items() for pin in "".join(pins).split()
         if pin not in known]
 
 def refclks():
-    """Return (name, p, n) of every reference clock of the transceivers."""
+    """Return (name, p pin, n pin) of each reference clock of the transceivers. A name is
+    quad.number, such as 225.0.
+    """
     return [(f"{quad}.{n}", p, pins["clk_n"].split()[n]) for quad, pins in QUADS.items()
         for n, p in enumerate(pins["clk_p"].split())]
 
 def constraints(board, pull):
-    """Return the constraints: pins with their pull and their weak and slow drivers, and clocks.
+    """Return the constraints of the image with this pull, as text.
 
-    The clocks are asynchronous to each other.
+    Each pin gets its pull and a weak, slow driver. The clocks are asynchronous to each other.
     """
     lines = []
     for n, (pin, bank) in enumerate(candidates(board)):
@@ -60,7 +65,7 @@ def constraints(board, pull):
     return "\n".join([*lines, f"set_clock_groups -asynchronous {groups}"]) + "\n"
 
 def write(board, pull, folder):
-    """Write Verilog and constraints of the image with this pull."""
+    """Write Verilog and constraints of the image with this pull to `folder`."""
     from litex.build.generic_platform import Pins, Subsignal
 
     from bringup.jtag.design import make_platform, write_design

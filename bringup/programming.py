@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Carries out --detect, --load, --flash, --rescan and --driver: actions with a build or a card.
+"""Carry out the options --detect, --load, --flash, --rescan and --driver of a board's target.
 
-Standard library only: a bitstream can be loaded on a machine that builds nothing.
+This module needs only Python's standard library, so a bitstream can be loaded on a machine that
+cannot build one.
 """
 
 import re
@@ -22,10 +23,10 @@ from tools.environment import ROOT
 from tools.vivado.run import APPLICATION, DEVICE, VENDOR
 
 PROGRAMMERS = ("openocd", "openFPGALoader")
-PATIENCE    = 600 # Seconds that openFPGALoader may take in all: it reports no progress.
+PATIENCE    = 600 # Seconds for a whole run of openFPGALoader, which reports no progress.
 
 def add_options(parser):
-    """Add the options of programmer, cable and bitstream to a command line."""
+    """Add the options for programmer, cable and bitstream to the command line of `parser`."""
     group = parser.add_argument_group("programmer options")
     group.add_argument("--programmer", default=PROGRAMMERS[0], choices=PROGRAMMERS,
         help="who speaks to the cable (default: openocd)")
@@ -42,17 +43,20 @@ def add_options(parser):
 # Load ---------------------------------------------------------------------------------------------
 
 class NoVendor(ProgramError):
-    """The action needs a file that only the vendor's tool makes."""
+    """Raised if an action needs a file that only Vivado can make, and the file is missing."""
 
 def find_bitstream(arguments, built):
-    """Return the bitstream that was named, or else the one that --build left."""
+    """Return the bitstream that --bitstream names, or else `built`, the file that --build makes."""
     if not arguments.bitstream and not built.exists():
         raise ProgramError(f"there is no {built}: `{sys.argv[0]} --build` makes it where Vivado "
             "is; --bitstream names one from elsewhere")
     return read_bitstream(arguments.bitstream or built)
 
 def load(board, arguments):
-    """Load the bitstream into the card's configuration memory over JTAG. Raises ProgramError."""
+    """Load the bitstream into the card over JTAG. The card keeps it until it loses power.
+
+    Raise ProgramError if that fails.
+    """
     bitstream = find_bitstream(arguments, Path(arguments.output_dir)/"vivado"/"lanebox.bit")
     check_part(bitstream, board)
     print(f"{bitstream.name}: {len(bitstream.data)} bytes for {part_name(bitstream.idcode)}",
@@ -64,7 +68,7 @@ def load(board, arguments):
             openocd.Progress(sys.stdout))
 
 def _openfpgaloader(arguments, *more):
-    """Run openFPGALoader on the cable. Return its output."""
+    """Run openFPGALoader with the arguments `more`, on the cable. Return what it printed."""
     program = shutil.which("openFPGALoader")
     if not program:
         raise ProgramError("openFPGALoader is not installed: `apt-get install openfpgaloader` (the "
@@ -84,7 +88,9 @@ def _openfpgaloader(arguments, *more):
     return text
 
 def load_by_openfpgaloader(board, filename, arguments):
-    """Load with openFPGALoader, after it has reported the board's IDCODE."""
+    """Load a bitstream with openFPGALoader, if it reports the board's part and no other on the
+    cable.
+    """
     found = re.findall(r"idcode\s+0x([0-9a-f]+)", _openfpgaloader(arguments, "--detect"))
     codes = [int(code, 16) for code in found]
     if [code & ~REVISION for code in codes] != [IDCODES[board.part]]:
@@ -95,13 +101,17 @@ def load_by_openfpgaloader(board, filename, arguments):
 
 # Flash --------------------------------------------------------------------------------------------
 
-# The first 16 MiB hold the golden image. The part starts with it, and it starts the application
-# behind it. If the application does not start, the golden image stays.
+# The first 16 MiB of the flash hold the golden image, from which the part starts. The golden image
+# starts the application, which lies behind it. If the application does not start, the golden image
+# stays loaded.
 GOLDEN, ROOM = 0, 1 << 24
 PROXY        = "spi_proxy"
 
 def find_image(arguments):
-    """Return the bitstream to write, and its address. Only --golden overwrites the golden image."""
+    """Return the bitstream to write and its address in the flash.
+
+    The address is that of the application, or of the golden image if --golden was given.
+    """
     name  = "lanebox_golden.bit" if arguments.golden else "lanebox.bit"
     first = GOLDEN if arguments.golden else APPLICATION
     built = Path(arguments.output_dir)/"vivado"/name
@@ -112,7 +122,10 @@ def find_image(arguments):
     return image, first
 
 def flash(board, arguments):
-    """Write the bitstream to the card's flash and read it back. Raises ProgramError."""
+    """Write the bitstream to the card's configuration flash, and read it back.
+
+    Raise ProgramError if that fails.
+    """
     if arguments.programmer != PROGRAMMERS[0]:
         raise ProgramError("--flash is done with OpenOCD: openFPGALoader has a proxy of its own, "
             "and does not know which part of the flash is the golden image")
@@ -134,7 +147,7 @@ def flash(board, arguments):
 # Driver -------------------------------------------------------------------------------------------
 
 def write_driver(output):
-    """Write driver and tools with the headers of this build to the output folder."""
+    """Copy the sources of driver and tools to the output folder, with the headers of this build."""
     folder = Path(output)/"driver"
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("kernel", "user"):
@@ -147,7 +160,7 @@ def write_driver(output):
 # All of it ----------------------------------------------------------------------------------------
 
 def program(board, arguments):
-    """Do the actions that were asked for, in an order that makes sense."""
+    """Do the actions that the options ask for, in this order: detect, load, flash, rescan."""
     if arguments.detect:
         openocd.run(board, arguments.cable or openocd.CABLE, arguments.cable_speed, {"scans": ""},
             ["check_chain"], openocd.Progress(sys.stdout))

@@ -2,25 +2,24 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes the host look at its PCIe slots again after the card has got another configuration.
+"""Make the host look for the card again after the card was given another configuration.
 
-Old devices of the card are removed first: a driver must not keep a device that has changed. The
-functions read and write sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
+The card's old devices are removed first, since a driver must not keep a device that has changed.
+The functions read and write sysfs. LANEBOX_SYSFS names another folder in place of /sys, for tests.
+This module needs only Python's standard library.
 """
 
 import os
 import time
 from pathlib import Path
 
-PATIENCE = 5 # Seconds that the link may take to train and the host to find the card.
+PATIENCE = 5 # Seconds within which the link must train and the host must find the card.
 
 class RescanError(RuntimeError):
-    """The host does not have the card. The message says why, and what to do."""
+    """Raised if the host does not find the card. The message says why, and what to do."""
 
 def sysfs():
-    """Return the folder of PCI devices in sysfs. LANEBOX_SYSFS puts another tree in place of
-    /sys.
-    """
+    """Return sysfs' folder of the PCI bus. LANEBOX_SYSFS puts another folder in place of /sys."""
     return Path(os.environ.get("LANEBOX_SYSFS", "/sys"))/"bus"/"pci"
 
 def _read(device, name):
@@ -30,7 +29,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """Return the devices with these identifiers, as folders in sysfs."""
+    """Return the PCI devices with this vendor and device ID, as folders in sysfs."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]
@@ -45,7 +44,9 @@ def _write(path):
         raise RescanError(f"{path}: {error.strerror}: has this host PCIe?") from None
 
 def link(card):
-    """Return a sentence with speed and width of the card's PCIe link."""
+    """Return a sentence with speed and width of a card's PCIe link, and their maximum if it is
+    higher.
+    """
     speed, width = _read(card, "current_link_speed"), _read(card, "current_link_width")
     most         = f"{_read(card, 'max_link_speed')} x{_read(card, 'max_link_width')}"
     below        = "" if f"{speed} x{width}" == most else f", of {most} that the card has"
@@ -58,7 +59,11 @@ def _wait(reached, patience):
     return reached()
 
 def rescan(vendor, device, patience=PATIENCE):
-    """Remove the old cards, rescan, and return a sentence about the link of each card."""
+    """Remove the host's old devices of the card, and rescan. Return a sentence about the link of
+    each card found.
+
+    `patience` is in seconds. Raise RescanError if no card is found in time.
+    """
     for card in find_cards(vendor, device):
         _write(card/"remove")
         if not _wait(lambda card=card: not card.exists(), patience):

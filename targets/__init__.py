@@ -2,4 +2,6 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The boards: pins, parts, and a script for each that builds and loads."""
+"""Tables of the supported boards (pins and FPGA parts), and one script for each board that builds
+its gateware and loads it into the card.
+"""

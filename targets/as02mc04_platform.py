@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board AS02MC04 of Alibaba Cloud: a KU3P with PCIe Gen3 x8 and two SFP28."""
+"""Table of the board AS02MC04 of Alibaba Cloud, which has a KU3P, PCIe Gen3 x8 and two
+SFP28 cages.
+"""
 
 from targets.nets import HIGH, UNKNOWN, Board, Net
 

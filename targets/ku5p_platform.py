@@ -17,8 +17,8 @@ PACKAGE = "package of the part"
 ALIKE   = "Nexus K3P-Q and AS02MC04, whose known PCIe pins are these"
 CHANNEL = "package: the transmitter of lane 0's transceiver; " + WORKED
 
-# The owner's repository Chester-Gillon/fpga_sio at commit 62ee167 of 2026-08-17. The constraints
-# are in XCKU5P_DUAL_QSFP/constraints. IBERT and MONITOR are
+# The repository of a person who owns the same card: Chester-Gillon/fpga_sio at commit 62ee167 of
+# 2026-08-17. The constraints are in XCKU5P_DUAL_QSFP/constraints. IBERT and MONITOR stand for files
 # fpga_tests/XCKU5P_DUAL_QSFP_*/readme.txt.
 OWNER   = "fpga_sio@62ee167, "
 LANES   = OWNER + "pcie.xdc"
@@ -32,7 +32,7 @@ LEVEL33  = "LVCMOS33"
 SIDEBAND = "Pulled up on the card."
 
 def cage(name, modsel, reset, scl, sda, modprs, int, lpmode, scl_advice=""):
-    """Return the slow signals of one QSFP cage, with their names in SFF-8679."""
+    """Return the nets of one QSFP cage's low-speed control signals, with the names of SFF-8679."""
     pins = (("modsel_n", modsel), ("reset_n", reset), ("scl", scl), ("sda", sda),
         ("modprs_n", modprs), ("int_n", int), ("lpmode", lpmode))
     return tuple(Net(f"qsfp_{name}.{signal}", pin, LEVEL33, REPORTED, CAGES,

@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The nets of a board: what is known about each, how surely, and from which source.
+"""Table of a board's nets: what is known about each net, how reliable that is, and its source.
 
-One table for each board serves the pins of a build, its constraints and targets/README.md. Standard
-library only, so that --help and the table need no environment.
+The same table gives a build its pins and constraints, and targets/README.md its list of nets. This
+module needs only Python's standard library, so --help and the table work without the build
+environment.
 """
 
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
 @dataclass(frozen=True)
 class Net:
-    """A net of a board, or several that belong together.
+    """One row of a board's table: a net, or several nets that belong together.
 
-    Pins are in order, lane or bit 0 first.
+    `pins` lists package pins separated by spaces. For a bus, lane or bit 0 comes first.
     """
     name:       str
     pins:       str
@@ -29,30 +30,31 @@ class Net:
     confidence: str
     source:     str
     advice:     str  = ""
-    fabric:     bool = True # False: a pin of the package that no design has a port for.
+    fabric:     bool = True # False: no design can have a port for this dedicated pin.
 
 @dataclass(frozen=True)
 class Board:
-    """The facts about one board."""
-    name:   str   # The name of the board's target.
+    """Describe one board: its FPGA part, its PCIe link and its nets."""
+    name:   str   # Name of the board's script: targets/<name>.py.
     title:  str
     device: str
     lanes:  tuple # The numbers of PCIe lanes with which a build is possible, the default first.
-    # Clock of the core's user side, in Hz, at the default number of lanes and 256 bit.
+    # Clock of the PCIe core's user side in Hz, with 256 bits and the default number of lanes.
     clock:  float
-    block:  str   # The PCIe block of the part.
-    quad:   str   # The quad of transceivers that has lane 0.
+    block:  str   # Location of the PCIe hard block in the part.
+    quad:   str   # Name of the transceiver quad that has lane 0.
     nets:   tuple
 
     @property
     def part(self):
-        """The part's name without package and speed grade."""
+        """Return the name of the FPGA part without package and speed grade."""
         return self.device.partition("-")[0]
 
     def net(self, name):
         """Return the net called `name`.
 
-        If it may not be used, LookupError says what is known about it.
+        Raise LookupError if the board has no such net, or if a design must not use it. The message
+        then says what is known about the net.
         """
         found = {net.name: net for net in self.nets}
         if name not in found:
@@ -74,7 +76,9 @@ class Board:
         return found.split()[:lanes]
 
     def resources(self, lanes):
-        """Return (port, pins, standard) of every port of a build for this board."""
+        """Return (port, pins, I/O standard) of each port of a build with `lanes` PCIe lanes on this
+        board.
+        """
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
@@ -100,7 +104,11 @@ def _port_names(port, pins):
     return [name] if len(pins) == 1 else [f"{name}[{n}]" for n in range(len(pins))]
 
 def constraints(board, lanes):
-    """Return pins, standards and reference clock, in a form that every tool for this part reads."""
+    """Return the constraints of a build as text: pins, I/O standards and the 100 MHz PCIe reference
+    clock.
+
+    Every synthesis tool for this part can read this form (XDC).
+    """
     lines = []
     for port, pins, standard in board.resources(lanes):
         level, *properties = standard.split() or [""]

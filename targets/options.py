@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The command line that the targets of boards have in common."""
+"""Define the command line that all boards' targets have in common."""
 
 import argparse
 
@@ -12,9 +12,9 @@ from tools.environment import ROOT
 ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
 
 def parse_arguments(board, description):
-    """Returns the parsed command line of the target of `board`.
+    """Return the parsed command line of the target of `board`.
 
-    Ends the program with status 2 and a sentence if options do not fit together, or if none of them
+    The program ends with status 2 and a sentence if options contradict each other, or if no option
     asks for an action.
     """
     parser = argparse.ArgumentParser(description=description,

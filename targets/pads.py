@@ -2,14 +2,15 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A board's pins as LiteX's platform, and as the pads of the vendor's PCIe core."""
+"""Make LiteX's platform and the pads of the vendor's PCIe core from a board's table of pins."""
 
-CORE_LANES = 8 # The core is always x8. The link trains down to the lanes that have pins.
+# Lanes of the PCIe core's pads. A board may have fewer; its link trains with the lanes that it has.
+CORE_LANES = 8
 
 def make_platform(board, lanes):
-    """Return LiteX's platform with the board's usable pins.
+    """Return LiteX's platform with the pins of `board` that a build with `lanes` PCIe lanes uses.
 
-    A request for another net is an error that says what is known of it.
+    If a design requests another net of the board, an error says what is known about that net.
     """
     from litex.build.generic_platform import ConstraintError, IOStandard, Misc, Pins, Subsignal
     from litex.build.xilinx import XilinxUSPPlatform
@@ -38,7 +39,7 @@ def make_platform(board, lanes):
     return Platform(board.device, io, toolchain="vivado")
 
 class CorePads:
-    """Pads for the core's eight lanes. The board may have fewer lanes."""
+    """The PCIe core's pads: eight lanes, even if the board has fewer."""
     def __init__(self, pins):
         from migen import Signal
         self.rst_n, self.clk_p, self.clk_n = pins.rst_n, pins.clk_p, pins.clk_n
@@ -46,7 +47,9 @@ class CorePads:
             setattr(self, name, Signal(CORE_LANES, name=f"core_{name}"))
 
     def connect(self, pins):
-        """Returns the statements that join these pads to the board's pins, which may be fewer."""
+        """Return the Migen statements that join these eight lanes to the board's pins, which may be
+        fewer.
+        """
         return [
             self.rx_p.eq(pins.rx_p), self.rx_n.eq(pins.rx_n),
             pins.tx_p.eq(self.tx_p), pins.tx_n.eq(self.tx_n),

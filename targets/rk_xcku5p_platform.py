@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge, and a public schematic."""
+"""Table of the board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge. Its schematic is
+public.
+"""
 
 from targets.nets import HIGH, Board, Net
 
@@ -27,6 +29,6 @@ NETS = (
         "which a design reaches through STARTUPE3.", fabric=False),
 )
 
-# The core of a x4 link has its 256 bits at half the clock.
+# The PCIe core of a x4 link has 256 bits at 125 MHz, half the clock of a x8 link.
 BOARD = Board("rk_xcku5p", "RK-XCKU5P-F", "xcku5p-ffvb676-2-i", (4, 1), 125e6,
     "X0Y0", "GTY_Quad_224", NETS)

@@ -36,7 +36,7 @@ EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 # Gateware -----------------------------------------------------------------------------------------
 
 def make_soc(board, arguments, user):
-    """Returns the SoC for the board, as the command line in `arguments` wants it."""
+    """Return the SoC of the board with the options of the command line in `arguments`."""
     from gateware.soc import LaneboxSoC
 
     platform = make_platform(board, arguments.lanes)
@@ -59,10 +59,10 @@ def make_soc(board, arguments, user):
     return soc
 
 def build_gateware(board, arguments):
-    """Writes Verilog, register map, pins and the core's properties to the output folder.
+    """Write Verilog, register map, pins and the PCIe core's properties to the output folder.
 
-    Returns the folder, and whether anything was built anew. Raises ValueError if the options do not
-    fit together.
+    Return the folder, and whether anything was built anew. Raise ValueError if options contradict
+    each other.
     """
     from gateware.capture.registers import check_capture
     from gateware.endpoint.endpoints import check_endpoint
@@ -92,7 +92,9 @@ def build_gateware(board, arguments):
 # Synthesis ----------------------------------------------------------------------------------------
 
 def say_what_differs(board, lanes):
-    """Print the board's clock if it is not the usual one, and which lanes' pins are not proven."""
+    """Print the board's clock if it is not the usual 250 MHz, and the lanes whose pins are not
+    proven.
+    """
     from gateware import numbers
 
     if board.clock != numbers.SYS_CLK_FREQ:
@@ -105,9 +107,9 @@ def say_what_differs(board, lanes):
             "targets/README.md; `--lanes 1` uses proven pins.")
 
 def build_proxy(board, output):
-    """Make Verilog and netlist of the design through which the flash is written.
+    """Make Verilog and netlist of the SPI proxy, the design through which the flash is written.
 
-    They are in a folder of their own.
+    Return their folder, `output`/spi_proxy.
     """
     from bringup.jtag import spi_proxy
     from bringup.jtag.design import make_platform, synthesise_design, write_design
@@ -122,7 +124,9 @@ def build_proxy(board, output):
 # Vendor tool --------------------------------------------------------------------------------------
 
 def say_what_is_ready(board, output):
-    """Prints which files are there without Vivado, what is missing, and how to go on."""
+    """Print which files are ready without Vivado, which are missing, and the command that
+    resumes.
+    """
     print(f"\n{board.title}: the netlist is ready, a bitstream is not: Vivado was not found by "
         f"PATH or LITEX_ENV_VIVADO. {EDITION}, knows {board.part}.\n"
         f"  ready    in {output}: synthesis/netlist.edif and netlist.v, report.json, "
@@ -134,9 +138,9 @@ def say_what_is_ready(board, output):
 # Main ---------------------------------------------------------------------------------------------
 
 def build(board, arguments):
-    """Make everything up to the bitstream.
+    """Build what the options ask for: gateware, driver, netlist and bitstream.
 
-    Return False if the vendor's tool is needed and missing.
+    Return False if a bitstream was asked for and Vivado is missing.
     """
     output, built = build_gateware(board, arguments)
     print(f"{output}: {'built' if built else 'up to date'}", flush=True)
@@ -162,9 +166,10 @@ def build(board, arguments):
     return True
 
 def main(board, description):
-    """Runs the target of `board` with the options of the command line, and ends the program."""
+    """Run the target of `board` with the options of the command line, and end the program."""
     arguments = parse_arguments(board, description)
-    # With this handler SIGTERM ends the program as tidily as Ctrl-C.
+    # With this handler SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so both end the program
+    # tidily.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if arguments.build or arguments.synth_only or arguments.driver:

@@ -31,7 +31,7 @@ examples:
 """
 
 def parse_arguments():
-    """Returns the parsed command line."""
+    """Return the parsed command line of targets/sim.py."""
     parser = argparse.ArgumentParser(
         description     = __doc__,
         epilog          = EPILOG,
@@ -66,7 +66,10 @@ def parse_arguments():
     return parser.parse_args()
 
 def make_soc(arguments, user, memories):
-    """Returns the simulated card's SoC, as the command line in `arguments` wants it."""
+    """Return the simulated card's SoC with the options of the command line in `arguments`.
+
+    `memories` are the initial contents of the two 4 KiB memories in BAR0.
+    """
     from migen import Cat
 
     from gateware.soc import LaneboxSoC
@@ -94,7 +97,10 @@ def make_soc(arguments, user, memories):
     return soc
 
 def build(arguments):
-    """Read all inputs, so that their errors show, and build if the result is not there yet."""
+    """Check all options and read all input files, then build the gateware if it is not up to date.
+
+    Return whether anything was built.
+    """
     # The gateware is imported here, because finding the environment and showing --help must work
     # without its packages.
     from gateware.capture.registers import check_capture
@@ -124,7 +130,7 @@ def build(arguments):
         lambda: make_soc(arguments, user, memories))
 
 def main():
-    """Builds the simulated card's gateware, and ends the program with a sentence if that fails."""
+    """Build the simulated card's gateware. If that fails, end the program with a sentence."""
     arguments = parse_arguments()
     enter_environment()
     logging.basicConfig(level=logging.WARNING) # Otherwise LiteX prints its whole log.

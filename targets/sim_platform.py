@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The platform of the simulated card: the KU5P part, and the pins that the simulation drives.
+"""LiteX's platform of the simulated card: the KU5P part, and the pins that the simulation drives.
 
-The part is the real one, because LiteX and LitePCIe choose primitives and TLP formats by it. The
-pins have no locations: nothing here is ever placed.
+The part is the real card's part, because LiteX and LitePCIe choose primitives and TLP formats by
+it. The pins have no locations, since a simulated design is never placed.
 """
 
 from litex.build.generic_platform import Pins, Subsignal
@@ -27,14 +27,17 @@ _io = [
     ),
     *[("user_led", n, Pins(1)) for n in range(LEDS)],
 
-    # `busy` is a pin of the simulation only: it is high while device time must run.
+    # `busy` is a pin of the simulation only. It is high while the card has work, so that device
+    # time must run.
     ("busy", 0, Pins(1)),
-    # `user_slot` has pins of the simulation only: valid, ready and last of the user slot's sink,
-    # then of its source.
+    # `user_slot` has six pins of the simulation only: valid, ready and last of the user slot's sink
+    # (h2c), then those of its source (c2h).
     ("user_slot", 0, Pins(6)),
 ]
 
 class Platform(XilinxUSPPlatform):
-    """LiteX's platform of the simulated card: the pins of the hard block, clock, reset and LEDs."""
+    """LiteX's platform of the simulated card. It has the pins of the PCIe link, clock, reset and
+    LEDs.
+    """
     def __init__(self):
         XilinxUSPPlatform.__init__(self, DEVICE, _io, toolchain="vivado")

@@ -18,10 +18,13 @@ from tools.verilog.litex_verilog import simulation_verilog
 
 
 def write_design(design, name, platform, constraints, folder):
-    """Write the Verilog of `design`, its constraints and its list of sources to `folder`."""
+    """Write the Verilog of `design`, its constraints and its list of sources to
+    `folder`/gateware.
+    """
     with simulation_verilog():
         verilog = platform.get_verilog(design, name=name).main_source
-    # LiteX writes a date and a hierarchy above this line.
+    # LiteX writes a date and the hierarchy above the line `timescale. They are cut off, so that
+    # equal designs give equal files.
     verilog = verilog[verilog.index("`timescale"):]
     gateware = folder/"gateware"
     gateware.mkdir(parents=True, exist_ok=True)
@@ -30,9 +33,9 @@ def write_design(design, name, platform, constraints, folder):
     (gateware/"sources.txt").write_text(f"{gateware/f'{name}.v'}\n")
 
 def make_platform(device, io=()):
-    """Return LiteX's platform for a part, with the pins `io` and no others."""
+    """Return LiteX's platform for the part `device`, with the pins in `io` and no others."""
     return XilinxUSPPlatform(device, [*io], toolchain="vivado")
 
 def synthesise_design(name, folder, yosys):
-    """Make the netlist of the design that `write_design` has written."""
+    """Make the netlist of the design `name` that `write_design` has written, with Yosys."""
     return synthesise(Design(name, [folder/"gateware"/f"{name}.v"]), folder/"synthesis", yosys)

@@ -13,23 +13,30 @@ from litex.gen import *
 from migen import *
 
 BAUD      = 9600
-NAME_SIZE = 4  # The length of the longest name of a pin.
-PAUSE     = 20 # Bits of silence between two words, by which a reader finds where a word begins.
+NAME_SIZE = 4  # Characters in the longest name of a pin, for example AB12.
+PAUSE     = 20 # High bits between two words. A receiver finds the beginning of a word by them.
 
 def word(name):
-    """Return the bytes for the pin called `name`."""
+    """Return the six bytes that are sent for the pin called `name`: `U`, the name in four bytes,
+    line feed.
+    """
     if len(name) > NAME_SIZE:
         raise ValueError(f"the name of pin {name} has {len(name)} characters, and {NAME_SIZE} fit")
     return b"U" + name.ljust(NAME_SIZE).encode("ascii") + b"\n"
 
 def line_bits(name):
-    """Return the word for the pin called `name` as bits on the line, in order."""
+    """Return the word for the pin called `name` as levels (0 or 1) on the line, bit by bit, in
+    order.
+    """
     return [bit for byte in word(name)
         for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]
 
 
 class PinName(LiteXModule):
-    """Sends the name of pin `index` again and again while `enable` is set. The line idles high."""
+    """Send the name of the pin number `index` again and again while `enable` is set.
+
+    The line idles high. `bit_cycles` is the length of a bit in clock cycles.
+    """
     def __init__(self, names, bit_cycles):
         self.index  = Signal(max=max(2, len(names))) # i
         self.enable = Signal()                       # i

@@ -26,32 +26,41 @@ CONFIGURATION_CLOCK = 50e6 # The clock CFGMCLK of STARTUPE3 in Hz, 15 % off at m
 
 MAGIC = 0x4c42
 
-# Operations. The first three are questions: they choose what the next answer is about.
+# Operations of a request. IDENTIFY, PIN and CLOCK are questions: they choose what the next answer
+# is about. LISTEN, DRIVE and RELEASE are commands.
 IDENTIFY, PIN, CLOCK, LISTEN, DRIVE, RELEASE = range(6)
-KEY = 0x44524956 # DRIVE needs this argument, so that no stray scan drives a pin.
+KEY = 0x44524956 # A request to DRIVE must have this argument, so that no stray scan drives a pin.
 
 def identification(pins, clocks, pull):
-    """Return the answer to IDENTIFY, by which software knows that the expected image is loaded."""
+    """Return the 32-bit answer to IDENTIFY, by which software knows that the expected image is
+    loaded.
+
+    It holds MAGIC, the number of pins, the number of clocks, and the level of the image's pull.
+    """
     return MAGIC << 16 | pins << 5 | clocks << 1 | pull
 
 # Bits of the status in the probe's answer, from bit 0.
 RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
 
-# The answer to PIN, from bit 0: the number of changes, saturating, then these flags.
+# The answer to PIN, from bit 0: eight bits with the number of level changes (255: as many or more),
+# then three flags.
 CHANGES_BITS = 8
 WAS_LOW, WAS_HIGH, IS_HIGH = (1 << CHANGES_BITS + n for n in range(3))
 
-# The answer to CLOCK: the count. The bits above it are 0 if it belongs to the last listening.
+# The answer to CLOCK: a 30-bit count of cycles. The two bits above it are 0 if the count is of the
+# last listening.
 COUNT_BITS = 30
 
 
 class Listener(LiteXModule):
-    """Notes whether pins were low, were high, and how often they changed, while `run` is set."""
+    """While `run` is set, note for each pin whether it was low, whether it was high, and how often
+    it changed.
+    """
     def __init__(self, levels):
         count = len(levels)
         self.clear   = Signal()      # i
         self.run     = Signal()      # i
-        self.level   = Signal(count) # o, some cycles late.
+        self.level   = Signal(count) # o, the levels of the pins, synchronised: two cycles late.
         self.low     = Signal(count) # o
         self.high    = Signal(count) # o
         self.changes = [Signal(CHANGES_BITS) for _ in range(count)] # o
@@ -77,17 +86,17 @@ class Listener(LiteXModule):
 
 
 class ClockCounter(LiteXModule):
-    """Counts cycles of the clock domain `domain` while `run` is set. `run` is of another domain.
+    """Count cycles of the clock domain `domain` while `run` is set. `run` is of the domain `sys`.
 
-    If the clock stands still, `count` keeps an old value. So the counted clock itself copies
-    `number` to `taken` when it clears the count: `taken` shows which listening the count belongs
-    to.
+    If the counted clock stands still, `count` keeps the value of an earlier listening. So the
+    counted clock itself copies `number`, the number of the listening, to `taken` when it clears the
+    count. `taken` shows to which listening the count belongs.
     """
     def __init__(self, domain):
         self.clear  = Signal()           # i
         self.run    = Signal()           # i
-        self.number = Signal(2)          # i, stable from `clear` to the end of `run`.
-        self.count  = Signal(COUNT_BITS) # o, stable while neither is set.
+        self.number = Signal(2)          # i, listening's number, stable until `run` ends.
+        self.count  = Signal(COUNT_BITS) # o, stable while neither `clear` nor `run` is set.
         self.taken  = Signal(2)          # o
 
         # # #
@@ -101,15 +110,18 @@ class ClockCounter(LiteXModule):
 
 
 class PinDriver(LiteXModule):
-    """Sends a pin's name on that pin, and stops if something else drives it."""
+    """Send a pin's name on that pin, and stop if the pin does not take the level that is driven.
+
+    A send ends after `longest` cycles at the latest.
+    """
     def __init__(self, names, bit_cycles, longest, level):
-        self.index      = Signal(max=max(2, len(names))) # i, taken with `start`.
+        self.index      = Signal(max=max(2, len(names))) # i, pin to drive, taken with `start`.
         self.start      = Signal()                       # i
         self.stop       = Signal()                       # i
-        self.drive      = Signal(len(names))             # o, one bit at most.
+        self.drive      = Signal(len(names))             # o, by pin; at most one bit is set.
         self.value      = Signal()                       # o
         self.driving    = Signal()                       # o
-        self.contention = Signal()                       # o, something else drove the last pin.
+        self.contention = Signal()                       # o, another driver was on the last pin.
 
         # # #
 
@@ -125,7 +137,8 @@ class PinDriver(LiteXModule):
             self.drive.eq(self.driving << chosen),
             seen.eq(Array(level)[chosen]),
         ]
-        # The pin is slow and its level is seen late, so a difference counts only after half a bit.
+        # The pin is slow and its level is seen some cycles late. So a difference counts as
+        # contention only after half a bit.
         self.sync += [
             If(self.driving,
                 left.eq(left - 1),
@@ -143,11 +156,11 @@ class PinDriver(LiteXModule):
 
 
 class PinProbe(LiteXModule):
-    """The whole probe: logic in clock domain `sys`, behind a JTAG register in `tck`.
+    """The probe's logic: the clock domain `sys`, behind a JTAG register in the clock domain `tck`.
 
     `pull` is the level to which this image pulls all pins. `clocks` are the names of the clock
-    domains to be counted. Driving is allowed only after a listening of at least `least` cycles, and
-    it ends after `longest` cycles.
+    domains to be counted. A pin is driven only after a listening of at least `least` cycles, and
+    for at most `longest` cycles.
     """
     def __init__(self, register, names, pull, clocks,
         bit_cycles = round(CONFIGURATION_CLOCK/BAUD),
@@ -173,8 +186,9 @@ class PinProbe(LiteXModule):
         ]
         self.comb += register.tdo.eq(request[0])
 
-        # `taken` stays the same for at least as many cycles of TCK as the register has bits, so the
-        # synchroniser sees each change of it.
+        # `fresh` toggles with each request. `taken` then stays the same for at least the 64 cycles
+        # of TCK that the next scan takes, so it is stable when the synchroniser has seen the
+        # toggle.
         now, before = Signal(), Signal()
         self.specials += MultiReg(fresh, now)
         self.sync += before.eq(now)
@@ -189,7 +203,8 @@ class PinProbe(LiteXModule):
         # Listening --------------------------------------------------------------------------------
         self.listener = listener = Listener(self.levels)
         self.driver   = driver   = PinDriver(names, bit_cycles, longest, listener.level)
-        # Cycles for which counters are still cleared: the slowest clock must see it.
+        # `clear` is the number of cycles for which the counters are still cleared: 63 at first, so
+        # that the slowest counted clock sees it.
         clear    = Signal(6)
         window   = Signal(32)
         long     = Signal()
@@ -264,9 +279,10 @@ class PinProbe(LiteXModule):
 
 
 class PinProbeCore(LiteXModule):
-    """The probe with the part's own JTAG port and configuration clock, without a board's pins.
+    """The probe with the part's JTAG port and its configuration clock CFGMCLK, without a board's
+    pins.
 
-    `clocks` are signals to be counted.
+    `clocks` are the clock signals to be counted.
     """
     def __init__(self, names, pull, clocks, **options):
         self.cd_sys   = ClockDomain(reset_less=True)
@@ -287,7 +303,7 @@ class PinProbeCore(LiteXModule):
             p_PROG_USR   = "FALSE",
             o_CFGMCLK    = clock,
             i_DO         = 0,
-            i_DTS        = 0b1111, # The flash is left alone: no pin is driven.
+            i_DTS        = 0b1111, # The probe drives no pin of the flash.
             i_FCSBO      = 1,
             i_FCSBTS     = 1,
             i_USRCCLKO   = 0,
@@ -302,10 +318,10 @@ class PinProbeCore(LiteXModule):
 
 
 class PinProbeDesign(PinProbeCore):
-    """The probe at a board's pins.
+    """The probe as a top-level design, connected to a board's pins.
 
-    `pads` has the pins in the order of `names`. `refclks` has the transceivers' clocks as `p` and
-    `n`.
+    `pads` are the board's pins in the order of `names`. `refclks` are the transceivers' reference
+    clocks, as pairs `p` and `n`.
     """
     def __init__(self, pads, names, refclks, pull, **options):
         clocks = [Signal() for _ in range(len(refclks.p))]

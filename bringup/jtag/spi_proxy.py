@@ -20,12 +20,14 @@ from bringup.jtag.user_register import UserRegister
 
 LENGTH_BITS = 32
 
-# TCK is 30 MHz at most, which is more than cables reach. The vendor's tool needs a period.
+# The period of TCK for the vendor's tool: 33 ns (30 MHz), which is faster than JTAG cables are.
 CONSTRAINTS = "create_clock -name tck -period 33.000 [get_pins BSCANE2/TCK]\n"
 
 
 class SpiProxy(LiteXModule):
-    """Connects a JTAG register to the pins of an SPI flash."""
+    """Connect a JTAG register to the pins of an SPI flash: one scan of the register is one SPI
+    transfer.
+    """
     def __init__(self, register):
         self.cs_n = Signal(reset=1) # o
         self.sck  = Signal()        # o
@@ -59,9 +61,9 @@ class SpiProxy(LiteXModule):
             NextValue(left, left - 1),
             If(~register.shift | (left == 0), NextState("END"))
         )
-        fsm.act("END", NextState("END")) # The transfer is over until the next scan captures.
+        fsm.act("END", NextState("END")) # Ignore all bits until the next scan resets the FSM.
 
-        # Changes at falling edges only, so that SCK has whole pulses only.
+        # `selected` changes at falling edges of TCK only, so that SCK has whole pulses only.
         selected = Signal()
         self.specials += Instance("FDRE",
             p_INIT          = 0,
@@ -80,7 +82,9 @@ class SpiProxy(LiteXModule):
         ]
 
 class SpiProxyDesign(LiteXModule):
-    """The proxy at the configuration pins, which STARTUPE3 reaches: a top module without ports."""
+    """The SPI proxy as a top-level design without ports: STARTUPE3 connects it to the configuration
+    pins.
+    """
     def __init__(self):
         self.register = register = UserRegister(chain=1)
         self.proxy    = proxy    = SpiProxy(register)
@@ -92,7 +96,8 @@ class SpiProxyDesign(LiteXModule):
         self.specials += Instance("STARTUPE3",
             p_PROG_USR   = "FALSE",
             o_DI         = data_in,
-            # D00 is MOSI, D01 MISO; D02 and D03 hold write protection and pause inactive.
+            # D00 is MOSI and D01 is MISO. D02 and D03 are driven high: they are the flash's write
+            # protection and hold, which are active low.
             i_DO         = Cat(proxy.mosi, C(0b110, 3)),
             i_DTS        = 0b0010,
             i_FCSBO      = proxy.cs_n,

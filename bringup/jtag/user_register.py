@@ -2,18 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A data register at the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
+"""A data register behind the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
 
 from litex.gen import *
 from migen import *
 
 
 class UserRegister(LiteXModule):
-    """The TAP's signals while instruction USER<chain> is selected, in clock domain `tck`.
+    """The signals of the JTAG state machine (TAP) while instruction USER<chain> is selected.
 
-    `capture`, `shift` and `update` are high while the TAP is in that state. So logic acts on them
-    at the rising edge that ends such a cycle. `tdo` leaves the part through a register at the
-    falling edge of TCK.
+    They are in clock domain `tck`. `capture`, `shift` and `update` are high while the TAP is in
+    that state, so logic acts on them at the rising edge of TCK that ends such a cycle. `tdo` leaves
+    the part through a register, at the falling edge of TCK.
     """
     def __init__(self, chain):
         self.cd_tck  = ClockDomain(reset_less=True)

@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Short bitstreams for tests: the packets of a real bitstream around a few frames of noise."""
+"""Make short bitstreams for tests: the packets of a real bitstream around a few frames of noise."""
 
 import random
 
 KU5P, KU3P = 0x04A62093, 0x04A63093
-REVISION_1 = 0x14A62093  # The IDCODE of a part on a board: KU5P with its revision.
+REVISION_1 = 0x14A62093  # The IDCODE of a real KU5P: revision 1 in the upper four bits.
 PART = "xcku5p-ffvb676-2-i"
 FRAME = 93  # 32-bit words of one configuration frame of this family.
 
@@ -17,7 +17,11 @@ def words(*values):
 
 
 def configuration(idcode=KU5P, frames=4, seed=0):
-    """Return a bitstream: pads, bus width, sync word, IDCODE, `frames` of noise, start, desync."""
+    """Return a configuration for the part `idcode`, with `frames` configuration frames of noise.
+
+    Around the noise are pads, bus width, sync word, IDCODE, start and DESYNC, as in a real
+    bitstream.
+    """
     count = FRAME * frames
     noise = random.Random(seed).randbytes(4 * count)
     return b"".join(
@@ -40,7 +44,7 @@ def configuration(idcode=KU5P, frames=4, seed=0):
 
 
 def bit_file(data, part=PART):
-    """Return a .bit file: the header with `part`, then `data`."""
+    """Return a .bit file: a header that names the part `part`, then the configuration `data`."""
 
     def field(letter, text):
         return letter + (len(text) + 1).to_bytes(2, "big") + text.encode() + b"\0"

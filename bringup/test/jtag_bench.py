@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A design of bringup/jtag/ under Verilator, behind the TAP of jtag_part.py."""
+"""Simulate a design of bringup/jtag/ with Verilator, behind the JTAG state machine of
+jtag_part.py.
+"""
 
 import ctypes
 import subprocess
@@ -16,7 +18,10 @@ TDO = 4
 
 
 def build(verilog, module, ports, folder):
-    """Build the library for `module` of a Verilog file; `ports` are its connections in Verilog."""
+    """Build a shared library that simulates `module` of a Verilog file, and return its path.
+
+    `ports` are the connections of the module in jtag_bench.sv, as Verilog text.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [
@@ -46,7 +51,7 @@ def build(verilog, module, ports, folder):
         or "/usr/share/verilator"
     )
     include = Path(root) / "include"
-    # The command names no folder of this run, so that ccache finds its result again.
+    # The command has no path of this run's folder, so ccache finds the result of an earlier run.
     compile = [
         "ccache",
         "g++",
@@ -74,15 +79,16 @@ def build(verilog, module, ports, folder):
 
 
 class Bench:
-    """The design in the fabric of a simulated part; it is the `user` of a `Tap`.
+    """Simulation of a design in the fabric of a part. A Bench is the `user` of a `Tap` in
+    jtag_part.py.
 
-    `flash` is connected to the configuration's SPI pins, `board` to the design's own pins. Before
-    each cycle of the configuration clock `board.cycle()` gets the pins that the design drives and
-    their levels. It returns the levels of all pins, and how often each of its clocks rises in the
-    cycle.
+    `flash` is a model of the flash at the part's SPI pins. `board` is a model of what surrounds the
+    design's other pins. Before each cycle of the configuration clock, `board.cycle()` gets the pins
+    that the design drives and their levels. It returns the levels of all pins, and for each counted
+    clock the number of its rising edges in this cycle.
     """
 
-    CYCLES = 4  # Cycles of the configuration clock in one cycle of TCK.
+    CYCLES = 4  # Cycles of the configuration clock CFGMCLK in one cycle of TCK.
 
     def __init__(self, library, flash=None, board=None):
         self.code = ctypes.CDLL(str(library))
@@ -102,7 +108,9 @@ class Bench:
         self.set(0)
 
     def set(self, inputs, mask=~0):
-        """Change the inputs in `mask`, then let the flash answer."""
+        """Set the design's inputs that are in `mask`, then let the flash change its answer
+        (MISO).
+        """
         self.inputs = self.inputs & ~mask | inputs & mask
         self.outputs = self.step(self.handle, self.inputs)
         if self.flash is not None:
@@ -119,7 +127,10 @@ class Bench:
     WAYS = TCK | TDI | CAPTURE | SHIFT | UPDATE | 15 << SELECTED
 
     def rise(self, chain, state, following, tdi):
-        """Make a rising edge of TCK, by which the TAP goes from `state` to `following`."""
+        """Make a rising edge of TCK, at which the TAP goes from `state` to `following`.
+
+        `chain` is the number n of the selected instruction USERn, or 0.
+        """
         selected = 1 << SELECTED + chain - 1 if chain else 0
         data = TDI if tdi else 0
         self.set(self.STATES.get(state, 0) | data | selected, self.WAYS)
@@ -147,5 +158,7 @@ class Bench:
         return self.outputs >> TDO + chain - 1 & 1
 
     def driven(self):
-        """Return two masks: the pins that the design drives, and their levels."""
+        """Return two masks, a bit for each pin: the pins that the design drives, and their
+        levels.
+        """
         return self.code.bench_driven(self.handle), self.code.bench_levels(self.handle)

@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A simulated part of the UltraScale+ family on a JTAG cable.
+"""Simulate a part of the UltraScale+ family on a JTAG cable.
 
 The cable is OpenOCD's remote_bitbang adapter. `Tap` is the state machine of IEEE 1149.1 with the
 instructions that configuration needs (UG570, "JTAG configuration"). `ConfigLogic` is the
-configuration logic behind CFG_IN and CFG_OUT, and `Cable` is the socket. The part is strict: each
-access that silicon does not promise to accept is noted in `broken`.
+configuration logic behind CFG_IN and CFG_OUT. `Cable` is the cable's socket. The part is strict:
+each access that a real part does not promise to accept is noted in the list `broken`.
 """
 
 import socket
@@ -28,7 +28,7 @@ INSTRUCTIONS = {
     0x3F: "BYPASS",
 }
 
-# State of the TAP: (the next state with TMS low, the next state with TMS high).
+# Transitions of the TAP: state -> (the next state if TMS is low, the next state if TMS is high).
 STATES = {
     "TLR": ("RTI", "TLR"),
     "RTI": ("RTI", "SelectDR"),
@@ -48,8 +48,8 @@ STATES = {
     "UpdateIR": ("RTI", "SelectDR"),
 }
 
-HOUSECLEANING = 64  # Clocks after JPROGRAM in which the part accepts no configuration data.
-START_CLOCKS = 2000  # Clocks in Run-Test/Idle with JSTART that UG570 requires.
+HOUSECLEANING = 64  # Cycles of TCK after JPROGRAM in which the part accepts no configuration data.
+START_CLOCKS = 2000  # Cycles of TCK in Run-Test/Idle with JSTART that UG570 requires.
 
 # Configuration ------------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
 
 
 class ConfigLogic:
-    """The configuration logic: sync word, packets, and the status register."""
+    """Model of the part's configuration logic: sync word, packets, and the status register."""
 
     def __init__(self, idcode, broken, crc_error=False, stuck=False, no_start=False):
         self.idcode = idcode
@@ -130,7 +130,7 @@ class ConfigLogic:
             self.synchronised = False
 
     def start(self):
-        """Start the design after JSTART has been clocked for START_CLOCKS."""
+        """Start the configured design: JSTART has been clocked for START_CLOCKS cycles."""
         if self.started and not self.no_start:
             self.status |= EOS | DONE_INTERNAL | DONE_PIN
 
@@ -139,10 +139,10 @@ class ConfigLogic:
 
 
 class Tap:
-    """A part on the cable.
+    """Model of the JTAG port (TAP) of a part on the cable.
 
-    It samples TMS and TDI at a rising edge of TCK, and changes TDO at a falling one. `user` is the
-    design in the fabric, which is there while the part is configured: see jtag_bench.py.
+    The part samples TMS and TDI at a rising edge of TCK, and changes TDO at a falling edge. `user`
+    is the design in the fabric, which runs only while the part is configured: see jtag_bench.py.
     """
 
     def __init__(self, idcode, user=None, **faults):
@@ -153,11 +153,12 @@ class Tap:
         self.state = "TLR"
         self.ir = "IDCODE"
         self.tdo = 1
-        # The bits of the JTAG register that is shifted; the last one leaves first.
+        # The bits of the JTAG register that is being shifted. The last element leaves through TDO
+        # first.
         self.shift = []
-        self.byte = 1  # The bits of an unfinished byte for CFG_IN, behind a leading one.
-        self.busy = 0  # Clocks of TCK that the part still needs to clear its configuration.
-        self.idle = 0  # Clocks spent in Run-Test/Idle with instruction JSTART.
+        self.byte = 1  # A leading 1, then the bits of an unfinished byte for CFG_IN.
+        self.busy = 0  # Cycles of TCK for which the part still clears its configuration.
+        self.idle = 0  # Cycles of TCK spent in Run-Test/Idle with instruction JSTART.
         self.clocks = 0
 
     def design(self):
@@ -201,8 +202,8 @@ class Tap:
         """Make a falling edge of TCK, at which TDO changes."""
         design = self.design()
         if self.state == "ShiftDR" and self.chain() and design is not None:
-            # TDO has the value before this edge: the part has a register between the design and
-            # TDO.
+            # TDO gets the design's value from before this edge, since the part has a register
+            # between the design and TDO.
             self.tdo = design.tdo(self.chain())
         elif self.state in ("ShiftDR", "ShiftIR"):
             self.tdo = self.shift[-1] if self.shift else 0
@@ -256,9 +257,11 @@ class Tap:
 
 
 class Cable:
-    """A remote_bitbang adapter on a local port, with `taps` in a chain from TDI to TDO.
+    """Model of OpenOCD's remote_bitbang adapter on a local port, with `taps` in a chain from TDI to
+    TDO.
 
-    It serves one client after the other. After `hang_after` clocks it stops answering.
+    The cable serves one client after the other. After `hang_after` cycles of TCK it answers no
+    more.
     """
 
     def __init__(self, *taps, level=1, hang_after=None):
@@ -267,7 +270,7 @@ class Cable:
         self.hang_after = hang_after
         self.failure = None
         self.connected = threading.Event()
-        self.released = threading.Event()  # Set when a client has disconnected from the cable.
+        self.released = threading.Event()  # Set when the first client has disconnected.
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -287,7 +290,7 @@ class Cable:
         while True:
             try:
                 client, _ = self.server.accept()
-            except OSError:  # The socket was closed by the other thread.
+            except OSError:  # __exit__, in the main thread, has closed the socket.
                 return
             self.connected.set()
             try:
@@ -295,7 +298,8 @@ class Cable:
                     self.talk(client)
             except ConnectionError:
                 pass
-            # The error is raised again by __exit__, since an exception of a thread would be lost.
+            # The error is kept and raised again by __exit__, since an exception of a thread would
+            # be lost.
             except Exception as error:
                 self.failure = error
                 return

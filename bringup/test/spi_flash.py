@@ -2,17 +2,17 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A serial flash (MX25U51245G, 64 MiB) by its pins, in SPI mode 0, as strict as the data sheet.
+"""Model of a serial flash (MX25U51245G, 64 MiB) by its pins, in SPI mode 0.
 
-It has only the commands that OpenOCD uses: identification, status, reads, page program and sector
-erase, with three or four bytes of address. `broken` lists accesses that a real flash would not
-take.
+The model has only the commands that OpenOCD uses: identification, status, reads, page program and
+sector erase, with addresses of three or four bytes. `broken` lists accesses that a real flash would
+not take by its data sheet.
 """
 
 PAGE, SECTOR = 256, 1 << 16
 ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xD8: 3, 0xDC: 4}
 READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xD8, 0xDC)
-BUSY_POLLS = 2  # How often the status is read until an erase or a program is done.
+BUSY_POLLS = 2  # Reads of the status from an erase or a page program until the flash is not busy.
 
 
 class Flash:
@@ -20,7 +20,7 @@ class Flash:
         self.identification = identification
         self.protected = protected  # Fault: the flash takes every command and changes nothing.
         self.size = size
-        self.sectors = {}  # The contents by sector; a sector that is missing here is erased.
+        self.sectors = {}  # Contents by number of the sector; an absent sector is erased.
         self.erased = []
         self.broken = []
         self.enabled = False
@@ -63,7 +63,9 @@ class Flash:
             self.bytes.append(self.incoming)
 
     def fall(self):
-        """Output the next bit of the answer, highest first; 1 if there is no answer."""
+        """Output the next bit of the answer at a falling edge of SCK, highest bit first; 1 if no
+        answer.
+        """
         if self.bits % 8 == 0:
             self.out = self.answer(len(self.bytes))
         self.miso = self.out >> 7 - self.bits % 8 & 1
@@ -88,9 +90,9 @@ class Flash:
         return int.from_bytes(self.bytes[1 : 1 + ADDRESS[command]], "big")
 
     def end(self):
-        """CS# has risen: execute the command if it has a whole number of bytes."""
+        """Execute the command when CS# rises, if it has a whole number of bytes."""
         if self.bits % 8 or not self.bytes:
-            return  # The data sheet says that an incomplete command is ignored.
+            return  # By the data sheet, a flash ignores a command that ends inside a byte.
         command = self.bytes[0]
         if self.busy and command != 0x05:
             self.broken.append(f"command {command:#04x} while busy")

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of bringup/bitstream.py."""
+"""Tests of bringup/bitstream.py: which files are read as bitstreams, and which are refused."""
 
 import re
 
@@ -25,7 +25,9 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_whole_bitstream_is_read(read, wrap):
-    """With and without a header, the data that is read is the configuration and nothing else."""
+    """With and without a .bit header, the data that is read is the configuration and
+    nothing else.
+    """
     data = configuration()
     found = read(wrap(data))
     assert found.data == data and found.idcode == 0x04A62093
@@ -35,10 +37,10 @@ def test_a_whole_bitstream_is_read(read, wrap):
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_file_cut_anywhere_is_refused(read, wrap):
-    """A file cut at any place is refused, and never taken for a shorter one."""
+    """A bitstream file that is cut at any place is refused, never read as a shorter bitstream."""
     data = configuration(frames=1)
     whole = wrap(data)
-    end = len(whole) - 16 * 4  # The end of the DESYNC command; only pads follow.
+    end = len(whole) - 16 * 4  # End of the DESYNC command in bytes; only pads follow.
     for length in range(0, end, 7 if wrap is bit_file else 5):
         with pytest.raises(BitstreamError, match="truncated|not a bitstream"):
             read(whole[:length])
@@ -47,7 +49,9 @@ def test_a_file_cut_anywhere_is_refused(read, wrap):
 
 
 def test_a_cut_header_file_says_how_much_is_there(read):
-    """The message has the bytes promised and the bytes present, so a cut download is recognised."""
+    """The error for a cut .bit file says how many bytes its header promises and how many
+    are there.
+    """
     whole = bit_file(configuration())
     with pytest.raises(BitstreamError, match=r"promises (\d+) bytes, and (\d+) are there") as found:
         read(whole[:-10])
@@ -76,7 +80,9 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_another_part_is_refused_by_header_and_by_contents(read):
-    """A bitstream for another part is refused by its IDCODE, for another package by its header."""
+    """A bitstream for another part is refused by its IDCODE, one for another package by its
+    header.
+    """
     with pytest.raises(BitstreamError, match=r"0x04a63093 \(xcku3p\), and KU5P card has xcku5p"):
         check_part(read(bit_file(configuration(KU3P))), BOARD)
     with pytest.raises(BitstreamError, match="xcku5p-sfvb784-2-i, and KU5P card"):
@@ -85,7 +91,7 @@ def test_another_part_is_refused_by_header_and_by_contents(read):
 
 
 def test_a_sync_word_inside_frames_is_data(read):
-    """A packet's contents are skipped by its length, even if they contain a sync word."""
+    """The reader skips a configuration packet's contents, even if they contain a sync word."""
     data = bytearray(configuration(frames=3))
     at = data.index(words(0x50000000 | 3 * FRAME)) + 400
     data[at : at + 16] = words(0xAA995566, 0x30008001, 0x0000000D, 0)
@@ -93,5 +99,7 @@ def test_a_sync_word_inside_frames_is_data(read):
 
 
 def test_the_first_bit_of_a_scan_is_the_highest_of_the_first_byte():
-    """Configuration data go in with the most significant bit of each byte first (UG570)."""
+    """A scan value shifts the most significant bit of the first byte into the part first
+    (UG570).
+    """
     assert int(scan_value(b"\x80\x00\x01"), 16) == 1 | 1 << 23

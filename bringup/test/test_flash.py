@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of jtag/spi_proxy.py and flash.tcl: OpenOCD writes a simulated flash through the RTL."""
+"""Tests of jtag/spi_proxy.py and flash.tcl: OpenOCD writes a simulated flash through the proxy's
+RTL.
+"""
 
 import os
 import subprocess
@@ -41,7 +43,10 @@ def library(design, tmp_path_factory):
 
 
 class Card:
-    """A part with a flash. The proxy is in the part after a bitstream was loaded."""
+    """Model of a card: a part and its flash.
+
+    The SPI proxy is in the part as soon as a bitstream has been loaded.
+    """
 
     def __init__(self, library, flash=None):
         self.flash = flash or Flash()
@@ -50,7 +55,9 @@ class Card:
 
 @pytest.fixture
 def write(library, tmp_path):
-    """Run `ku5p.py --flash` on a card, and return the finished process."""
+    """Return a function that runs `ku5p.py --flash` on a simulated card and returns the finished
+    process.
+    """
     (tmp_path / "spi_proxy" / "vivado").mkdir(parents=True)
     (tmp_path / "spi_proxy" / "vivado" / "spi_proxy.bit").write_bytes(
         bit_file(configuration(seed=1))
@@ -91,9 +98,11 @@ def write(library, tmp_path):
 
 @pytest.mark.parametrize("options, first", [([], APPLICATION), (["--golden"], 0)])
 def test_an_image_is_written_and_compared(library, write, options, first):
-    """An image is written to its address, byte by byte, and only its own sectors are erased."""
+    """--flash writes an image byte by byte to its address, and erases only the image's own
+    sectors.
+    """
     card, data = Card(library), configuration(frames=6)
-    card.flash.load(first, bytes(3000))  # The flash has old data there, which must be erased.
+    card.flash.load(first, bytes(3000))  # Old data in the flash, which must be erased.
     others = [first + SECTOR, APPLICATION - first]
     for address in others:
         card.flash.load(address, b"theirs")
@@ -108,7 +117,7 @@ def test_an_image_is_written_and_compared(library, write, options, first):
 
 @pytest.mark.soak
 def test_an_image_of_several_sectors(library, write):
-    """If an image is larger than a sector, each of its sectors is erased and written."""
+    """If an image is larger than a flash sector, each of its sectors is erased and written."""
     card, data = Card(library), configuration(frames=180)
     result = write(card, bit_file(data))
     assert result.returncode == 0, result.stderr
@@ -117,7 +126,9 @@ def test_an_image_of_several_sectors(library, write):
 
 
 def test_a_small_chip_has_three_bytes_of_address(library, write):
-    """A flash of 16 MiB gets three-byte addresses: it may not know the four-byte commands."""
+    """A flash of 16 MiB gets addresses of three bytes: it may not know commands with four-byte
+    addresses.
+    """
     card, data = Card(library, Flash(0x207018, 1 << 24)), configuration(frames=2)
     result = write(card, bit_file(data), "--golden")
     assert result.returncode == 0, result.stderr
@@ -167,7 +178,10 @@ def test_a_wrong_image_never_reaches_the_cable(library, write, image, options, r
 
 
 def test_without_the_proxys_bitstream_it_is_said(library, write, tmp_path):
-    """Without the proxy's bitstream the status is 3. The message says that only Vivado makes it."""
+    """Without the SPI proxy's bitstream --flash ends with status 3.
+
+    The message says that only Vivado makes this bitstream.
+    """
     (tmp_path / "spi_proxy" / "vivado" / "spi_proxy.bit").unlink()
     card = Card(library)
     result = write(card, bit_file(configuration()))
@@ -190,7 +204,11 @@ def test_golden_is_a_way_to_flash():
 
 
 def scan(tap, bits):
-    """Shift `bits` through the selected register, and return the output. Ends in Run-Test/Idle."""
+    """Shift `bits` through the JTAG register of the selected instruction, and return the bits from
+    TDO.
+
+    The TAP ends in Run-Test/Idle.
+    """
     for tms in (1, 0, 0):
         clock(tap, tms, 0)
     out = []
@@ -213,7 +231,10 @@ def bits(value, count):
 
 @pytest.fixture
 def card(library):
-    """A card with the proxy in it, USER1 selected, and the first clock pulses already lost."""
+    """Return a card with the SPI proxy loaded and USER1 selected.
+
+    A first transfer has been made, since the part loses the first clock pulses of SCK.
+    """
     card = Card(library, Flash(0xEF4019))
     card.tap.config.status |= DONE_PIN
     for tms in (1, 1, 1, 1, 1, 0, 1, 1, 0, 0):
@@ -229,13 +250,18 @@ def card(library):
 
 @pytest.mark.parametrize("leading", [0, 1, 5])
 def test_an_answer_comes_one_bit_late(card, leading):
-    """The JEDEC identification comes one bit late, with zeros for other parts in front."""
+    """The flash's JEDEC identification comes one bit late on TDO.
+
+    Zeros in front of a transfer, as other parts on the chain add them, are skipped.
+    """
     out = scan(card.tap, [0] * leading + [1, *bits(31, 32), *bits(0x9F, 8)] + [0] * 25)
     assert out[-24:] == bits(0xEF4019, 24)
 
 
 def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
-    """Bits after a transfer reach no flash. Another transfer needs another scan."""
+    """Bits that a scan shifts behind a transfer do not reach the flash. Another transfer needs
+    another scan.
+    """
     enable = [1, *bits(7, 32), *bits(0x06, 8)]
     scan(card.tap, [1, *bits(7, 32), *bits(0x04, 8), *enable])
     assert not card.flash.enabled
@@ -244,16 +270,16 @@ def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
 
 
 def test_a_scan_that_ends_early_ends_the_transfer(card):
-    """If a scan ends inside a byte, the flash is deselected and ignores the command."""
+    """If a scan ends inside a byte, the proxy deselects the flash, which ignores the command."""
     scan(card.tap, [1, *bits(7, 32), *bits(0x06, 8)[:5]])
     assert not card.flash.enabled and not card.flash.selected
-    # A scan that ends inside the length begins no transfer, either.
+    # A scan that ends inside the transfer's length begins no transfer.
     scan(card.tap, [1, *bits(7, 20)])
     assert not card.flash.selected
 
 
 def test_openocds_own_driver_understands_it(library, tmp_path):
-    """OpenOCD's driver `jtagspi` finds a flash that it knows behind the proxy."""
+    """OpenOCD's own driver `jtagspi` finds a flash that it knows behind the proxy."""
     card = Card(library, Flash(0xEF4019))
     card.tap.config.status |= DONE_PIN
     with Cable(card.tap) as cable:
@@ -280,7 +306,9 @@ def test_openocds_own_driver_understands_it(library, tmp_path):
 
 @pytest.mark.soak
 def test_it_is_small_and_synthesises(design):
-    """Yosys maps the proxy to the primitives of the part's own pins and a little logic."""
+    """Yosys maps the SPI proxy to one BSCANE2, one STARTUPE3, and fewer than 150 LUTs and 60
+    flip-flops.
+    """
     synthesise_design("spi_proxy", design, find_yosys())
     netlist = Netlist.load(design / "synthesis" / "flat.json", "spi_proxy")
     used = usage(netlist)[""]

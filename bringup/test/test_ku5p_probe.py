@@ -39,7 +39,7 @@ LONGEST = 3 * 80 * BIT_CYCLES
 
 
 class Core(PinProbeCore):
-    """The probe with its pins and clocks as ports of the simulation."""
+    """The pin probe with its pins and counted clocks as ports of the simulation."""
 
     def __init__(self, platform, pull):
         clocks = platform.request("clocks")
@@ -61,7 +61,9 @@ class Core(PinProbeCore):
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """The probe with pull-downs, and with pull-ups, under Verilator."""
+    """Build the pin probe with pull-downs and with pull-ups, and return both Verilator
+    libraries.
+    """
     made = []
     for pull in (0, 1):
         folder = tmp_path_factory.mktemp("probe")
@@ -84,10 +86,12 @@ def libraries(tmp_path_factory):
 
 
 class Board:
-    """Model of the board around the pins.
+    """Model of the board around the probe's pins.
 
-    By pin name, `held` has levels, `changing` has periods in cycles, and `later` has levels that
-    something drives as soon as the probe drives the pin. The third clock stops at cycle `stops`.
+    By name of the pin, `held` has fixed levels, `changing` has half periods in cycles, and `later`
+    has levels that another driver applies as soon as the probe drives the pin. `rises` has the
+    rising edges of each counted clock in a cycle of CFGMCLK. The third clock stops at cycle
+    `stops`.
     """
 
     def __init__(self, pull, held=(), changing=(), later=(), rises=(2, 0, 3), stops=1 << 40):
@@ -118,7 +122,9 @@ class Board:
 
 @pytest.fixture
 def probe(libraries, tmp_path, monkeypatch):
-    """Run a command of ku5p_probe.py on two boards, one for each pull."""
+    """Return a function that runs a command of ku5p_probe.py on two board models, one for each
+    pull.
+    """
     monkeypatch.setattr(probe_design, "candidates", lambda board: PINS)
     monkeypatch.setattr(probe_design, "refclks", lambda: CLOCKS)
     monkeypatch.setattr(ku5p_probe, "WINDOW", 2000)
@@ -128,7 +134,9 @@ def probe(libraries, tmp_path, monkeypatch):
         (folder / f"{folder.parent.name}.bit").write_bytes(bit_file(configuration(seed=pull)))
 
     class Switch:
-        """Stands for the fabric: the loaded bitstream decides which of the two probes is in it."""
+        """Stands for the part's fabric: the bitstream that was loaded decides which probe
+        is in it.
+        """
 
         def __init__(self, boards):
             self.probes = [Bench(library, board=board) for library, board in zip(libraries, boards)]
@@ -179,7 +187,7 @@ BUSY = {"held": {"D25": 0, "W16": 1}, "changing": {"A13": 7}}
 
 
 def test_what_is_on_the_pins_is_heard(probe, capsys):
-    """--listen finds free, held and changing pins and measures clocks, and drives no pin."""
+    """--listen tells free, held and changing pins apart, measures clocks, and drives no pin."""
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     said = capsys.readouterr().out
@@ -203,7 +211,9 @@ def test_what_is_on_the_pins_is_heard(probe, capsys):
 
 @pytest.mark.parametrize("pin", ["E25", "AB17"])
 def test_a_free_pin_sends_its_name(probe, capsys, pin):
-    """--drive makes one free pin send its name for a limited time, and the decoder reads it."""
+    """--drive makes one free pin send its name for a limited time, and the decoder reads
+    the name.
+    """
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     probe(ku5p_probe.drive, around, drive=pin)
@@ -219,7 +229,9 @@ def test_a_free_pin_sends_its_name(probe, capsys, pin):
 
 
 def test_a_pin_that_somebody_drives_is_let_go(probe, capsys):
-    """If a pin that was heard to be free is driven by something else, the probe lets it go."""
+    """If another driver acts on a pin that was heard to be free, the probe stops driving
+    the pin.
+    """
     around = boards(later={"E25": 1})
     probe(ku5p_probe.listen, around)
     probe(ku5p_probe.drive, around, drive="E25")
@@ -238,7 +250,9 @@ def test_a_pin_that_somebody_drives_is_let_go(probe, capsys):
     ],
 )
 def test_other_pins_are_not_driven(probe, pin, reason):
-    """Pins that were heard to be held or changing are not driven, nor pins with a known net."""
+    """--drive refuses pins that were heard to be held or changing, and pins that the board's table
+    names.
+    """
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     with pytest.raises(ProgramError, match=reason):
@@ -255,7 +269,9 @@ def test_nothing_is_driven_unheard(probe):
     "around", [{"held": {"E25": 0}}, {"changing": {"E25": 900}}], ids=["held", "changing"]
 )
 def test_the_gateware_refuses_by_itself(probe, around):
-    """If a pin has changed since --listen, the gateware itself refuses to drive it."""
+    """If a pin is no longer free since --listen, the probe's gateware itself refuses to
+    drive it.
+    """
     probe(ku5p_probe.listen, boards())
     busy = boards(**around)
     with pytest.raises(ProgramError, match="did not only follow the pull"):
@@ -264,7 +280,7 @@ def test_the_gateware_refuses_by_itself(probe, around):
 
 
 def test_a_short_listening_allows_nothing(probe, monkeypatch):
-    """After listening for less than LEAST cycles the gateware refuses to drive any pin."""
+    """After a listening of less than LEAST cycles the probe's gateware refuses to drive any pin."""
     probe(ku5p_probe.listen, boards())
     monkeypatch.setattr(ku5p_probe, "WINDOW", LEAST - 1)
     with pytest.raises(ProgramError, match="did not only follow the pull"):
@@ -272,7 +288,10 @@ def test_a_short_listening_allows_nothing(probe, monkeypatch):
 
 
 def test_a_clock_that_stopped_is_not_told_again(probe):
-    """A stopped clock counts 0, although its counter, clocked by itself, cannot be cleared."""
+    """A clock that has stopped is reported with 0 cycles, not with its earlier count.
+
+    The counter runs on the counted clock, so a stopped clock cannot clear it.
+    """
     counts = []
 
     def listen_twice(arguments):
@@ -293,7 +312,10 @@ def test_another_design_is_not_taken_for_the_probe(probe, monkeypatch):
 
 @pytest.fixture
 def script(tmp_path):
-    """Run ku5p_probe.py as a user does, with a stand-in for Yosys that writes empty files."""
+    """Return a function that runs ku5p_probe.py as a user does.
+
+    A stand-in for Yosys writes empty files.
+    """
     yosys = tmp_path / "yosys"
     yosys.write_text(
         "#!/bin/sh\n[ $1 = -V ] && echo Yosys 9.9 && exit\n"
@@ -314,7 +336,9 @@ def script(tmp_path):
 
 
 def test_without_vivado_the_netlists_are_made(script, tmp_path):
-    """Without Vivado both netlists are made, every pin has a place, and the status is 3."""
+    """Without Vivado --build makes both netlists and ends with status 3. Each port of the Verilog
+    has a pin.
+    """
     result = script("--build")
     assert result.returncode == 3 and "Vivado was not found" in result.stderr, result.stderr
     for pull in probe_design.PULLS:
@@ -341,7 +365,9 @@ def test_without_a_bitstream_the_way_to_one_is_named(script):
 
 @each_seed(4)
 def test_a_name_survives_a_clock_that_is_off(seed):
-    """The decoder reads a name at a clock 20 % off, with jitter and with noise before it."""
+    """The decoder reads a pin's name if the sender's clock is 20 % off, with jitter and noise
+    before it.
+    """
     rng = random.Random(seed)
     pin = rng.choice(" ".join("".join(pins) for pins in BANKS.values()).split())
     bit = rng.uniform(0.8, 1.2) / pin_name.BAUD
@@ -358,14 +384,14 @@ def test_a_name_survives_a_clock_that_is_off(seed):
 
 
 def test_noise_has_no_name():
-    """The decoder finds no name in a clock or in random changes."""
+    """The decoder finds no name of a pin in a plain clock or in random changes."""
     assert decode([(n * 1e-4, n & 1) for n in range(400)]) == []
     rng = random.Random(1)
     assert decode([(n + rng.random(), n & 1) for n in range(2000)]) == []
 
 
 def test_every_pin_has_a_name_that_fits():
-    """Each pin has a name of its own. A name that is too long is refused."""
+    """Each pin's name gives a word of its own. A name of more than four characters is refused."""
     pins = [pin for pin, _ in probe_design.candidates(BOARD)]
     words = {pin_name.word(pin) for pin in pins}
     assert len(words) == len(pins)
@@ -374,7 +400,7 @@ def test_every_pin_has_a_name_that_fits():
 
 
 def test_a_recording_is_read(tmp_path):
-    """--decode reads a CSV file of seconds and level with a header."""
+    """--decode reads a CSV file of seconds and level, which has a header line."""
     rows, now = ["time [s],level"], 0.0
     for level in [1, *pin_name.line_bits("E25"), 1, 1]:
         rows += [f"{now + n / pin_name.BAUD / 5:.9f}, {level}" for n in range(5)]
@@ -393,7 +419,9 @@ def test_a_recording_is_read(tmp_path):
 
 
 def test_the_package_has_all_the_boards_pins():
-    """The package's table has every pin of the board's table: lanes in quads, others in banks."""
+    """The package's table has each pin of the board's table: PCIe lanes in quads, LED and PERST in
+    banks.
+    """
     quads = {pin for quad in QUADS.values() for pins in quad.values() for pin in pins.split()}
     banks = {pin for pins in BANKS.values() for pin in "".join(pins).split()}
     for name, pins, _ in BOARD.resources(8):
@@ -405,10 +433,11 @@ def test_the_package_has_all_the_boards_pins():
 
 
 def test_known_pins_are_left_out():
-    """The probe neither pulls nor drives pins with a known net: PERST, an LED, the cages' signals.
+    """The probe neither pulls nor drives pins that the board's table names: PERST, an LED, the
+    cages' signals.
 
-    The two pins that may be the second LED stay among the candidates: driving them tells which one
-    it is.
+    D25 and D26, which may be the second LED, stay among the candidates: driving them tells which
+    one is the LED.
     """
     known = {pin for net in BOARD.nets for pin in net.pins.split()}
     pins = [pin for pin, _ in probe_design.candidates(BOARD)]
@@ -419,7 +448,9 @@ def test_known_pins_are_left_out():
 
 @pytest.mark.parametrize("pull", [0, 1])
 def test_every_pin_is_pulled_and_weak(pull):
-    """Each pin is constrained: place, I/O standard, least drive of its bank, slew, and pull."""
+    """Each pin of the probe is constrained: place, I/O standard, its bank's least drive, slow slew,
+    and pull.
+    """
     text = probe_design.constraints(BOARD, pull)
     for n, (pin, bank) in enumerate(probe_design.candidates(BOARD)):
         found = dict(
@@ -436,7 +467,7 @@ def test_every_pin_is_pulled_and_weak(pull):
 
 @pytest.mark.soak
 def test_the_whole_probe_synthesises(tmp_path):
-    """After synthesis each pin has a buffer, and no constant at its output enable drives it."""
+    """After synthesis each pin of the probe has a buffer whose output is not always enabled."""
     folder = tmp_path / "probe_up"
     probe_design.write(BOARD, 1, folder)
     synthesise_design(folder.name, folder, find_yosys())

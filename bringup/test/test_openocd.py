@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of bringup/openocd.py and openocd.tcl: a real OpenOCD loads a simulated part."""
+"""Tests of bringup/openocd.py and openocd.tcl: a real OpenOCD program loads a simulated part."""
 
 import os
 import shutil
@@ -25,7 +25,9 @@ SECONDS = 60
 
 @pytest.fixture
 def interface(tmp_path):
-    """OpenOCD's interface file for a simulated cable."""
+    """Return a function that writes OpenOCD's interface file for a simulated cable and returns its
+    path.
+    """
 
     def interface(port):
         file = tmp_path / "cable.cfg"
@@ -40,7 +42,10 @@ def interface(tmp_path):
 
 @pytest.fixture
 def load(tmp_path, interface):
-    """Run `ku5p.py --load` on a simulated cable. It must leave no temporary file."""
+    """Return a function that runs `ku5p.py --load` on a simulated cable.
+
+    The function checks that the program leaves no temporary file.
+    """
     temporary = tmp_path / "temporary"
     temporary.mkdir()
 
@@ -74,12 +79,14 @@ def load(tmp_path, interface):
 
 
 def untouched(tap):
-    """Whether the part was neither cleared nor sent any configuration data."""
+    """Return whether the part's configuration was neither cleared nor sent any data."""
     return tap.config.cleared == 0 and not tap.config.received and not tap.broken
 
 
 def test_a_bitstream_arrives_bit_by_bit(load):
-    """The part gets the file's configuration and starts, without an access that silicon refuses."""
+    """--load sends exactly the file's configuration to the part, which starts and refuses no
+    access.
+    """
     data = configuration(frames=200)
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
@@ -93,7 +100,7 @@ def test_a_bitstream_arrives_bit_by_bit(load):
 
 
 def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
-    """--cable NAME finds OpenOCD's interface file: in the folder ftdi first, then in the others."""
+    """--cable NAME finds NAME.cfg in the folder interface/ftdi of OpenOCD's scripts."""
     folder = tmp_path / "scripts" / "interface" / "ftdi"
     folder.mkdir(parents=True)
     with Cable(Tap(REVISION_1)) as cable:
@@ -115,7 +122,7 @@ def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
     ids=["part", "package", "truncated", "other"],
 )
 def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
-    """A wrong file is refused with its own error before the part sees a clock."""
+    """A file that is no bitstream for this board is refused with its own error before TCK ticks."""
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         result = load(cable.port, raw)
@@ -125,7 +132,7 @@ def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
 
 @pytest.mark.parametrize("idcode, status", [(REVISION_1, 0), (KU3P, 1)])
 def test_detection_shifts_nothing(interface, idcode, status):
-    """--detect names the part on the cable, and changes nothing in it."""
+    """--detect prints the IDCODE of the part on the cable, and changes nothing in the part."""
     tap = Tap(idcode)
     with Cable(tap) as cable:
         result = subprocess.run(
@@ -146,7 +153,7 @@ def test_detection_shifts_nothing(interface, idcode, status):
 
 
 def test_a_wrong_part_is_not_programmed(load):
-    """A part with another IDCODE is not programmed, and the message names it."""
+    """A part with another IDCODE is not programmed, and the message names that part."""
     tap = Tap(KU3P)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -157,7 +164,9 @@ def test_a_wrong_part_is_not_programmed(load):
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_an_absent_part_is_told_from_a_missing_cable(load, level):
-    """If TDO never changes, no part answers; the cable is not reported as missing."""
+    """If TDO never changes, the message says that no part answers, not that the cable is
+    missing.
+    """
     with Cable(level=level) as cable:
         result = load(cable.port)
     assert result.returncode == 1
@@ -165,7 +174,7 @@ def test_an_absent_part_is_told_from_a_missing_cable(load, level):
 
 
 def test_several_parts_are_refused(load):
-    """A chain of two parts is refused, even if it contains the right part."""
+    """A JTAG chain of two parts is refused, even if both are the board's part."""
     taps = [Tap(REVISION_1), Tap(REVISION_1)]
     with Cable(*taps) as cable:
         result = load(cable.port)
@@ -175,7 +184,9 @@ def test_several_parts_are_refused(load):
 
 
 def test_a_missing_cable_is_told(load):
-    """A missing adapter is reported for remote_bitbang's socket and for FTDI's USB device."""
+    """A missing cable is reported as missing, for remote_bitbang's socket and for an FTDI's USB
+    device.
+    """
     for options in ([], ["--cable", "digilent-hs2"]):
         result = load(1, None, *options)  # No program listens on port 1.
         assert result.returncode == 1
@@ -204,7 +215,9 @@ def test_a_missing_openocd_names_the_package(load):
     ],
 )
 def test_what_the_part_complains_of_is_told(load, faults, reason):
-    """The part's status register decides whether loading has worked, and its error is reported."""
+    """The part's status register decides whether loading has worked, and the message names its
+    error.
+    """
     tap = Tap(REVISION_1, **faults)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -213,7 +226,9 @@ def test_what_the_part_complains_of_is_told(load, faults, reason):
 
 
 def test_a_silent_cable_is_given_up(interface):
-    """A cable that hangs in the middle of loading is an error, and OpenOCD is ended."""
+    """If a cable stops answering in the middle of loading, OpenOCD is ended and an error is
+    raised.
+    """
     long = Bitstream("", "", 0, configuration(frames=2000))
     with Cable(Tap(REVISION_1), hang_after=12000) as cable:
         with pytest.raises(openocd.ProgramError, match="said nothing for 1 s"):
@@ -222,7 +237,9 @@ def test_a_silent_cable_is_given_up(interface):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(load, tmp_path, number):
-    """An interrupt during loading gives status 130, and leaves no OpenOCD process and no file."""
+    """SIGINT or SIGTERM during loading gives status 130, and leaves no OpenOCD process and
+    no file.
+    """
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         started = load(cable.port, bit_file(configuration(frames=8000)), wait=False)

@@ -18,7 +18,9 @@ SECONDS = 120
 
 @pytest.fixture
 def run(tmp_path):
-    """Run targets/ku5p.py with stand-ins for programs at the front of PATH."""
+    """Return a function that runs targets/ku5p.py with stand-ins for `programs` at the front of
+    PATH.
+    """
 
     def run(*arguments, programs=None, path=None):
         for name, script in (programs or {}).items():
@@ -63,7 +65,7 @@ def test_without_a_bitstream_the_way_to_one_is_named(run):
     assert "Traceback" not in result.stderr
 
 
-# The output of openFPGALoader 0.10 for --detect.
+# What openFPGALoader 0.10 prints for --detect. {} stands for the IDCODE.
 DETECTED = """empty
 index 0:
 \tidcode 0x{}
@@ -79,7 +81,7 @@ def loader(code, status=0):
 
 
 def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
-    """openFPGALoader is first asked for the IDCODE, and then loads the file."""
+    """openFPGALoader is first asked for the part's IDCODE, and then told to load the file."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
     assert result.returncode == 0, result.stderr
     assert called(tmp_path) == [
@@ -117,13 +119,13 @@ def test_a_missing_openfpgaloader_names_the_package(run, bitstream):
 
 
 def test_without_vivado_nothing_old_is_loaded(run, bitstream, tmp_path):
-    """If --build fails, --load does not load an old bitstream."""
+    """If --build fails, --load does not load the bitstream of an earlier build."""
     result = run("--build", "--load", "--endpoint", "nonsense", programs={"openocd": "exit 0"})
     assert result.returncode == 1 and not called(tmp_path)
 
 
 def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
-    """--driver writes the sources of kernel module and tools, with this build's headers."""
+    """--driver copies the sources of kernel module and tools, with the headers of this build."""
     result = run("--driver", "--endpoint", "litepcie")
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "out" / "driver"
@@ -136,7 +138,7 @@ def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
 
 @pytest.mark.soak
 def test_the_tools_compile_against_that_gateware(run, tmp_path):
-    """The command that --driver prints compiles the tools."""
+    """The `make` command that --driver prints for the tools compiles them."""
     result = run("--driver", "--endpoint", "litepcie")
     folder = tmp_path / "out" / "driver"
     command = next(line for line in result.stdout.splitlines() if "software/user" in line)

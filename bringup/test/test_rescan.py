@@ -19,7 +19,12 @@ SECONDS = 30
 
 
 class Host:
-    """A bus with a card at 01:00.0. `after` is its link after a rescan; None: the card is gone."""
+    """Model of the kernel: a made-up sysfs with a card at 01:00.0, and a thread that acts on
+    writes.
+
+    `after` is the (speed, width) of the card's link after a rescan. None: the card does not come
+    back.
+    """
 
     def __init__(self, root, after):
         self.bus, self.after, self.seen = root / "bus" / "pci", after, []
@@ -30,7 +35,7 @@ class Host:
         self.thread = threading.Thread(target=self.run)
 
     def add(self, name, vendor, device, link):
-        # The device's folder is made here, and moved to devices/ when complete.
+        # The device's folder is made elsewhere and moved to devices/ only when it is complete.
         folder = self.bus / name
         folder.mkdir(parents=True)
         for file, text in (
@@ -88,7 +93,9 @@ def run(root):
     ],
 )
 def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
-    """The old device is removed and the bus rescanned. A link below the card's best is reported."""
+    """--rescan removes the card's old device and rescans the bus. A link below the card's maximum
+    is reported.
+    """
     with Host(tmp_path, link) as host:
         result = run(tmp_path)
     assert result.returncode == 0, result.stderr
@@ -97,7 +104,7 @@ def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
 
 
 def test_a_card_that_does_not_come_back_is_an_error(tmp_path, monkeypatch):
-    """A card that does not come back is an error. The link from before is not reported."""
+    """A card that does not come back after a rescan is an error. Its old link is not reported."""
     monkeypatch.setenv("LANEBOX_SYSFS", str(tmp_path))
     with Host(tmp_path, None), pytest.raises(rescan.RescanError, match="10ee:9038 after a rescan"):
         rescan.rescan(VENDOR, DEVICE, patience=0.5)
@@ -110,7 +117,7 @@ def test_a_host_without_pcie_is_told(tmp_path):
 
 
 def test_who_is_not_root_is_told(tmp_path, monkeypatch):
-    """A user without root's rights is told to use sudo."""
+    """A user who may not write to sysfs is told to use sudo."""
 
     def refuse(*_):
         raise PermissionError(13, "Permission denied")

@@ -31,7 +31,9 @@ def name(value):
 
 @pytest.mark.parametrize("board", BOARDS, ids=name)
 def test_no_pin_has_two_nets(board):
-    """Every pin is a ball of the 676-ball package, and belongs to one net."""
+    """In each board's table, every pin is a ball of the 676-ball package and belongs to one net
+    only.
+    """
     pins = [pin for net in board.nets for pin in net.pins.split()]
     assert len(pins) == len(set(pins))
     assert all(re.fullmatch(r"([A-HJ-NPRT-WY]|A[A-F])([1-9]|1\d|2[0-6])", pin) for pin in pins)
@@ -39,9 +41,9 @@ def test_no_pin_has_two_nets(board):
 
 @pytest.mark.parametrize("board", BOARDS, ids=name)
 def test_every_net_says_where_it_is_from(board):
-    """Each net names its source.
+    """Each net of a board's table names its source.
 
-    A net of unknown pins has no pins, and says what is known instead.
+    A net whose pins are unknown lists no pins, and `advice` says what is known instead.
     """
     for net in board.nets:
         assert net.confidence in nets.CONFIDENCES and net.source
@@ -51,7 +53,9 @@ def test_every_net_says_where_it_is_from(board):
 
 @pytest.mark.parametrize("board, lanes", BUILDS, ids=name)
 def test_the_halves_of_a_pair_are_neighbours(board, lanes):
-    """Both transceiver pins of a pair are neighbours in a row, as P2 and P1, or AB7 and AB6."""
+    """The p and n pins of each differential pair are neighbours in a row: P2 and P1, or AB7 and
+    AB6.
+    """
     ports = {port.partition(".")[2]: pins for port, pins, _ in board.resources(lanes)}
     for pair in ("clk", "rx", "tx"):
         positive, negative = ports[f"{pair}_p"], ports[f"{pair}_n"]
@@ -86,14 +90,18 @@ def test_one_lane_uses_proven_pins_only():
     ],
 )
 def test_an_unknown_net_is_refused_with_what_is_known(net, words):
-    """Both the table and LiteX's request() refuse a net of unknown pins with a sentence."""
+    """The board's table and LiteX's request() refuse a net with unknown or dedicated pins.
+
+    The error says what is known about the net.
+    """
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         KU5P.net(net)
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         pads.make_platform(KU5P, 8).request(net)
 
 
-# Pins that the owner of a KU5P card has reported. The bank of a pin decides its I/O standard.
+# Pins that the owner of a KU5P card has published, by net. The bank of a pin decides its I/O
+# standard.
 REPORTED = {
     "clk100": "K22",
     "qsfp.refclk_p": "H7",
@@ -117,7 +125,9 @@ REPORTED = {
 
 @pytest.mark.parametrize("net", REPORTED)
 def test_what_an_owner_reports_is_marked_as_that(net):
-    """A reported net has its pin, an I/O standard that its bank can have, and its source."""
+    """A net marked as reported has the published pin, an I/O standard that its bank can have, and a
+    source.
+    """
     found = KU5P.net(net)
     assert (found.pins, found.confidence) == (REPORTED[net], nets.REPORTED)
     assert "62ee167" in found.source or net.endswith("_n") and "other half" in found.source
@@ -137,7 +147,10 @@ def test_the_contradiction_about_an_led_is_stated_and_not_resolved():
 
 
 def test_weaker_pins_are_said_in_the_report(capsys):
-    """A build with more than the one proven lane says which lanes' pins are only reported."""
+    """A KU5P build with 8 lanes prints that the pins of lanes 1 to 7 are only reported.
+
+    A build with one lane uses proven pins, so it prints nothing.
+    """
     silicon.say_what_differs(KU5P, 8)
     assert "pins of lanes 1 to 7 are reported only" in capsys.readouterr().out
     silicon.say_what_differs(KU5P, 1)
@@ -145,7 +158,9 @@ def test_weaker_pins_are_said_in_the_report(capsys):
 
 
 def test_a_net_of_another_board_is_refused():
-    """A net that the board does not have, or an unknown number of lanes, is refused with a list."""
+    """A net or a number of lanes that the board does not have is refused. The error lists those it
+    has.
+    """
     with pytest.raises(LookupError, match="KU5P card has no net 'sfp0': there are pcie.clk_p"):
         KU5P.net("sfp0")
     with pytest.raises(LookupError, match="KU5P card has no 2 lanes: choose 8 or 4 or 1"):
@@ -154,7 +169,7 @@ def test_a_net_of_another_board_is_refused():
 
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
 def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, monkeypatch):
-    """The constraints place every bit of every port of the Verilog, and nothing else."""
+    """The constraints place each bit of each port of the Verilog and no other port."""
     monkeypatch.setattr(
         sys,
         "argv",
@@ -185,7 +200,7 @@ def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, mon
 
 
 def verilog_ports(path):
-    """Return the ports of the top module, bit by bit, with the names that constraints use."""
+    """Return the ports of the Verilog's top module, bit by bit, as constraints name them."""
     header = re.search(r"^module lanebox \((.*?)^\);", path.read_text(), re.MULTILINE | re.DOTALL)
     ports = set()
     for width, port in re.findall(

@@ -20,7 +20,8 @@ from tools.testing.repository import ROOT
 
 EMPTY = {"ports": {}, "cells": {}, "netnames": {}}
 
-# The part of Yosys' log that is read. Problems of the check before flattening do not count.
+# The part of Yosys' log that the target reads. Only problems of the last check, after flattening,
+# count.
 LOG = """1. Executing CHECK pass
 Warning: Wire wrapper.open_pin is used but has no driver.
 Found and reported 1 problems.
@@ -53,20 +54,24 @@ def chain(levels):
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    """The output folder of all tests, so that the gateware in it is built once."""
+    """Return the output folder, which all tests share so that the gateware is built only once."""
     return tmp_path_factory.mktemp("silicon") / "out"
 
 
 @pytest.fixture
 def run(out, tmp_path):
-    """Run targets/ku5p.py with a stand-in for Yosys that gives this netlist and these warnings."""
+    """Return a function that runs targets/ku5p.py with a stand-in for Yosys.
+
+    The stand-in gives the netlist and the warnings of its arguments.
+    """
 
     def run(*arguments, netlist=EMPTY, warnings="", **environment):
         for name, module in (("flat", netlist), ("memories", EMPTY), ("leftover", EMPTY)):
             (tmp_path / f"{name}.json").write_text(json.dumps({"modules": {"lanebox": module}}))
         (tmp_path / "yosys.log").write_text(LOG.format(warnings))
         program = tmp_path / "yosys"
-        # Each test has another version of Yosys, so that no result of an earlier test is reused.
+        # The stand-in reports another version in each test, so no result of an earlier test is
+        # reused.
         program.write_text(
             f"#!/bin/sh\n[ $1 = -V ] && echo Yosys 9.9 {tmp_path} && exit\n"
             f"cp {tmp_path}/*.json {tmp_path}/yosys.log .; touch netlist.edif netlist.v\n"
@@ -112,7 +117,10 @@ def test_without_vivado_all_else_is_done(run, out):
 
 
 def test_the_command_that_resumes_is_the_one_that_is_told(run):
-    """The printed command resumes the build: nothing is repeated, and it ends at the same point."""
+    """The command that a build without Vivado prints resumes that build.
+
+    It rebuilds nothing, and ends again at the point where Vivado is missing.
+    """
     first = run("--build")
     told = re.search(r"^  resume   (.*)$", first.stderr, re.MULTILINE)[1]
     script, *arguments = shlex.split(told)
@@ -136,22 +144,26 @@ def test_the_netlist_alone_is_a_success(run, out):
 
 
 def test_one_lane_is_not_inferred(run):
-    """With --lanes 1 no pins are reported as inferred: a published design has worked with those of
-    lane 0.
+    """With --lanes 1 no pins are reported as inferred, since a published design uses those of lane
+    0.
     """
     assert "are inferred" not in run("--synth-only", "--lanes", "1").stdout
 
 
 @pytest.mark.parametrize("levels, status", [(10, 0), (11, 1)])
 def test_logic_that_is_too_deep_fails_the_build(run, levels, status):
-    """A path of ten LUT levels passes, and one of eleven fails with both its ends named."""
+    """A register-to-register path of ten LUT levels passes. One of eleven fails, with both ends
+    named.
+    """
     result = run("--synth-only", netlist=chain(levels))
     assert result.returncode == status
     assert ("here -> there.D: 11 LUT levels" in result.stderr) is bool(status)
 
 
 def test_a_problem_fails_the_build(run):
-    """A net without a driver fails the build. A wrapper's unused open pin does not."""
+    """A net without a driver fails the build. An open pin that only the check before flattening
+    reports does not.
+    """
     result = run("--synth-only", warnings="Warning: Wire lanebox.lost is used but has no driver.\n")
     assert result.returncode == 1
     assert "lanebox.lost is used but has no driver" in result.stderr
@@ -159,14 +171,14 @@ def test_a_problem_fails_the_build(run):
 
 
 def test_a_missing_yosys_is_named(run):
-    """A missing Yosys is an error with the path that was tried, and no traceback."""
+    """If Yosys is missing, the build fails with a sentence that says so, not with a traceback."""
     result = run("--build", LANEBOX_YOSYS="/nowhere/yosys")
     assert result.returncode == 1
     assert "Yosys cannot be started" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_nothing_to_do_is_a_usage_error(run):
-    """Without --build or --synth-only nothing is built, and the status is 2."""
+    """Without an action such as --build the target builds nothing and ends with status 2."""
     result = run()
     assert result.returncode == 2 and "--build or --synth-only" in result.stderr
 
@@ -180,7 +192,9 @@ def test_nothing_to_do_is_a_usage_error(run):
     ],
 )
 def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words):
-    """With Vivado the build goes on. If Vivado fails, or writes no bitstream, the build fails."""
+    """If Vivado is there, the build runs it. If Vivado fails or writes no bitstream, the build
+    fails.
+    """
     program = tmp_path / "vivado" / "bin" / "vivado"
     program.parent.mkdir(parents=True)
     program.write_text(
@@ -195,9 +209,10 @@ def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words
 
 @pytest.mark.soak
 def test_the_default_build_fits(tmp_path):
-    """The real netlist has under 15 % of the LUTs and 35 % of the block RAM, and at most 10 levels.
+    """The default KU5P netlist has under 15 % of the LUTs, under 35 % of the block RAM, and at most
+    10 LUT levels.
 
-    Yosys and all steps before it take at most ten minutes and 4 GiB.
+    The build up to the netlist takes at most ten minutes and 4 GiB.
     """
     result = subprocess.run(
         [
@@ -218,10 +233,10 @@ def test_the_default_build_fits(tmp_path):
     }
     assert rows["area/lut"]["ratio"] < 0.15 and rows["area/bram"]["ratio"] < 0.35
     assert rows["area/uram"]["limit"] == 64
-    # ru_maxrss is in KiB, so this limit is, too
+    # ru_maxrss is in KiB, so 4 << 20 is 4 GiB.
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20
     assert rows["depth/pcie"]["value"] <= 10
-    # Endpoint and bridge stay within the budget that tools/synthesis states.
+    # The endpoint and the MMIO bridge stay within the budget that tools/synthesis states.
     for what in (
         "area/endpoint/lut",
         "area/endpoint/lutram",

@@ -30,7 +30,10 @@ def contents(folder):
 
 
 def memory_words(folder):
-    """Return the words of both block memories, one after the other. The files have eight lanes."""
+    """Return the 32-bit words of both block memories, one memory after the other.
+
+    A build has eight files, one for each lane of 32 bits, which are interleaved.
+    """
     lanes = [
         (folder / "gateware" / f"lanebox_lane{lane}.init").read_text().split() for lane in range(8)
     ]
@@ -38,7 +41,9 @@ def memory_words(folder):
 
 
 def test_every_promised_file_is_there(sim_build):
-    """A build has the files that sim/ and the driver's build need, and all its sources exist."""
+    """A build for simulation has all files that sim/ and the driver need, and each listed source
+    exists.
+    """
     for name in FILES:
         assert (sim_build / name).stat().st_size > 0, name
     for path in (sim_build / "gateware" / "sources.txt").read_text().split():
@@ -46,21 +51,26 @@ def test_every_promised_file_is_there(sim_build):
 
 
 def test_same_sources_same_bytes(sim_build, tmp_path):
-    """A build into another folder, with another hash order, gives the same bytes."""
+    """A build into another folder and with another PYTHONHASHSEED gives the same bytes in every
+    file.
+    """
     result = run_sim_target("--build", "--output-dir", tmp_path, PYTHONHASHSEED="2")
     assert result.returncode == 0, result.stderr
     assert contents(tmp_path) == contents(sim_build)
 
 
 def test_no_date_and_no_path(sim_build):
-    """No file of a build contains a date or the build's path."""
+    """No file of a build contains a date, the path of the output folder or that of the repository.
+
+    The list of sources is the exception: it has absolute paths.
+    """
     for name, content in contents(sim_build).items():
         for word in (b"Date ", b" on 20", str(sim_build).encode(), str(ROOT).encode()):
             assert word not in content, f"{name}: {word}"
 
 
 def test_second_build_does_nothing(sim_build):
-    """A second build of the same sources says that it is up to date and touches no file."""
+    """A second build of the same sources prints that it is up to date and changes no file."""
     before = {path: path.stat().st_mtime_ns for path in sim_build.rglob("*.*")}
     result = run_sim_target("--build", "--output-dir", sim_build)
     assert result.stdout == f"{sim_build}: up to date\n"
@@ -70,9 +80,9 @@ def test_second_build_does_nothing(sim_build):
 
 
 def test_memory_contents_reach_the_gateware(tmp_path):
-    """--memory1 FILE initialises the second memory only.
+    """--memory1 FILE initialises the second block memory only.
 
-    After a change of the file it is built again.
+    If FILE has changed, the gateware is built again.
     """
     image = tmp_path / "image.hex"
     image.write_text("cafe0001\ncafe0002\n")
@@ -98,7 +108,9 @@ def test_memory_contents_reach_the_gateware(tmp_path):
     ],
 )
 def test_bad_options_end_in_one_sentence(tmp_path, options, sentence):
-    """A bad option ends with status 1 and a sentence, not with a traceback. No file is written."""
+    """A bad option ends targets/sim.py with status 1 and a sentence, not a traceback. No file is
+    written.
+    """
     result = run_sim_target("--build", "--output-dir", tmp_path / "out", *options)
     assert result.returncode == 1
     assert sentence in result.stderr and "Traceback" not in result.stderr
@@ -106,7 +118,9 @@ def test_bad_options_end_in_one_sentence(tmp_path, options, sentence):
 
 
 def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
-    """User logic without the slot's streams is refused, and the message names it."""
+    """User logic without the user slot's streams is refused, and the message names the missing
+    stream.
+    """
     module = tmp_path / "odd.py"
     module.write_text(
         "from litex.gen import LiteXModule\n"
@@ -118,10 +132,10 @@ def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
 
 
 def test_without_build_nothing_happens():
-    """Without --build the target does nothing, with status 2."""
+    """Without --build targets/sim.py writes nothing and ends with status 2."""
     assert run_sim_target().returncode == 2
 
 
 def test_target_is_executable():
-    """targets/sim.py can be started by its name."""
+    """The file targets/sim.py is executable."""
     assert os.access(Path(ROOT / "targets" / "sim.py"), os.X_OK)

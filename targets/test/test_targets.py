@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of all boards' targets: their options in LiteX' order, and the commands of their README."""
+"""Tests of all boards' targets: the order of options, and the commands in targets/README.md."""
 
 import re
 import shlex
@@ -18,8 +18,8 @@ from tools.testing.repository import ROOT
 
 BOARDS = ("ku5p", "as02mc04", "rk_xcku5p")
 
-# The order of litex-boards' targets: --build and --load, other actions, options of what is built,
-# options of the builder, and then those of the tools (LiteXArgumentParser).
+# The order of options in litex-boards' targets: --build and --load, other actions, options of what
+# is built, options of the builder, then options of the tools (LiteXArgumentParser).
 ORDER = (
     "--build",
     "--load",
@@ -34,14 +34,14 @@ ORDER = (
 
 
 def commands():
-    """Return the commands of targets/README.md, without their comments."""
+    """Return the shell commands in targets/README.md, one string for each, without comments."""
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "targets" / "README.md").read_text(), re.DOTALL)
     return [line.partition("#")[0].strip() for line in "".join(blocks).splitlines()]
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_help_needs_nothing_and_has_litexs_order(name):
-    """--help needs no package, and lists the options in LiteX' order."""
+    """A board's --help works without any installed package, with the options in LiteX' order."""
     result = subprocess.run(
         [sys.executable, "-S", "-E", ROOT / "targets" / f"{name}.py", "--help"],
         capture_output=True,
@@ -54,7 +54,7 @@ def test_help_needs_nothing_and_has_litexs_order(name):
 
 @pytest.mark.parametrize("command", commands())
 def test_the_readmes_commands_are_understood(command, monkeypatch):
-    """Each command in the README names an existing script, and options that it has."""
+    """Each command in targets/README.md names an existing script, and options of that script."""
     script, *arguments = shlex.split(command)
     assert (ROOT / script).exists()
     monkeypatch.setattr(sys, "argv", [script, *arguments])
