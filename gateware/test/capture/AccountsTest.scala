@@ -11,7 +11,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Frames, LaneboxSim, Seed}
 
-/** Every fate is counted once, and a snapshot is of one moment. */
+/** Accounts counts the fate of every frame exactly once. A snapshot shows all counts as they were
+  * at one moment.
+  */
 class AccountsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(Accounts())
 
@@ -64,7 +66,7 @@ class AccountsTest extends AnyFunSuite {
       for (load <- Seq(0.3, 1.0, 0.05, 1.0)) {
         share = load
         for (_ <- 0 until 1500) cycle()
-        // Under load the copy is of a moment before now; each frame in it has its bytes.
+        // Under load the copy shows an earlier moment, so no entry of it is above the present sums.
         val before = taken
         val seen   = copy()
         assert(seen.zip(sums).forall { case (a, b) => a._1 <= b._1 && a._2 <= b._2 })

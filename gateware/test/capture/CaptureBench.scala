@@ -9,7 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** How a capture block is set up, and how unkind its surroundings are. */
+/** Settings of a capture block, and how often its surroundings pause in a test. */
 case class CaptureSetup(
     mbufLog2: Int = 12,
     segments: Int = 4,
@@ -22,22 +22,25 @@ case class CaptureSetup(
     waits: Int = 50,
     framePauses: Double = 0,
     hostPauses: Double = 0,
-    // Chance, in each cycle, that the host reads what is there and raises the limit.
+    // Chance, in each cycle, that the host reads what the ring holds and raises the limit.
     limits: Double = 0.01,
-    seals: Double = 0 // Chance of a seal, in each cycle.
+    seals: Double = 0 // In each cycle, the chance that software asks for a seal.
 )
 
-/** What the block's registers say of a port. */
+/** The block's account of a port, by fate: (frames, bytes) delivered, bad and lost. */
 case class PortAccount(delivered: (Long, Long), bad: (Long, Long), lost: (Long, Long)) {
   def total: (Long, Long) = (delivered._1 + bad._1 + lost._1, delivered._2 + bad._2 + lost._2)
 }
 
-/** A frame that is in the ring: the bytes kept of it, and the frames of its port lost before it. */
+/** A frame that is in the ring, how many of its bytes were kept, and how many frames of its port
+  * were lost since the port's previous record.
+  */
 case class Delivered(frame: TestFrame, kept: Int, drops: Long)
 
-/** Everything around a Capture: a source of frames, the host's memory and the host's program.
+/** Test bench of a Capture: a source of frames, the host's memory and the host's program.
   *
-  * `check` compares all that came with all that was sent, byte for byte.
+  * `check` compares the recording in the host's memory with all frames that were sent, byte for
+  * byte.
   */
 class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
   import setup._
@@ -50,8 +53,8 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     new FrameDriver(dut.io.frames, random)(Option.when(source.nonEmpty)(source.dequeue()))
   var now          = 0L
   var run          = false
-  private var ran  = false // `run` as the block saw it at the last edge.
-  var holds        = false // The host does not raise the limit.
+  private var ran  = false // `run` as the block saw it at the last clock edge.
+  var holds        = false // While true, the host does not raise the limit.
   private var time = 0x1122334400000000L + random.nextInt()
 
   driver.pauses = framePauses
@@ -84,13 +87,14 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     val raises = !newest && !holds && random.nextDouble() < limits
     if (raises) host.limit = host.position + host.size
     dut.io.limit.valid #= raises || random.nextInt(100) == 0
-    // Now and then a smaller limit, which must be ignored.
+    // Sometimes the host writes a smaller limit, which the block must ignore.
     dut.io.limit.payload #= (if (raises) host.position + host.size
                              else random.nextInt(host.position.toInt + 1).toLong)
   }
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** The first recording starts the clock. */
+  /** Sets all inputs to their values at rest. `first` also starts the clock and resets the block.
+    */
   def reset(first: Boolean = true): Unit = {
     dut.io.frames.valid #= false
     dut.io.limit.valid #= false
@@ -115,7 +119,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     dut.clockDomain.waitSampling(10)
   }
 
-  /** Loads the ring and begins anew. */
+  /** Writes the addresses of the ring's segments to the block, clears it and starts a recording. */
   def begin(): Unit = {
     for ((base, index) <- ring.segments.zipWithIndex) {
       dut.io.segment.valid #= true
@@ -140,7 +144,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     cycle()
   }
 
-  /** Runs until the source has nothing left. */
+  /** Runs until all offered frames were taken, for at most `most` cycles. */
   def drain(most: Int): Unit = {
     val end = now + most
     while ((source.nonEmpty || !driver.idle) && now < end) cycle()
@@ -182,7 +186,9 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     Seq(frame.data.size, largest, if (snap == 0) largest else snap).min
   }
 
-  /** Compares the recording with what was sent, and all counts. Returns what was delivered. */
+  /** Compares the recording with the frames that were sent, and all counts with each other. Returns
+    * the frames that were delivered.
+    */
   def check(): Seq[Delivered] = {
     val mbufs      = Pcapng.checkMbufs(host.stream.toArray, 1 << mbufLog2)
     val bytes      = host.stream.toArray
@@ -211,7 +217,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
         case seal: Pcapng.Sealed =>
           val sum = delivered.map(_.frame.original.toLong).sum
           assert(seal.records == delivered.size && seal.bytes == sum, s"$seal")
-          // The frame for which the MBUF was closed may be lost by now, and no other.
+          // The seal counts at least all frames that were lost before the MBUF's last record.
           val lost = seal.lostRing + seal.lostNoCell
           assert(lost >= seen.take(last + 1).count(good.contains) - delivered.size)
         case _ =>

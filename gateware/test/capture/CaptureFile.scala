@@ -14,8 +14,9 @@ import spinal.core.sim._
 
 /** Writes recordings of a simulated card into the folder args(0), for test_capture_file.py.
   *
-  * For each of them there is NAME.blocks, the bytes of the ring, and NAME.txt, a line for each frame
-  * that must be in there: time, port, length, drop count, flags and the bytes in hex.
+  * Each recording has two files. NAME.blocks has the bytes of the ring. NAME.txt has one line for
+  * each frame that must be in the ring: time in ns, port, length, drop count, flags, and the bytes
+  * in hex.
   */
 object CaptureFile extends App {
   val folder = Path.of(args(0))

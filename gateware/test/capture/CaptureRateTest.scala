@@ -10,18 +10,25 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.LaneboxSim
 
-/** Records leave as fast as the link takes them, or as fast as their beats can be built. */
+/** The capture block writes records as fast as the link takes them, or as fast as RecordBuilder can
+  * make their beats.
+  */
 class CaptureRateTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RateDut(CaptureParam(cells = 16, segments = 2)))
 
-  /** Bytes that the link carries in a cycle, by wire() of sim/rows/limits.py, with the lines. */
+  /** Bytes of ring data, without status lines, that a Gen3 x8 link carries in a cycle, by MPS. The
+    * values are those of wire() in sim/rows/limits.py.
+    */
   val Link = Map(128 -> 26.1, 256 -> 28.4, 512 -> 29.6)
 
-  /** Bytes of the ring for each cycle that link, RQ and builder can give, and what binds. */
+  /** Returns which of builder, RQ and link limits the rate, and that limit in bytes of the ring in
+    * a cycle. `size` is the length of a frame in bytes.
+    */
   def limit(size: Int, mps: Int): (String, Double) = {
     val record  = (32 + (size + 3) / 4 * 4 + 7) / 8 * 8
     val builder = record.toDouble / ((size + 31) / 32 + 1)
-    // A write has half a beat of descriptor, so it takes a beat more. The line takes two for 16 KiB.
+    // On RQ a write has a descriptor of half a beat, so it takes one beat more than its data. For
+    // every four cells (16 KiB) the block also writes a status line, which takes two beats.
     val cell = 4096 / mps * (mps / 32 + 1)
     val rq   = 4 * 4096 / (4 * cell + 2.0)
     Seq("builder" -> builder, "RQ" -> rq, "link" -> Link(mps)).minBy(_._2)
@@ -34,7 +41,7 @@ class CaptureRateTest extends AnyFunSuite {
         val to = dut.io.settings
         for (flag <- Seq(to.run, to.keepBad, to.relaxed, dut.io.clear)) flag #= false
         to.newest #= true
-        to.lossless #= true // The source waits, so RQ or the builder is always busy.
+        to.lossless #= true // The source waits, so no frame is lost.
         to.snap #= 0
         to.patience #= 250
         to.mbufLog2 #= 20
@@ -56,12 +63,14 @@ class CaptureRateTest extends AnyFunSuite {
         def cycles(count: Int): Unit = for (_ <- 0 until count) {
           dut.clockDomain.waitSampling()
           now += 1
-          // A TLP has left the block as soon as it is in.
+          // The test returns a TLP's sequence number at once: a TLP has left the hard block when
+          // its last beat was taken.
           val pin = dut.io.sequence.numbers(0)
           pin.valid #= dut.io.rq.valid.toBoolean && dut.io.rq.last.toBoolean
           pin.payload #= dut.io.rq.sequence.toInt
         }
-        // From one status line to a later one, since the position moves in steps.
+        // `position` moves in steps, with each status line. So the rate is measured from one step
+        // to a later one.
         def position() = dut.io.position.toBigInt
         def step(): BigInt = {
           val before = position()
@@ -74,7 +83,7 @@ class CaptureRateTest extends AnyFunSuite {
         cycles(12000)
         val rate = (step() - before).toDouble / (now - begin)
         info(f"$rate%.2f B a cycle, ${rate / most}%.4f of the limit")
-        // Here there is no link behind RQ.
+        // No link is behind RQ in this test, so the rate may be above the limit of the link.
         assert(rate >= 0.99 * most && (binds == "link" || rate <= 1.005 * most))
       }
     }

@@ -11,7 +11,9 @@ import scala.util.Random
 import lanebox.vocabulary.{LaneboxSim, Seed}
 import spinal.core.sim._
 
-/** Each frame is in the ring once, byte for byte, or it is lost once and counted. */
+/** The capture block writes each frame to the ring once, byte for byte, or loses it and counts it
+  * once.
+  */
 class CaptureTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(Capture(CaptureParam(cells = 16, segments = 16)))
 
@@ -81,7 +83,7 @@ class CaptureTest extends AnyFunSuite {
         bench.cycles(500 + random.nextInt(1000))
         bench.stop()
         bench.check()
-        // What was not taken is dropped.
+        // Frames that the block did not take before its stop are now taken and dropped.
         while (bench.source.nonEmpty || !bench.driver.idle) bench.cycle()
       }
     }

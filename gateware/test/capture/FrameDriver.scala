@@ -10,16 +10,18 @@ import spinal.lib._
 
 import lanebox.vocabulary.Frame
 
-/** Drives frames into a port, with a chance of a pause before each beat. `next` gives them. */
+/** Drives frames into a port, beat by beat. `next` gives the next frame, if any. `pauses` is the
+  * chance of a cycle without a beat before each beat.
+  */
 class FrameDriver(port: Stream[Fragment[Frame]], random: Random)(next: => Option[TestFrame]) {
   var pauses                           = 0.0
-  var begun: TestFrame => Unit         = _ => () // Called when a frame's first beat was taken.
+  var begun: TestFrame => Unit         = _ => () // Called when a frame's first beat has been taken.
   private var frame: Option[TestFrame] = None
   private var beat                     = 0
   private var offered                  = false
   def idle: Boolean                    = frame.isEmpty
 
-  /** Called once in each cycle, behind the clock's edge. */
+  /** Samples and drives the port. The bench calls it once in each cycle, after the clock edge. */
   def cycle(): Unit = {
     if (offered && port.ready.toBoolean) {
       if (beat == 0) begun(frame.get)
@@ -48,7 +50,7 @@ class FrameDriver(port: Stream[Fragment[Frame]], random: Random)(next: => Option
     port.last #= last
     port.bytes #= (if (last) f.data.size % 32 else random.nextInt(32))
     port.error #= f.error
-    // Only the first beat's head counts.
+    // The head is valid in a frame's first beat only, so later beats have random values there.
     val first = beat == 0
     port.head.time #= (if (first) f.time else random.nextLong() & Long.MaxValue)
     port.head.original #= (if (first) f.original else random.nextInt(1 << 16))

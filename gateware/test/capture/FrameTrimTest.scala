@@ -12,7 +12,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Frames that begin while `run` is on go on, cut to what is kept of them, and no others. */
+/** FrameTrim passes the frames that begin while `run` is set, each cut to the bytes that are to be
+  * kept, and drops all others.
+  */
 class FrameTrimTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(FrameTrim())
 

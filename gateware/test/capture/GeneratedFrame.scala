@@ -6,7 +6,7 @@ package lanebox.capture
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-/** The generator's frames, computed as a host would. */
+/** Computes the bytes of the generator's frames, as a program on the host would. */
 object GeneratedFrame {
   def data(seed: Int, number: Int, port: Int, size: Int): IndexedSeq[Byte] = {
     val beats = (size + 31) / 32

@@ -12,7 +12,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** The generator's frames are those that its description says, at the rate that was asked for. */
+/** The generator's frames have the bytes that GeneratedFrame computes, and come at the rate that
+  * was asked for.
+  */
 class GeneratorTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(Generator())
 

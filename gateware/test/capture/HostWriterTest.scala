@@ -12,7 +12,10 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Full cells go out at once, parts of one when they have waited; the line follows its data. */
+/** HostWriter writes a full cell (4 KiB of the ring) to host memory at once, and part of a cell
+  * when that part has waited for `patience` cycles. The status line follows the data that it
+  * counts.
+  */
 class HostWriterTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 16)
   lazy val compiled = LaneboxSim(WriterDut(param))
@@ -24,7 +27,7 @@ class HostWriterTest extends AnyFunSuite {
     var free         = param.cells - 1
     var records      = 0
     var now          = 0L
-    var shown        = 0L // Relaxed ordering was on for a request.
+    var shown        = 0L
     private var left = 0
 
     def start(relaxed: Boolean): Unit = {
@@ -49,7 +52,9 @@ class HostWriterTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(10)
     }
 
-    /** Goes on with a block, or begins one of `units` if there are cells for it and `may` says so. */
+    /** Drives one cycle: the next beat of a block, or the beginning of a new block of `units` (8
+      * bytes each), if `may` is true and cells are free for it.
+      */
     def cycle(may: Boolean, units: => Int = 12): Unit = {
       dut.clockDomain.waitSampling()
       now += 1
@@ -58,7 +63,7 @@ class HostWriterTest extends AnyFunSuite {
       if (left == 0 && may) {
         val wanted  = units
         val crossed = (written.size % 4096 / 8 + wanted) / 512
-        // The host must have read what is written over.
+        // A block must not overwrite bytes of the ring that the host has not yet read.
         if (crossed <= free && written.size + 8 * wanted - host.position < host.size) {
           free -= crossed
           left = wanted

@@ -12,8 +12,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Records are placed where they fit, and lost only where they do not. Fillers and seals make each
-  * MBUF whole. The bench has a model of MBUF, cells and losses, and follows the blocks with it.
+/** MbufPlacer places a record wherever it fits, and loses a frame only if it does not. Fillers and
+  * a seal fill the rest of each MBUF (a fixed part of the ring). The bench has a model of MBUF,
+  * cells and losses, and checks each block against it.
   */
 class MbufPlacerTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 2)
@@ -25,14 +26,14 @@ class MbufPlacerTest extends AnyFunSuite {
     val mbuf                 = 1 << (mbufLog2 - 3)
     var fill                 = 0
     var free                 = param.cells - 1
-    var known                = mutable.Queue.fill(8)(free) // `free` of the last cycles.
+    var known                = mutable.Queue.fill(8)(free) // `free` in the last eight cycles.
     var begun                = false
     var allowed              = true
-    var allowedSince         = 0                           // Cycles.
+    var allowedSince         = 0                           // Cycles since it rose.
     var number               = 0
     var records              = 0L
     var bytes                = 0L
-    val lost                 = mutable.Map(1 -> 0, 2 -> 0) // Ring, no cell.
+    val lost                 = mutable.Map(1 -> 0, 2 -> 0) // Frames: 1 ring full, 2 no cell.
     val pending              = Array.fill(16)(0L)
     val fates                = mutable.ArrayBuffer[Int]()
     var asked                = 0
@@ -41,7 +42,8 @@ class MbufPlacerTest extends AnyFunSuite {
     val blocks               = mutable.Queue[() => Unit]()
     var frames               = 0
     var stopping             = false
-    // The block closes the MBUF, as far as can be seen; and it may do so unseen.
+    // `closing`: a filler was seen, so the placer is closing the MBUF. `mayClose`: the placer may
+    // have decided to close the MBUF, but no block has shown it yet.
     private var closing, mayClose = false
 
     private def units(f: Sized)     = f.plain + (if (pending(f.port) > 0) 2 else 0)
@@ -53,7 +55,9 @@ class MbufPlacerTest extends AnyFunSuite {
       begun = true
     }
 
-    /** A block was handed over, together with the fate of a frame if there is one. */
+    /** Checks a block that the placer has handed over, together with the fate of its frame if it
+      * has one.
+      */
     private def block(): Unit = {
       val b    = dut.io.blocks.payload
       val size = b.units.toInt
@@ -74,7 +78,8 @@ class MbufPlacerTest extends AnyFunSuite {
           assert(!lossless)
           if (ring) assert(!begun && !closing && (!allowed || allowedSince < 8))
           else {
-            // For a record that is too long the MBUF is closed, whatever becomes of the record.
+            // If a record is longer than the rest of the MBUF, the placer closes the MBUF, even if
+            // the frame is lost.
             if (fill + units(f.get) > mbuf - 8) mayClose = true
             val placed = !closing && !mayClose && crossed(units(f.get)) <= known.min
             assert(!placed, s"$f lost at $fill though $known cells are free")
@@ -122,14 +127,14 @@ class MbufPlacerTest extends AnyFunSuite {
       dut.io.fates.ready #= r.nextInt(5) > 0
       val frees = free < param.cells - 1 && r.nextInt(if (r.nextInt(1000) < 3) 1000 else 90) == 0
       dut.io.freed #= frees
-      known += free // The block learns of the freed cell later.
+      known += free // The placer sees it later.
       known.dequeue()
       if (frees) free += 1
       if (!allowed && r.nextInt(50) == 0) {
         allowed = true
         allowedSince = 0
       }
-      // `known` falls with the seal and rises when `allowed` is right again.
+      // The input `known` is low after a seal, until `allowed` is about the next MBUF.
       dut.io.known #= allowedSince > 2 || begun
       dut.io.allowed #= allowed
       val asks = r.nextInt(1000) == 0

@@ -7,13 +7,17 @@ package lanebox.capture
 import java.nio.{ByteBuffer, ByteOrder}
 import scala.collection.mutable
 
-/** A second writing of the blocks, by the pcapng specification, and a strict reader of them. */
+/** An independent model of the capture block's blocks, written from the pcapng specification: it
+  * makes records, and it reads blocks strictly.
+  */
 object Pcapng {
   val SealSize = 64
 
   private def buffer(size: Int) = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
 
-  /** An Enhanced Packet Block. */
+  /** Returns the bytes of a frame's record (an Enhanced Packet Block), with the first `kept` bytes
+    * of the frame and the number of lost frames `drops`.
+    */
   def record(frame: TestFrame, kept: Int, drops: Long): IndexedSeq[Byte] = {
     val options = buffer(20)
     if (frame.flags != 0) options.putShort(2).putShort(4).putInt(frame.flags.toInt)
@@ -53,7 +57,7 @@ object Pcapng {
   ) extends Item
   case class Filler(size: Int) extends Item
 
-  /** The blocks of `bytes`, which must be whole. */
+  /** Splits `bytes` into blocks. Fails unless all blocks are whole and well formed. */
   def read(bytes: Array[Byte]): Seq[Item] = {
     val items = mutable.ArrayBuffer[Item]()
     val in    = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
@@ -113,14 +117,17 @@ object Pcapng {
     Packet(in.getInt(at + 8), time, kept, in.getInt(at + 24), data, flags, drops, size)
   }
 
-  /** Checks that MBUFs are whole: packets, then fillers, then the seal at the end. */
+  /** Splits a recording into MBUFs of `mbuf` bytes and returns the blocks of each. Checks that each
+    * MBUF has packets, then fillers, then a seal at its end.
+    */
   def checkMbufs(bytes: Array[Byte], mbuf: Int): Seq[Seq[Item]] =
     bytes.grouped(mbuf).toSeq.zipWithIndex.map { case (part, number) =>
       val items = read(part)
       assert(items.head.isInstanceOf[Packet], s"MBUF $number begins with ${items.head}")
       val rest = items.dropWhile(_.isInstanceOf[Packet])
       assert(rest.init.forall(_.isInstanceOf[Filler]), s"MBUF $number ends with $rest")
-      // As few fillers as possible, and a seal of 72 bytes only where no filler fits.
+      // An MBUF must have as few fillers as possible, and a seal of 72 bytes only where no filler
+      // fits.
       val fillers = rest.init.map(_.size)
       assert(fillers.dropRight(1).forall(_ == 4096), s"fillers $fillers")
       rest.last match {

@@ -10,7 +10,7 @@ import spinal.lib._
 import lanebox.requester.rq.{ClientConfig, RequestParam, RequestPath}
 import lanebox.vocabulary.{HardBlock, SequencePins}
 
-/** Generator, capture block and the endpoint's request path, to see what reaches the hard block. */
+/** Generator, capture block and the endpoint's request path, to measure the rate of TLPs on RQ. */
 case class RateDut(p: CaptureParam) extends Component {
   val clients = Seq(
     ClientConfig("capture", reads = false, writes = true),

@@ -12,11 +12,15 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Blocks have the bytes that pcapng says, and take as many cycles as their bytes need. */
+/** RecordBuilder makes blocks with exactly the bytes that pcapng demands, in as many cycles as
+  * their bytes need beats.
+  */
 class RecordBuilderTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RecordBuilder())
 
-  /** A block to build: the frame whose data it takes, and its bytes, if it has any. */
+  /** A block to build: the frame whose data it consumes, if any, and the bytes expected of the
+    * block.
+    */
   case class Job(
       kind: Int,
       units: Int,
@@ -121,7 +125,7 @@ class RecordBuilderTest extends AnyFunSuite {
       if (!sent && jobs.nonEmpty && r.nextDouble() >= pauses) {
         drive(jobs.head)
         for (frame <- jobs.head.frame) {
-          // Behind the end of the data is whatever it is.
+          // The last beat of a frame has random bytes after the end of the data.
           val junk = IndexedSeq.fill(32)(r.nextInt().toByte)
           beats ++= (frame.data ++ junk.take(-frame.data.size & 31)).grouped(32).map(TestFrame.bits)
         }

@@ -12,11 +12,12 @@ import spinal.lib._
 
 import lanebox.vocabulary.Request
 
-/** The host's memory behind the block's master port: the ring's segments and the status line.
+/** Model of the host's memory behind the capture block's master port: the ring's segments and the
+  * status line.
   *
-  * It checks each request against the rules of the endpoint's clients, and lets no request touch
-  * anything else. What lies below `position` must never change again, and `stream` keeps it: the
-  * bytes of the whole recording, also when the ring has come round.
+  * The model checks each request against the rules of the endpoint's clients, and allows writes to
+  * the ring and the status line only. Bytes of the ring below `position` must never change again.
+  * `stream` keeps them: all bytes of the recording, also when the ring has wrapped.
   */
 class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.Ring) {
   import ring._
@@ -28,8 +29,8 @@ class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.R
   var lines                      = 0
   var requests, partial          = 0
   var beats                      = 0L
-  var lastLineBeat               = 0L            // The cycle.
-  var limit                      = Long.MaxValue // Nothing may be written at or beyond this.
+  var lastLineBeat               = 0L            // Cycle of the last status line.
+  var limit                      = Long.MaxValue // Position in bytes that writes must not pass.
   var cycles                     = 0L
   private val open               = mutable.ArrayBuffer[Byte]()
   private var fixed: Seq[BigInt] = Nil
@@ -70,11 +71,12 @@ class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.R
       assert(segment >= 0, f"a write to $address%x")
       val offset = (address - segments(segment)).toInt
       data.copyToArray(memory(segment), offset)
-      // The position of the write: it goes beyond what was handed over, or ends there.
+      // The position of the write in the recording. The ring wraps, so it is the first such
+      // position at which the write does not end inside the bytes that were handed over before.
       var begin = segment.toLong * segmentBytes + offset
       while (begin + data.length < stream.size) begin += size
       assert(begin + data.length <= limit, s"a write to $begin, and the limit is $limit")
-      // What was handed over and is written again has the same bytes.
+      // Bytes that were handed over and are written again must have the same values.
       if (begin < stream.size) {
         assert(stream.size - begin < 64, "more than a line is written again")
         val known = stream.drop(begin.toInt)
@@ -107,12 +109,14 @@ class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.R
 
 object RingHost {
 
-  /** Where the block writes. */
+  /** Addresses in host memory that the capture block writes: the ring's segments of 2^`segmentLog2`
+    * bytes each, and the status line.
+    */
   case class Ring(segments: Seq[BigInt], segmentLog2: Int, status: BigInt) {
     val segmentBytes = 1 << segmentLog2
   }
 
-  /** `count` segments at random addresses, and a status line. */
+  /** Makes a ring of `count` segments at random addresses, and a status line outside of them. */
   def ring(random: Random, count: Int, segmentLog2: Int): Ring = {
     val places = random.shuffle((1 to 4 * count).toList).take(count + 1)
     val high   = BigInt(random.nextInt(1 << 20)) << 40

@@ -11,7 +11,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** An MBUF may begin if all of it is below the largest limit that was given, and not otherwise. */
+/** RingLimit allows an MBUF to begin if and only if all of it is below the largest limit that was
+  * given, or if `newest` is set.
+  */
 class RingLimitTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RingLimit())
 
@@ -21,7 +23,7 @@ class RingLimitTest extends AnyFunSuite {
         val r                = new Random(Seed.value)
         val mbuf             = 1L << mbufLog2
         var limit            = 0L
-        var done             = 0L // MBUFs.
+        var done             = 0L // The number of complete MBUFs.
         var allowed, refused = 0
         dut.io.newest #= newest
         dut.io.mbufLog2 #= mbufLog2
@@ -36,7 +38,8 @@ class RingLimitTest extends AnyFunSuite {
         dut.clockDomain.waitSampling(5)
         for (turn <- 0 until 2000) {
           if (r.nextInt(3) == 0) {
-            // Also smaller ones, and ones that are no multiples of anything. Large ones at the end.
+            // Limits may be smaller than before, or no multiple of the MBUF's size. In the last
+            // quarter of the test they grow in large steps.
             val step  = if (turn > 1500) mbuf << 20 else mbuf
             val value = (done * mbuf + ((r.nextDouble() * 3 - 1) * step).toLong) max 0
             dut.io.limit.valid #= true
@@ -54,7 +57,7 @@ class RingLimitTest extends AnyFunSuite {
             dut.clockDomain.waitSampling()
             dut.io.advance #= false
             done += 1
-            // Wherever it says that it knows, it is right.
+            // Whenever `known` is high, `allowed` must be right.
             for (_ <- 0 until 4) {
               dut.clockDomain.waitSampling()
               if (dut.io.known.toBoolean)

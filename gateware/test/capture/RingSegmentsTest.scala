@@ -11,7 +11,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Cells go to the segments in their order, round and round. */
+/** RingSegments places cells (4 KiB each) in the segments in order, and starts again at the first
+  * segment after the last.
+  */
 class RingSegmentsTest extends AnyFunSuite {
   val param         = CaptureParam(segments = 16)
   lazy val compiled = LaneboxSim(RingSegments(param))

@@ -12,20 +12,22 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** What is written is read again, and each cell's entry says where its last whole block ends. */
+/** The staging memory gives back the bytes that were written to it. Each cell's entry says where
+  * the last whole block in the cell ends.
+  */
 class StagingTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 2)
   lazy val compiled = LaneboxSim(Staging(param))
   val cellBytes     = CaptureParam.CellBytes
 
   class Bench(dut: Staging, r: Random) {
-    val written = mutable.ArrayBuffer[Byte]()           // All that went in.
-    val ends    = mutable.ArrayBuffer[(Int, Boolean)]() // Of blocks: where, and is it a record.
-    val read    = mutable.ArrayBuffer[Byte]()           // All that was read again, cell by cell.
+    val written = mutable.ArrayBuffer[Byte]()           // All bytes written.
+    val ends    = mutable.ArrayBuffer[(Int, Boolean)]() // Each block's end, and if it is a record.
+    val read    = mutable.ArrayBuffer[Byte]()           // All bytes read back.
     var free    = param.cells - 1                       // Cells that a block may reserve.
-    var cells   = 0                                     // Cells that were read.
-    var full    = 0                                     // Most cells in use.
-    private var left   = 0 // Units of the block to come.
+    var cells   = 0                                     // Cells read back.
+    var full    = 0                                     // Largest number of cells in use.
+    private var left   = 0 // Units (8 bytes) of the block still to be written.
     private var packet = false
 
     private def whole(cell: Int, below: Int): (Int, Int) = {
@@ -71,7 +73,8 @@ class StagingTest extends AnyFunSuite {
 
     private def checkOpen(): Unit = {
       val open = dut.io.open
-      // `open` is of an earlier cycle: it may say less than there is, and never more.
+      // The output `open` lags by some cycles: it may show fewer whole blocks than were written,
+      // never more.
       val cell = (0 to 1).map(written.size / cellBytes - _).find(_ % 16 == open.sequence.toInt)
       assert(cell.nonEmpty, s"sequence ${open.sequence.toInt} with ${written.size} bytes")
       val end = cell.get * cellBytes + 8 * open.whole.units.toInt

@@ -6,7 +6,9 @@ package lanebox.capture
 
 import scala.util.Random
 
-/** A frame as a source has it. */
+/** A frame of a test: what a source sends, with its time in ns, its port and its length `original`
+  * on the wire.
+  */
 case class TestFrame(
     time: Long,
     port: Int,
@@ -20,7 +22,9 @@ case class TestFrame(
 
 object TestFrame {
 
-  /** Mostly small frames, and every size. Most have the length that they had at their source. */
+  /** Makes a random frame with up to `largest` bytes, mostly a small one. In most frames `original`
+    * is the number of bytes sent. `bad` is the percentage of frames with an error.
+    */
   def random(r: Random, time: Long, largest: Int = 1600, bad: Int = 0): TestFrame = {
     val size = r.nextInt(8) match {
       case 0     => 1 + r.nextInt(largest)

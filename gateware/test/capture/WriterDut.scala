@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.Request
 
-/** Staging and HostWriter as Capture joins them, without what makes the blocks. */
+/** Staging and HostWriter, connected as in Capture. The test bench makes the blocks itself. */
 case class WriterDut(p: CaptureParam) extends Component {
   val io = new Bundle {
     val beats         = slave(Flow(BlockBeat()))

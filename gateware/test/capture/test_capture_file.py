@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Wireshark's programs read what the capture block writes, and find what was sent.
+"""Wireshark's programs and tcpdump read what the capture block writes, and find the frames sent.
 
-The ring of a simulated card is written to a file behind a page of header, as a recorder does. A
-count proves nothing: bytes, times, ports, lengths, drop counts and flags are compared.
+The ring of a simulated card is written to a file, behind a page of header, as a recorder does. The
+tests compare bytes, times, ports, lengths, drop counts and flags, not only the number of packets.
 """
 
 import os
@@ -26,7 +26,7 @@ RECORDINGS = ("calm", "lossy", "snapped")
 PORTS = 4
 PAGE = 4096
 FILLER = 0x80004C46
-NANOSECOND = 0xA1B23C4D  # The magic of a pcap file whose times are in ns.
+NANOSECOND = 0xA1B23C4D  # The magic number of a pcap file with times in ns.
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,11 @@ def block(kind, body):
 
 
 def header():
-    """A page: the section, an interface for each port with times in ns, and a filler."""
+    """Return the first 4096 bytes of a file: a section header, an interface for each port, and a
+    filler.
+
+    The times of the interfaces are in ns.
+    """
     section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     interface = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHI", 9, 1, 9) + bytes(4))
     blocks = section + PORTS * interface
@@ -59,7 +63,9 @@ def expected(line):
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """{name: (pcapng file, the packets that must be in there)}"""
+    """Run the simulation and return {name: (pcapng file, list of the packets that must be
+    in it)}.
+    """
     folder = tmp_path_factory.mktemp("capture")
     classpath = spinal_build.compile_tests()
     command = ["java", "-Xmx1g", "-cp", classpath, "lanebox.capture.CaptureFile", folder]
@@ -91,7 +97,9 @@ def run(program, *arguments):
 
 
 def by_fields(file):
-    """Times, ports, lengths, drop counts and flags of every packet, as tshark shows them."""
+    """Yield (time in ns, port, length, drop count, flags) of every packet in a file, as tshark
+    shows them.
+    """
     names = ("time_epoch", "interface_id", "len", "drop_count", "packet_flags")
     fields = [word for name in names for word in ("-e", f"frame.{name}")]
     for line in run("tshark", "-r", file, "-T", "fields", *fields).decode().splitlines():
@@ -101,7 +109,9 @@ def by_fields(file):
 
 
 def by_bytes(file, converted):
-    """Data, time and length of every packet, from tshark's conversion to the older format."""
+    """Yield (data, ns part of the time, length) of every packet, from tshark's conversion
+    to pcap.
+    """
     run("tshark", "-r", file, "-F", "nsecpcap", "-w", converted)
     content = converted.read_bytes()
     assert struct.unpack_from("<I", content)[0] == NANOSECOND
@@ -114,7 +124,9 @@ def by_bytes(file, converted):
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_tshark_finds_every_packet_as_it_was_sent(name, recordings, tmp_path):
-    """Each packet has its bytes, time, port, lengths, drop count and flags, in order."""
+    """tshark finds each packet with its bytes, time, port, length, drop count and flags, in
+    order.
+    """
     file, packets = recordings[name]
     wanted = [(p.time, p.port, p.length, p.drops, p.flags) for p in packets]
     assert list(by_fields(file)) == wanted
@@ -124,7 +136,9 @@ def test_tshark_finds_every_packet_as_it_was_sent(name, recordings, tmp_path):
 
 
 def test_the_recordings_show_losses_flags_and_cut_packets(recordings):
-    """What the other tests compare is there to be compared."""
+    """The recordings have losses, flags, cut packets and all ports, so the other tests compare
+    them.
+    """
     lossy = recordings["lossy"][1]
     assert {p.port for p in lossy} == set(range(PORTS))
     assert any(p.drops for p in lossy) and any(p.flags >> 24 for p in lossy)
@@ -134,7 +148,9 @@ def test_the_recordings_show_losses_flags_and_cut_packets(recordings):
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_capinfos_counts_packets_in_strict_time_order(name, recordings):
-    """capinfos takes neither fillers nor seals for packets or for damage."""
+    """capinfos counts exactly the packets sent, in strict order of time: fillers and seals are no
+    packets.
+    """
     file, packets = recordings[name]
     text = run("capinfos", "-c", "-o", "-M", file).decode()
     assert re.search(rf"Number of packets:\s+{len(packets)}\b", text), text
@@ -143,7 +159,7 @@ def test_capinfos_counts_packets_in_strict_time_order(name, recordings):
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_tcpdump_writes_the_same_bytes(name, recordings, tmp_path):
-    """libpcap reads the same bytes, in order."""
+    """tcpdump, which uses libpcap, reads the same bytes of all packets, in order."""
     file, packets = recordings[name]
     copy = tmp_path / "copy.pcap"
     run("tcpdump", "-r", file, "-w", copy)

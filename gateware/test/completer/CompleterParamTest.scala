@@ -8,7 +8,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.{TargetRequest, Window}
 
-/** Words on the command line become parameters, or elaboration fails and gives the reason. */
+/** CompleterParam makes the Completer's parameters from words of a command line, or fails with the
+  * reason.
+  */
 class CompleterParamTest extends AnyFunSuite {
   test("words on the command line make the parameters") {
     val p = CompleterParam(Seq("ports=3", "windows=0,0,0x20000,2", "windows=2,0x4000,4096,1"))

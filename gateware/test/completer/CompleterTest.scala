@@ -36,7 +36,7 @@ class CompleterTest extends AnyFunSuite {
   class Golden(dut: Completer, bench: CompleterBench) {
     val memory  = mutable.Map[(Int, Int), Int]()
     val waiting = mutable.Map[(Int, Int), (HostRequest, Option[Seq[Int]])]()
-    // Number of bytes of each read that have come so far.
+    // `done` is not used. `dwords`: for each read, by (requester, tag), how many dwords have come.
     var done   = mutable.Map[(Int, Int), Int]()
     val dwords = mutable.Map[(Int, Int), Int]()
     var reads, writes, unsupported, dropped, malformed, discontinued, failed = 0
@@ -187,7 +187,9 @@ class CompleterTest extends AnyFunSuite {
     )
   }
 
-  /** The request, often with enables that break a rule, or cut short by the block. */
+  /** Returns the request as it is, with byte enables that break a rule, or as a write that the hard
+    * block discontinues, each in a third of all cases.
+    */
   def spoiled(r: HostRequest, random: Random): HostRequest = random.nextInt(3) match {
     case 0 => r.copy(firstBe = 0, lastBe = 9)
     case 1 => r.copy(discontinue = r.kind == HostRequest.Write)

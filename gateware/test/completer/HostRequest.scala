@@ -11,7 +11,7 @@ import scala.util.Random
   */
 case class HostRequest(
     kind: Int,
-    address: BigInt, // The byte address of the first dword (dword aligned), as in the TLP.
+    address: BigInt, // Byte address of the first dword, a multiple of 4, as in the TLP.
     dwords: Int,
     firstBe: Int,
     lastBe: Int,

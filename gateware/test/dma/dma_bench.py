@@ -38,7 +38,9 @@ def enabled_bytes(address, dwords, first_be, last_be):
 
 
 class DmaBench:
-    """Drives the registers of a DMA engine `dut`. These have the names of LitePCIe's registers."""
+    """Drive the registers of a DMA engine `dut` as software does. The registers have LitePCIe's
+    names.
+    """
 
     def __init__(self, dut, seed):
         self.dut = dut
@@ -57,14 +59,16 @@ class DmaBench:
             yield
 
     def program(self, descriptors):
-        """Write descriptors (address, length, interrupt wanted, more flags) to the table."""
+        """Write descriptors to the engine's table. Each is (address, length in bytes, interrupt
+        wanted, more flags).
+        """
         for address, length, irq, *flags in descriptors:
             control = (0 if irq else IRQ_DISABLE) | length | sum(flags)
             yield from self.write("table_value", control, address & 0xFFFFFFFF)
             yield from self.write("table_we", address >> 32)
 
     def status(self):
-        """Read the loop status register of the table, as software does."""
+        """Return the loop status register of the engine's table, read as software does."""
         return (yield from self.bank.read("table_loop_status"))
 
     def at_rest(self):

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test bench of both DMA engines with their notices, and of the surroundings that the card has.
+"""Test bench of both DMA engines (c2h and h2c) with their notices: records and status lines.
 
 The bench drives the engines through their registers, as software does, takes their requests, and
 logs what they do. notice_host.py checks the log.
@@ -34,11 +34,11 @@ LINES = {"c2h": 0x6_0000_0040, "h2c": 0x6_0000_1FE0}
 WAYS = {"c2h": "writer", "h2c": "reader"}
 
 
-QUEUE = 40  # Beats that may wait between the port and RQ. The real endpoint's queue is longer.
+QUEUE = 40  # Beats that may wait in front of RQ. The endpoint has room for more.
 
 
 def rq_beats(size, mps):
-    """Return the beats of a write on RQ, which is cut at MPS.
+    """Return the number of RQ beats of a write of `size` bytes, which is cut into TLPs at MPS.
 
     Each TLP has a descriptor of 16 bytes before its data.
     """
@@ -216,9 +216,9 @@ class Bench:
 
     @passive
     def stream(self, beats):
-        """Offer beats (data, last, bytes, error).
+        """Offer beats (data, last, bytes, error) on the c2h stream, once the engine runs.
 
-        A number in the list is that many cycles without a beat.
+        A number in the list stands for that many cycles without a beat.
         """
         sink = self.dut.writer.sink
         while not (yield self.dut.writer.run):
@@ -298,7 +298,9 @@ class Bench:
 
 
 def packet(rng, size, error=0):
-    """Make the beats of a packet of `size` bytes."""
+    """Return the stream beats (data, last, bytes, error) of a packet of `size` bytes with random
+    data.
+    """
     data = [rng.getrandbits(numbers.DATA_WIDTH) for _ in range(beats_of(size))]
     return [*((each, 0, 0, 0) for each in data[:-1]), (data[-1], 1, size % BEAT_BYTES, error)]
 

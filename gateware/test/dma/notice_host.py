@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Model of the host that gets the notices of both DMA engines. It checks what their bench logs."""
+"""Model of the host that gets the notices (records and status lines) of both DMA engines.
+
+The model checks what the test bench of notice_bench.py has logged.
+"""
 
 import struct
 
@@ -10,10 +13,11 @@ from gateware.test.dma.notice_bench import ERROR, LAST, LINES, RING
 
 
 class Host:
-    """Model of the host: it reads the log and relies on records and status lines alone.
+    """Model of the host, which reads the bench's log and relies on records and status lines alone.
 
-    It checks each of their fields. `buffers` are the descriptors of each direction. Records and
-    lines from before the last reset of a direction are dropped.
+    It checks each field of each record and line. `buffers` are the descriptors of each direction,
+    `fails` the addresses of h2c descriptors with a failed read. Records and lines from before the
+    last reset of a direction are dropped.
     """
 
     def __init__(self, bench, buffers, fails=(), then=None):
@@ -22,7 +26,7 @@ class Host:
         self.buffers, self.then = dict(buffers), then
         self.memory = {}
         self.records = []  # (bytes, flags) of each record.
-        # (position in the stream, buffers, errors, time) of each line.
+        # (bytes of the stream, buffers, failed buffers, device time) of each status line.
         self.lines = {"c2h": [], "h2c": []}
         self.irqs = {"c2h": 0, "h2c": 0}
         self.counts = {"c2h": 0, "h2c": 0}
@@ -50,8 +54,8 @@ class Host:
         way = next((way for way, place in LINES.items() if place == first), None)
         if RING <= first < RING + size:
             assert max(data) < RING + size, "records were written beyond the ring"
-            # A write that was offered before the reset is finished, but its records are of the old
-            # run.
+            # A write that was offered before the table's reset is finished after it, but its
+            # records belong to the run before the reset.
             if began > self.resets["c2h"]:
                 self.see_records(first, bytes(data[first + n] for n in range(len(data))))
         elif way:
@@ -96,7 +100,7 @@ class Host:
         self.lines[way].append((position, buffers, errors, time))
 
     def irq(self, began, ended, way):
-        """Check that an interrupt comes after its buffer's record or line.
+        """Check that an interrupt comes after the record or status line of its buffer.
 
         In h2c one interrupt may stand for several buffers.
         """
@@ -107,7 +111,9 @@ class Host:
 
 
 def records_of(buffers, packets):
-    """Return the records expected for packets (size, error) that fill buffer after buffer."""
+    """Return the records (bytes, flags) expected for packets (size, error) that fill buffer after
+    buffer.
+    """
     result, free = [], iter(buffers)
     for size, error in packets:
         while size > 0:
@@ -118,7 +124,9 @@ def records_of(buffers, packets):
 
 
 def stream_in(memory, buffers, records):
-    """Return the bytes of the stream, put together from memory with the lengths in the records."""
+    """Return the bytes of the c2h stream, put together from host memory with the lengths in the
+    records.
+    """
     return b"".join(
         bytes(memory[address + n] for n in range(count))
         for (address, *_), (count, _) in zip(buffers, records)

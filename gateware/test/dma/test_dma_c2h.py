@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/c2h.py: the stream fills the buffers of the descriptors.
+"""Tests of dma/c2h.py: the c2h engine writes the user's stream to the buffers of its descriptors.
 
 What the engine writes is compared byte by byte with a model of host memory.
 """
@@ -145,9 +145,9 @@ def random_beats(rng, count):
 
 
 def filled(descriptors, beats):
-    """Return the expected memory when all descriptors are done.
+    """Return the expected host memory, as {address: byte}, when all descriptors are done.
 
-    Each descriptor begins with a new beat.
+    Each descriptor begins with a new beat of the stream.
     """
     memory, at = {}, 0
     for address, length, *_ in descriptors:
@@ -210,7 +210,9 @@ def test_a_request_has_512_bytes_at_most(length, offset, seed):
 
 @pytest.mark.parametrize("below", [512, 700])
 def test_a_descriptor_may_cross_4_gib(below):
-    """If a buffer crosses a 4 GiB boundary, the upper half of the address is incremented there."""
+    """If a c2h buffer crosses a 4 GiB boundary, the engine increments the upper half of the address
+    there.
+    """
     bench = Bench(1)
     descriptor = ((8 << 32) - below, 1500, True)
     beats = random_beats(bench.rng, beats_of(1500))
@@ -305,7 +307,8 @@ def packet(rng, size, error=0):
 
 
 def packets_in(descriptors, packets):
-    """Return the expected memory, and (bytes, last) of each descriptor that ends.
+    """Return the expected host memory, as {address: byte}, and (bytes, last) of each descriptor
+    that ends.
 
     Each packet begins with a new descriptor.
     """
@@ -468,7 +471,7 @@ def test_no_flush_ends_what_no_packet_ends():
 
 
 def test_time_passes_until_a_flush():
-    """The engine is busy from the last beat until the flushed buffer has been written.
+    """The c2h engine is busy from the last beat until the flushed buffer has been written.
 
     Simulated time runs only while something is busy, so the flush time would never end otherwise.
     """
@@ -498,7 +501,9 @@ def test_time_passes_until_a_flush():
 
 
 def test_messages_follow_each_other_without_a_gap():
-    """64-byte messages, each ended by `last` in a 4 KiB buffer, give a write beat in each cycle."""
+    """64-byte messages, each ended by `last` in a 4 KiB buffer, give a c2h write beat in each
+    cycle.
+    """
     bench = Bench(2)
     messages = 40
     beats = [(n, n % 2) for n in range(2 * messages)]
@@ -557,7 +562,9 @@ def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
 
 
 def test_the_loop_status_is_litepcies():
-    """In a looped table, index and count are as in LitePCIe: one less than the descriptors done."""
+    """In a looped c2h table, index and count of the status are one less than the descriptors done,
+    as in LitePCIe.
+    """
     bench = Bench(1, density=0.2)
     seen = []
 
@@ -653,7 +660,7 @@ def test_a_new_run_loses_nothing_of_the_stream():
 
 @each_seed(12)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """If the engine is stopped, it finishes the write that was begun.
+    """If the c2h engine is stopped, it finishes the write that it has begun.
 
     It writes and counts nothing else.
     """

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.model
 MRRS = 512
 STORE = 4096  # Bytes in the engine's store; few, so that a test soon fills it.
 
-# Limit for the wait for a descriptor: the status must change within this many reads of it, which
-# take more than 500 cycles.
+# The test fails if the status does not change within this many reads of it. They take more than 500
+# cycles.
 PATIENCE = 200
 
 
@@ -146,7 +146,9 @@ def until(condition):
 
 
 def ends(descriptors):
-    """Return for each descriptor the number of beats that have been completed when it is done."""
+    """Return a list: after how many completed beats, counted from the start, each descriptor is
+    done.
+    """
     total, result = 0, []
     for _, length, _ in descriptors:
         total += beats_of(length)
@@ -155,7 +157,9 @@ def ends(descriptors):
 
 
 class ByteHost(Host):
-    """Completes reads with the bytes of memory, and notes the addresses that were read."""
+    """Host that completes reads with the bytes of memory_byte(), and notes the addresses that were
+    read.
+    """
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -204,9 +208,9 @@ class ByteHost(Host):
 
 @each_seed(5)
 def test_any_bytes_come_from_any_address(seed):
-    """Each descriptor gives the bytes at its address, in order.
+    """Each h2c descriptor gives the user the bytes at its address, in order.
 
-    It starts in a new beat, and no byte outside its buffer is read.
+    It starts in a new beat of the stream, and no byte outside its buffer is read.
     """
     rng = random.Random(seed)
     bench = Bench(seed, latency=rng.choice([5, 90]), density=rng.choice([0.5, 1.0]))
@@ -280,7 +284,7 @@ def test_a_small_request_is_made_in_each_cycle():
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_is_here(seed):
-    """All data comes in order.
+    """All h2c data comes in order.
 
     A descriptor counts and interrupts only after its last beat has come.
     """
@@ -383,7 +387,9 @@ def test_a_user_that_takes_nothing_holds_up_nobody():
 
 
 def test_it_says_when_the_user_has_taken_all():
-    """Bit 2 of `enable` is set when the user has taken all data; descriptors count earlier."""
+    """Bit 2 of h2c's register `enable` is set when the user has taken all data; descriptors count
+    earlier.
+    """
     bench = Bench(0, latency=30, density=0)
     descriptors = [(0, 1024, False), (4096, 32, False)]
 
@@ -405,9 +411,9 @@ def test_it_says_when_the_user_has_taken_all():
 
 @each_seed(3)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """A stopped engine is at rest when its reads have completed.
+    """A stopped h2c engine is at rest when its reads have completed.
 
-    The next run gives no data of them.
+    The next run gives the user no data of them.
     """
     bench = Bench(seed, latency=200, density=0.3)
     first = [(2048 * n, 2048, True) for n in range(4)]
@@ -630,7 +636,9 @@ def test_the_loop_status_wraps(monkeypatch):
 
 
 def test_the_loop_status_is_litepcies():
-    """In a looped table, index and count are as in LitePCIe: one less than the descriptors done."""
+    """In a looped h2c table, index and count of the status are one less than the descriptors done,
+    as in LitePCIe.
+    """
     bench = Bench(1, latency=60)
     seen = []
 

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/moderation.py: the cycles in which interrupts are sent, compared with a model."""
+"""Tests of dma/moderation.py, interrupt moderation: the cycles of interrupts, compared with a
+model.
+"""
 
 import random
 
@@ -16,7 +18,9 @@ pytestmark = pytest.mark.model
 
 
 class Model:
-    """Model of the moderation: it says for each cycle whether an interrupt is sent."""
+    """Model of interrupt moderation: called once in each cycle, it says whether an interrupt is
+    sent.
+    """
 
     def __init__(self, interval, count):
         self.interval, self.count = interval, count
@@ -32,10 +36,10 @@ class Model:
 
 
 def run(interval, count, wanted):
-    """Run the hardware and the model with interrupts wanted in some cycles.
+    """Run the hardware and the model with the interrupts wanted in the cycles `wanted`.
 
-    Returns for each cycle whether the hardware sent an interrupt, whether it kept one back, and
-    whether the model sent one.
+    Return three lists of cycles: those in which the hardware sent an interrupt, those in which it
+    kept one back, and those in which the model sent one.
     """
     dut, model = Moderation(), Model(interval, count)
     went, kept, expected = [], [], []
@@ -60,7 +64,7 @@ def run(interval, count, wanted):
 
 
 def test_without_an_interval_each_passes_in_its_cycle():
-    """With interval 0, the value at reset, each interrupt is sent in its cycle, and none waits."""
+    """With an interval of 0, the value at reset, each interrupt is sent in its own cycle."""
     wanted = [1, 0, 1, 1, 1, 0, 0, 1]
     went, kept, _ = run(0, 0, wanted)
     assert went == [n for n, wants in enumerate(wanted) if wants]
@@ -68,9 +72,9 @@ def test_without_an_interval_each_passes_in_its_cycle():
 
 
 def test_a_slow_stream_is_not_delayed():
-    """An interrupt that comes during the interval waits for its end.
+    """An interrupt that comes during the moderation interval waits for the interval's end.
 
-    An interrupt that comes at the interval's end is sent at once.
+    An interrupt that comes when the interval is over is sent at once.
     """
     wanted = [0] * 100
     for cycle in (3, 23, 42):
@@ -81,7 +85,9 @@ def test_a_slow_stream_is_not_delayed():
 
 
 def test_so_many_do_not_wait():
-    """With a count of 3, the third interrupt wanted is sent at once, and a new interval starts."""
+    """With a moderation count of 3, the third interrupt wanted is sent at once and starts a new
+    interval.
+    """
     wanted = [0] * 200
     for cycle in (1, 10, 11, 12, 30, 120):
         wanted[cycle] = 1
@@ -92,7 +98,9 @@ def test_so_many_do_not_wait():
 @pytest.mark.parametrize("interval, count", [(1, 255), (2, 2), (3, 0), (3, 1), (7, 255), (40, 4)])
 @each_seed(3)
 def test_at_random(interval, count, seed):
-    """Under random load no interrupt is lost or waits too long, and none is sent unasked."""
+    """Under random load the moderation loses no interrupt, delays none too long, and sends none
+    unasked.
+    """
     rng = random.Random(seed)
     dense = rng.choice([0.05, 0.3, 0.9])
     wanted = [int(rng.random() < dense) for _ in range(2000)] + [0] * (interval + 2)

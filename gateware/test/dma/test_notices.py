@@ -82,9 +82,9 @@ def test_each_buffer_that_ends_is_told(control, seed):
 
 @each_seed(4)
 def test_a_flush_is_told(seed):
-    """If the flush time ends a buffer, its record has the flag FLUSHED and its length.
+    """If the flush time ends a c2h buffer, its record has the flag FLUSHED and its length in bytes.
 
-    No byte is lost.
+    No byte of the stream is lost.
     """
     rng = random.Random(seed)
     bench = Bench(seed, ready=rng.choice([0.5, 1.0]))
@@ -236,7 +236,7 @@ def test_both_directions_are_told_at_once(seed):
     wanted = records_of(buffers["c2h"], packets)
     buffers["c2h"] = buffers["c2h"][: len(wanted)]
     failed = {address for address, *_ in buffers["h2c"] if rng.random() < 0.2}
-    # A descriptor in `failed` has an error in its first request only.
+    # Only the first read request of a descriptor in `failed` has an error.
     bench.fails = lambda address: any(address == each & ~3 for each in failed)
 
     def main():

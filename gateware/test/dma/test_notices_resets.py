@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/notices.py: resets and stops in the middle of a run."""
+"""Tests of dma/notices.py: records, status lines and interrupts if a run is reset or stopped."""
 
 import random
 
@@ -69,7 +69,9 @@ def test_a_reset_leaves_nothing_of_the_run_before(seed):
 @each_seed(6)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_bytes_of_a_stopped_descriptor_are_not_told(way, seed):
-    """If a stop cuts a descriptor, its bytes are not counted in the next run."""
+    """If a stop cuts a descriptor short, its bytes are not counted in the status lines of the next
+    run.
+    """
     rng = random.Random(seed)
     bench = Bench(seed, density=rng.choice([0.5, 1.0]))
     first = {each: [(1 << 20, 4096, True)] for each in WAYS}

@@ -23,9 +23,10 @@ from tools.testing.stream_model import consume, produce, simulate, wait, watch
 
 
 def pattern_beat(number):
-    """Return a beat of the pattern.
+    """Return beat `number` of the test pattern as an integer of 256 bits.
 
-    Dword i of the stream has the value i modulo 2^32; dword 0 is in the lowest bits.
+    Dword i of the stream has the value i modulo 2^32. The first dword of a beat is in the lowest
+    bits.
     """
     first = number * DWORDS_PER_BEAT
     return sum(
@@ -106,7 +107,7 @@ def test_generator_starts_again(seed):
 
 @each_seed(1)
 def test_pattern_of_any_beat(seed):
-    """The dwords of a beat count up to 2^32 - 1 and then continue with 0."""
+    """The dwords of the test pattern count up to 2^32 - 1 and then continue with 0."""
     dut = Module()
     beat = Signal(DWORD_WIDTH - LANE_BITS)
     data = Signal(DATA_WIDTH)
@@ -124,12 +125,14 @@ def test_pattern_of_any_beat(seed):
 
 
 def all_of(endpoint):
-    """Return all fields of a beat as one signal, as produce() and consume() need it."""
+    """Return all fields of a stream's beat as one signal, as produce() and consume() need it."""
     return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
 
 
 class Whole(LiteXModule):
-    """A stream whose beat has a single field, as produce() and consume() need it."""
+    """Wrapper of a stream that has all fields of a beat in one field, as produce() and consume()
+    need it.
+    """
 
     def __init__(self, endpoint, driven):
         self.valid, self.ready = endpoint.valid, endpoint.ready
@@ -201,7 +204,9 @@ def test_the_pattern_is_no_packet():
 
 @each_seed(8)
 def test_checker_finds_every_wrong_dword(seed):
-    """The checker counts beats and wrong beats, and gives the number of the first wrong one."""
+    """The pattern checker counts beats and wrong beats, and reports the number of the first wrong
+    beat.
+    """
     rng = random.Random(seed)
     dut = PatternChecker()
     beats = [pattern_beat(number) for number in range(200)]
@@ -225,7 +230,9 @@ def test_checker_finds_every_wrong_dword(seed):
 
 @each_seed(2)
 def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
-    """While enabled the checker takes a beat in every cycle, and passes none to the user."""
+    """While enabled, the pattern checker takes a beat in every cycle and passes none to the
+    user.
+    """
     dut = PatternChecker()
 
     @passive
@@ -246,7 +253,9 @@ def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
 
 
 def test_results_stay_until_the_next_check():
-    """The results stay readable after a check. The next check starts from zero at dword 0."""
+    """The pattern checker's results stay readable after a check. The next check starts at dword 0
+    with counts of 0.
+    """
     bench = CsrBench(Pattern())
     sink = bench.dut.h2c_sink
     rng = random.Random(0)
@@ -291,7 +300,7 @@ class Wrapped(LiteXModule):
 
 
 def test_generator_and_checker_agree():
-    """The checker accepts every beat of the generator, at one beat in each cycle."""
+    """The pattern checker accepts every beat of the generator, at one beat in each cycle."""
     dut = Wrapped()
 
     def run():

@@ -26,7 +26,8 @@ class RequesterTest extends AnyFunSuite {
   val ring          = 1 << 17
   lazy val compiled = LaneboxSim(Requester(param))
 
-  /** Address that interrupt messages are written to: above 4 GiB and above the host's memory. */
+  /** Base address of interrupt messages: above 4 GiB, and above the addresses of the host's memory.
+    */
   val messages = BigInt("fedc00000000", 16)
 
   def bytes(data: Seq[Long], enables: Int => Int): Seq[(Int, Int)] =
@@ -108,7 +109,7 @@ class RequesterTest extends AnyFunSuite {
     }
   }
 
-  /** The card with the host, and a client that reads back what it wrote. */
+  /** Test bench of the Requester with a model of the host. Client 0 reads back what it wrote. */
   class Bench(dut: Requester, timeoutCycles: Int) {
     val random           = new Random(simRandom.nextLong())
     val host             = new Host(dut, random)
@@ -250,7 +251,9 @@ class RequesterTest extends AnyFunSuite {
       val latest        = 2
       var before, after = 0
 
-      /** Stops the messages of a vector in one of several ways. Returns how to allow them again. */
+      /** Stops the messages of a vector in one of several ways. Returns a function that allows them
+        * again.
+        */
       def close(vector: Int): () => Unit = random.nextInt(8) match {
         case 0 =>
           dut.io.msixMask #= true
@@ -327,7 +330,8 @@ class RequesterTest extends AnyFunSuite {
     bench.toAsk = Int.MaxValue
     Clearing.underLoad(dut.io.counters, dut.io.clear, bench.random, busy) {
       now += 1
-      // Holds for 500 cycles: long enough to use up all sequence numbers of writes.
+      // The host returns no sequence numbers for 500 cycles at a time, long enough to use up all
+      // that writes may have.
       bench.host.holds = now / 500 % 2 == 1
       dut.clockDomain.waitSampling()
     }

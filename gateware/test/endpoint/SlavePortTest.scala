@@ -14,7 +14,7 @@ import lanebox.completer.HostRequest
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Every dword of a host's request reaches the front end (a bus master of LitePCIe) once, in order
-  * and with its byte enables. The host gets the data that the front end gives. It always gets an
+  * and with its byte enables. The host gets the data that the front end gives. Each read gets an
   * answer, even if the front end never gives one.
   */
 class SlavePortTest extends AnyFunSuite {
@@ -29,7 +29,7 @@ class SlavePortTest extends AnyFunSuite {
   case class Access(write: Boolean, address: Int, enables: Int, data: Long, at: Long)
   case class Sent(request: HostRequest, writesBefore: Int)
 
-  /** The two kinds of front end that may stand behind the port. */
+  /** The two kinds of LitePCIe front end that may be connected to the slave port. */
   sealed trait FrontEnd
   // A front end that takes a read from the port only in the cycle in which it answers it.
   case object WishboneMaster extends FrontEnd
@@ -40,7 +40,7 @@ class SlavePortTest extends AnyFunSuite {
     var cycle                       = 0L
     var requestGap, completionStall = 0.3
     var delay                       = 6
-    // Accesses that the front end does not answer until `awake`.
+    // Says of an access whether the front end answers it only when `awake` is set.
     var hang: Access => Boolean = _ => false
     // True: the front end now gives the answers that it has kept back.
     var awake           = false
@@ -50,9 +50,10 @@ class SlavePortTest extends AnyFunSuite {
     val sentReads       = mutable.Queue[Sent]()
     val wanted          = mutable.ArrayBuffer[Access]() // The dwords that the host has written.
     var answered, successes, unsupported, aborts, lateAnswers = 0
-    // What the port does about a front end that fails, counted inside it.
+    // Counts of what the port does if a front end fails, taken from signals inside the port:
+    // time-outs, dropped writes, unwanted answers.
     var expired, droppedWrites, unwanted = 0
-    var heldReads                        = 0 // Cycles in which a read was offered and not taken.
+    var heldReads                        = 0 // Cycles with a read that was not taken.
     val completionsAt, requestsAt        = mutable.ArrayBuffer[Long]()
 
     // The Completer -------------------------------------------------------------------------------
@@ -144,15 +145,15 @@ class SlavePortTest extends AnyFunSuite {
     }
 
     private val data = mutable.ArrayBuffer[Long]()
-    // The answers that the front end gave, by number of the access.
+    // The front end's answers (data), by the number of the read access.
     private val replies = mutable.Map[Int, Long]()
-    // Number of an access -> writes delivered before it.
+    // For each read access, by its number: how many writes came to the front end before it.
     private val began = mutable.Map[Int, Int]()
-    // Number of accesses that belong to answered reads.
+    // The number of read accesses that belong to reads already answered.
     private var used = 0
 
-    /** Checks a read that has been answered: its accesses came in order and after the writes before
-      * it, and its data is what the front end gave.
+    /** Checks a read that has been answered: the front end's accesses for it came in order and
+      * after all earlier writes, and its data is what the front end gave.
       */
     private def finish(r: HostRequest, before: Int, got: Int, failed: Boolean): Unit = {
       var dword = 0
@@ -189,7 +190,7 @@ class SlavePortTest extends AnyFunSuite {
     }
 
     // The front end -------------------------------------------------------------------------------
-    // Cycles until the front end is done with the present dword; -1: there is none.
+    // Cycles until the front end is done with the dword that is offered; -1: no dword is offered.
     private var left    = -1
     private var answers = mutable.Queue[(Long, Int, Access, Int)]()
     private var showing = false
@@ -368,7 +369,7 @@ class SlavePortTest extends AnyFunSuite {
       bench.hang = _ => random.nextInt(40) == 0
       bench.start()
       for (_ <- 0 until 60) {
-        bench.awake = random.nextBoolean() // The late answers come at once, in time or long after.
+        bench.awake = random.nextBoolean() // A late answer comes in time, or long after.
         dut.clockDomain.waitSampling(random.nextInt(200))
       }
       bench.awake = false
@@ -412,7 +413,8 @@ class SlavePortTest extends AnyFunSuite {
       assert(bench.aborts == 33 && bench.writes.isEmpty && bench.heldReads == 0)
       assert(bench.droppedWrites == writes)
       assert(bench.expired == 1)
-      // The bus acknowledges after all: its late answer is dropped, and the next read is right.
+      // The bus acknowledges after all. The port drops its late answer, and the next read gets the
+      // right data.
       bench.hang = _ => false
       bench.awake = true
       bench.runUntil(!bench.stuck, 20)
@@ -471,8 +473,8 @@ class SlavePortTest extends AnyFunSuite {
         HostRequest(1, 0x2000, 8, 15, 15, aperture = 20, payload = HostRequest.words(random, 8))
       )
       bench.runUntil(bench.writes.size == 480, 20000)
-      // Dwords of writes and reads alternate: the host's read is answered in pieces of 128 bytes,
-      // and between two dwords of a piece there is one write. Behind a piece the writes go on alone
+      // Dwords of writes and reads alternate. The host's read is answered in pieces of 128 bytes,
+      // and between two dwords of a piece there is one write. After a piece only writes go on,
       // until the completion of that piece has left.
       val reads = bench.accesses.zipWithIndex.collect { case (a, n) if !a.write => n }
       for (((a, b), n) <- reads.zip(reads.tail).zipWithIndex if (n + 1) % 32 != 0)

@@ -10,13 +10,13 @@ from gateware.endpoint.endpoints import ENDPOINTS, check_endpoint, make_endpoint
 
 
 def test_every_name_is_accepted():
-    """Each name in ENDPOINTS is accepted for `--endpoint`."""
+    """check_endpoint() accepts each name in ENDPOINTS."""
     for name in ENDPOINTS:
         check_endpoint(name)
 
 
 def test_unknown_name_is_refused():
-    """An unknown endpoint is refused with a list of the names, before any gateware is made."""
+    """An unknown name for `--endpoint` is refused with a list of the known names."""
     with pytest.raises(ValueError, match="'lightpcie' is unknown: choose one of lanebox, litepcie"):
         make_endpoint("lightpcie", phy=None)
 

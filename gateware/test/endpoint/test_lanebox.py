@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""endpoint/lanebox.py, mmio/bridge.py: every instance fits its component, whatever is built"""
+"""Tests of endpoint/lanebox.py and mmio/bridge.py: each instance fits its SpinalHDL component."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ CLOCK = 250e6
 
 
 class Sources:
-    """A platform that only remembers its sources."""
+    """Stand-in for a LiteX platform that only notes the names of its source files."""
 
     def __init__(self):
         self.names = set()
@@ -32,7 +32,7 @@ class Sources:
 
 
 class Phy(LiteXModule):
-    """The pins of a hard block, with nothing behind them."""
+    """Stand-in for the PHY: the pins of the hard block, with nothing behind them."""
 
     def __init__(self):
         self.platform = Sources()
@@ -53,7 +53,7 @@ class Phy(LiteXModule):
 
 
 class Card(LiteXModule):
-    """An endpoint with a client in each direction, and what else `parts` names."""
+    """An endpoint with a client for writes and one for reads, and the blocks that `parts` names."""
 
     def __init__(self, parts):
         self.phy = Phy()
@@ -84,7 +84,9 @@ class Card(LiteXModule):
     ],
 )
 def test_every_instance_fits_its_component(parts, components):
-    """No port is missing, unknown, of another width, or left open without a reason."""
+    """Each instance has all ports of its component, with the right widths. No port is left open
+    unless allowed.
+    """
     card = Card(parts)
     card.get_fragment()
     assert card.phy.platform.names == components

@@ -22,7 +22,9 @@ from tools.testing.stream_model import simulate
 
 
 def offered(values):
-    """Return the endpoint's fields for a request with these fields at LitePCIe's port."""
+    """Return the fields that the endpoint gets if LitePCIe's port offers a request with these
+    `values`.
+    """
     dut, seen = RequestAdapter(), {}
 
     def look():
@@ -37,7 +39,9 @@ def offered(values):
 
 
 def test_the_layouts_are_litepcies_and_more():
-    """Our port layouts have all fields of LitePCIe's, so LitePCIe's front ends attach unchanged."""
+    """The endpoint's port layouts have all fields of LitePCIe's, so LitePCIe's front ends attach
+    unchanged.
+    """
     for ours, theirs in (
         (port_request_layout(), request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)),
         (port_completion_layout(), completion_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)),
@@ -47,7 +51,9 @@ def test_the_layouts_are_litepcies_and_more():
 
 @pytest.mark.parametrize("length, dwords, last_be", [(1, 1, 0x0), (2, 2, 0xF), (0, 1024, 0xF)])
 def test_a_litepcie_request_is_whole_dwords(length, dwords, last_be):
-    """A request without byte enables means whole dwords, and a length of 0 means 1024 dwords."""
+    """A LitePCIe request without byte enables covers whole dwords; its length 0 means 1024
+    dwords.
+    """
     seen = offered({"len": length})
     assert (seen["dwords"], seen["first_be"], seen["last_be"]) == (dwords, 0xF, last_be)
 
@@ -66,9 +72,9 @@ def test_context_carries_user_and_channel(seed):
 
 @each_seed(3)
 def test_data_comes_back_as_one_packet_a_request(seed):
-    """The data of each request comes as a packet framed by `first` and `last`.
+    """The data of each read request comes as one packet, framed by `first` and `last`.
 
-    `end` is always 1, and `err` is set in the beats that have `error`.
+    `end` is always 1. `err` is set in the beats whose `error` is not 0.
     """
     rng = random.Random(seed)
     dut = DataAdapter(channel=3)

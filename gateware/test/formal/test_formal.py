@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/synthesis/formal.py: it proves the properties in this folder of our Verilog."""
+"""Tests of tools/synthesis/formal.py, which proves the properties in this folder for our
+Verilog.
+"""
 
 import re
 from pathlib import Path
@@ -16,9 +18,8 @@ from tools.verilog.spinal_build import BUILD
 PROPERTIES = Path(__file__).parent
 PROOFS = Path(BUILD) / "formal"
 
-# For each property: the module that it is about, the component that the module is generated with,
-# and the depth of the induction in cycles. A module with memories is flattened first, so that a
-# property can read them.
+# For each property (a file NAME.sv): the module that it is about, the component that the module is
+# generated with, and the depth of the induction in cycles.
 COMPONENTS = {
     "NonPostedCredits": ("NonPostedCredits", "Completer", 2),
     "CompletionCredits": ("CompletionCredits", "Requester", 6),
@@ -27,11 +28,12 @@ COMPONENTS = {
 }
 FLAT = ["TagPool", "TagPoolUpper"]
 
-# Mistakes that a simulation might not find for a long time: (property, right code, wrong code).
+# Mistakes that a simulation might find only after a long time: (property, right code, wrong code)
+# as regular expression and replacement.
 MISTAKES = [
-    # This mistake lends one credit too many.
+    # This change lets NonPostedCredits lend one credit too many.
     ("NonPostedCredits", r"below && \(! io_returned\)", "below"),
-    # This mistake loses a credit.
+    # This change makes NonPostedCredits lose a credit.
     ("NonPostedCredits", r"\(io_returned && exact\)", "1'b0"),
     ("CompletionCredits", r"headers <= 9'h0dc", "headers <= 9'h0dd"),
     ("CompletionCredits", r"_zz_room <= 10'h100", "_zz_room <= 10'h101"),
@@ -47,7 +49,7 @@ MISTAKES = [
 
 @pytest.fixture(scope="module")
 def verilog(sim_build):
-    """Return the Verilog of each component of the default build."""
+    """Return {name of the component: its Verilog} of the default build."""
     files = map(Path, (sim_build / "gateware" / "sources.txt").read_text().split())
     return {file.stem: file.read_text() for file in files}
 
@@ -62,7 +64,9 @@ def attempt(text, name, folder):
 
 
 def each():
-    """Return all properties. Those that take half a minute are marked as soak tests."""
+    """Return all properties as test parameters. Those that take half a minute are marked as soak
+    tests.
+    """
     return [
         pytest.param(name, marks=pytest.mark.soak if name in FLAT else ()) for name in COMPONENTS
     ]
@@ -70,7 +74,7 @@ def each():
 
 @pytest.mark.parametrize("name", each())
 def test_the_property_holds_for_ever(verilog, name):
-    """Each property is proven for all time, and a second run reuses the stored proof."""
+    """Each property is proven for all time. A second run reuses the stored proof."""
     text = verilog[COMPONENTS[name][1]]
     attempt(text, name, PROOFS)
     assert not attempt(text, name, PROOFS), "the proof was not reused"
@@ -78,7 +82,9 @@ def test_the_property_holds_for_ever(verilog, name):
 
 @pytest.mark.parametrize("name, right, wrong", MISTAKES)
 def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
-    """With one condition in the Verilog changed, the proof fails: it is not trivially true."""
+    """If one condition in the Verilog is changed, the proof of its property fails. So the property
+    is not trivially true.
+    """
     part, component, _ = COMPONENTS[name]
     module = bound(verilog[component], f"{component}_{part}", "")
     changed = re.sub(right, wrong, module)
@@ -88,7 +94,7 @@ def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
 
 
 def test_each_property_is_proven():
-    """Each file in formal/ belongs to a property that is proven here."""
+    """Each property file (*.sv) in gateware/test/formal/ is one that these tests prove."""
     assert {file.stem for file in PROPERTIES.glob("*.sv")} == set(COMPONENTS)
 
 

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Interrupt causes become messages by the rules of MSI-X (PCI specification), and no interrupt is
-  * ever lost.
+/** MsixTable turns interrupt causes into messages by the rules of MSI-X (PCI specification), and
+  * never loses an interrupt.
   */
 class MsixTableTest extends AnyFunSuite {
   val vectors = 32
@@ -26,7 +26,7 @@ class MsixTableTest extends AnyFunSuite {
     val random   = new Random(simRandom.nextLong())
     val table    = Array.fill(vectors, 4)(0L)
     val messages = mutable.ArrayBuffer[(BigInt, Long)]()
-    // The message in the fence, and the number of cycles that it still stays there.
+    // The message in the fence, and for how many more cycles it stays there.
     var fence = Option.empty[(BigInt, Int)]
     var delay = 20    // The longest time in cycles that the fence holds a message.
     var hold  = false
@@ -54,7 +54,8 @@ class MsixTableTest extends AnyFunSuite {
       dut.io.fenced.valid #= fence.exists(_._2 <= 0)
       for ((message, _) <- fence) dut.io.fenced.payload #= message
 
-      // A message is shown to RQ some time after it was taken, unless it is withdrawn before that.
+      // The model of RQ shows a message some time after it was taken, unless the table withdraws it
+      // before that.
       val port    = dut.io.message
       val offer   = port.offer
       val reaches = onWay && random.nextInt(4) == 0 && !stuck

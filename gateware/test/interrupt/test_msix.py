@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of interrupt/msix.py: the table on the bus, and the choice between MSI and MSI-X."""
+"""Tests of interrupt/msix.py: the MSI-X table on the bus, and the choice between MSI and MSI-X."""
 
 import random
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ from tools.testing.stream_model import simulate
 
 
 class Bench(LiteXModule):
-    """The module Msix with a memory in place of the MSI-X table."""
+    """Test bench of the module Msix, with a memory in place of the MSI-X table."""
 
     def __init__(self):
         record = Record(layouts.msix_layout())
@@ -47,7 +47,9 @@ class Bench(LiteXModule):
 
 @each_seed(2)
 def test_the_bus_reads_and_writes_whole_dwords(seed):
-    """A write of a whole dword is read back. A write of some of its bytes changes nothing."""
+    """A write of a whole dword to the MSI-X table is read back. A write of some of its bytes is
+    ignored.
+    """
     bench = Bench()
     rng = random.Random(seed)
 
@@ -66,7 +68,9 @@ def test_the_bus_reads_and_writes_whole_dwords(seed):
 
 
 def test_a_cause_goes_one_way():
-    """A cause is sent as MSI while MSI-X is off, and by its vector of MSI-X while MSI-X is on."""
+    """An interrupt cause is sent as MSI while MSI-X is off, and by its MSI-X vector while MSI-X is
+    on.
+    """
     bench = Bench()
     pulses = []
     taken = []

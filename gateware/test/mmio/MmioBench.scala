@@ -7,8 +7,8 @@ package lanebox.mmio
 import scala.util.Random
 import spinal.core.sim._
 
-/** Test bench of the MMIO bridge: the model of the host, the bridge and the slow targets, stepped
-  * together.
+/** Test bench of the MMIO bridge. It steps the model of the host, the bridge and the models of the
+  * slow targets together.
   */
 class MmioBench(val dut: MmioDut, seed: Int) {
   val random   = new Random(seed)
@@ -82,15 +82,17 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     r.copy(write = true, data = data)
   }
 
-  /** Chooses a BAR and a page in it that shows one of `targets`. */
+  /** Chooses a random page (4 KiB) of a window that shows one of `targets`. Returns its BAR and its
+    * offset in the BAR.
+    */
   def page(targets: Seq[String]): (Int, Int) = {
     val window = dut.p.windows.filter(w => targets.contains(w.target))
     val w      = window(random.nextInt(window.size))
     (w.bar, (w.base + 4096 * BigInt(random.nextInt((w.size / 4096).toInt))).toInt)
   }
 
-  /** Makes a random request, often a small one. Its byte enables have holes where PCIe allows
-    * them.
+  /** Makes a random request of up to `most` bytes, often a small one. Its byte enables may have
+    * holes where PCIe allows them.
     */
   def any(targets: Seq[String], write: Boolean, most: Int, near: Boolean): HostRequest = {
     val (bar, base) = page(targets)

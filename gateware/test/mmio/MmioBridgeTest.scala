@@ -9,10 +9,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** Reads return the bytes that were written, in completions that follow PCIe's rules.
-  *
-  * A dword on the Wishbone bus is written whole. A write of some of its bytes is refused and
-  * counted.
+/** Through the MMIO bridge, reads return the bytes that were written, in completions that follow
+  * PCIe's rules.
   */
 class MmioBridgeTest extends AnyFunSuite {
   val fast = MmioDut.parameters.memories.map(_.name)
@@ -77,7 +75,8 @@ class MmioBridgeTest extends AnyFunSuite {
     }
   }
 
-  /** Lists all byte enables that PCIe allows for a request of `dwords` dwords at dword `address`.
+  /** Returns all byte enables (first, last) that PCIe allows for a request of `dwords` dwords at
+    * byte address `address`.
     */
   def enables(dwords: Int, address: Int): Seq[(Int, Int)] = {
     val (firsts, lasts) = (Seq(15, 14, 12, 8), Seq(15, 7, 3, 1))
@@ -98,8 +97,8 @@ class MmioBridgeTest extends AnyFunSuite {
       maxPayload(code)
       for (target <- all if target != "identity"; dwords <- Seq(1, 2, 3, 8, 9, 32)) {
         stalls(bench, Seq(0.0, 0.4)(random.nextInt(2)))
-        // The request starts in each of the eight lanes. It crosses the end of a memory row, and an
-        // address at which completions are cut.
+        // The write starts in each of the eight lanes. It crosses the end of a memory row (32
+        // bytes), and an address at which completions are cut.
         for (lane <- 0 until 8; (first, last) <- enables(dwords, 4 * lane)) {
           val (bar, base) = page(Seq(target))
           val at          = base + 128 * (1 + random.nextInt(20)) + 96 + 4 * lane
@@ -122,8 +121,8 @@ class MmioBridgeTest extends AnyFunSuite {
       for (round <- 0 until 30) {
         val (now, next) = (round % 3, (round + 1 + round / 3 % 2) % 3)
         maxPayload(now)
-        // The reads are so long that the first ones are still being answered when the last one is
-        // taken.
+        // The reads are so long that the bridge still answers the first ones when it takes the last
+        // one.
         for (target <- random.shuffle(all); _ <- 0 until 3) {
           val (bar, base) = page(Seq(target))
           host.waiting += read(bar, base + 4 * random.nextInt(32), 2048)
@@ -164,8 +163,8 @@ class MmioBridgeTest extends AnyFunSuite {
       import bench._
       wishbone.atOnce(atOnce)
       val (bar, base) = page(Seq("wishbone"))
-      // The kinds of requests: a whole dword, which the bridge starts at once if the bus is idle,
-      // and others, which it queues.
+      // The kinds of requests to the bus: reads and writes of a whole dword, which the bridge
+      // starts at once if the bus is idle, and others, which it queues.
       val kinds = Seq[Int => HostRequest](
         write(bar, _, 4),
         write(bar, _, 2),

@@ -12,12 +12,12 @@ import spinal.lib.bus.wishbone.Wishbone
 
 import lanebox.vocabulary.{HardBlock, LaneboxSim, TargetCompletion, TargetRequest, Window}
 
-/** The ports of the bridge, without those of the memories. They are a Bundle of their own because
-  * tests use them in every cycle.
+/** Ports of the MMIO bridge under test, without those of the memories. They are a Bundle of their
+  * own because tests use them in every cycle.
   */
 case class MmioDutPorts(p: MmioParameters) extends Bundle {
-  // Low until the reset. Registers have random values before it in simulation, and must not start a
-  // write that counts.
+  // Low until the reset has ended. Before it, registers have random values in simulation, and no
+  // memory may be written.
   val awake      = in Bool ()
   val request    = slave(Stream(Fragment(TargetRequest())))
   val completion = master(Stream(Fragment(TargetCompletion())))
@@ -35,7 +35,7 @@ case class MmioDutPorts(p: MmioParameters) extends Bundle {
   val sizeSelect      = in UInt (5 bits)
 }
 
-/** The MMIO bridge with its lane memories, as in the FPGA. */
+/** The MMIO bridge with its memories, one for each lane of 32 bits, as in the FPGA. */
 case class MmioDut(p: MmioParameters) extends Component {
   val io     = MmioDutPorts(p)
   val bridge = MmioBridge(p)
@@ -75,8 +75,9 @@ case class MmioDut(p: MmioParameters) extends Component {
 object MmioDut {
   val Timeout = 2048
 
-  /** The test's address map: two block memories in two BARs, a slow memory (UltraRAM), a ROM and
-    * both buses. All are small, so that requests often meet at an address.
+  /** The address map of the MMIO tests: two block memories in two BARs, a slow memory (UltraRAM), a
+    * ROM, the Wishbone bus and the AXI bus. All are small, so that requests often meet at the same
+    * address.
     */
   val parameters = MmioParameters(
     memories = Seq(

@@ -9,17 +9,18 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Clearing, Seed}
 
-/** Every failed access is answered and counted once, and later requests are not affected. */
+/** The MMIO bridge answers and counts each failed access once. Later requests are not affected. */
 class MmioErrorTest extends AnyFunSuite {
-  // In the pages of a slow target (AXI or Wishbone) the first page is good. Some addresses in the
-  // others answer with an error, too late or never.
+  // Says how a slow target (AXI or Wishbone) answers at a byte address. The first 4 KiB always
+  // answer well. In each 16 KiB, the blocks 5, 7, 9 and 11 of 1 KiB answer with an error, never or
+  // too late.
   def kindOf(address: Int) = (address >> 10) & 15 match {
     case 5 | 9 => Answer.error
     case 7     => Answer.lost
     case 11    => Answer.late
     case _     => Answer.good
   }
-  // BAR and offset of each slow target (the two buses).
+  // BAR and offset of the window of each slow target.
   val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000))
 
   def spoil(bench: MmioBench): Unit = {
@@ -60,7 +61,8 @@ class MmioErrorTest extends AnyFunSuite {
       assert(dut.io.statistics.aborted.toLong == host.errors, "an abort was not counted once")
       println(s"${host.errors} aborts, ${dut.io.statistics.timeouts.toLong} timeouts, " +
         s"${host.completed} reads, ${host.cycle} cycles")
-      // Late answers still arrive while the bridge waits for others. No request may be affected.
+      // Late answers of failed accesses still arrive while the bridge waits for others. They must
+      // not affect any request.
       wishbone.answer = _ => Answer.good
       axi.answer = _ => Answer.good
       for ((name, _) <- slow) host.targets(name).bad = _ => false
@@ -115,7 +117,7 @@ class MmioErrorTest extends AnyFunSuite {
         val stored = writes.count { w =>
           wishbone.bytes.slice(w.offset, w.offset + 4).sameElements(w.data)
         }
-        // In the cycle in which the bridge gives an access up the bus may still carry it out. So a
+        // In the cycle in which the bridge gives up an access, the bus may still carry it out. So a
         // write that is reported as lost may have been done.
         assert(
           (lost == 0 && stored == count) || lost == count,
@@ -171,7 +173,7 @@ class MmioErrorTest extends AnyFunSuite {
       host.waiting += write(0, 0x40, 2)
       settle(20000)
       assert(dut.io.statistics.readsMax.toInt > 0)
-      // The counts of a histogram may be zero here: they are those of a single bin.
+      // The counts of the histograms may be zero in this test, since each shows a single bin.
       val bins = Set("latencyCount", "sizeCount")
       Clearing.check(dut.io.statistics, dut.io.clearStatistics, dut.clockDomain, rest = bins)
       assert(dut.io.statistics.readsMax.toInt == 0)
@@ -257,8 +259,8 @@ class MmioErrorTest extends AnyFunSuite {
       dut.io.clearStatistics #= false
       cycles(40)
       assert(s.reads.toLong == 0 && bins(dut.io.sizeSelect, s.sizeCount).sum == 0)
-      // A small read takes three cycles from its request to its last beat, so it is in bin 2 x 1 +
-      // 1.
+      // A small read takes three cycles from its request to its last beat. The histogram counts it
+      // in bin 3: there are two bins for each power of two, so three cycles are in bin 2 * 1 + 1.
       host.waiting += read(2, 0, 4)
       settle()
       val one = Seq.tabulate(32)(n => if (n == 3) 1L else 0L)

@@ -10,10 +10,10 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Window
 
-/** The bytes behind a BAR window, as the host should find them.
+/** Model of a target: the bytes that the host should find in it.
   *
-  * With `whole` a dword is written only if all four of its bytes are enabled; otherwise it keeps
-  * its value.
+  * With `whole` a dword is written only if all four of its bytes are enabled. Otherwise the dword
+  * keeps its value.
   */
 class TargetModel(
     val name: String,
@@ -25,7 +25,8 @@ class TargetModel(
   var bad: Int => Boolean = _ => false // Says for a byte address whether accesses to it fail.
 }
 
-/** A memory request of the host. `data` has all dwords of a write, enabled or not. */
+/** A memory request of the host to a BAR. `data` has all bytes of a write's dwords, enabled or not.
+  */
 case class HostRequest(
     write: Boolean,
     bar: Int,
@@ -49,7 +50,9 @@ case class HostRequest(
   val bytes = 4 * dwords - firstGap - lastGap
 }
 
-/** A completion that the host expects for a read. */
+/** A completion that the host expects for a read. `start` is the offset of its first dword in the
+  * BAR.
+  */
 case class ExpectedPiece(
     start: Int,
     dwords: Int,
@@ -103,7 +106,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
   val reads             = mutable.Map[Int, Read]() // Outstanding reads, by tag.
   private val freeTags  = mutable.Queue.range(0, 256)
   private var readsSent = 0
-  private var returning = mutable.Queue[Long]()    // The cycles in which credits come back.
+  private var returning = mutable.Queue[Long]()    // Cycles in which credits return.
   var credits           = 32
   var creditDelay       = 0
   val waiting           = mutable.Queue[HostRequest]()
@@ -123,9 +126,11 @@ class MmioHost(dut: MmioDut, val random: Random) {
   // The cycles in which the first beats of completions were first offered.
   val completionOffered = mutable.ArrayBuffer[Long]()
   var writesTaken       = 0
-  var refused           = 0 // Number of written dwords with only some bytes enabled.
+  var refused           = 0 // Written dwords that were refused.
 
-  /** The byte enables that outstanding reads have for the dword at `address` of a target. */
+  /** Returns the byte enables that outstanding reads have for the dword at `address` of the target
+    * `name`.
+    */
   def asked(name: String)(address: Int): Set[Int] = {
     for (
       read <- reads.values; (t, a) <- read.target; n = (address - a) / 4
@@ -133,8 +138,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     ) yield read.request.enables(n)
   }.toSet
 
-  /** The completions that a read must get, computed from the PCIe specification and not from the
-    * hardware's code.
+  /** Returns the completions that a read must get, computed from the PCIe specification and not
+    * from the hardware's code.
     */
   def expected(r: HostRequest, target: Option[(TargetModel, Int)]): List[ExpectedPiece] = {
     val end   = r.offset + 4 * r.dwords
@@ -195,7 +200,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
       q.requester.attributes #= (read.other >> 3) & 7
       q.requester.function #= read.other >> 6
     } else {
-      write(r) // The first beat applies the write: reads under way may see it from then on.
+      write(r) // A write counts from its first beat on: reads under way may then see it.
       q.requester.tag #= random.nextInt(256)
     }
     offeredAt += cycle
@@ -213,7 +218,9 @@ class MmioHost(dut: MmioDut, val random: Random) {
       }
   }
 
-  /** Applies a write to the model, and notes it for the outstanding reads that it may overtake. */
+  /** Applies a write to the model of its target. Notes its bytes for the outstanding reads that it
+    * may overtake, since they may return either value.
+    */
   private def write(r: HostRequest): Unit = for ((t, a) <- find(r.bar, r.offset) if t.writable) {
     val passed  = reads.values.filter(_.target.exists(_._1 eq t)).toSeq
     val refuses = (0 until r.dwords).map(n => t.whole && r.partial(n))

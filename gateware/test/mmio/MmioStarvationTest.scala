@@ -9,8 +9,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** If a target is stuck, requests that PCIe requires to go on still do: writes, and reads of other
-  * targets.
+/** If a target of the MMIO bridge is stuck, writes and reads of other targets still go on, as PCIe
+  * requires.
   */
 class MmioStarvationTest extends AnyFunSuite {
 
@@ -97,7 +97,8 @@ class MmioStarvationTest extends AnyFunSuite {
       assert(dropped > 16 && dropped < 64, s"$dropped writes were dropped")
       assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.timeout ||
         dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.held)
-      // The bus works again. The writes that the bridge has kept are done, and new ones go through.
+      // The AXI bus works again. The bridge carries out the writes that it has kept, and new writes
+      // go through.
       axi.awReady = () => true
       axi.wReady = () => true
       cycles(4 * MmioDut.Timeout)

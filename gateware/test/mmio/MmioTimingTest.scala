@@ -8,12 +8,15 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.Seed
 
-/** The latency of a read in an idle bridge, exact to the cycle, and the highest throughput. */
+/** The latency of a read in an idle MMIO bridge is exact to the cycle, and the throughput is the
+  * highest possible.
+  */
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 3, "bram1" -> 3, "identity" -> 3, "uram" -> 5)
 
-  /** Cycles from a read of the Wishbone bus to its completion: those of a block memory, one for
-    * the bus, one for its answer and one to hand it on; then three for each further dword.
+  /** Returns the cycles from a read of the Wishbone bus to its completion: the cycles of a block
+    * memory, one for the bus, one for its answer, one to hand it on, and three for each further
+    * dword.
     */
   def busCycles(bytes: Int) = most("bram0") + 3 + 3 * (bytes / 4 - 1)
 
@@ -89,7 +92,8 @@ class MmioTimingTest extends AnyFunSuite {
       val start = host.cycle
       until(10 * count, s"${wishbone.accesses} of $count accesses")(wishbone.accesses == count)
       val cycles = host.cycle - start
-      // If an answer takes a cycle, the second dword passes through the queue: two cycles more.
+      // If the bus answers a cycle later, the second dword passes through the bridge's queue, which
+      // takes two cycles more.
       val wanted = if (atOnce) count - 1 else 2 * (count - 1) + 2
       assert(cycles == wanted, s"${count - 1} accesses took $cycles cycles")
       settle()
@@ -125,8 +129,9 @@ class MmioTimingTest extends AnyFunSuite {
       maxPayload(code)
       axi.latency = () => 50
       axi.mixing = false
-      host.creditDelay = 8 // The Completer returns a credit so many cycles after the completion.
-      // CC is paced as by CcFramer: the descriptor of 12 bytes costs each completion one more beat.
+      host.creditDelay = 8 // Cycles after which the Completer returns a credit.
+      // CC takes beats as CcFramer does: the completion's descriptor of 12 bytes costs each
+      // completion one more beat.
       val data = bytes / 32
       host.completionReady = () => {
         val n = host.completionBeats.size

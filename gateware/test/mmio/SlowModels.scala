@@ -8,8 +8,8 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
-/** The kinds of answers that a slow target may give: good, an error, none, or one that comes too
-  * late.
+/** The kinds of answers that a slow target (AXI or Wishbone) gives: good, an error, none, or one
+  * that comes too late.
   */
 object Answer extends Enumeration {
   val good, error, lost, late = Value

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of mmio/axi.py and mmio/axi_memory.py."""
+"""Tests of mmio/axi.py, the user slot's AXI4 bus, and of mmio/axi_memory.py, a memory at such a
+bus.
+"""
 
 import random
 
@@ -19,7 +21,7 @@ SIZE, ROWS = 1024, 1024 // BEAT_BYTES
 
 
 def give(channel, **values):
-    """Offer a request or a beat on a channel until it is taken."""
+    """Offer one request or beat on an AXI channel until it is taken. `values` are its fields."""
     for name, value in values.items():
         yield getattr(channel, name).eq(value)
     yield channel.valid.eq(1)
@@ -30,7 +32,7 @@ def give(channel, **values):
 
 
 def write(bus, rng, model, number):
-    """Write a burst with random strobes to the AXI bus, and to `model`."""
+    """Write a random burst with random strobes to the AXI bus, and the same bytes to `model`."""
     row, count = rng.randrange(ROWS - 4), rng.randint(1, 4)
     yield from give(
         bus.aw, addr=row * BEAT_BYTES + rng.choice([0, 4, 28]), id=number, len=count - 1
@@ -45,7 +47,9 @@ def write(bus, rng, model, number):
 
 @passive
 def take(channel, taken, rng, share, *fields):
-    """Be ready in a `share` of the cycles, and append (cycle, fields) of each beat to `taken`."""
+    """Be ready in a `share` of the cycles, and append (cycle, values of `fields`) to `taken` for
+    each beat.
+    """
     cycle = 0
     while True:
         ready = rng.random() < share
@@ -62,7 +66,9 @@ def take(channel, taken, rng, share, *fields):
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 3, 50])
 @each_seed(2)
 def test_reads_bring_what_was_written(latency, seed):
-    """Reads return the data that bursts of any length and strobes have written, at any latency."""
+    """AxiMemory's reads return the data that bursts of any length and strobes have written, at any
+    latency.
+    """
     rng = random.Random(seed)
     dut = AxiMemory(SIZE, latency)
     bus = dut.bus
@@ -100,7 +106,9 @@ def test_reads_bring_what_was_written(latency, seed):
 
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 7, 50])
 def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
-    """The first beat follows its request after `latency` cycles, and 32 reads leave no gap."""
+    """AxiMemory's first beat comes `latency` cycles after its request. 32 reads in a row leave no
+    gap.
+    """
     dut = AxiMemory(SIZE, latency)
     bus = dut.bus
     beats = []
@@ -139,7 +147,9 @@ def test_what_cannot_be_built_is_refused(size, latency, said):
 
 
 def test_a_bus_that_does_not_fit_is_told():
-    """axi_problem() says what is wrong with an AXI bus, and which value it must have."""
+    """axi_problem() says what is wrong with an AXI bus and which value it must have, or returns
+    None.
+    """
     assert axi_problem(user_axi()) is None
     assert axi_problem(3) == "is 3"
     bus = axi.AXIInterface(data_width=128, address_width=20, id_width=8)
@@ -147,7 +157,7 @@ def test_a_bus_that_does_not_fit_is_told():
 
 
 def test_the_master_drives_requests_and_takes_answers():
-    """The ports of an AXI master have the right directions.
+    """axi_ports() gives the ports of an AXI master the right directions.
 
     `valid` has the direction of its channel's data, and `ready` has the opposite one.
     """

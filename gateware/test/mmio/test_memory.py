@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of mmio/memory.py, which reads the files of initial memory contents."""
+"""Tests of mmio/memory.py, which reads files with the initial contents of the card's memories."""
 
 import random
 import struct
@@ -44,7 +44,9 @@ def as_bin(words, rng):
 @pytest.mark.parametrize("suffix, write", [(".hex", as_hex), (".coe", as_coe), (".bin", as_bin)])
 @each_seed(6)
 def test_every_format_gives_the_words_that_were_written(tmp_path, suffix, write, seed):
-    """A file in any format fills the memory from its start, and the rest of the memory is zero."""
+    """An image file in each format fills the memory from its start. The rest of the memory
+    is zero.
+    """
     rng = random.Random(seed)
     words = [
         rng.choice([0, 1, 2**32 - 1, rng.randrange(2**32)])
@@ -56,12 +58,12 @@ def test_every_format_gives_the_words_that_were_written(tmp_path, suffix, write,
 
 
 def test_blank_image_fills_the_memory():
-    """Without a file the memory's initial contents are a zero for each word."""
+    """BLANK_IMAGE, the contents of a memory without an image file, has a zero for each word."""
     assert BLANK_IMAGE == [0] * ROOM
 
 
 def test_image_is_what_the_bus_reads():
-    """The memory on the Wishbone bus holds the file's words from its start on."""
+    """A memory on the Wishbone bus holds the image's words, from its start on."""
     image = [0x11111111 * n for n in range(16)]
     dut = wishbone.SRAM(64, init=image)
 
@@ -114,7 +116,7 @@ BAD = {
 
 @pytest.mark.parametrize("name, content, sentence", BAD.values(), ids=BAD)
 def test_every_doubt_is_an_error(tmp_path, name, content, sentence):
-    """A bad file is refused with a sentence that names the file, the value and the rule."""
+    """A bad image file is refused with a sentence that names the file, the value and the rule."""
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ValueError) as error:
@@ -124,6 +126,6 @@ def test_every_doubt_is_an_error(tmp_path, name, content, sentence):
 
 
 def test_missing_file_is_an_error(tmp_path):
-    """If the file does not exist, the error names it."""
+    """If the image file does not exist, the error names the file."""
     with pytest.raises(ValueError, match="none.hex: cannot be read: No such file"):
         read_image(tmp_path / "none.hex")
