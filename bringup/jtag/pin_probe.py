@@ -95,7 +95,7 @@ class ClockCounter(LiteXModule):
     def __init__(self, domain):
         self.clear  = Signal()           # i
         self.run    = Signal()           # i
-        self.number = Signal(2)          # i, listening's number, stable until `run` ends.
+        self.number = Signal(2)          # i, number of the listening, stable until `run` ends.
         self.count  = Signal(COUNT_BITS) # o, stable while neither `clear` nor `run` is set.
         self.taken  = Signal(2)          # o
 
@@ -115,13 +115,13 @@ class PinDriver(LiteXModule):
     A send ends after `longest` cycles at the latest.
     """
     def __init__(self, names, bit_cycles, longest, level):
-        self.index      = Signal(max=max(2, len(names))) # i, pin to drive, taken with `start`.
+        self.index      = Signal(max=max(2, len(names))) # i, number of the pin, taken with `start`.
         self.start      = Signal()                       # i
         self.stop       = Signal()                       # i
-        self.drive      = Signal(len(names))             # o, by pin; at most one bit is set.
+        self.drive      = Signal(len(names))             # o, a bit for each pin, at most one set.
         self.value      = Signal()                       # o
         self.driving    = Signal()                       # o
-        self.contention = Signal()                       # o, another driver was on the last pin.
+        self.contention = Signal()                       # o, the last driven pin had another driver
 
         # # #
 

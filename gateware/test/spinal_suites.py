@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Run ScalaTest suites, each in a Java virtual machine of its own, and remember which ones passed.
+"""Run ScalaTest suites, each in a Java virtual machine of its own, and remember those that passed.
 
-A suite is run again when one of the classes that it uses has changed, the seed or a tool. The files
-that a suite compiled and wrote stay in build/spinal/suites/<suite>.
+A suite is run again if a class that it uses, the seed or a tool has changed. The files that a suite
+compiled and wrote stay in build/spinal/suites/<suite>.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ SUITES = sorted(
 )
 
 TIMEOUT = 600  # Seconds that a suite may take on a busy machine. Suites are written to take 15 s.
-# The number of characters of a line that is shown. If two buffers differ, ScalaTest prints both of
-# them in one line.
+# Characters that are shown of each line of a report. If two buffers differ, ScalaTest prints both
+# of them in one line.
 LINE_SHOWN = 400
 
 
@@ -44,7 +44,7 @@ class Result:
 
 
 def _versions():
-    """Return the versions of the programs that suites run on."""
+    """Return the versions of the programs that the suites run on, as they print them."""
     return [
         subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for command in (["verilator", "--version"], ["java", "--version"], ["g++", "--version"])
@@ -52,7 +52,11 @@ def _versions():
 
 
 class Runner:
-    """Runs suites that have no remembered result, side by side, and holds all results."""
+    """Run the suites of `wanted` that have no remembered result, several at a time, and hold all
+    results.
+
+    With `fresh` every suite is run.
+    """
 
     def __init__(self, wanted, fresh):
         self.fresh = fresh
@@ -73,7 +77,9 @@ class Runner:
         return self.future[suite].result()
 
     def _key(self, suite):
-        """A text that changes with anything on which the suite's result depends."""
+        """Return a hash of everything on which the suite's result depends: its classes, the seed
+        and the tools.
+        """
         inputs = json.dumps([class_files.digest(suite, self.folders), *self.machine])
         return hashlib.sha256(inputs.encode()).hexdigest()
 

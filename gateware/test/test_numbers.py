@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""numbers.py is the only hand-written source of its numbers, in any language of the project."""
+"""Tests of gateware/numbers.py: no file of the project, in any language, writes one of its numbers
+again.
+"""
 
 import re
 import subprocess
@@ -15,8 +17,8 @@ from tools import numbers as written
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Words that the name of a constant has when it stands for a number, by the number's name. A name
-# has all words of one of the groups.
+# For each number of numbers.py: words in the name of a constant that stands for it. A name matches
+# if it has all words of one of the strings.
 NAMES = {
     "DATA_WIDTH": ("data width",),
     "BAR0_SIZE": ("bar 0 size", "bar 0 bytes"),
@@ -57,7 +59,7 @@ NAMES = {
     "MSIX_BASE": ("msix base",),
 }
 
-# Files that are generated from numbers.py and lie in the tree, and numbers.py itself.
+# numbers.py itself, and files in the tree that are generated from it.
 SOURCES = (
     "gateware/numbers.py",
     "software/kernel/uapi/litepcie_capability.h",
@@ -79,7 +81,9 @@ CONSTANT = re.compile(r"^(?:k?[A-Z]\w*|[A-Z][A-Z0-9_]*)$")
 
 
 def value_of(text):
-    """The value of a literal, or of a product or shift of some; None for other text."""
+    """Return the value of an integer literal, or of a product or shift of some; None for other
+    text.
+    """
     if not re.fullmatch(VALUE, text):
         return None
     plain = re.sub(r"['_]|[uUlL]+\b", "", text.strip("()"))
@@ -87,13 +91,15 @@ def value_of(text):
 
 
 def words_of(name):
-    """`kBar0Bytes`, `BAR0_BYTES` and `bar0Bytes` -> {"bar", "0", "bytes"}."""
+    """Return the words of a name as a set: `kBar0Bytes` and `BAR0_BYTES` give {"bar", "0",
+    "bytes"}.
+    """
     name = re.sub(r"^k(?=[A-Z])", "", name)
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)}
 
 
 def constants(line):
-    """(name, value) of each constant that a line of any of the languages defines."""
+    """Yield (name, value) of each constant that a line of Scala, C, C++ or Python defines."""
     pair = PAIR.match(line)
     if pair:
         yield from zip(
@@ -107,7 +113,7 @@ def constants(line):
 
 
 def written_again(text):
-    """(line, name, number) of each constant that stands for a number of numbers.py."""
+    """Yield (line, name, number) of each constant in a text that repeats a number of numbers.py."""
     for place, line in enumerate(text.splitlines(), 1):
         for name, value in constants(line):
             words = words_of(name)
@@ -137,7 +143,7 @@ def sources():
 
 
 def test_no_number_is_written_by_hand_again():
-    """No source defines a constant of its own for a number that numbers.py has."""
+    """No source file defines a constant of its own for a number that numbers.py has."""
     found = [
         f"{path}:{line}: {name} is numbers.{number}"
         for path in sources()
@@ -162,7 +168,9 @@ def test_no_number_is_written_by_hand_again():
     ],
 )
 def test_a_number_that_is_written_again_is_found(line, number):
-    """A constant that repeats a number is found in each language, whatever its spelling."""
+    """A constant that repeats a number of numbers.py is found in each language, whatever its
+    spelling.
+    """
     assert number in [found for _, _, found in written_again(line)]
 
 
@@ -177,19 +185,21 @@ def test_a_number_that_is_written_again_is_found(line, number):
     ],
 )
 def test_other_constants_are_none_of_its_business(line):
-    """A constant that has another value, another meaning, or its value from the table is left
-    alone.
+    """A constant is accepted if it has another value, another meaning, or its value from
+    numbers.py.
     """
     assert not list(written_again(line))
 
 
 def test_every_number_that_is_looked_for_exists():
-    """The names that are looked for are names of numbers.py."""
+    """Each key of NAMES is the name of a number in numbers.py."""
     assert [name for name in NAMES if not hasattr(numbers, name)] == []
 
 
 def test_scala_and_cpp_get_every_whole_number(tmp_path):
-    """Numbers.scala and numbers.hpp have each whole number and tuple with its value."""
+    """Numbers.scala and numbers.hpp have each whole number and each tuple of numbers.py with its
+    value.
+    """
     scala, cpp = written.scala(), written.cpp()
     for name, value in written.read().items():
         assert getattr(numbers, name) == value
@@ -206,7 +216,9 @@ def test_scala_and_cpp_get_every_whole_number(tmp_path):
 
 
 def test_a_changed_number_changes_the_text(tmp_path):
-    """Both are made from the file that is given, so a copy of the project has its own numbers."""
+    """The generated texts are made from the numbers.py that is given, so a copy of the project may
+    differ.
+    """
     source = tmp_path / "numbers.py"
     source.write_text("READ_TAGS = 64\nNAME = 'text'\nRATE = 250e6\nHALF = 0.5\nlower = 3\n")
     assert written.read(source) == {"READ_TAGS": 64, "RATE": 250000000}
@@ -214,7 +226,7 @@ def test_a_changed_number_changes_the_text(tmp_path):
 
 
 def test_scala_gets_a_long_where_an_int_ends(tmp_path):
-    """An Int of Scala ends at 2^31 - 1: a larger literal without an L does not compile."""
+    """Numbers.scala writes numbers above 2^31 - 1 with an L: as an Int they would not compile."""
     source = tmp_path / "numbers.py"
     source.write_text("LAST_INT = 0x7fffffff\nFIRST_LONG = 0x80000000\n")
     assert "val LastInt = 2147483647\n" in written.scala(source)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of soc.py, the wiring of the whole gateware."""
+"""Tests of gateware/soc.py, which connects all blocks of the gateware."""
 
 import json
 import re
@@ -34,14 +34,14 @@ def csr_lines(csr_json):
 def test_register_map_is_the_one_software_was_built_for(csr_json):
     """Every register has the address, size and access that csr_map.txt gives it.
 
-    Software is built for that map.
+    Software is built for the map in csr_map.txt.
     """
     lines = [line for line in CSR_MAP.read_text().splitlines() if not line.startswith("#")]
     assert csr_lines(csr_json) == lines
 
 
 def test_c_header_and_json_agree(sim_build, csr_json):
-    """csr.h gives every register the address that csr.json gives it."""
+    """The generated csr.h gives every register the address that csr.json gives it."""
     header = (sim_build / "include" / "csr.h").read_text()
     defines = re.findall(r"#define CSR_(\w+)_ADDR \(CSR_BASE \+ (0x[0-9a-f]+)L\)", header)
     assert "#define CSR_BASE 0x0L" in header
@@ -57,7 +57,9 @@ def test_bases_are_those_of_the_layout(csr_json):
 
 
 def test_memories_are_where_the_contract_says(csr_json):
-    """The CSRs, both memories and the capability table have their fixed places in BAR0."""
+    """The registers, both block memories and the capability table have their fixed places
+    in BAR0.
+    """
     memories = {
         name: (memory["base"], memory["size"]) for name, memory in csr_json["memories"].items()
     }
@@ -82,7 +84,9 @@ def test_memories_are_where_the_contract_says(csr_json):
     ],
 )
 def test_constants_for_the_driver(csr_json, name, value):
-    """The constants that LitePCIe's driver and our tools are compiled with are right."""
+    """The constants with which LitePCIe's driver and our tools are compiled have their expected
+    values.
+    """
     assert csr_json["constants"][name] == value
 
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Run the ScalaTest suites in gateware/test, one pytest test for each.
+"""Run the ScalaTest suites in gateware/test: each suite is one pytest test.
 
 A suite that passed is not run again until its sources, the seed or the tools change. With `--fresh`
 every suite is run.
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.spinal
 
 @pytest.fixture(scope="module")
 def runner(request):
-    """Compile once, and run the selected suites, as many at a time as there are processors."""
+    """Compile all suites once, then run the selected ones, as many at a time as there are
+    processors.
+    """
     wanted = [
         item.callspec.params["suite"]
         for item in request.session.items
@@ -31,7 +33,7 @@ def runner(request):
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite(suite, runner, record_property):
-    """Every test of the suite passes, and the suite has at least one test."""
+    """Every ScalaTest test of the suite passes, and the suite has at least one."""
     result = runner.result(suite)
     record_property("duration", result.seconds)
     assert result.passed, result.text
@@ -39,7 +41,7 @@ def test_suite(suite, runner, record_property):
 
 
 def test_every_suite_is_found_by_its_name():
-    """Each Scala class with tests is alone in a file of its name, and is found as a suite."""
+    """Each Scala class with tests is alone in a file of its name and is listed in SUITES."""
     for file in TESTS.rglob("*.scala"):
         text = file.read_text()
         suites = re.findall(r"class (\w+)[^{]* extends Any\w*Suite", text)

@@ -26,14 +26,14 @@ class MbufPlacerTest extends AnyFunSuite {
     val mbuf                 = 1 << (mbufLog2 - 3)
     var fill                 = 0
     var free                 = param.cells - 1
-    var known                = mutable.Queue.fill(8)(free) // `free` in the last eight cycles.
+    var known                = mutable.Queue.fill(8)(free) // Values of `free` in the last 8 cycles.
     var begun                = false
     var allowed              = true
-    var allowedSince         = 0                           // Cycles since it rose.
+    var allowedSince         = 0                           // Cycles since `allowed` rose.
     var number               = 0
     var records              = 0L
     var bytes                = 0L
-    val lost                 = mutable.Map(1 -> 0, 2 -> 0) // Frames: 1 ring full, 2 no cell.
+    val lost                 = mutable.Map(1 -> 0, 2 -> 0) // Lost frames: 1 ring full, 2 no cell.
     val pending              = Array.fill(16)(0L)
     val fates                = mutable.ArrayBuffer[Int]()
     var asked                = 0
@@ -127,7 +127,7 @@ class MbufPlacerTest extends AnyFunSuite {
       dut.io.fates.ready #= r.nextInt(5) > 0
       val frees = free < param.cells - 1 && r.nextInt(if (r.nextInt(1000) < 3) 1000 else 90) == 0
       dut.io.freed #= frees
-      known += free // The placer sees it later.
+      known += free // The placer sees a freed cell later.
       known.dequeue()
       if (frees) free += 1
       if (!allowed && r.nextInt(50) == 0) {

@@ -37,7 +37,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var onBegun: HostRequest => Unit         = _ => ()
   var credits, granted, consumed           = 0
   var inside, insideMost                   = 0
-  var cqStalls, ccStalls                   = 0 // Cycles with a beat that was not taken.
+  var cqStalls, ccStalls                   = 0 // Cycles with an untaken beat on CQ, and on CC.
   val grantedAt, cqAt, ccAt                = mutable.ArrayBuffer[Long]()
   private var sending: Option[HostRequest] = None
   private var at                           = 0

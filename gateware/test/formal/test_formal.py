@@ -19,7 +19,8 @@ PROPERTIES = Path(__file__).parent
 PROOFS = Path(BUILD) / "formal"
 
 # For each property (a file NAME.sv): the module that it is about, the component that the module is
-# generated with, and the depth of the induction in cycles.
+# generated with, and the depth of the induction in cycles. Modules in FLAT have memories; they are
+# flattened first, so that a property can read the memories.
 COMPONENTS = {
     "NonPostedCredits": ("NonPostedCredits", "Completer", 2),
     "CompletionCredits": ("CompletionCredits", "Requester", 6),

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of mmio/lanes.py, the memory of eight lanes of 32 bits behind the bridge."""
+"""Tests of mmio/lanes.py, the memory of eight lanes of 32 bits behind the MMIO bridge."""
 
 import importlib
 import random
@@ -21,7 +21,8 @@ litex = importlib.import_module("litex.gen.fhdl.verilog")
 
 
 def rows_of(rng, rows):
-    """Choose rows for the eight lanes as the bridge does: the first lanes may use the next row.
+    """Choose a row for each of the eight lanes as the MMIO bridge does: the first lanes may use the
+    next row.
 
     An unaligned access of 32 bytes spans two rows of the memory.
     """
@@ -30,14 +31,18 @@ def rows_of(rng, rows):
 
 
 def at(rows, data):
-    """Return the bytes of `data` at the rows of the eight lanes."""
+    """Return 32 bytes: for each of the eight lanes, the four bytes that `data` has in the lane's
+    row.
+    """
     return b"".join(data[ROW_BYTES * row + 4 * lane :][:4] for lane, row in enumerate(rows))
 
 
 @pytest.mark.parametrize("kind", LATENCY)
 @each_seed(2)
 def test_every_read_brings_what_was_written(kind, seed):
-    """Reads return the newest data, with a random masked write to the same rows in each cycle."""
+    """LaneMemory's reads return the newest data, with a random masked write near them in each
+    cycle.
+    """
     rng = random.Random(seed)
     size = 2 * PAGE if kind == "ultra" else PAGE
     image = None if kind == "ultra" else [rng.getrandbits(32) for _ in range(size // 4 - 5)]
@@ -48,7 +53,7 @@ def test_every_read_brings_what_was_written(kind, seed):
     def traffic():
         due = []
         for _ in range(800):
-            # Only six rows are used, so that reads and writes often meet in a row.
+            # The test uses six rows only, so that reads and writes often meet in a row.
             rows = rows_of(rng, 6)
             enable = rng.random() < 0.8
             yield dut.read_enable.eq(enable)
@@ -65,7 +70,7 @@ def test_every_read_brings_what_was_written(kind, seed):
                 if mask >> n & 1:
                     model[ROW_BYTES * rows[n // 4] + n] = data[n]
             yield
-            # The address was set one cycle ago, so the hardware sees it from here on.
+            # The address was set one cycle ago, so the memory sees it from this cycle on.
             if len(due) > dut.latency and due[-1 - dut.latency] is not None:
                 got = (yield dut.read_data).to_bytes(ROW_BYTES, "little")
                 assert got == due[-1 - dut.latency]
@@ -85,7 +90,7 @@ def test_every_read_brings_what_was_written(kind, seed):
     ],
 )
 def test_what_cannot_be_built_says_why(arguments, rule):
-    """A memory that cannot be built is refused with a sentence that names the rule."""
+    """A LaneMemory that cannot be built is refused with a sentence that names the rule."""
     with pytest.raises(ValueError, match=rule):
         LaneMemory(**arguments)
 
@@ -116,14 +121,14 @@ class Top(Module):
     ],
 )
 def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, monkeypatch):
-    """The synthesis maps each memory to the cells that were meant, and to no other memory.
+    """Yosys maps each LaneMemory to the RAM cells that were meant, and to no other RAM.
 
     512 KiB take 16 UltraRAMs, and a memory of 4 KiB takes 8 half block RAMs.
     """
     top = Top(*arguments)
     monkeypatch.chdir(tmp_path)  # The memories' contents are written beside the Verilog.
     litex.convert(top, top.ios, name="top").write("top.v")
-    # Synthesis stops after the mapping of memories: the rest would take most of the time.
+    # Synthesis stops after the mapping of memories, since the later steps take most of the time.
     script = (
         "read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
         "tee -o stat.txt stat"
@@ -136,7 +141,7 @@ def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, 
 
 
 def test_the_bridge_is_told_what_there_is():
-    """The bridge gets the memory's parameters as text, and a pin for each of its signals."""
+    """The MMIO bridge gets a LaneMemory's parameters as text, and a pin for each of its signals."""
     memory = LaneMemory(PAGE, [0], "rom")
     assert memory.parameter("identity") == "identity,4096,1,ro"
     assert LaneMemory(0x80000, kind="ultra").parameter("uram") == "uram,524288,3,rw"

@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""RegisterBridge is compared with LiteX's bridge to the CSR bus.
+"""Tests of mmio/registers.py: RegisterBridge, from Wishbone to the CSR bus, compared with LiteX's
+bridge.
 
-Both must make the same accesses. RegisterBridge answers writes earlier.
+Both bridges must make the same accesses. RegisterBridge answers writes one cycle earlier.
 """
 
 import random
@@ -39,9 +40,11 @@ class Registers(LiteXModule):
 
 
 def accesses(ours, script):
-    """Run the accesses of `script`. Return (write, cycles, data read) of each, and all strobes.
+    """Run the accesses of `script`: (cycles of pause before, write, word address, data, byte
+    selects).
 
-    An access without a pause follows the one before it at once, with `cyc` and `stb` still high.
+    Return (write, cycles, data read) of each access, and all strobes on the CSR bus. An access
+    without a pause follows the one before it at once, with `cyc` and `stb` still high.
     """
     dut, seen, strobes = Registers(ours), [], []
 
@@ -81,7 +84,9 @@ def accesses(ours, script):
 
 @pytest.mark.parametrize("seed", range(SHIFT, SHIFT + 2))
 def test_every_access_is_as_with_litexs_bridge(seed):
-    """Both bridges give the same data and the same strobes, also if accesses follow at once."""
+    """RegisterBridge and LiteX's bridge give the same data and the same strobes, with and without
+    pauses.
+    """
     print(f"seed {seed}")
     rng = random.Random(seed)
     script = [
@@ -94,7 +99,8 @@ def test_every_access_is_as_with_litexs_bridge(seed):
         )
         for _ in range(300)
     ]
-    # The last pause releases the bus. Otherwise the last access would begin again.
+    # The last entry is a pause, which releases the bus. Otherwise the last access would begin
+    # again.
     script.append((1, 0, 0, 0, 0))
     ours, strobes = accesses(True, script)
     litexs, reference = accesses(False, script)
@@ -105,9 +111,9 @@ def test_every_access_is_as_with_litexs_bridge(seed):
 
 
 def test_the_address_does_not_wait_for_an_access():
-    """The registers see the bus's address in the cycle before `cyc`, without a strobe.
+    """RegisterBridge passes the Wishbone address on in the cycle before `cyc`, without a strobe.
 
-    That shortens an access by a cycle.
+    That makes an access one cycle shorter.
     """
     dut = Registers(ours=True)
 

@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
 
 def decode(words):
-    """Decode a table without the generator's code.
+    """Decode a capability table, given as 32-bit words, without the code that makes it.
 
     Return the fields of its header, and its entries.
     """
@@ -54,9 +54,9 @@ def contents(path):
 
 
 def memories(folder):
-    """Yield the initial words of every memory of a build.
+    """Yield the initial 32-bit words of every memory of a build.
 
-    The bridge's memories are stored in eight files, one for each lane of 32 bits.
+    Each memory of the MMIO bridge has eight files, one for each lane of 32 bits.
     """
     for first in folder.glob("*.init"):
         if "_lane0" in first.name:
@@ -67,7 +67,7 @@ def memories(folder):
 
 
 def table_of(build):
-    """Return the decoded table of a build. A build must have exactly one."""
+    """Return the decoded capability table of a build, which must have exactly one."""
     tables = [words for words in memories(build / "gateware") if words[0] == capability.MAGIC]
     assert len(tables) == 1
     return decode(tables[0])

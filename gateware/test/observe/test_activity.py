@@ -15,7 +15,9 @@ from tools.testing.stream_model import simulate
 
 @pytest.mark.parametrize("values", list(itertools.product([0, 1], repeat=3)))
 def test_busy_while_any_source_is(values):
-    """`busy` is high in each cycle in which any source is high, and in no other cycle."""
+    """Activity's `busy` is high in each cycle in which any of its sources is high, and in
+    no other.
+    """
     sources = [Signal(reset=value) for value in values]
     dut = Activity(*sources)
 

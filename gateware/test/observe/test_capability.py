@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/capability.py.
+"""Tests of observe/capability.py, which makes the capability table in the card's BAR0.
 
 The table describes the gateware that was built, and software that was built earlier can read it.
 """
@@ -41,7 +41,9 @@ def csr(sim_build):
 
 
 def entry(built, kind, index=0):
-    """Return offset, size and parameters (by name) of one block in the table."""
+    """Return offset, size (both in bytes) and parameters by name of one block in the capability
+    table.
+    """
     type = BLOCK_TYPES[kind]
     found = [e for e in built[1] if e[0] == type.number and e[3] == index]
     assert len(found) == 1
@@ -50,7 +52,9 @@ def entry(built, kind, index=0):
 
 
 def test_header_names_target_and_sources(built):
-    """The table's header has the target's name and the sources' digest, as the identifier has."""
+    """The capability table's header has the target's name and the sources' digest, as the
+    identifier has.
+    """
     header, _ = built
     assert header == {
         "version": (1, 3),
@@ -90,7 +94,7 @@ def test_header_names_target_and_sources(built):
     ],
 )
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
-    """The table gives each register the address that csr.json gives it."""
+    """The capability table gives each register the address that csr.json gives it."""
     offset, size, parameters = entry(built, kind)
     assert offset + parameters[parameter] == csr["csr_registers"][register]["addr"]
     assert parameters[parameter] < size
@@ -99,7 +103,9 @@ def test_registers_are_where_the_register_map_has_them(built, csr, kind, paramet
 @pytest.mark.parametrize("way", ["reader", "writer"])
 @pytest.mark.parametrize("register", capability.DMA_GROUP)
 def test_dma_groups_are_what_their_version_says(built, csr, way, register):
-    """Each DMA direction has its registers at the offsets that the block's version defines."""
+    """Each DMA direction has its registers at the offsets that the version of the block `dma`
+    defines.
+    """
     offset, _, parameters = entry(built, "dma")
     start = offset + parameters["h2c" if way == "reader" else "c2h"]
     address = csr["csr_registers"][f"pcie_dma0_{way}_{register}"]["addr"]
@@ -107,7 +113,9 @@ def test_dma_groups_are_what_their_version_says(built, csr, way, register):
 
 
 def test_parameters_are_those_of_the_gateware(built, csr):
-    """Widths, interrupt causes and sizes in the table are those of the gateware's constants."""
+    """Widths, interrupt causes and sizes in the capability table are those of the gateware's
+    constants.
+    """
     constants = csr["constants"]
     parameters = entry(built, "dma")[2]
     assert parameters["h2c_cause"] == constants["pcie_dma0_reader_interrupt"]
@@ -125,24 +133,25 @@ def test_parameters_are_those_of_the_gateware(built, csr):
 
 
 def test_msix_is_where_configuration_space_has_it(msix_build):
-    """The table and configuration space give the same places for MSI-X's table and pending bits.
+    """The capability table and configuration space give the same places for MSI-X's table and
+    pending bits.
 
-    The capability in configuration space is made from the constants, for the simulated card and for
-    the vendor's core. There both places are offsets in BAR0, while the table's `pending` counts
-    from the block's start.
+    The MSI-X capability in configuration space is made from constants, for the simulated card and
+    for the vendor's core. Its two places are offsets in BAR0. In the capability table `pending`
+    counts from the block's start.
     """
     constants = json.loads((msix_build / "csr.json").read_text())["constants"]
     offset, size, parameters = entry(table_of(msix_build), "msix")
     assert offset == constants["pcie_msix_table"]
     assert offset + parameters["pending"] == constants["pcie_msix_pending"]
     assert parameters["vectors"] == constants["pcie_msix_vectors"]
-    # The pending bits lie behind the 16 bytes of the last vector, and still inside the block.
+    # The pending bits lie behind the 16 bytes of the last vector, and inside the block.
     assert 16 * parameters["vectors"] <= parameters["pending"] < size
 
 
 @pytest.mark.parametrize("bar, size", [(0, numbers.CAPABILITY_BASE), (2, numbers.BAR2_SIZE)])
 def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
-    """No block overlaps another or leaves its BAR.
+    """No block in the capability table overlaps another or leaves its BAR.
 
     In BAR0 all blocks are below the capability table.
     """
@@ -152,7 +161,7 @@ def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
 
 
 def test_what_users_map_has_pages_of_its_own(built):
-    """A block that ordinary users may map fills whole pages of 4 KiB.
+    """Each block that ordinary users may map fills whole pages of 4 KiB.
 
     The host grants access by the page, so no other block may share one.
     """
@@ -202,12 +211,13 @@ USER = Block("user", 0x8000, 0x1000, {"cause": 2})
     ids=["bank behind", "bank before", "place", "size", "block", "window", "window and memory"],
 )
 def test_a_card_whose_user_shares_a_page_is_refused(blocks, banks, message):
-    """If a block shares a page with a block that users map, the build fails and names both."""
+    """If a block shares a page with a block that users may map, the build fails and names both."""
     with pytest.raises(ValueError, match=message):
         capability.check_pages(blocks, banks)
 
 
-# Builds the simulation's gateware with user logic that has registers. `moved` relocates a bank.
+# Script that builds the simulation's gateware with user logic that has registers. `moved` moves a
+# bank of registers to another page.
 ELABORATE = """
 import runpy, sys
 from gateware import numbers
@@ -220,7 +230,7 @@ runpy.run_path("targets/sim.py", run_name="__main__")
 
 @pytest.mark.parametrize("moved", [{}, {"stamps": 17}], ids=["as it is", "moved"])
 def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
-    """A build fails if a bank of registers is in the page of the user logic's registers."""
+    """A build fails if another bank of registers lies in the page of the user logic's registers."""
     script = ELABORATE.format(moved=moved, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode != 0) == bool(moved), done.stderr
@@ -229,7 +239,8 @@ def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
 
 
 def test_the_user_s_pages_grow_with_its_registers():
-    """The registers of user logic take whole pages that no other block shares.
+    """The user logic's registers take as many whole pages as they need, which no other block
+    shares.
 
     The test has banks of 1, 600 and 1100 registers.
     """
@@ -242,7 +253,11 @@ def test_the_user_s_pages_grow_with_its_registers():
 
 
 def csr_soc(banks):
-    """Make the part of a SoC that capability.py reads: the addresses of its 32-bit registers."""
+    """Make a stand-in for a SoC with what capability.py reads: the addresses of its 32-bit
+    registers.
+
+    `banks` has for each bank its byte address and the names of its registers.
+    """
     regions = {
         name: SimpleNamespace(
             origin=origin,
@@ -255,7 +270,9 @@ def csr_soc(banks):
 
 
 def test_a_reader_passes_over_what_it_does_not_know():
-    """A reader of the table skips unknown blocks and unknown parameters, and finds all others."""
+    """A reader of the capability table skips unknown blocks and parameters, and finds all
+    others.
+    """
     known = Block("pattern", 0x5000, 0x800, {"control": 0})
     words = capability.table("x", DIGEST, [known, known])
     entry_words = known.words()
@@ -286,7 +303,9 @@ def test_a_reader_passes_over_what_it_does_not_know():
     ids=["target", "blocks", "missing", "misspelt"],
 )
 def test_what_cannot_be_said_is_refused(make, message):
-    """If a table cannot be encoded, the ValueError names the value and the rule."""
+    """A capability table that cannot be encoded is refused with the value and the rule that it
+    breaks.
+    """
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -297,7 +316,7 @@ def test_the_c_header_is_the_table_s():
 
 
 def test_numbers_of_block_types_are_their_own():
-    """Each block type has a number of its own, and the C header defines each name once."""
+    """Each type of block in the capability table has its own number, and a name in the C header."""
     numbers = [kind.number for kind in BLOCK_TYPES.values()]
     assert len(set(numbers)) == len(numbers) and 0 not in numbers
     names = re.findall(r"#define (\w+) ", capability.c_header())

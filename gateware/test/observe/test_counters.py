@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/counters.py, which counts TLPs, payload and beats of the streams."""
+"""Tests of observe/counters.py, which counts TLPs, payload bytes, beats and stalls of PCIe
+streams.
+"""
 
 import random
 from types import SimpleNamespace
@@ -28,25 +30,25 @@ BEAT_BYTES = DATA_WIDTH // 8
 
 
 def random_tlp(rng):
-    """Return the first dword, the number of beats and the payload bytes of a random TLP."""
+    """Return a random TLP: its first dword, the number of its beats, and its payload in bytes."""
     kind = rng.choice(["mem_rd32", "mem_rd64", "mem_wr32", "mem_wr64", "cpld", "cpl"])
     dwords = rng.choice([1, 2, 8, 32, 64, 128, 256, 1023, 1024])
     payload = 4 * dwords if kind in ("mem_wr32", "mem_wr64", "cpld") else 0
     ignored = rng.randrange(2**14) << 10
     header = fmt_type_dict[kind] << 24 | ignored | dwords % 1024
-    # The TLP has fewer beats than its payload needs, which keeps the test short. The counters take
-    # the payload's length from the header, so the number of beats must not matter.
+    # The test's TLP may have fewer beats than its payload needs, which keeps the test short. The
+    # counters take the payload's length from the header, so the number of beats must not matter.
     return SimpleNamespace(header=header, payload=payload, beats=rng.randrange(1, 4))
 
 
 def offer_tlps(endpoint, tlps, rng, density):
-    """Offer TLPs with random gaps between and within them."""
+    """Offer TLPs on a stream with random gaps. `density` is the share of cycles with a beat."""
     for tlp in tlps:
         for beat in range(tlp.beats):
             while rng.random() >= density:
                 yield
-            # Beats after the first begin with a dword that would count if it were taken for a
-            # header.
+            # The later beats of a TLP begin with a dword that would count as a TLP if it were taken
+            # for a header.
             dword = tlp.header if beat == 0 else 0x7FFF_FFFF
             yield endpoint.dat.eq(rng.randrange(2 ** (DATA_WIDTH - 32)) << 32 | dword)
             yield endpoint.last.eq(beat == tlp.beats - 1)
@@ -66,7 +68,9 @@ def be_ready(endpoint, rng, density):
 
 @passive
 def record(endpoint, time, tlps, events):
-    """Append (time, counter, increment) to `events` for each event on the stream."""
+    """Append (device time, name of the counter, increment) to `events` for each event on the
+    stream.
+    """
     tlps, beats_left = iter(tlps), 0
     while True:
         now = yield time
@@ -84,7 +88,9 @@ def record(endpoint, time, tlps, events):
 
 
 def expected(events, start, end):
-    """Return the values that the counters must have for the events from `start` to before `end`."""
+    """Return the values that the counters must have for events at device times from `start` to
+    before `end`.
+    """
     inside = [event for event in events if start <= event[0] < end]
     times = [time for time, counter, _ in inside if counter == "beats"]
     counts = {
@@ -95,7 +101,9 @@ def expected(events, start, end):
 
 
 def run(seed, tlp_count, snapshots):
-    """Run random traffic while `snapshots(dut, rng)` runs. Return the events of each stream."""
+    """Run random traffic on both streams while `snapshots(dut, rng)` runs. Return each stream's
+    events.
+    """
     rng = random.Random(seed)
     clock = DeviceTime(with_csr=False)
     streams = {name: stream.Endpoint(phy_layout(DATA_WIDTH)) for name in STREAMS}
@@ -116,7 +124,9 @@ def run(seed, tlp_count, snapshots):
 
 
 def snapshot(dut, clear):
-    """Take a snapshot, and return its values by name."""
+    """Take a snapshot of the counters, and clear them if `clear` is set. Return the copied values
+    by name.
+    """
     yield dut.snapshot.eq(1)
     yield dut.clear.eq(clear)
     yield
@@ -135,7 +145,9 @@ def snapshot(dut, clear):
 
 @each_seed(4)
 def test_counters_equal_reference_model(seed):
-    """A snapshot counts exactly the events after the last clear and before the snapshot's time."""
+    """A snapshot of the counters has exactly the events after the last clear and before the
+    snapshot's time.
+    """
     taken = []
 
     def snapshots(dut, rng):
@@ -156,7 +168,9 @@ def test_counters_equal_reference_model(seed):
 
 @each_seed(2)
 def test_nothing_is_lost_between_intervals(seed):
-    """If every snapshot also clears, the counts of all intervals add up to all events."""
+    """If every snapshot also clears the counters, the counts of all snapshots add up to all
+    events.
+    """
     taken = []
 
     def snapshots(dut, rng):
@@ -174,7 +188,7 @@ def test_nothing_is_lost_between_intervals(seed):
 
 
 def test_clear_keeps_the_copy():
-    """A clear without a snapshot leaves the last snapshot's values readable."""
+    """A clear of the counters without a snapshot leaves the last snapshot's values readable."""
     taken = []
 
     def snapshots(dut, rng):
@@ -195,7 +209,7 @@ def test_clear_keeps_the_copy():
     "control, latches, clears", [(1, True, False), (2, False, True), (3, True, True)]
 )
 def test_control_register_pulses_once(control, latches, clears):
-    """A write to the control register takes one snapshot (bit 0) or clears once (bit 1).
+    """A write to the counters' control register takes one snapshot (bit 0) or clears once (bit 1).
 
     Neither bit stays set.
     """

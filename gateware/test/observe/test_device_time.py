@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/device_time.py, the 64-bit counter of cycles."""
+"""Tests of observe/device_time.py, the card's 64-bit counter of clock cycles."""
 
 import random
 
@@ -17,7 +17,7 @@ WRAP = 2**32
 
 
 def test_one_tick_per_cycle():
-    """Device time advances by one with every cycle."""
+    """Device time advances by one in every clock cycle."""
     dut = DeviceTime(with_csr=False)
 
     def check():
@@ -32,7 +32,7 @@ def test_one_tick_per_cycle():
 
 @each_seed(16)
 def test_low_then_high_is_one_instant(seed):
-    """Both halves of the time are of one instant, if the low half is read first.
+    """Both 32-bit halves of device time are of one instant, if software reads the low half first.
 
     That holds even if the low half wraps between the two reads.
     """
@@ -60,7 +60,9 @@ def test_low_then_high_is_one_instant(seed):
 
 
 def test_only_low_latches():
-    """A second read of the high half gives the same value: only a low read latches the time."""
+    """Only a read of device time's low half latches the high half, so further reads of it give the
+    same.
+    """
     bench = CsrBench(DeviceTime())
     bench.dut.time.reset = Constant(WRAP - 10, 64)
 

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/identity.py, the text by which a build is recognised."""
+"""Tests of observe/identity.py, which makes the text by which a build of the gateware is
+recognised.
+"""
 
 import re
 import shutil
@@ -26,7 +28,9 @@ def digest(folder):
 
 
 def test_same_sources_same_digest_anywhere(folder, tmp_path):
-    """A copy of the sources in another folder, with other time stamps, has the same digest."""
+    """A copy of the gateware's sources in another folder, with other time stamps, has the same
+    digest.
+    """
     copy = tmp_path / "elsewhere" / "copy"
     shutil.copytree(folder, copy, copy_function=shutil.copyfile)
     assert digest(copy) == digest(folder)
@@ -47,7 +51,7 @@ def test_same_sources_same_digest_anywhere(folder, tmp_path):
     ids=["content", "name", "folder", "new", "joined"],
 )
 def test_any_change_changes_the_digest(folder, change):
-    """A change of a source's content, name or folder, or of their number, changes the digest."""
+    """If a source's contents, name or folder changes, or a source is added, the digest changes."""
     before = digest(folder)
     change(folder)
     assert digest(folder) != before
@@ -55,7 +59,7 @@ def test_any_change_changes_the_digest(folder, change):
 
 @pytest.mark.parametrize("name", ["__pycache__/a.py", "sub/target/b.v", "notes.md", "build/x.py"])
 def test_what_is_no_source_does_not_count(folder, name):
-    """Generated files, and files that are no sources, do not change the digest."""
+    """Generated files, and files that are no sources of the gateware, do not change the digest."""
     before = digest(folder)
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text("x")
@@ -63,12 +67,16 @@ def test_what_is_no_source_does_not_count(folder, name):
 
 
 def test_identifier_names_project_target_and_sources():
-    """The identifier is the project, the target and 12 hex digits. It has no date and no path."""
+    """The gateware's identifier is the project, the target and 12 hex digits, without a date or a
+    path.
+    """
     assert re.fullmatch("Lanebox ku5p [0-9a-f]{12}", identity.identifier("ku5p", []))
 
 
 def test_identifier_depends_on_the_user_logic_but_not_on_its_place(folder, tmp_path):
-    """Changed user logic changes the identifier. The same logic in another folder does not."""
+    """Changed user logic changes the gateware's identifier. The same logic in another folder does
+    not.
+    """
     copy = tmp_path / "elsewhere"
     shutil.copytree(folder, copy)
     texts = [identity.identifier("sim", identity.source_files(place)) for place in (folder, copy)]

@@ -23,7 +23,9 @@ from tools.testing.stream_model import simulate
 )
 @pytest.mark.parametrize("link_up", [0, 1])
 def test_led_0_blinks_and_led_1_shows_the_link(time, heartbeat, link_up):
-    """LED 0 blinks with a bit of device time, LED 1 shows the link's state, the others are dark."""
+    """LED 0 blinks with a bit of device time, LED 1 shows the link's state, and LEDs 2 and 3 are
+    dark.
+    """
     pads, time_signal, link = Signal(4), Signal(64, reset=time), Signal(reset=link_up)
     dut = Leds(pads, time_signal, link)
 
@@ -35,5 +37,5 @@ def test_led_0_blinks_and_led_1_shows_the_link(time, heartbeat, link_up):
 
 
 def test_two_leds_are_enough():
-    """The block can be built for a board with only two LEDs."""
+    """The block Leds can be built for a board with only two LEDs."""
     Leds(Signal(2), Signal(64), Signal()).get_fragment()

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/stamps.py, the registers with the times of a doorbell and its interrupt.
+"""Tests of observe/stamps.py, the registers with the device times of a doorbell and its interrupt.
 
-sim/test/card/test_board_stamps.py proves that the right events reach the block.
+sim/test/card/test_board_stamps.py tests that the right events reach these registers.
 """
 
 import random
@@ -20,7 +20,7 @@ WRAP = 2**32
 
 
 class Pair:
-    """Model of the stamp registers, fed with the events of each cycle."""
+    """Model of the stamp registers. cycle() is called with the events of each cycle."""
 
     def __init__(self):
         self.doorbell = self.interrupt = 0
@@ -35,10 +35,11 @@ class Pair:
 
 @each_seed(16)
 def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
-    """The stamps are the times of the last doorbell and of the first message after it.
+    """The stamps are the device times of the last doorbell and of the first interrupt message after
+    it.
 
-    Doorbells and messages are random. They may come in one cycle, and across the wrap of the lower
-    32 bits of time.
+    Doorbells and messages are random. They may come in the same cycle, and across the wrap of the
+    lower 32 bits of time.
     """
     rng = random.Random(seed)
     dut = Stamps(with_csr=False)
@@ -61,7 +62,9 @@ def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
 
 @each_seed(8)
 def test_software_reads_a_pair_while_messages_go_on(seed):
-    """Once `waiting` is 0, the registers stay the same, so they may be read in any order."""
+    """Once the register `waiting` is 0, both stamps stay the same, so software may read them in any
+    order.
+    """
     rng = random.Random(seed)
     dut = Stamps()
     bench = CsrBench(dut)

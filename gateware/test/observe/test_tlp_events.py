@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/tlp_events.py, which counts TLPs in streams with PG213's descriptors."""
+"""Tests of observe/tlp_events.py, which counts TLPs and payload in streams with PG213's
+descriptors.
+"""
 
 import random
 
@@ -24,29 +26,33 @@ HALF = LANES // 2
 
 
 def request(rng):
-    """Return the dwords of a random request and the number of its payload bytes."""
+    """Return the dwords of a random request TLP (descriptor and payload), and its payload
+    in bytes.
+    """
     dwords, write = rng.choice([1, 2, 4, 5, 12, 13, 64]), rng.random() < 0.5
     payload = [rng.randrange(2**32) for _ in range(dwords if write else 0)]
     return [0, 0, dwords | write << 11, 0, *payload], 4 * len(payload)
 
 
 def completion(rng):
-    """Return the dwords of a random completion and the number of its payload bytes."""
+    """Return the dwords of a random completion TLP (descriptor and payload), and its payload in
+    bytes.
+    """
     payload = [rng.randrange(2**32) for _ in range(rng.choice([0, 1, 2, 5, 6, 13, 16, 64]))]
     return [0, len(payload), 0, *payload], 4 * len(payload)
 
 
 def separate_beats(tlps):
-    """Yield beats (dwords, {flag: value}) of TLPs that each begin with a new beat."""
+    """Yield beats (dwords, {flag: value}) of TLPs. Each TLP begins with a new beat."""
     for tlp in tlps:
         for start in range(0, len(tlp), LANES):
             yield tlp[start : start + LANES], {"last": start + LANES >= len(tlp)}
 
 
 def straddled_beats(tlps):
-    """Yield beats of straddled TLPs.
+    """Yield beats (dwords, {flag: value}) of straddled TLPs.
 
-    A TLP begins at dword 0, or at dword 4 of the beat in which the one before it ends.
+    A TLP begins at dword 0, or at dword 4 of the beat in which the previous TLP ends.
     """
     tlps = list(tlps)
     beat, flags = [], {}
@@ -66,7 +72,7 @@ def straddled_beats(tlps):
 
 @passive
 def drive(endpoint, beats, rng):
-    """Offer the beats with random gaps and random `ready`."""
+    """Offer beats on a stream with random gaps, and drive its `ready` at random."""
     for dwords, flags in beats:
         while rng.random() < 0.3:
             yield endpoint.valid.eq(0)
@@ -90,7 +96,9 @@ def drive(endpoint, beats, rng):
 
 
 def count(dut_class, layout, make, pack, seed):
-    """Return (TLPs, payload bytes, beats) as counted by the hardware, and as sent."""
+    """Send TLPs past the counting hardware. Return [TLPs, payload bytes, beats] as counted and as
+    sent.
+    """
     rng = random.Random(seed)
     tlps = [make(rng) for _ in range(TLPS)]
     beats = list(pack([dwords for dwords, _ in tlps]))

@@ -18,9 +18,11 @@ from gateware.numbers import COMPLETION_TIMEOUT, LONGEST_READ, SYS_CLK_FREQ
 from gateware.phy.flr import DRAIN_SECONDS, RESET_CYCLES
 from gateware.phy.hard_block import LEAVES, make_phy
 
-# PCIe base specification 6.6.2: the time that a host waits after a function level reset.
+# Seconds for which a host leaves a function alone after it has asked for its function level reset
+# (PCIe base specification 6.6.2).
 FLR_SECONDS = 100e-3
-# Base specification 7.5.3.16: the longest completion timeout of the default range.
+# The longest completion timeout, in seconds, of the default range (PCIe base specification
+# 7.5.3.16).
 BLOCK_SECONDS = 50e-3
 
 
@@ -29,14 +31,16 @@ def sources(sim_build):
 
 
 def test_all_verilog_is_generated_from_our_sources(sim_build):
-    """The default build has no Verilog of LitePCIe and none of a vendor."""
+    """The default build of the gateware has no Verilog of LitePCIe and none of a vendor."""
     own, *others = sources(sim_build)
     assert own == str(sim_build / "gateware" / "lanebox.v")
     assert {Path(file).stem for file in others} == {"Completer", "MmioBridge", "Requester"}
 
 
 def test_stock_files_are_read_where_they_are_installed(stock_build):
-    """The stock build takes LitePCIe's Verilog from the installed package, and does not copy it."""
+    """A build with LitePCIe's endpoint uses LitePCIe's Verilog in the installed package, without
+    copies.
+    """
     own, *others = sources(stock_build)
     assert own == str(stock_build / "gateware" / "lanebox.v")
     assert {Path(file).name for file in others} >= {"pcie_usp_support.v", "axis_iff.v"}
@@ -46,7 +50,9 @@ def test_stock_files_are_read_where_they_are_installed(stock_build):
 
 @pytest.mark.parametrize("endpoint", ["sim_build", "stock_build"])
 def test_only_the_leaves_are_missing(endpoint, request):
-    """Every module below `lanebox` is in the sources, except the hard block's primitives."""
+    """Every module below the top module `lanebox` is in the sources, except the hard block's
+    primitives.
+    """
     sim_build = request.getfixturevalue(endpoint)
     lint = subprocess.run(
         [
@@ -67,7 +73,9 @@ def test_only_the_leaves_are_missing(endpoint, request):
 
 @pytest.mark.parametrize("clock", [250e6, 125e6])
 def test_times_are_the_same_at_another_clock(clock):
-    """At another clock the timeouts last as many seconds, and therefore other numbers of cycles."""
+    """At another clock frequency the endpoint's timeouts last as many seconds, so they have other
+    cycles.
+    """
     pads = [
         Subsignal(name, Pins(width))
         for name, width in (
@@ -90,7 +98,7 @@ def test_times_are_the_same_at_another_clock(clock):
 def test_a_function_level_reset_outlasts_a_lost_read():
     """A lost read's tag is free again before the host may use a function that it has reset.
 
-    That takes at most three timeouts. ReturnErrorTest and ReturnLateTest measure both times.
+    That takes at most three completion timeouts. ReturnErrorTest and ReturnLateTest measure this.
     """
     assert LONGEST_READ < DRAIN_SECONDS
     assert DRAIN_SECONDS + RESET_CYCLES / SYS_CLK_FREQ < FLR_SECONDS
@@ -100,13 +108,13 @@ def test_a_function_level_reset_outlasts_a_lost_read():
 def test_a_lost_tag_rests_for_as_long_as_the_hard_block_waits():
     """A lost read's tag is used again only when the hard block, too, has given up that read.
 
-    The tag rests for at least 5/2 of the timeout, as ReturnLateTest measures.
+    The tag rests (is not used) for at least 5/2 of the timeout, as ReturnLateTest measures.
     """
     assert 5 / 2 * COMPLETION_TIMEOUT >= BLOCK_SECONDS
 
 
 def test_one_clock(sim_build):
-    """All registers are clocked by the hard block's user clock."""
+    """All registers of the gateware are clocked by the hard block's user clock."""
     verilog = Path(sources(sim_build)[0]).read_text()
     clocks = set(re.findall(r"@\(posedge (\w+)\)", verilog))
     drivers = dict(re.findall(r"assign (\w+_clk) = (\w+_clk);", verilog))

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of phy/flr.py, which carries out function level resets."""
+"""Tests of phy/flr.py, which carries out function level resets of the card."""
 
 import pytest
 
@@ -14,7 +14,11 @@ DRAIN_CYCLES = 50
 
 
 def run(idle_after):
-    """Run one reset. Return the cycles in which the request and each output were high."""
+    """Run one function level reset. Return {signal: cycles in which it was high}.
+
+    `idle_after` is the number of cycles from the host's request until the card is idle; None:
+    never.
+    """
     dut = FunctionLevelReset(drain_seconds=DRAIN_CYCLES / SYS_CLK_FREQ)
     seen = {name: [] for name in ("stop", "reset", "done", "busy", "in_process")}
 
@@ -53,7 +57,9 @@ def test_nothing_begins_from_the_request_to_the_acknowledgement():
 
 
 def test_one_request_is_one_reset():
-    """A request makes one reset, although it lasts some cycles longer than the acknowledgement."""
+    """One request makes one reset, although the request lasts two cycles longer than the
+    acknowledgement.
+    """
     seen = run(idle_after=0)
     assert len(seen["done"]) == 1
     assert seen["reset"] == list(range(seen["reset"][0], seen["done"][0] + 1))

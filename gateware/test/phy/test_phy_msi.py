@@ -17,7 +17,9 @@ MESSAGES = 40
 
 @passive
 def hard_block(dut, rng, pulses):
-    """Model of the hard block: answer each pulse after some cycles, and log (enabled, sent)."""
+    """Model of the hard block: answer each `pulse` after some cycles, and log (MSI enabled, message
+    sent).
+    """
     while True:
         if (yield dut.pulse):
             enabled = yield dut.enable
@@ -54,7 +56,9 @@ def offer(dut, rng, taken):
 
 @each_seed(3)
 def test_each_message_is_sent_once_and_only_while_enabled(seed):
-    """Each message is sent once. It is repeated if it failed, and waits while MSI is disabled."""
+    """Each MSI message is sent once. It is repeated if it failed, and waits while MSI is
+    disabled.
+    """
     rng = random.Random(seed)
     dut = MsiSender()
     pulses, taken = [], []

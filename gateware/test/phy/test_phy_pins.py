@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""phy/pins.py: the table against PG213, and what is refused that does not fit it."""
+"""Tests of phy/pins.py, the table of the hard block's pins: it is compared with PG213, and
+connections that do not fit it are refused.
+"""
 
 import re
 import subprocess
@@ -13,7 +15,8 @@ from migen import C, Cat, Signal
 from gateware.phy import pins, pins_verilog
 from gateware.phy.pins import FIELDS, PINS
 
-# PG213, tables of the 256-bit interfaces: the bits of each field of tuser, written down by hand.
+# The bits of each field of the tuser pins, written down by hand from PG213's tables of the 256-bit
+# interfaces.
 PG213 = {
     "m_axis_cq_tuser": {
         "first_be": range(4),
@@ -57,7 +60,7 @@ WIDTHS = {
 
 
 def test_fields_lie_where_pg213_has_them():
-    """Every field of a tuser has the bits that PG213's table gives it."""
+    """In phy/pins.py each field of a tuser pin has the bits that PG213's table gives it."""
     found = {
         pin: {
             field: [bit for low, width in pieces for bit in range(low, low + width)]
@@ -73,7 +76,7 @@ def test_fields_lie_where_pg213_has_them():
 
 @pytest.mark.parametrize("pin", FIELDS)
 def test_a_tuser_has_each_field_in_its_place(pin):
-    """The value of a tuser pin has the pin's width, and each field's bits in their places."""
+    """tuser() gives a value of the pin's width, with the bits of each field in their places."""
     signals = {
         field: Signal(sum(width for _, width in pieces), name=field)
         for field, pieces in FIELDS[pin].items()
@@ -92,7 +95,9 @@ def test_a_tuser_has_each_field_in_its_place(pin):
 
 
 def test_a_field_of_another_width_is_refused():
-    """The error names the pin, and the widths that the table has and that were given."""
+    """If a field of a tuser pin has another width or is missing, the error names the pin and the
+    widths.
+    """
     with pytest.raises(ValueError, match=r"s_axis_rq_tuser: .*'sequence': 6.* not .*'sequence': 4"):
         pins.tuser("s_axis_rq_tuser", first_be=Signal(4), last_be=Signal(4), sequence=Signal(4))
     with pytest.raises(ValueError, match="s_axis_rq_tuser: .*first_be"):
@@ -106,7 +111,9 @@ def needed():
 
 
 def test_what_is_not_used_is_tied_to_its_value():
-    """An input that nobody connects has the table's value, in the pin's width."""
+    """An input pin of the hard block that nothing drives gets the table's constant, in the pin's
+    width.
+    """
     ports = pins.instance_ports(**needed())
     tied = {name[2:]: value for name, value in ports.items() if name[2:] not in needed()}
     assert {name: value.value for name, value in tied.items() if value.value} == {
@@ -140,7 +147,9 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_what_does_not_fit_is_refused(mistake):
-    """The error names the pin and the rule."""
+    """A connection that does not fit the hard block's pins is refused. The error names the pin and
+    the rule.
+    """
     change, sentence = MISTAKES[mistake]
     ports = needed()
     change(ports)
@@ -149,13 +158,15 @@ def test_what_does_not_fit_is_refused(mistake):
 
 
 def test_a_board_may_connect_fewer_lanes():
-    """The link's pads have as many bits as the board has lanes."""
+    """The PCIe link's pads may have fewer than eight bits, if the board has fewer lanes."""
     ports = {**needed(), "pci_exp_rxp": Signal(4), "pci_exp_rxn": Signal(4)}
     assert len(pins.instance_ports(**ports)["i_pci_exp_rxp"]) == 4
 
 
 def test_the_module_has_the_tables_pins(tmp_path):
-    """Verilator takes the module, and its ports are the table's, in name, direction and width."""
+    """Verilator accepts the generated module, and its ports have the names, directions and widths
+    of PINS.
+    """
     file = tmp_path / "pcie_usp.sv"
     body = "initial begin\n    user_reset = 1'b1;\n  end\n"
     text = f"module pcie_usp (\n//: ports\n);\n{body}endmodule\n"
@@ -179,7 +190,9 @@ def test_the_module_has_the_tables_pins(tmp_path):
 
 
 def test_what_cannot_be_filled_is_refused():
-    """A module needs one place for its ports, and a width needs a pin."""
+    """fill() refuses a module without exactly one line for its ports, and a width for an unknown
+    pin.
+    """
     with pytest.raises(ValueError, match="must have one line `//: ports`"):
         pins_verilog.fill("module pcie_usp ();\nendmodule\n")
     with pytest.raises(ValueError, match="no pin user_rest"):

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of user/loopback.py, which sends the h2c stream back as the c2h stream."""
+"""Tests of user/loopback.py, user logic that sends the h2c stream back as the c2h stream."""
 
 import random
 

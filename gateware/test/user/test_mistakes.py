@@ -15,7 +15,7 @@ from sim import examples
 from sim.block import verilog
 from tools import new
 
-# Name of a mistake: (the right text, the wrong text, the message expected).
+# Name of a mistake -> (the right text, the wrong text, a pattern of the message expected).
 MISTAKES = {
     "a stream of half the width": (
         "source = stream.Endpoint(stream_layout())",
@@ -90,20 +90,20 @@ NO_LINE = {"a class of another name"}
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return the folder that `make new NAME=crc` writes."""
+    """Return the folder of user logic that `make new NAME=crc` writes."""
     assert new.main(["--name", str(tmp_path / "crc")]) == 0
     return tmp_path / "crc"
 
 
 def said(folder):
-    """Return the message with which a build of the folder's logic is refused."""
+    """Return the message with which the build refuses the user logic in `folder`."""
     with pytest.raises(ValueError) as caught:
         verilog.write(examples.find(str(folder)).user, folder / "out")
     return str(caught.value)
 
 
 def line_of(mistake, text):
-    """Return the line that the message must name.
+    """Return the number of the line that the error message must name.
 
     That is the changed line, or another line that the change makes wrong.
     """
@@ -119,7 +119,9 @@ def line_of(mistake, text):
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_has_its_place_and_a_next_step(folder, mistake):
-    """The message begins with FILE:LINE, and says what is wrong and what to do."""
+    """The error message for a mistake begins with FILE:LINE, and says what is wrong and
+    what to do.
+    """
     before, after, sentence = MISTAKES[mistake]
     file = folder / "crc.py"
     text = file.read_text()
@@ -133,13 +135,15 @@ def test_a_mistake_has_its_place_and_a_next_step(folder, mistake):
 
 
 def test_what_is_right_is_built(folder):
-    """The unchanged folder builds, so the mistakes above are the only ones in it."""
+    """The unchanged folder of `make new` builds, so each test's mistake is the only one in it."""
     verilog.write(examples.find(str(folder)).user, folder / "out")
     assert (folder / "out" / "block.v").exists()
 
 
 def test_lanebox_s_own_sentence_passes(folder):
-    """If code of Lanebox raises the ValueError, its message is shown as it is, without a line."""
+    """If code of Lanebox raises ValueError in user logic, its message is shown unchanged, without a
+    line.
+    """
     file = folder / "crc.py"
     file.write_text(
         file.read_text()

@@ -24,7 +24,7 @@ from tools.testing.stream_model import simulate
 class Good(LiteXModule):
     """User logic that fits the slot.
 
-    Each class below differs from it in one thing, which is wrong.
+    Most classes below differ from this one in one thing, which is wrong.
     """
 
     def __init__(self, platform):
@@ -111,7 +111,7 @@ class NotLiteX(Module):
     ],
 )
 def test_what_does_not_fit_is_refused(occupant, sentence):
-    """User logic that does not fit is refused, with what it has and what it must have.
+    """User logic that does not fit the slot is refused, with what it has and what it must have.
 
     The message begins with file, line and the name of the class.
     """
@@ -159,7 +159,7 @@ class OverfullPage(FullPage):
 
 
 def built(occupant):
-    """Make an occupant, and check it as the SoC does."""
+    """Make user logic of the class `occupant`, and check it as the SoC does before the build."""
     made = make_occupant(occupant, platform=SimpleNamespace())
     region = SimpleNamespace(obj=made.get_csrs())
     made.finalize()
@@ -182,7 +182,8 @@ def test_beats_that_nobody_takes_are_found_before_anything_is_built():
 
 
 def test_registers_for_which_the_page_has_no_room_are_found_before_anything_is_built():
-    """If registers need more words than their page has, an error says so before the build.
+    """If user logic's registers need more words than their page has, an error says so before the
+    build.
 
     The page has 512 words of 32 bits. A register of 2048 bits takes 64 of them.
     """
@@ -191,16 +192,16 @@ def test_registers_for_which_the_page_has_no_room_are_found_before_anything_is_b
 
 
 def test_two_registers_of_a_name_are_found_before_anything_is_built():
-    """Two registers of one name are an error.
+    """Two registers of one name in user logic are an error.
 
-    csr.h would have both of them, and Python only one.
+    The generated csr.h would have both registers, and software in Python only one.
     """
     with pytest.raises(ValueError, match="TwoOfAName: two of its registers are called `crc`"):
         built(TwoOfAName)
 
 
 class Narrows(Good):
-    """Logic in which a register has fewer bits than what is assigned to it in some place."""
+    """User logic that assigns a signal to a narrower one in the place that `where` names."""
 
     where = None
 
@@ -257,7 +258,9 @@ class Narrows(Good):
     ],
 )
 def test_bits_that_would_be_lost_in_silence_are_found(monkeypatch, where, sentence, line):
-    """If a signal is assigned to a narrower one, the error has line, names, widths, next step."""
+    """If user logic assigns a signal to a narrower one, the error names line, signals, widths and
+    remedy.
+    """
     monkeypatch.setattr(Narrows, "where", where)
     with pytest.raises(ValueError, match=sentence) as caught:
         make_occupant(Narrows, platform=None)
@@ -275,7 +278,7 @@ def test_bits_that_are_dropped_in_words_are_accepted(monkeypatch):
 
 
 class Plain(Good):
-    """Logic for LitePCIe's plain stream layout: each beat is sent back in the next cycle."""
+    """User logic with LitePCIe's plain stream layout: it sends each beat back in the next cycle."""
 
     def __init__(self, platform):
         Good.__init__(self, platform)
@@ -307,7 +310,9 @@ def test_streams_of_litepcie_s_layout_are_connected():
 
 @pytest.mark.parametrize("occupant", [Good, Loopback, MemoryOnAxi, Plain])
 def test_what_fits_is_accepted(occupant):
-    """User logic that fits is made, gets the platform, and always has a busy signal."""
+    """User logic that fits the slot is accepted, gets the platform, and always has a busy
+    signal.
+    """
     made = make_occupant(occupant, platform=SimpleNamespace())
     assert isinstance(made, occupant) and len(made.busy) == 1
 
@@ -349,6 +354,8 @@ def test_find_by_file(tmp_path):
     ],
 )
 def test_what_cannot_be_found_is_an_error(text, sentence):
-    """A name that cannot be found is refused, and the message names the part that is wrong."""
+    """A MODULE:CLASS that cannot be found is refused, and the message names the part that
+    is wrong.
+    """
     with pytest.raises(ValueError, match=sentence):
         find_occupant(text)

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of user/monitor.py: the slot monitor is compared with a model that lists every cycle."""
+"""Tests of user/monitor.py: the user slot's monitor is compared with a model that lists every
+cycle.
+"""
 
 import random
 
@@ -17,11 +19,13 @@ from tools.testing.csr_model import CsrBench
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, wait
 
-LATE = 2  # Cycles by which a copy is later than the state of the streams that it holds.
+LATE = 2  # Cycles from the state of the streams that a copy holds to the copy itself.
 
 
 class Bench(LiteXModule):
-    """The monitor with its registers, two streams, and a device time that begins at `start`."""
+    """The slot monitor with its registers, two streams, and a device time that begins at
+    `start`.
+    """
 
     def __init__(self, start=0):
         self.sides = {name: stream.Endpoint(stream_layout()) for name in SIDES}
@@ -33,13 +37,15 @@ class Bench(LiteXModule):
 
 
 class Side:
-    """Model of the counters of one stream: a list of all cycles."""
+    """Model of the monitor's counters of one stream, made from a list of all cycles."""
 
     def __init__(self):
         self.cycles = []  # (time, valid, ready, last) of each cycle.
 
     def after(self, count):
-        """Return (valid, ready) and the counters as they are after the first `count` cycles."""
+        """Return (valid, ready) and the counters by name, as they are after the first `count`
+        cycles.
+        """
         seen = self.cycles[:count]
         state = seen[-1][1:3]
         run = next((n for n, cycle in enumerate(reversed(seen)) if cycle[1:3] != state), None)
@@ -66,7 +72,7 @@ def record(dut, sides):
 
 @passive
 def noise(endpoint, rng):
-    """Drive every signal of the stream at random, with short and long runs of one state."""
+    """Drive valid, ready and last of a stream at random, with short and long runs of one state."""
     while True:
         for signal in (endpoint.valid, endpoint.ready, endpoint.last):
             yield signal.eq(rng.randrange(2))
@@ -74,7 +80,9 @@ def noise(endpoint, rng):
 
 
 def copy(dut, names):
-    """Take a copy by reading `now`, then read the registers `names` of it."""
+    """Take a copy of the monitor by reading `now`, then return the registers `names` of the
+    copy.
+    """
     yield from dut.regs.read("now")
     found = {}
     for name in names:
@@ -84,7 +92,9 @@ def copy(dut, names):
 
 @each_seed(2)
 def test_a_copy_is_of_one_cycle(seed):
-    """All registers of a copy belong to the cycle that `time` gives, even if they are read late."""
+    """All registers of a copy belong to the cycle that `time` gives, even if software reads them
+    late.
+    """
     print(f"seed {seed}")
     dut, rng = Bench(), random.Random(seed)
     sides = {name: Side() for name in SIDES}
@@ -111,7 +121,9 @@ def test_a_copy_is_of_one_cycle(seed):
 
 
 def test_the_copy_is_of_the_cycle_before_last():
-    """A copy holds the state of the cycle two before the one in which `now` was read."""
+    """A copy of the monitor holds the state of two cycles before the one in which `now` was
+    read.
+    """
     dut = Bench()
 
     def host():
@@ -124,7 +136,7 @@ def test_the_copy_is_of_the_cycle_before_last():
 
 
 def test_nothing_but_now_takes_a_copy():
-    """Only a read of `now` takes a copy. Other registers may be read in any order, repeatedly."""
+    """Only a read of the monitor's register `now` takes a copy. Others may be read in any order."""
     dut = Bench()
 
     def host():
@@ -141,7 +153,9 @@ def test_nothing_but_now_takes_a_copy():
 
 
 def test_a_stall_that_lasts_has_its_beginning():
-    """During a stall `since` keeps the time of the stall's beginning, and `stalls` counts on."""
+    """During a stall of a stream `since` keeps the time of its beginning, and `stalls` goes on
+    counting.
+    """
     dut = Bench()
 
     def host():
@@ -163,7 +177,9 @@ def test_a_stall_that_lasts_has_its_beginning():
 
 
 def test_time_goes_round_with_its_width():
-    """Times are the lower 48 bits of device time, so their differences modulo 2^48 are right."""
+    """The monitor's times are the lower 48 bits of device time, so differences modulo 2^48 are
+    right.
+    """
     dut = Bench(start=(1 << SLOT_COUNTER_WIDTH) - 20)
 
     def host():

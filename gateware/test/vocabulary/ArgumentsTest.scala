@@ -6,7 +6,9 @@ package lanebox.vocabulary
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Every word of a generator is understood, or it is refused by name. */
+/** Arguments understands every word (name=value) on a generator's command line, or refuses it by
+  * its name.
+  */
 class ArgumentsTest extends AnyFunSuite {
   test("a value is a number, a truth value, a text, or an element of a list") {
     val words = Arguments(Seq("a=0x10", "b=true", "c=x=y", "d=1", "d=2"), "a", "b", "c", "d", "e")

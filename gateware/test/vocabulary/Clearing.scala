@@ -9,8 +9,8 @@ import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
-/** Finds all counters in a block's bundle by their type, so that a test needs no list of their
-  * names, and checks that `clear` sets them to zero.
+/** Checks that `clear` sets the counters of a block to zero. It finds all 32-bit counters in the
+  * block's bundle by their type, so that a test needs no list of their names.
   */
 object Clearing {
   def counters(bundle: Bundle): Seq[(String, Long)] =
@@ -18,8 +18,8 @@ object Clearing {
 
   def zeros(bundle: Bundle): Seq[String] = counters(bundle).collect { case (name, 0) => name }
 
-  /** Fails unless every counter has counted, except those in `rest`, and all are zero after a
-    * cycle of `clear`.
+  /** Fails unless every counter has counted, except those named in `rest`, and all are zero after
+    * one cycle of `clear`.
     */
   def check(bundle: Bundle, clear: Bool, clock: ClockDomain, rest: Set[String] = Set()): Unit = {
     assert(
@@ -34,15 +34,16 @@ object Clearing {
     assert(left.isEmpty, s"not zero after the clear: $left")
   }
 
-  /** Sets `clear` at random, also in the cycle of an event: after it a counter must hold only
+  /** Sets `clear` at random, also in the cycle of an event. After a clear a counter must hold only
     * later events.
     *
-    * Each counter in `busy` must have been higher than `since` before at least one of the clears.
+    * Each counter named in `busy` must have been higher than `since` before at least one of the
+    * clears.
     */
   def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
       cycle: => Unit
   ): Unit = {
-    // Cycles that pass after a clear; in each one a counter counts one event at most.
+    // Cycles that pass after a clear. A counter counts at most one event in each of them.
     val since   = 2
     def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }
     val counted = mutable.Set[String]()

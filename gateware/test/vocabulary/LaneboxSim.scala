@@ -7,8 +7,8 @@ package lanebox.vocabulary
 import spinal.core._
 import spinal.core.sim._
 
-/** Compiles a component for simulation with the same configuration as for the FPGA, which has a
-  * synchronous reset.
+/** Compiles a component for simulation, with the same SpinalHDL configuration as for the FPGA (a
+  * synchronous reset).
   */
 object LaneboxSim {
   def apply[T <: Component](component: => T): SimCompiled[T] =

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""spinal_instance.py, PortsFile.scala: an instance fits its component, or says why not"""
+"""Tests of vocabulary/spinal_instance.py and PortsFile.scala: an Instance must fit its SpinalHDL
+component.
+"""
 
 import json
 
@@ -27,7 +29,7 @@ PORTS = [
 
 @pytest.fixture
 def verilog(tmp_path):
-    """The Verilog file of a component with PORTS."""
+    """Return the path of the Verilog of a component with PORTS. Only its file of ports exists."""
     rows = [dict(zip(("name", "direction", "width"), port)) for port in PORTS]
     (tmp_path / "Taker.ports.json").write_text(
         json.dumps({"component": "Taker", "ports": rows, "renamed": []})
@@ -36,20 +38,22 @@ def verilog(tmp_path):
 
 
 def fitting(**changes):
-    """Arguments that fit PORTS, with `changes`: None takes one away."""
+    """Return connections that fit PORTS, with `changes`: None takes a connection away."""
     ports = {"i_npMax": Signal(6), "o_cq_ready": Signal(), "o_idle": Signal(), **changes}
     return {name: value for name, value in ports.items() if value is not None}
 
 
 def wrong(verilog, left_open=None, **changes):
-    """The lines that say what is wrong with the instance."""
+    """Return the lines of the error for an instance with these `changes`."""
     with pytest.raises(WrongPorts) as error:
         spinal_instance(verilog, left_open, **fitting(**changes))
     return str(error.value).splitlines()
 
 
 def test_an_instance_that_fits_has_the_component_s_ports(verilog):
-    """Every port is connected, the clock and the reset to those of the domain."""
+    """An instance that fits has every port of its component. Clock and reset are those of its clock
+    domain.
+    """
     instance = spinal_instance(verilog, domain="user", **fitting())
     ports = {item.name: item.expr for item in instance.items}
     assert instance.of == "Taker" and set(ports) == {name for name, *_ in PORTS}
@@ -58,12 +62,14 @@ def test_an_instance_that_fits_has_the_component_s_ports(verilog):
 
 
 def test_a_missing_input_is_named(verilog):
-    """An input without a signal would float."""
+    """An input of the component without a signal is refused, since it would float."""
     assert wrong(verilog, i_npMax=None) == ["Taker: input npMax is not connected"]
 
 
 def test_an_unknown_port_is_named_with_the_nearest(verilog):
-    """A misspelt name is an unknown port and a missing one: each line names the other."""
+    """A misspelt port is reported as an unknown port and as a missing one. Each line names the
+    other.
+    """
     assert wrong(verilog, i_npMax=None, i_np_max=Signal(6)) == [
         "Taker: there is no port np_max; the nearest name is npMax",
         "Taker: input npMax is not connected; the nearest name is np_max",
@@ -71,12 +77,14 @@ def test_an_unknown_port_is_named_with_the_nearest(verilog):
 
 
 def test_an_unknown_port_like_no_other_is_named_alone(verilog):
-    """A name without a similar one comes without a guess."""
+    """An unknown port whose name is like no other is reported without a suggestion."""
     assert wrong(verilog, i_threshold=Signal()) == ["Taker: there is no port threshold"]
 
 
 def test_a_wrong_direction_is_named(verilog):
-    """Two drivers for one signal, or none, would be the consequence."""
+    """A port that is connected in the wrong direction is refused: a signal would have two drivers
+    or none.
+    """
     assert wrong(verilog, o_cq_ready=None, i_cq_ready=Signal()) == [
         "Taker: port cq_ready is an output and is connected as an input"
     ]
@@ -84,14 +92,16 @@ def test_a_wrong_direction_is_named(verilog):
 
 @pytest.mark.parametrize("width", [5, 7])
 def test_a_wrong_width_is_named_with_both(verilog, width):
-    """Bits would be lost or would float."""
+    """A signal of another width than its port is refused, since bits would be lost or would
+    float.
+    """
     assert wrong(verilog, i_npMax=Signal(width)) == [
         f"Taker: port npMax has 6 bits and is connected to {width}"
     ]
 
 
 def test_an_expression_has_the_width_of_its_result(verilog):
-    """Parts of signals and their combinations are checked like signals."""
+    """Slices and expressions of signals are checked by their width, as signals are."""
     spinal_instance(verilog, **fitting(i_npMax=Signal(8)[2:]))
     assert wrong(verilog, i_npMax=Signal(8) & Signal(6)) == [
         "Taker: port npMax has 6 bits and is connected to 8"
@@ -99,13 +109,13 @@ def test_an_expression_has_the_width_of_its_result(verilog):
 
 
 def test_a_number_only_has_to_fit(verilog):
-    """A constant is extended to the port's width; one that is too large is refused."""
+    """A constant is extended to the port's width. A constant that is too large is refused."""
     spinal_instance(verilog, **fitting(i_npMax=1))
     assert wrong(verilog, i_npMax=64) == ["Taker: port npMax has 6 bits and is connected to 7"]
 
 
 def test_an_output_left_open_is_named(verilog):
-    """An output that nothing reads is a mistake unless it is named with its reason."""
+    """An unconnected output is refused, unless `left_open` names it with a reason."""
     assert wrong(verilog, o_idle=None) == [
         "Taker: output idle is left open: connect it, or name it in left_open with the reason"
     ]
@@ -124,19 +134,21 @@ def test_an_output_left_open_is_named(verilog):
     ],
 )
 def test_left_open_names_unconnected_outputs_only(verilog, left_open, sentence):
-    """A reason that has become wrong does not stay."""
+    """`left_open` may name unconnected outputs only, so a reason that no longer holds is
+    refused.
+    """
     assert wrong(verilog, left_open) == [f"Taker: {sentence}"]
 
 
 def test_left_open_needs_a_reason(verilog):
-    """A name alone does not say why the output may stay open."""
+    """A name in `left_open` without a reason is refused."""
     assert wrong(verilog, {"idle": ""}, o_idle=None) == [
         "Taker: left_open gives no reason for idle"
     ]
 
 
 def test_verilog_without_its_ports_is_refused(tmp_path):
-    """Without the file nothing could be checked."""
+    """A component without its file NAME.ports.json is refused, since nothing could be checked."""
     with pytest.raises(
         WrongPorts,
         match="^Taker: SpinalHDL wrote no Taker.ports.json beside its "
@@ -164,13 +176,17 @@ COMPONENTS = {
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_the_file_has_the_ports_of_the_verilog(component):
-    """Names, directions and widths are those of the module's header."""
+    """The file NAME.ports.json has the names, directions and widths of the Verilog module's
+    header.
+    """
     verilog = generate(component, **COMPONENTS[component])
     assert read_ports(verilog) == header_ports(verilog)
 
 
 def header_ports(verilog):
-    """(direction, width) of each port in the header of the module of the file's name."""
+    """Return {port: (direction, width)} from the header of the Verilog module that the file is
+    named after.
+    """
     header = verilog.read_text().partition(f"module {verilog.stem} (")[2].partition(");")[0]
     ports = {}
     for line in filter(None, map(str.strip, header.splitlines())):
@@ -182,7 +198,7 @@ def header_ports(verilog):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_verilog_has_every_name_as_scala_has_it(component):
-    """No signal's name is a keyword or is taken already: SpinalHDL would make inside_1 of it."""
+    """No signal of our components is renamed in Verilog, as a keyword such as `inside` would be."""
     verilog = generate(component, **COMPONENTS[component])
     assert json.loads(verilog.with_suffix(".ports.json").read_text())["renamed"] == []
 
@@ -202,7 +218,9 @@ object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clas
 
 
 def test_a_keyword_as_a_name_is_found(tmp_path):
-    """`inside` is a keyword of SystemVerilog."""
+    """A signal whose name is a keyword of SystemVerilog, `inside`, is listed in the ports file as
+    renamed.
+    """
     (tmp_path / "Clashing.scala").write_text(CLASHING)
     verilog = generate("Clashing", tmp_path)
     assert "inside_1" in verilog.read_text()

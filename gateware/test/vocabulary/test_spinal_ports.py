@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of vocabulary/spinal_ports.py, which makes the port names that SpinalHDL writes."""
+"""Tests of vocabulary/spinal_ports.py, which makes the names of ports that SpinalHDL writes."""
 
 import pytest
 from litepcie.common import msi_layout
@@ -37,9 +37,9 @@ def test_nested_fields_keep_their_path():
 
 @pytest.mark.parametrize("role, given, taken", [("sink", "i", "o"), ("source", "o", "i")])
 def test_directions_are_the_components(role, given, taken):
-    """A sink's valid and payload are inputs of the component, and its ready is an output.
+    """Of a stream `sink`, valid and payload are inputs of the component, and ready is an output.
 
-    For a source all of these are the other way round.
+    For a stream `source` these directions are reversed.
     """
     ports = stream_ports("cc", stream.Endpoint(layouts.cc_layout()), role)
     assert {name.partition("_")[::2] for name in ports} == {

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of vocabulary/windows.py, the default map of BAR0 and BAR2."""
+"""Tests of vocabulary/windows.py, the default map of BAR0 and BAR2 to the card's targets."""
 
 import random
 
@@ -30,7 +30,7 @@ def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
 
 
 def test_both_bars_show_the_same_block_memories():
-    """Both BARs have windows to the same block memories; in BAR2 they are at 0x0000 and 0x4000."""
+    """BAR0 and BAR2 show the same block memories; in BAR2 they are at 0x0000 and 0x4000."""
     seen = {(w.bar, w.base, w.target_base) for w in default_windows() if w.target == BLOCK}
     assert seen == {
         (0, 0x10000, 0),
@@ -43,7 +43,7 @@ def test_both_bars_show_the_same_block_memories():
 def test_compat_seed000_has_them_at_the_start_of_bar0():
     """With `compat="seed000"` the block memories are at the start of BAR0.
 
-    The registers are then at their bus address.
+    The registers are then at their bus addresses, 0x10000 and above.
     """
     windows = default_windows(compat="seed000")
     seen = {(w.base, w.target_base) for w in windows if (w.bar, w.target) == (0, BLOCK)}

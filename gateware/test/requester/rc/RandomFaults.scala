@@ -10,8 +10,11 @@ import spinal.core.SpinalEnumElement
 
 import lanebox.vocabulary.ReadError
 
-/** Makes faults in the host's answers to reads at random. Each fault has the error with which its
-  * read must end.
+/** Makes random faults in the host's answers to reads, each with probability `chance`. For each
+  * fault the test knows the error with which its read must end.
+  *
+  * With a `timeout` in cycles, only faults are made after which completions come late or never.
+  * With 0 only others are made.
   */
 class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Faults {
   type Error   = SpinalEnumElement[ReadError.type]
@@ -32,7 +35,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now(pieces.updated(at, change(pieces(at))))
   }
 
-  /** Answers with some first completions of a read as they should be, and then with `end`. */
+  /** Answers with the first few correct completions of a read, and then with `end`. */
   private def ended(pieces: Seq[RcCompletion], end: RcCompletion): Answers =
     now(pieces.take(random.nextInt(pieces.length)) :+ end)
 
@@ -48,8 +51,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     read = Some(read)
   )
 
-  /** A report of the hard block that a read has failed. Only its tag is valid (PG213). The other
-    * fields are all ones, so that no logic can rely on them.
+  /** Returns the hard block's report that a read has failed. Only the tag of such a report is valid
+    * (PG213). The other fields are all ones, so that no logic can rely on them.
     */
   private def report(read: HostRead, code: Int) = RcCompletion(
     read.tag,
@@ -82,8 +85,9 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now((before :+ stray) ++ after)
   }
 
-  /** Counts a completion that does not fit its read as stray, since it may be one of an earlier
-    * read with the same tag. If the hard block says that it ends the read, it is not counted.
+  /** Returns the completion. It does not fit its read, so it is expected to be counted as
+    * unexpected and duplicate, as if it belonged to an earlier read with the same tag. If the hard
+    * block says that it ends the read, it is not counted.
     */
   private def named(completion: RcCompletion): RcCompletion = {
     if (!completion.done) stray(1)
@@ -95,8 +99,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     duplicates += count
   }
 
-  /** From a random completion on, the answer seems to belong to another read. So the read must
-    * time out.
+  /** Makes a fault: from a random completion on, the answer seems to belong to another read. So the
+    * read must time out.
     */
   private def foreign(change: RcCompletion => RcCompletion): Fault = (read, pieces, host) => {
     fails(read, ReadError.timeout)
@@ -149,7 +153,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     })
   )
 
-  /** Faults in which the rest of a read's completions comes after its timeout, or never. */
+  /** Faults in which the remaining completions of a read come after its timeout, or never. */
   private val lost: Seq[(String, Fault)] = Seq(
     "late" -> ((read, pieces, _) => {
       fails(read, ReadError.timeout)

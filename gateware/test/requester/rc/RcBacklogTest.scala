@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RcBacklog is the queue of RC beats that must never hold RC off. Beats keep their order in
-  * either of its two queues, and all beats that may be outstanding have room.
+/** RcBacklog is the queue of RC beats that must never hold RC off. It consists of two queues. Beats
+  * keep their order in both of them, and all beats that may be outstanding have room.
   */
 class RcBacklogTest extends AnyFunSuite {
   private lazy val compiled = LaneboxSim(RcBacklog(UInt(32 bits)))
@@ -27,7 +27,9 @@ class RcBacklogTest extends AnyFunSuite {
     dut.clockDomain.forkStimulus(10)
     dut.clockDomain.waitSampling(5)
 
-    /** Runs a cycle in which a beat is offered, and one is taken, with these chances. */
+    /** Runs a cycle. A beat is offered with the chance `offers`, and the output is taken with the
+      * chance `takes`.
+      */
     def cycle(offers: Double, takes: Double): Unit = {
       val (push, pop) = (dut.io.push, dut.io.pop)
       dut.clockDomain.waitSampling()
@@ -58,7 +60,8 @@ class RcBacklogTest extends AnyFunSuite {
       for (_ <- 0 until 400) {
         val (offers, takes) = (random.nextDouble(), random.nextDouble())
         for (_ <- 0 until random.nextInt(200)) bench.cycle(offers, takes)
-        // The backlog is often emptied, so that beats change from one of its queues to the other.
+        // The test often empties the backlog, so that beats change from one of its queues to the
+        // other.
         if (random.nextBoolean()) for (_ <- 0 until random.nextInt(100)) bench.cycle(0, 1)
       }
       while (!bench.empty) bench.cycle(0, 1)

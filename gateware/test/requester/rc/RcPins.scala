@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.RcBeat
 
-/** A completion as the hard block presents it on RC. */
+/** A completion as the hard block presents it on RC: the fields of its descriptor, and its data. */
 case class RcCompletion(
     tag: Int,
     address: Int,
@@ -22,7 +22,7 @@ case class RcCompletion(
     poisoned: Boolean = false,
     code: Int = 0,
     cut: Boolean = false,
-    twice: Boolean = false, // The hard block shows the completion a second time, right behind.
+    twice: Boolean = false, // The hard block shows it twice in a row.
     read: Option[HostRead] = None
 ) {
   def words: Array[Int] = Array(
@@ -43,14 +43,16 @@ case class RcCompletion(
 class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Boolean = () => false) {
   private val data                   = new Array[Int](8)
   private var used, starts, position = 0
-  // The lanes in which completions end; the first one is last in the list.
+  // Lanes of the present beat in which completions end, the first one last in the list.
   private var ends         = List[Int]()
   private var cut, showing = false
   private var packet       = Array[Int]()
-  private var cuts         = false // The completion that is being placed on RC is cut short.
+  private var cuts         = false // The completion that is being sent is cut.
   var beats, backPressure  = 0L
 
-  /** Runs one cycle. `next` gives the next completion, if there is one now. */
+  /** Runs one cycle. `next` is called with the number of lanes in use, and gives the next
+    * completion if there is one now.
+    */
   def cycle(next: Int => Option[RcCompletion]): Unit = {
     if (showing) {
       if (rc.ready.toBoolean) taken() else backPressure += 1
@@ -98,7 +100,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
     }
   }
 
-  /** Presents the beat. It stays unchanged until RC takes it. */
+  /** Presents the beat on RC. It stays unchanged until RC takes it. */
   private def show(): Unit = if (!showing) {
     showing = used > 0 && !pauses()
     rc.valid #= showing

@@ -32,8 +32,8 @@ class RcUnpackerTest extends AnyFunSuite {
     )
   }
 
-  /** Watches the unpacker's outputs. It fails if a probe meets a tag that it must not meet, and
-    * counts what passed.
+  /** Watches the unpacker's outputs. It fails if a probe has a tag that it must not have, and
+    * counts probes and completions.
     */
   private class Watch(dut: RcUnpacker) {
     var arriving: Option[Int] = None // Tag of the completion whose beats pass now.
@@ -82,7 +82,8 @@ class RcUnpackerTest extends AnyFunSuite {
           dut.clockDomain.waitSampling()
           watch.cycle()
           pins.cycle(_ => Option.when(random.nextInt(4) > 0)(completion(random)))
-          // Most probes are of the worst kind: they have the tag of the completion that passes now.
+          // Most probes are the most dangerous ones: they have the tag of the completion that
+          // passes now.
           val worst = watch.arriving.filter(_ => random.nextInt(3) > 0)
           val tag   = if (worst.isDefined) worst.get else random.nextInt(tagCount)
           dut.io.probe.valid #= random.nextInt(4) > 0
@@ -103,7 +104,8 @@ class RcUnpackerTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(5)
       var probes = 0
 
-      /** Runs a cycle. Returns whether the unpacker passed on a part of a completion in it. */
+      /** Runs a cycle. Returns whether the unpacker passed on a part of a completion in this cycle.
+        */
       def cycle(): Boolean = {
         dut.clockDomain.waitSampling()
         if (dut.io.visit.valid.toBoolean && dut.io.visit.probe.toBoolean) probes += 1

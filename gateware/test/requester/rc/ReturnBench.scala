@@ -11,7 +11,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.LaneboxSim
 
-/** The parameters of a run of the return path. */
+/** Parameters of a simulation of the return path. `mrrs` is in bytes. */
 case class ReturnRun(
     seed: Int,
     timing: HostTiming = HostTiming(),
@@ -31,7 +31,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   var pins: RcPins           = _
   var host: ReturnHost       = _
   var clients: ReturnClients = _
-  var completions            = 0L // That the table has looked up.
+  var completions            = 0L // Completions looked up by the table of reads.
 
   begin()
   dut.io.rcb128 #= run.timing.rcb == 128
@@ -91,7 +91,9 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
 
   def cycles(count: Long): Unit = for (_ <- 0L until count) cycle()
 
-  /** Stops all requests. Checks that all data is delivered, and all tags and space are given back.
+  /** Stops all requests and lets the outstanding ones end. Then checks that all data was delivered,
+    * and that all tags and all completion space were given back. `quarantine` is a further wait in
+    * cycles.
     */
   def finish(quarantine: Long = 0): Unit = {
     clients.request = _ => None
@@ -117,8 +119,8 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     assert(dut.io.statistics.backPressure.toLong == pins.backPressure, "back-pressure cycles")
   }
 
-  /** Makes a request inside memory of at most `most` dwords, with byte enables as for a range of
-    * bytes.
+  /** Makes a random request for memory of at most `most` dwords, with byte enables as for a range
+    * of bytes.
     */
   def anyRequest(most: Int): Option[TestRequest] = {
     val dwords = 1 + random.nextInt(most)
@@ -134,7 +136,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     ))
   }
 
-  /** Makes a request of `bytes` bytes at a multiple of `bytes`. */
+  /** Makes a request of `bytes` bytes at a random address that is a multiple of `bytes`. */
   def aligned(bytes: Int): Option[TestRequest] = {
     val at = random.nextInt(ReturnHost.Dwords * 4 / bytes) * bytes
     Some(TestRequest(at, bytes / 4, 15, if (bytes == 4) 0 else 15, random.nextInt(1 << 16)))

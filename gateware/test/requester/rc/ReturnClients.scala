@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.ReadError
 
-/** A read TLP as RequestPath announces it to the return path: the dwords from `at` on of its
-  * request.
+/** A read TLP as RequestPath announces it to the return path. It asks for `dwords` dwords of its
+  * client's request, from dword `at` on.
   */
 case class TestClaim(
     client: Int,
@@ -30,11 +30,11 @@ case class TestClaim(
 
 case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, context: Int)
 
-/** Models of the reading clients of a return path. They cut requests into TLPs as RequestPath
-  * does.
+/** Models of the return path's clients, which read host memory. They cut their requests into TLPs
+  * as RequestPath does.
   *
   * Every delivered beat is compared with memory. A beat with dwords of a failed read must be zero,
-  * and must carry the error of one of its reads.
+  * and must carry the error of one of its failed reads.
   */
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
@@ -42,7 +42,7 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
   /** Gives the next request of a client, if it has one. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
-  var offers                              = 1.0 // Chance in a cycle that a read TLP is announced.
+  var offers                              = 1.0 // Chance of a read TLP in a cycle.
   val tags                                = mutable.Set[Int]()
 
   private val claims                     = Array.fill(clients)(mutable.Queue[TestClaim]())
@@ -93,7 +93,7 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
     port.lastOfRequest #= claim.last
   }
 
-  /** Cuts a request at 4 KiB boundaries and at the largest read size. */
+  /** Cuts a client's request into read TLPs at 4 KiB boundaries and at the largest read size. */
   private def cut(client: Int, request: TestRequest): Unit = {
     requests(client) += 1
     val reads = mutable.Buffer[TestClaim]()

@@ -10,7 +10,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Clearing, ReadError, Seed}
 
-/** A read that fails ends once and gives its full length, as zeros. Other reads are not affected.
+/** In the return path a read that fails ends once and gives its full length, as zeros. Other reads
+  * are not affected.
   */
 class ReturnErrorTest extends AnyFunSuite {
   val timeout = 5000L // The completion timeout in cycles of 4 ns: 20 us.
@@ -88,7 +89,8 @@ class ReturnErrorTest extends AnyFunSuite {
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       val counters = bench.dut.io.statistics
       val never    = Set("backPressure") // RC is never held off, so this counter stays 0.
-      // Before the reset the counters may have any value, so wait until a completion has been sent.
+      // Before the reset the counters may have any value. So the test waits until a completion has
+      // been sent.
       bench.until("counts of all kinds", 40 * timeout) {
         bench.host.shown > 0 && Clearing.zeros(counters).forall(never)
       }

@@ -7,19 +7,21 @@ package lanebox.requester.rc
 import scala.collection.mutable
 import scala.util.Random
 
-/** The parameters of the modelled host: how and when it answers reads. */
+/** Parameters of the modelled host: how and when it answers reads. `latency` is in cycles. */
 case class HostTiming(
     rcb: Int = 64,
     mps: Int = 256,
     latency: Random => Long = _ => 100,
     inOrder: Boolean = false,
-    piece: Option[Int] = None, // A read's completions end at multiples of this; `None`: at random.
-    gap: Double = 0,           // The chance that no completion begins where one could.
+    piece: Option[Int] = None, // Completions end at multiples of this many bytes, or at random.
+    gap: Double = 0,           // Chance that no completion begins in a cycle.
     // The link's rate in bytes per cycle; `None`: RC itself is the limit.
     link: Option[Double] = None
 )
 
-/** A read of the card that is outstanding in the hard block. */
+/** A read of the card that is outstanding in the hard block. `claimed` is the cycle in which it was
+  * issued.
+  */
 class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Long) {
   // The address of the next byte of the read that the host will send.
   var address: Int = claim.address
@@ -38,8 +40,9 @@ class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Lo
   }
 }
 
-/** Model of root complex and hard block behind the RC pins: memory, splits, latency, order, and
-  * the completion space that outstanding reads may need. sim/board has the same rules.
+/** Model of root complex and hard block behind the RC pins: memory, splitting of answers, latency,
+  * order, and the completion space that outstanding reads may need. The board of sim/board has the
+  * same rules.
   */
 class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boolean = false) {
   val memory: Array[Int] = Array.fill(ReturnHost.Dwords)(random.nextInt())
@@ -54,13 +57,13 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
   private val expiring         = mutable.Queue[(Long, HostRead)]()
   private var sequence, lastAt = 0L
   private var repeated         = Option.empty[RcCompletion]
-  // The time from which on the link is free for the next completion.
+  // The cycle from which on the link is free for the next completion.
   private var linkFree = 0.0
 
   def pending: Boolean = waiting.nonEmpty || !pins.idle
 
-  /** Takes a read from the card. Fails if its tag is in use, or if there is no space for all its
-    * completions.
+  /** Takes a read from the card. Fails if its tag is in use, or if the completion space has no room
+    * for all its completions.
     */
   def issue(tag: Int, claim: TestClaim): Unit = {
     assert(!reads.contains(tag), s"tag $tag belongs to a read that is outstanding")
@@ -85,7 +88,7 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
     sequence += 1
   }
 
-  /** The hard block forgets the read after `after` cycles, without a report to the card. */
+  /** Lets the hard block forget the read after `after` cycles, without a report to the card. */
   def expire(read: HostRead, after: Long): Unit = expiring.enqueue((now + after, read))
 
   private def forget(read: HostRead): Unit = if (reads.get(read.tag).contains(read)) {
@@ -138,8 +141,8 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
       }
     }
 
-  /** Splits a read into completions, at boundaries that the PCIe base specification 2.3.1.1
-    * allows.
+  /** Splits the answer to a read into completions, at boundaries that the PCIe base specification
+    * 2.3.1.1 allows.
     */
   private def pieces(read: HostRead): Seq[RcCompletion] = {
     val list = mutable.Buffer[RcCompletion]()
@@ -178,13 +181,13 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
 object ReturnHost {
   val Dwords = 1 << 16
 
-  val Overhead = 20 // Bytes of a completion on the wire besides its payload.
+  val Overhead = 20 // Bytes that a completion adds to its payload on the wire.
   // Bytes per cycle of 4 ns on Gen3 x8, less DLLPs and skips at an MPS of 256 B.
   val Gen3x8 = 8 * 8.0 / 8 * 128 / 130 * (1 - 0.0125) * 4
 }
 
-/** A kind of fault in the host's answers. It gives a read's completions, each with its delay in
-  * cycles.
+/** Source of faults in the host's answers. For each read it gives the completions that the host
+  * sends, each with its delay in cycles.
   */
 trait Faults {
   def strike(

@@ -11,7 +11,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{ReadError, Seed}
 
-/** After a read's timeout its tag becomes free again, and completions that still come for it harm
+/** After a read's timeout its tag becomes free again. Completions that still come for the read harm
   * no other read.
   */
 class ReturnLateTest extends AnyFunSuite {
@@ -23,8 +23,8 @@ class ReturnLateTest extends AnyFunSuite {
   val whole  = Shape(0, 256)
   val longer = Shape(0, 288)
 
-  /** Loses the host's answer to the next read if `losing` is set, and notes the tags of all reads
-    * in order.
+  /** Faults that lose the host's answer to the next read if `losing` is set. Notes the tags of all
+    * reads in order.
     */
   class Loss extends Faults {
     var losing                    = false
@@ -45,8 +45,8 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Address and size of a read: its offset in a page and its whole dwords, both in bytes, and its
-    * byte enables.
+  /** Shape of a read: its offset in a page and its whole dwords, both in bytes, and its byte
+    * enables.
     */
   case class Shape(offset: Int, bytes: Int, firstBe: Int = 15, lastBe: Int = 15)
 
@@ -82,15 +82,17 @@ class ReturnLateTest extends AnyFunSuite {
 
     def error(): Unit = bench.until("its error")(quiet)
 
-    /** Waits until the lost read's tag is free. Returns the cycles since the read was lost. */
+    /** Waits until the lost read's tag is free. Returns the number of cycles since the read was
+      * lost.
+      */
     def back(): Long = {
       bench.until("its tag")(bench.dut.tags.free.toInt == bench.dut.p.tags)
       bench.now - lostAt
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
 
-    /** Issues reads under all tags, and checks that the lost read's tag is given out last. The new
-      * read with that tag asks for other data than the lost one, unless `same` is set.
+    /** Issues one read for each tag, and checks that the lost read's tag is used last. The new read
+      * with that tag asks for other data than the lost one, unless `same` is set.
       */
     def fill(shape: Shape, same: Boolean = false): Unit = {
       val before = loss.order.length
@@ -101,8 +103,8 @@ class ReturnLateTest extends AnyFunSuite {
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
     }
 
-    /** Sends the completions of the lost read within the next `spread` cycles. Returns their
-      * number.
+    /** Sends the lost read's completions at random within the next `spread` cycles. Returns how
+      * many there are.
       */
     def answer(spread: Int, change: RcCompletion => RcCompletion = c => c): Int = {
       val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
@@ -119,8 +121,8 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Runs a test in which answers take 600 cycles, so that reads under all tags are outstanding at
-    * the same time.
+  /** Runs a test in which the host answers after 600 cycles or more, so that reads under all tags
+    * are outstanding at the same time.
     */
   def late(name: String, extended: Boolean = true)(body: Late => Unit): Unit = {
     val timing = HostTiming(latency = 600L + _.nextInt(100), piece = Some(64))
@@ -144,7 +146,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         val took = late.back()
         assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
-        // Other tags are free all the time, and each is used several times before the lost tag.
+        // Other tags are free all the time. The test uses each several times, and the lost read's
+        // tag must not be used.
         val before = late.loss.order.length
         for (_ <- 0 until 40) {
           late.ask(5, Shape(0, 64))
@@ -200,7 +203,9 @@ class ReturnLateTest extends AnyFunSuite {
     }
   )
 
-  /** A way in which the lost read differs from the read that gets its tag later. */
+  /** A way in which a lost read differs from the read that later gets its tag. `code` is the error
+    * that the hard block may report for the late answer.
+    */
   case class Difference(what: String, code: Int, lost: Shape, later: Shape = whole)
   val differences = Seq(
     Difference("more bytes", RcDescriptor.ByteCount, longer),

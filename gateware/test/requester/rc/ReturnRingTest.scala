@@ -15,8 +15,8 @@ import lanebox.vocabulary.Seed
 class ReturnRingTest extends AnyFunSuite {
   val timing = HostTiming(latency = _ => 60, mps = 512, inOrder = true)
 
-  /** Lets client 0 make `count` requests, which are `reads` read TLPs in all. Waits until all are
-    * answered. The client takes no data.
+  /** Lets client 0 make `count` requests, which are `reads` read TLPs in all, and waits until the
+    * host has answered all. The client takes no data.
     */
   def fill(bench: ReturnBench, count: Int, reads: Int)(request: => Option[TestRequest]): Unit = {
     var left = count
@@ -36,10 +36,12 @@ class ReturnRingTest extends AnyFunSuite {
       val ring = bench.dut.p.rows
       var most = 0
       for (_ <- 0 until rounds) {
-        // With the ring half full and every tag free, the last reads are claimed in one cycle each.
+        // With the ring half full and every tag free, the last reads are announced in one cycle
+        // each.
         val half = 64 + bench.random.nextInt(40)
         fill(bench, half, half)(bench.aligned(512))
-        // Reads of one row, so that `room` does not always fall at the same row of a large read.
+        // Reads of one row (32 bytes), so that `room` does not always fall at the same row of a
+        // large read.
         val small = 1 + bench.random.nextInt(7)
         fill(bench, small, small)(bench.aligned(32))
         val reads = 121 + bench.random.nextInt(8)
@@ -54,7 +56,7 @@ class ReturnRingTest extends AnyFunSuite {
         most = most max rows
         assert(bench.clients.claimed > claimed && !bench.dut.io.room(0).toBoolean)
         assert(rows > ring - 128, s"$rows rows are in use")
-        bench.finish() // Fails if any data was overwritten in the ring.
+        bench.finish() // finish() fails if ring data was overwritten.
       }
       info(s"$most of $ring rows")
     }
@@ -70,7 +72,7 @@ class ReturnRingTest extends AnyFunSuite {
         bench.clients.request = client => if (client == 0) bench.anyRequest(1) else None
         bench.cycles(4000)
         val reads = bench.clients.requests(0) - before
-        val past  = 40 // Beats that have left the ring and wait in the client's FIFO.
+        val past  = 40 // Beats in the client's FIFO, behind the ring.
         assert(reads > bench.dut.p.reads && reads <= bench.dut.p.reads + past, s"$reads reads")
         bench.finish()
       }

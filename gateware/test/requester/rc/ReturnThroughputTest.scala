@@ -8,12 +8,16 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.Seed
 
-/** At the limit of the RC interface no cycle is lost, and `ready` never falls. */
+/** At the highest rate of the RC interface the return path loses no cycle, and its `ready` never
+  * falls.
+  */
 class ReturnThroughputTest extends AnyFunSuite {
   val completions = 1500
-  val settle      = 200 // Cycles until every tag is in use and data comes without a pause.
+  val settle      = 200 // Completions after which every tag is in use.
 
-  /** Measures completions of `bytes` bytes. Each has a descriptor, which costs half a beat. */
+  /** Measures the cycles that completions of `bytes` bytes take. Each also has a descriptor, which
+    * costs half a beat.
+    */
   def measure(run: ReturnRun, bytes: Int, requestBytes: Int, clients: Int = 2): Unit =
     ReturnBench("throughput", run, clients) { bench =>
       bench.clients.request = _ => bench.aligned(requestBytes)
@@ -58,11 +62,13 @@ class ReturnThroughputTest extends AnyFunSuite {
     Some(TestRequest(at, bytes / 4, 15, 15, 0))
   }
 
-  /** A read of two dwords across a boundary of 64 B: it gets two completions of one dword each. */
+  /** Makes a read of two dwords across a boundary of 64 bytes. It gets two completions of one dword
+    * each.
+    */
   private def split(bench: ReturnBench): Option[TestRequest] =
     Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))
 
-  /** A read whose completion has one dword more than fills its beats. */
+  /** Makes a read of 8 n + 1 dwords, one dword more than fills its beats of data. */
   private def uneven(bench: ReturnBench): Option[TestRequest] = {
     val dwords = 8 * (1 + bench.random.nextInt(15)) + 1
     Some(TestRequest(bench.random.nextInt(ReturnHost.Dwords / 128) * 512, dwords, 15, 15, 0))
@@ -78,7 +84,9 @@ class ReturnThroughputTest extends AnyFunSuite {
     Mix("8n + 1 dwords", latency = 200, piece = Some(512))(uneven)
   )
 
-  /** In these tests there is a beat in every cycle. No PCIe link for this interface is as fast. */
+  /** In these tests RC has a beat in every cycle, which is faster than any PCIe link for this
+    * interface.
+    */
   for (mix <- mixes; straddle <- Seq(true, false))
     test(s"${mix.name} at the pins' own rate never hold RC up, straddle $straddle, " +
       s"seed ${Seed.value}") {
@@ -94,8 +102,8 @@ class ReturnThroughputTest extends AnyFunSuite {
 
   val link = timing.copy(link = Some(ReturnHost.Gen3x8))
 
-  /** The first and the last completion of an unaligned read have odd sizes. Some of these take one
-    * cycle more inside the card than at the pins.
+  /** The first and the last completion of an unaligned read have odd sizes. Some of them take one
+    * cycle more inside the card than at the RC pins.
     */
   test(s"unaligned reads never hold RC up at the link's rate, seed ${Seed.value}") {
     val run = ReturnRun(Seed.value, link.copy(piece = Some(256), latency = 100L + _.nextInt(50)))
@@ -136,7 +144,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     ReturnBench("delivery", ReturnRun(Seed.value, timing)) { bench =>
       bench.clients.takes(0) = 0
       bench.clients.request = client => if (client == 0) bench.aligned(4096) else None
-      bench.cycles(4000) // In this time all data comes that the client may have outstanding.
+      bench.cycles(4000) // In these cycles all outstanding data comes.
       bench.clients.request = _ => None
       bench.clients.takes(0) = 1
       bench.until("the first beat")(bench.clients.beats(0) >= 40)

@@ -10,8 +10,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** A message passes a fence as soon as all requests handed over before it are done, and not
-  * earlier.
+/** A fence lets a message pass as soon as all requests that were handed over before the message are
+  * done, and not earlier.
   */
 class FenceTest extends AnyFunSuite {
   val messenger = 3
@@ -25,19 +25,19 @@ class FenceTest extends AnyFunSuite {
   )
   lazy val compiled = LaneboxSim(FencedRequests(param))
 
-  /** The most cycles that a message may still take when all requests before it are done. They are
-    * spent in registers on the way.
+  /** The most cycles after which a message passes when all requests before it are done. Registers
+    * on the way take these cycles.
     */
   val promptly = 8
 
   def reached(now: Seq[Int], before: Seq[Int]): Boolean =
     now.zip(before).forall { case (a, b) => a >= b }
 
-  /** Sends messages through one fence and checks when each one passes.
+  /** Sends messages through fence number `fence` and checks when each one passes.
     *
     * A message must pass when all reads before it are done and all writes before it are `gone`.
-    * With `beside` the message does not go through RQ, so it must also not pass earlier. It then
-    * also waits for write TLPs that already had a sequence number when it came; these may belong to
+    * With `beside` the message does not go through RQ. So it must not pass earlier, and it also
+    * waits for write TLPs that already had a sequence number when it came; these may belong to
     * later requests. `passes` gets the number of earlier writes of each client.
     */
   class Watch(dut: FencedRequests, bench: RequestBench, fence: Int, beside: Boolean)(

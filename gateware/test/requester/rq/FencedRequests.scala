@@ -10,7 +10,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, LinkSettings, ReadClaim, Request, SequencePins}
 
-/** A RequestPath with one fence of each kind. */
+/** A RequestPath with two fences: one whose messages go through RQ (Ordered), and one whose
+  * messages do not (Sent).
+  */
 case class FencedRequests(p: RequestParam) extends Component {
   val kinds = Seq(FenceKind.Ordered, FenceKind.Sent)
   val io = new Bundle {

@@ -9,8 +9,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** How busy the surroundings of a RequestPath are, and how often they stall. Chances are in
-  * percent per cycle.
+/** How busy the surroundings of a RequestPath are, and how often they stall. All chances are in
+  * percent in a cycle.
   */
 case class RequestMood(
     rqReady: Int = 100,
@@ -18,14 +18,13 @@ case class RequestMood(
     returns: Int = 100,    // Chance that the hard block returns a waiting sequence number.
     lost: Int = 0,         // Chance that the hard block never returns a sequence number.
     gaps: Int = 0,         // Chance of a pause in the requests that clients offer.
-    answerDelay: Int = 20, // The most cycles from a read TLP on RQ to its data.
+    answerDelay: Int = 20, // Longest delay of a read's data, in cycles.
     tags: Int = 64
 )
 
-/** Test bench with everything around a RequestPath: the clients, the hard block's RQ and the
-  * return path.
+/** Test bench of a RequestPath: it stands for the clients, the hard block's RQ and the return path.
   *
-  * The bench knows all requests, and a TLP's address tells which client's it is. So it checks that
+  * The bench knows all requests, and a TLP's address tells its client. So the bench checks that
   * each TLP is the next one of its client, cut where RequestModel cuts it, with the right bytes.
   */
 class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
@@ -36,24 +35,26 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   var now             = 0L
 
   // Counts of what has happened, one for each client.
-  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests that were handed over.
-  // Writes whose last TLP was seen on RQ.
+  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests handed over by each client.
+  // For each client: writes whose last TLP was seen on RQ.
   val sentWrites = Array.fill(clients.size)(0)
-  // Writes whose last TLP has its sequence number back.
+  // For each client: writes whose last TLP has left the hard block, so that its sequence number has
+  // come back.
   val confirmedWrites = Array.fill(clients.size)(0)
   val deliveredReads  = Array.fill(clients.size)(0)
   val tlps            = mutable.ArrayBuffer[RequestTlp]()
-  // The cycles in which the last beats of the TLPs were on RQ.
+  // For each TLP: the cycle in which its last beat was on RQ.
   val ends  = mutable.ArrayBuffer[Long]()
   var beats = 0L
-  // The most write TLPs between RQ and their number.
+  // The largest number of write TLPs that were taken on RQ and whose sequence number had not come
+  // back.
   var mostUnconfirmed = 0
 
   private def chance(percent: Int) = random.nextInt(100) < percent
 
   // --- Clients -----------------------------------------------------------------------------------
 
-  /** A request on its way, and how much of it has been seen. */
+  /** A request on its way. It keeps which of the request's TLPs is expected next. */
   private class Going(val request: ClientRequest, val writesBefore: Int) {
     private val largest = (if (request.write) mps else mrrs) / 4
     private val cuts    = RequestModel.cuts(request.address, request.dwords, largest)
@@ -73,21 +74,21 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     val onClaim = mutable.Queue[Going]()
     val onRq    = Map(true -> mutable.Queue[Going](), false -> mutable.Queue[Going]())
     var writes  = 0
-    // Cycles from which on the data of a read may be delivered.
+    // For each outstanding read: the cycle from which on its data may be delivered.
     val answers = mutable.Queue[Long]()
     val sender  = new RequestSender(dut.io.clients(index), random)(chance(mood.gaps))
     sender.onTaken = request => (if (request.write) enteredWrites else enteredReads) (index) += 1
   }
   private val parties = clients.map(new Client(_))
 
-  /** Chooses a random page of the client's own, below 4 GiB or above. */
+  /** Returns the address of a random page that belongs to the client, below 4 GiB or above. */
   def page(client: Int): BigInt = {
     val high = if (random.nextBoolean()) BigInt(0) else BigInt(32, random)
     (high << 32) + (BigInt(client) << 28) + (random.nextInt(1 << 14) << 12)
   }
   private def owner(address: BigInt): Int = ((address >> 28) & 0xf).toInt
 
-  /** Lets the client that owns the address hand over this request as soon as it may. */
+  /** Queues a request at the client that owns its address. */
   def ask(request: ClientRequest): Unit = {
     val party = parties(owner(request.address))
     party.sender.queue += request
@@ -101,7 +102,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     ask(RequestModel.random(random, write, address, RequestModel.anyDwords(random)))
   }
   def waiting(client: Int): Int = parties(client).sender.queue.size
-  def unissued: Int             = claims.size // Reads that have a tag and are not on RQ yet.
+  def unissued: Int             = claims.size // Read TLPs that are not on RQ yet.
   def done: Boolean = parties.forall { party =>
     party.onRq.values.forall(_.isEmpty) && party.answers.isEmpty
   }
@@ -109,7 +110,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   // --- The return path ---------------------------------------------------------------------------
 
   private case class Claim(client: Int, at: Int, size: Int, last: Boolean)
-  private val claims = mutable.Map[Int, Claim]() // By tag: reads that are not on RQ yet.
+  private val claims = mutable.Map[Int, Claim]() // Read TLPs that have a tag, not yet on RQ.
   // For each tag of a read on RQ: the cycle in which it is free again.
   private val busy = mutable.Map[Int, Long]()
 
@@ -147,17 +148,18 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- The hard block ----------------------------------------------------------------------------
 
-  private var offered = Option.empty[Seq[BigInt]] // The beat that was offered on RQ and not taken.
+  private var offered = Option.empty[Seq[BigInt]] // The beat that RQ has not taken yet.
   private var head    = (0, 0, 0)
   private val dwords  = mutable.ArrayBuffer[Long]()
-  // The sequence number of each write TLP, with the client if that TLP ends a request of it.
+  // Sequence numbers of write TLPs that have not come back, each with the client if that TLP ends a
+  // request.
   private val writeNumbers = mutable.Queue[(Int, Option[Int])]()
   private val readNumbers  = mutable.Queue[Int]()
   private var writeTlps    = 0
   var confirmedTlps        = 0
 
-  /** The number of write TLPs that had a sequence number two cycles ago. A TLP is on RQ later than
-    * that.
+  /** The number of write TLPs that had been given a sequence number two cycles ago. A TLP is on RQ
+    * later than that.
     */
   def numberedTlps: Int = writeTlps + ((dut.path.io.progress.issued.toInt - writeTlps) & 63)
 
@@ -235,7 +237,9 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     if (claim.get.last) parties(client).answers += due
   }
 
-  /** Returns at most two sequence numbers in a cycle. Those of reads may come at any time. */
+  /** Returns up to two sequence numbers to the card in this cycle. Those of reads may come in any
+    * order relative to those of writes.
+    */
   private def stepNumbers(): Unit = {
     for (pin <- dut.io.sequence.numbers) {
       pin.valid #= false

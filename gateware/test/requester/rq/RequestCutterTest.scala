@@ -13,12 +13,15 @@ import spinal.lib.sim.{StreamDriver, StreamMonitor, StreamReadyRandomizer}
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Requests are cut where PCIe demands it and nowhere else, and every piece has the right fields.
+/** RequestCutter cuts requests where PCIe demands it and nowhere else. Every piece has the right
+  * fields.
   */
 class RequestCutterTest extends AnyFunSuite {
   val param = RequestParam(Seq(ClientConfig("dma", reads = true, writes = true)))
 
-  /** The fields that the pieces of a request must have, in order. */
+  /** Returns the fields that the pieces of a request must have, in order. `row` is the row of the
+    * write buffer with the request's first beat, `largest` the largest piece in dwords.
+    */
   def expected(request: ClientRequest, row: Int, largest: Int): Seq[Map[String, BigInt]] = {
     import request._
     val cuts = RequestModel.cuts(address, dwords, largest)
@@ -58,7 +61,9 @@ class RequestCutterTest extends AnyFunSuite {
 
   lazy val compiled = LaneboxSim(RequestCutter(param))
 
-  /** Runs `requests` through the cutter. Returns the cycles from the first to the last piece. */
+  /** Runs `requests` through the cutter with pieces of up to 128 * 2^`code` bytes. Returns the
+    * cycles from the first to the last piece.
+    */
   def run(name: String, seed: Int, code: Int, stalls: Boolean)(
       requests: scala.util.Random => Iterator[ClientRequest]
   ): Long = {
@@ -100,8 +105,8 @@ class RequestCutterTest extends AnyFunSuite {
       if (stalls) StreamReadyRandomizer(dut.io.pieces, dut.clockDomain)
       else dut.io.pieces.ready #= true
       while (source.hasNext) dut.clockDomain.waitSampling(16)
-      // Requests are drained with a limit: the cutter and its driver may hold several requests,
-      // each of up to 33 pieces.
+      // The wait for the last pieces has a limit. The cutter and its driver may hold several
+      // requests, each of up to 33 pieces.
       val latest = now + 5000
       while (awaited.nonEmpty && now < latest) dut.clockDomain.waitSampling()
       assert(awaited.isEmpty, s"${awaited.size} pieces never came")

@@ -6,7 +6,7 @@ package lanebox.requester.rq
 
 import scala.util.Random
 
-/** A client's request, as a test hands it over. */
+/** A request of a client, as a test hands it over. `address` is in bytes. */
 case class ClientRequest(
     write: Boolean,
     address: BigInt,
@@ -19,7 +19,7 @@ case class ClientRequest(
 ) {
   def beats: Int = if (write) (dwords + 7) / 8 else 1
 
-  /** The byte enables of a dword of this request. */
+  /** Returns the byte enables of dword number `dword` of this request. */
   def enables(dword: Int): Int =
     if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 0xf
 }
@@ -37,13 +37,15 @@ case class RequestTlp(
     data: IndexedSeq[Long]
 )
 
-/** The rules for requests in the PCIe base specification and PG213, written independently of the
-  * hardware.
+/** Model of the rules for requests in the PCIe base specification and PG213, written independently
+  * of the hardware.
   */
 object RequestModel {
   val Page = 1024 // A page of 4 KiB, in dwords.
 
-  /** The sizes, in dwords, of the TLPs that a request must be cut into. */
+  /** Returns the sizes, in dwords, of the TLPs that a request must be cut into. `largest` is in
+    * dwords.
+    */
   def cuts(address: BigInt, dwords: Int, largest: Int): List[Int] = {
     def from(at: Int): List[Int] =
       if (at == dwords) Nil
@@ -76,7 +78,9 @@ object RequestModel {
     )
   }
 
-  /** Fails if a TLP breaks a rule. The board's model checks the same rules. */
+  /** Fails if a TLP breaks a rule of PCIe. The model of the board in sim/board checks the same
+    * rules.
+    */
   def check(tlp: RequestTlp, mps: Int, mrrs: Int): Unit = {
     import tlp._
     assert(dwords >= 1 && dwords * 4 <= (if (write) mps else mrrs), s"$tlp is too long")
@@ -94,7 +98,7 @@ object RequestModel {
   private val Starts = Seq(0xf, 0xe, 0xc, 0x8)
   private val Ends   = Seq(0xf, 0x7, 0x3, 0x1)
 
-  /** A random legal request of this size at this address. */
+  /** Makes a random legal request of `dwords` dwords at this address. */
   def random(r: Random, write: Boolean, address: BigInt, dwords: Int): ClientRequest = {
     def any(of: Seq[Int]) = of(r.nextInt(of.size))
     val holes             = dwords == 2 && address % 8 == 0
@@ -110,7 +114,7 @@ object RequestModel {
     )
   }
 
-  /** A random size from the typical ones: a dword, about a TLP or a beat, sometimes 4 KiB. */
+  /** Returns a random size in dwords: one dword, about a TLP or a beat, or up to 4 KiB. */
   def anyDwords(r: Random): Int = r.nextInt(6) match {
     case 0 => 1
     case 1 => 1 + r.nextInt(20)
@@ -120,7 +124,9 @@ object RequestModel {
     case _ => 1 + r.nextInt(140)
   }
 
-  /** A random offset at which a request begins: anywhere, or just before the end of a page. */
+  /** Returns a random offset in a page, in bytes, at which a request begins; often just before the
+    * page's end.
+    */
   def anyOffset(r: Random): Int = r.nextInt(4) match {
     case 0 => 0
     case 1 => 4 * (Page - 1 - r.nextInt(40))

@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RequestNumbers gives sequence numbers to write TLPs. Whatever the number of writes that wait in
-  * the hard block, and in whatever order they leave, none is counted as gone too early.
+/** RequestNumbers gives sequence numbers to write TLPs. No write is counted as gone too early,
+  * whatever the number of writes that wait in the hard block, and in whatever order they leave it.
   */
 class RequestNumbersTest extends AnyFunSuite {
   test(s"31 writes wait at once, as many as there may be, seed ${Seed.value}") {
@@ -25,8 +25,8 @@ class RequestNumbersTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.waitSampling(10)
 
-      /** Runs a cycle. With `write` a write is issued if there is a free number. `share` is the
-        * chance that a number comes back.
+      /** Runs a cycle. With `write` a write is issued if a number is free. `share` is the chance
+        * that each pin returns a number.
         */
       def cycle(write: Boolean, share: Double): Unit = {
         dut.clockDomain.waitSampling()

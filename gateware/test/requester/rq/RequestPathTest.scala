@@ -10,7 +10,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Requests of several clients become TLPs as PG213 and the base specification demand. */
+/** RequestPath turns the requests of several clients into TLPs as PG213 and the PCIe base
+  * specification demand.
+  */
 class RequestPathTest extends AnyFunSuite {
   val dma = 0 // The client `dma` reads and writes.
   val c2h = 1
@@ -37,7 +39,7 @@ class RequestPathTest extends AnyFunSuite {
   def check(name: String)(body: String => Unit): Unit =
     test(s"$name, seed ${Seed.value}")(body(name.filter(_.isLetterOrDigit)))
 
-  // Each test has a random RequestMood of its own, so that each one meets other stalls.
+  // Each round of a test has a random RequestMood, so that it meets other stalls.
   for (mps <- Seq(128, 256, 512); mrrs <- Seq(128, 512, 4096))
     check(s"any request, MPS $mps, MRRS $mrrs") { name =>
       run(name, mps, mrrs min 512) { (dut, bench) =>
@@ -60,7 +62,9 @@ class RequestPathTest extends AnyFunSuite {
       }
     }
 
-  /** Lets a client make `count` requests of one kind and size, each at an offset in a page. */
+  /** Lets a client make `count` requests of one kind and size. `offset` gives the offset in a
+    * random page, in bytes, of each.
+    */
   def askMany(bench: RequestBench, client: Int, write: Boolean, dwords: Int, count: Int)(
       offset: Int => Int
   ): Unit = for (i <- 0 until count) {
@@ -70,7 +74,7 @@ class RequestPathTest extends AnyFunSuite {
 
   def beatsOf(tlp: RequestTlp): Int = (4 + tlp.data.size + 7) / 8
 
-  /** Checks that after the first TLPs RQ takes a beat in every cycle. */
+  /** Checks that RQ has taken a beat in every cycle since the eleventh TLP. */
   def checkNoBubble(bench: RequestBench): Unit = {
     val from  = 10
     val beats = bench.tlps.drop(from + 1).map(beatsOf).sum
@@ -259,7 +263,7 @@ class RequestPathTest extends AnyFunSuite {
         val before = bench.tlps.size
         dut.clockDomain.waitSamplingWhere(400)(dut.io.idle.toBoolean)
         assert(bench.tlps.size <= before + 8, "TLPs were begun after stop")
-        // A request that is half handed over may still enter in this time.
+        // A write whose beats have been handed over in part may still enter in this time.
         dut.clockDomain.waitSampling(140)
         def seen  = (bench.beats, bench.enteredReads.sum, bench.enteredWrites.sum)
         val still = seen

@@ -13,8 +13,8 @@ import lanebox.vocabulary.Request
 
 /** Hands over the requests of `queue` at a client's port, one after the other.
   *
-  * `pause` says in each cycle whether a beat that is not offered yet waits. Lanes behind the end of
-  * a write's data are random.
+  * `pause` says in each cycle whether the next beat is held back. Lanes after the end of a write's
+  * data have random values.
   */
 class RequestSender(port: Stream[Fragment[Request]], random: Random)(pause: => Boolean) {
   val queue                          = mutable.Queue[ClientRequest]()
