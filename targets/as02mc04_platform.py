@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Table of the board AS02MC04 of Alibaba Cloud, which has a KU3P, PCIe Gen3 x8 and two
-SFP28 cages.
+"""Define the table of the board AS02MC04 of Alibaba Cloud: a KU3P, PCIe Gen3 x8, two SFP28
+cages.
 """
 
 from targets.nets import HIGH, UNKNOWN, Board, Net

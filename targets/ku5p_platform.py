@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The red KU5P card from AliExpress ("PCIE 3.0 X8", "V1 2023-12"), PCIe Gen3 x8.
+"""Define the table of the red KU5P card from AliExpress ("PCIE 3.0 X8", "V1 2023-12"), PCIe Gen3
+x8.
 
-No schematic is public. The nets below come from a design that worked at x1, from the designs of an
-owner of the same card (who calls it XCKU5P_DUAL_QSFP), from the package, and from boards whose
-known pins agree. Seen from behind the PC, cage B is next to the PCIe connector, and cage A is
-beyond it.
+No schematic is public. The nets come from a design that worked at x1, from the designs of an owner
+of the same card (who calls it XCKU5P_DUAL_QSFP), from the package, and from boards whose known pins
+agree. Seen from behind the PC, cage B is next to the PCIe connector, and cage A is beyond it.
 """
 
 from targets.nets import HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Table of a board's nets: what is known about each net, how reliable that is, and its source.
+"""Define how a board's nets are listed: what is known about each net, how surely, and from where.
 
 The same table gives a build its pins and constraints, and targets/README.md its list of nets. This
 module needs only Python's standard library, so --help and the table work without the build

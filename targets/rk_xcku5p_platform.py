@@ -2,8 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Table of the board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge. Its schematic is
-public.
+"""Define the table of the board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge.
+
+The board's schematic is public.
 """
 
 from targets.nets import HIGH, Board, Net

@@ -2,16 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The actions that the targets of boards have in common: gateware, netlist, bitstream, programming.
+"""Carry out the actions of all boards' targets: gateware, netlist, bitstream, programming.
 
-The exit status is 3 if the vendor's tool is needed and not there. The output folder gets the files
-of tools.verilog.build, and
+The exit status is 3 if the vendor's tool Vivado is needed and missing. The output folder gets the
+files of tools.verilog.build, and
 
     gateware/<board>.xdc              pins, standards and the reference clock
     gateware/core.tcl                 the properties of the vendor's PCIe core
     synthesis/netlist.edif, netlist.v the mapped netlist
     report.json                       area by block, the deepest paths, problems
-    vivado/lanebox.bit                the bitstream, with reports beside it, if Vivado is here;
+    vivado/lanebox.bit                the bitstream, with reports beside it, if Vivado is there;
                                       lanebox_golden.bit is for the flash's first half
     spi_proxy/                        the same files of the design that writes the flash
 """

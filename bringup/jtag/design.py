@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Small designs that are loaded over JTAG for one job, and are not part of the card's gateware.
+"""Write and synthesise small designs that are loaded over JTAG for one job.
 
-Files are placed as by tools.verilog.build:
+These designs are not part of the card's gateware. In a design's folder D its files are placed as by tools.verilog.build:
 
     D/gateware/<name>.v, sources.txt   the design, whose top is called <name>
     D/gateware/<name>.xdc              its constraints

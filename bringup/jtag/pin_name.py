@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Sends the name of a pin as a UART would, so that the pin can be found with a probe.
+"""Send the name of a pin as a UART would, so that the pin can be found with a probe.
 
 A word is `U`, the name in four characters and a line feed. Each byte has one start bit, eight data
 bits, lowest first, and one stop bit. The sender's clock is inexact: the alternating bits of `U` let

@@ -2,16 +2,17 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds out what is on the pins of an unknown board: listens, counts clocks, drives one pin.
+"""Find out what is on the pins of an unknown board: listen, count clocks, drive one pin.
 
-At most one pin is driven at a time: on request, weakly, and only if the probe has listened to it
-and it only followed the pull that this image has on all pins. The probe lets the pin go after some
-seconds, or as soon as the pin does not take the level that it is driven to: something else drives
-it then.
+The probe drives at most one pin at a time: on request, weakly, and only if it has listened to the
+pin and the pin only followed the pull that this image has on all pins. The probe lets the pin go
+after some seconds, or as soon as the pin does not take the level that the probe drives, since
+something else then drives the pin.
 
-USER2 is a register of 64 bits. It takes a request and gives the answer to the request before:
+The JTAG register USER2 has 64 bits. A scan of it shifts a request in, and shifts out the answer to
+the request before. The fields and their numbers of bits, highest first:
 
-    request   operation 8   -  8   index 16   argument 32     highest first
+    request   operation 8   -  8   index 16   argument 32
     answer    status 8      -  8   index 16   data 32
 """
 

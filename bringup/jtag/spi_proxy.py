@@ -2,13 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A design that is loaded over JTAG to write the configuration flash.
+"""Define a design that is loaded over JTAG to write the configuration flash.
 
-It has the protocol of OpenOCD's `jtagspi` driver. One scan of USER1 is one SPI transfer (mode 0):
+The design has the protocol of OpenOCD's `jtagspi` driver. One scan of the JTAG register USER1 is
+one SPI transfer (mode 0). The scan shifts in
 
-    a one, 32 bits: how many bits less one, highest first, then so many bits
+    a bit 1; 32 bits with the transfer's number of bits less one, highest first; then these bits
 
-Zeros may come before the one: other parts on the chain add such bits. SCK is TCK, MOSI is TDI, and
+Zeros may come before the 1: other parts on the chain add such bits. SCK is TCK, MOSI is TDI, and
 TDO is MISO. TDO has a register, so the flash's answer comes one bit late. A scan that ends early
 ends the transfer. Bits that are shifted behind a transfer are ignored.
 """

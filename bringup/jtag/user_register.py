@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A data register behind the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
+"""Define a data register behind the part's own JTAG port, for logic in the fabric (UG570,
+"BSCANE2").
+"""
 
 from litex.gen import *
 from migen import *

@@ -12,7 +12,7 @@ not take by its data sheet.
 PAGE, SECTOR = 256, 1 << 16
 ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xD8: 3, 0xDC: 4}
 READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xD8, 0xDC)
-BUSY_POLLS = 2  # Reads of the status from an erase or a page program until the flash is not busy.
+BUSY_POLLS = 2  # Status reads after which an erase or a program is done.
 
 
 class Flash:

@@ -87,7 +87,8 @@ def value_of(text):
     if not re.fullmatch(VALUE, text):
         return None
     plain = re.sub(r"['_]|[uUlL]+\b", "", text.strip("()"))
-    return eval(re.sub(r"\b0+(?=[0-9])", "", plain), {"__builtins__": {}})  # VALUE allows no names.
+    # The pattern VALUE allows no names, so eval() can only compute a number.
+    return eval(re.sub(r"\b0+(?=[0-9])", "", plain), {"__builtins__": {}})
 
 
 def words_of(name):

@@ -132,7 +132,7 @@ def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
 
 
 def test_without_build_nothing_happens():
-    """Without --build targets/sim.py writes nothing and ends with status 2."""
+    """Without --build the program targets/sim.py writes nothing and ends with status 2."""
     assert run_sim_target().returncode == 2
 
 

@@ -21,9 +21,9 @@ class StagingTest extends AnyFunSuite {
   val cellBytes     = CaptureParam.CellBytes
 
   class Bench(dut: Staging, r: Random) {
-    val written = mutable.ArrayBuffer[Byte]()           // All bytes written.
+    val written = mutable.ArrayBuffer[Byte]()           // All bytes written to the memory.
     val ends    = mutable.ArrayBuffer[(Int, Boolean)]() // Each block's end, and if it is a record.
-    val read    = mutable.ArrayBuffer[Byte]()           // All bytes read back.
+    val read    = mutable.ArrayBuffer[Byte]()           // All bytes read back from the memory.
     var free    = param.cells - 1                       // Cells that a block may reserve.
     var cells   = 0                                     // Cells read back.
     var full    = 0                                     // Largest number of cells in use.

@@ -22,7 +22,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var cqStall, ccStall, requestStall, completionStall = 0.0
   var ccHeld                                          = false
   // True if the model of the hard block already has all 32 non-posted credits, so that a further
-  // grant may be lost. Only the test that resets the Completer alone sets this.
+  // grant may be lost. Only the test that resets the Completer without this model sets `saturates`.
   var saturates   = false
   var answerDelay = 0   // The longest delay, in cycles, until a port answers. Each delay is random.
   var failures    = 0.0 // The share of reads that a port answers with an error.

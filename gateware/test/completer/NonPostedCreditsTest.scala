@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** No non-posted credit is lost or created. One test does every step from every reachable state,
-  * the other one takes a long random walk.
+/** NonPostedCredits neither loses nor creates a non-posted credit. One test does every step from
+  * every reachable state, and the other takes a long random walk.
   */
 class NonPostedCreditsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(NonPostedCredits())
@@ -50,7 +50,7 @@ class NonPostedCreditsTest extends AnyFunSuite {
         while (granted - returned > from) step(true)
         settle()
         for (limit <- 1 to 32; returns <- Seq(false, true)) {
-          // In the state in which `from` credits are lent the limit changes.
+          // The limit changes while `from` credits are lent.
           dut.io.limit #= limit
           step(false)
           step(returns)
@@ -77,7 +77,7 @@ class NonPostedCreditsTest extends AnyFunSuite {
       lendAll(dut)
       var lent = 32
       // The limits of the last cycles. NonPostedCredits obeys a new limit two cycles later, so a
-      // grant is checked against the highest of them.
+      // grant is checked against the highest of these limits.
       var limits = Seq(32, 32, 32)
       def step(limit: Int, returns: Boolean): Unit = {
         dut.io.limit #= limit

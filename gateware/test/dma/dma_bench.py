@@ -4,7 +4,7 @@
 
 """Test bench of a single DMA engine (c2h or h2c).
 
-It programs the engine through its registers, as software does.
+The bench programs the engine through its registers, as software does.
 """
 
 import random

@@ -50,7 +50,9 @@ def beats_of(size):
 
 
 class Channel(LiteXModule):
-    """Both DMA engines with all their registers, without the channel's buffering and loopback."""
+    """The device under test: both DMA engines with all their registers, without buffering and
+    loopback.
+    """
 
     def __init__(self, mps):
         self.time = Signal(64)
@@ -71,7 +73,7 @@ class Channel(LiteXModule):
 
 
 class Bench:
-    """Drives both DMA engines as software does. `log` has all events of both engines in order.
+    """Drive both DMA engines as software does. `log` has all events of both engines in order.
 
     With `pace` the port takes beats only as fast as RQ would: RQ cuts a write at MPS and adds 16
     bytes to each TLP, and a read takes a beat. Up to QUEUE beats may wait in front of RQ.
@@ -112,7 +114,9 @@ class Bench:
         yield from self.write(name, value >> 32, value & 0xFFFF_FFFF)
 
     def set_up(self, control, flush=0):
-        """Write the addresses of ring and status lines, the flush time and the control register."""
+        """Write the registers of the notices: addresses of ring and status lines, flush time,
+        control.
+        """
         yield from self.write64("notice_writer_records_base", RING)
         yield from self.write("notice_writer_records_entries", self.entries)
         yield from self.write64("notice_writer_status_base", LINES["c2h"])

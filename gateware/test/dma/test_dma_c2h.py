@@ -74,7 +74,7 @@ class Bench(DmaBench):
             yield
 
     def counts(self, beat):
-        """Return the bytes of the offered beat that belong to the request.
+        """Return those bytes of the offered beat, as a number, that belong to the write request.
 
         Bytes after the request's end may change while the beat is offered.
         """
@@ -161,7 +161,7 @@ def filled(descriptors, beats):
 
 @each_seed(6)
 def test_any_bytes_go_to_any_address(seed):
-    """With random stalls, every byte of the stream is written to its address, and no other byte is.
+    """With random stalls, c2h writes every byte of the stream to its address, and no other byte.
 
     A descriptor of length 0 writes nothing, and still counts as done.
     """
@@ -190,7 +190,7 @@ def test_any_bytes_go_to_any_address(seed):
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("length", [512, 2048])
 def test_a_request_has_512_bytes_at_most(length, offset, seed):
-    """A write request has at most 512 bytes.
+    """A write request of c2h has at most 512 bytes.
 
     At an unaligned address two requests share a dword. Both write their part of it, and that must
     not need a third request.
@@ -228,7 +228,9 @@ def test_a_descriptor_may_cross_4_gib(below):
 
 @pytest.mark.parametrize("length", [4, 32, 33, 64, 96, 256, 512, 544, 4096])
 def test_there_is_no_gap_between_descriptors(length):
-    """Descriptors of any size follow each other without a gap: there is a beat in each cycle."""
+    """c2h's descriptors of any size follow each other without a gap: RQ's port has a beat in each
+    cycle.
+    """
     bench = Bench(1)
     count = max(4, 4096 // length)
     descriptors = [(0x1_0000 * n, length, False) for n in range(count)]
@@ -246,7 +248,7 @@ def test_there_is_no_gap_between_descriptors(length):
 
 @each_seed(3)
 def test_a_message_ends_its_descriptor(seed):
-    """`last` of the stream ends the descriptor, in whichever request it comes.
+    """`last` of the c2h stream ends the descriptor, in whichever write request it comes.
 
     The next beat begins the next descriptor.
     """
@@ -273,7 +275,8 @@ def test_a_message_ends_its_descriptor(seed):
 @each_seed(3)
 @pytest.mark.parametrize("offset", [0, 3])
 def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
-    """If `last` is on the beat that fills the buffer, only the bytes that fit are written.
+    """If the stream's `last` is on the beat that fills a c2h buffer, only the bytes that fit are
+    written.
 
     If `last` comes earlier, the descriptor ends after that whole beat.
     """
@@ -300,7 +303,10 @@ def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
 
 
 def packet(rng, size, error=0):
-    """Make the beats of a packet of `size` bytes. The bytes after its end are random."""
+    """Return the c2h stream's beats (data, last, bytes, error) of a packet of `size` bytes.
+
+    The bytes after the packet's end are random.
+    """
     beats = random_beats(rng, beats_of(size))
     count = size % BEAT_BYTES or rng.choice([0, BEAT_BYTES])
     return [*beats[:-1], (beats[-1][0], 1, count, error)]
@@ -328,7 +334,8 @@ def packets_in(descriptors, packets):
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("first", range(1, 2 * 64 + 3, 26))
 def test_a_packet_ends_at_its_last_byte(first, offset):
-    """A packet of any size writes no byte after its end, at every offset of the buffer in a dword.
+    """A c2h packet of any size writes no byte after its end, at every offset of the buffer in a
+    dword.
 
     The sizes are up to two buffers of 64 bytes. If a packet is longer than a buffer, it continues
     in the next one.
@@ -352,7 +359,8 @@ def test_a_packet_ends_at_its_last_byte(first, offset):
 
 @each_seed(8)
 def test_packets_of_any_size_go_to_any_address(seed):
-    """Packets that need several requests, or cross 4 GiB, are written to the right addresses.
+    """c2h packets that need several write requests, or cross 4 GiB, are written to the right
+    addresses.
 
     A buffer's length is a multiple of 32, so that a packet continues at a whole beat. The stream's
     `bytes` is ignored if the buffer ends before the packet does.
@@ -390,7 +398,7 @@ def test_packets_of_any_size_go_to_any_address(seed):
 @each_seed(6)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_silence_ends_a_buffer(offset, seed):
-    """A buffer with data ends when no beat has come for the flush time. It never ends earlier.
+    """A c2h buffer with data ends when no beat has come for the flush time. It never ends earlier.
 
     An empty buffer is not flushed. A beat that is offered in the cycle of the flush goes into the
     buffer.
@@ -431,7 +439,7 @@ def test_silence_ends_a_buffer(offset, seed):
 @pytest.mark.parametrize("time", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("beats", [1, 15, 16, 17, 32])
 def test_a_flush_where_a_request_ends(beats, time):
-    """The flush time ends a buffer that holds whole requests, or one beat less or more.
+    """The flush time ends a c2h buffer that holds whole write requests, or one beat less or more.
 
     If the data fills whole requests, all of it has been written already; the buffer must still end.
     With a flush time of 0 the buffer never ends.
@@ -455,7 +463,9 @@ def test_a_flush_where_a_request_ends(beats, time):
 
 
 def test_no_flush_ends_what_no_packet_ends():
-    """The flush time ends no buffer with `last_disable`, which LitePCIe's software always sets."""
+    """The flush time ends no c2h buffer with `last_disable`, which LitePCIe's software
+    always sets.
+    """
     bench = Bench(1)
 
     def main():
@@ -519,7 +529,9 @@ def test_messages_follow_each_other_without_a_gap():
 
 @each_seed(1)
 def test_software_can_keep_messages_from_ending_descriptors(seed):
-    """If a descriptor has LitePCIe's flag `last_disable`, the stream's `last` does not end it."""
+    """If a c2h descriptor has LitePCIe's flag `last_disable`, the stream's `last` does not
+    end it.
+    """
     bench = Bench(seed)
     beats = [(data, bench.rng.random() < 0.5) for data, _ in random_beats(bench.rng, 3 * 40)]
     descriptors = [(n << 33, 40 * BEAT_BYTES, True, LAST_DISABLE) for n in range(3)]
@@ -535,7 +547,7 @@ def test_software_can_keep_messages_from_ending_descriptors(seed):
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
-    """A descriptor counts, and interrupts, only after the endpoint has taken its last beat."""
+    """A c2h descriptor counts, and interrupts, only after the endpoint has taken its last beat."""
     rng = random.Random(seed)
     bench = Bench(seed, 0.5, 0.7)
     descriptors = [(n << 33, rng.choice([4, 64, 512, 1300]), True) for n in range(12)]
@@ -584,7 +596,7 @@ def test_the_loop_status_is_litepcies():
 
 
 def test_a_write_waits_for_all_of_its_data():
-    """A write request is offered only when all of its data is there.
+    """c2h offers a write request only when all of its data is there.
 
     So a pause in the stream does not block the other ports of the endpoint.
     """
@@ -604,7 +616,8 @@ def test_a_write_waits_for_all_of_its_data():
 
 @pytest.mark.parametrize("length", [0, 1, 32, 40])
 def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
-    """While the endpoint takes nothing, small descriptors wait inside the engine and none is lost.
+    """While the endpoint takes nothing, small c2h descriptors wait inside the engine and none is
+    lost.
 
     When the endpoint goes on, all of them are written and counted.
     """
@@ -629,7 +642,7 @@ def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
 
 
 def test_a_new_run_loses_nothing_of_the_stream():
-    """A new run that is enabled during a write of the old run loses nothing of the stream.
+    """A new c2h run that is enabled during a write of the old run loses nothing of the stream.
 
     The engine takes no beat until the old write has ended.
     """
@@ -704,7 +717,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
 
 @each_seed(3)
 def test_what_was_taken_out_before_a_reset_of_the_table_does_not_count(seed):
-    """Descriptors that the engine took before the table's reset do not count after it.
+    """c2h descriptors that the engine took before the table's reset do not count after it.
 
     LitePCIe's software resets the table before each run.
     """

@@ -40,7 +40,8 @@ def beats_of(length):
 
 
 class Host:
-    """Model of the host: it completes the engine's reads in order, each one `latency` cycles later.
+    """Model of the host, which completes the engine's reads in order, each one `latency` cycles
+    later.
 
     The data of each beat is the address that it was read from. `asked` and `given` count beats that
     were requested and completed. `most` is the largest difference of the two.
@@ -246,7 +247,7 @@ def test_any_bytes_come_from_any_address(seed):
 
 @pytest.mark.parametrize("mrrs, requests", [(128, 8), (256, 4), (512, 2), (4096, 2)])
 def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
-    """A read request has at most MRRS bytes, and never more than 512."""
+    """A read request of h2c has at most MRRS bytes, and never more than 512."""
     bench = Bench(0, latency=10, mrrs=mrrs)
 
     def main():
@@ -261,7 +262,9 @@ def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
 
 
 def test_a_small_request_is_made_in_each_cycle():
-    """Descriptors of one beat give a request in each cycle, until the engine's store is full."""
+    """h2c descriptors of one beat give a read request in each cycle, until the engine's store is
+    full.
+    """
     bench = Bench(0, latency=20)
     bench.host.ready = 1.0
     asked = []
@@ -314,7 +317,9 @@ def test_a_descriptor_counts_when_its_data_is_here(seed):
 
 
 def test_a_round_trip_is_filled():
-    """Over a long round trip, the reads in flight ask for all that the store holds, not more."""
+    """Over a long round trip, h2c's reads in flight ask for all that its store can hold, and not
+    more.
+    """
     bench = Bench(0, latency=400)
     descriptors = [(2048 * n, 2048, False) for n in range(6)]
 
@@ -328,7 +333,7 @@ def test_a_round_trip_is_filled():
 
 
 def test_small_requests_in_flight_are_limited(monkeypatch):
-    """MOST_REQUESTS limits the requests in flight, even if the store has room for more."""
+    """MOST_REQUESTS limits h2c's read requests in flight, even if the store has room for more."""
     most = 64
     monkeypatch.setattr(h2c, "MOST_REQUESTS", most)
     count = most + 60
@@ -349,7 +354,9 @@ def test_small_requests_in_flight_are_limited(monkeypatch):
 
 
 def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
-    """The longest descriptor, of 2^24 - 1 bytes, is cut into requests that read each byte once."""
+    """The longest h2c descriptor, of 2^24 - 1 bytes, is cut into requests that read each
+    byte once.
+    """
     bench = Bench(0, latency=10)
     length = 2**24 - 1
     seen = []
@@ -372,7 +379,7 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
 
 
 def test_a_user_that_takes_nothing_holds_up_nobody():
-    """If the user takes nothing, the engine still takes all completions into its store."""
+    """If the user takes nothing, the h2c engine still takes all completions into its store."""
     bench = Bench(0, latency=30, density=0)
     descriptors = [(2048 * n, 2048, False) for n in range(4)]
 
@@ -428,7 +435,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         yield from bench.write("table_reset", 1)
         bench.taken.clear()
         assert (yield from bench.status()) == 0
-        # The engine is restarted at once, or only when it is at rest.
+        # The test restarts the engine at once, or only when the engine is at rest.
         restarted = bench.rng.random() < 0.5
         yield
         yield
@@ -450,7 +457,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
 @each_seed(1)
 @pytest.mark.parametrize("length", [0, 1, 4, 33, 36, 508])
 def test_room_comes_back_whatever_the_length(length, seed):
-    """Descriptors that end inside a beat give back all the room that they took in the store.
+    """h2c descriptors that end inside a beat give back all the room that they took in the store.
 
     A request claims room in whole beats, even if its descriptor ends inside a dword. If it gave
     back less than it claimed, the store would fill up and the engine would stop for ever. The test
@@ -477,7 +484,7 @@ def test_room_comes_back_whatever_the_length(length, seed):
 
 @each_seed(3)
 def test_nothing_counts_after_its_run(seed):
-    """Completions that come after the stop change no status and raise no interrupt."""
+    """Completions that come after h2c was stopped change no status and raise no interrupt."""
     print(f"seed {seed}")
     bench = Bench(seed, latency=300)
     descriptors = [(512 * n, 512, True) for n in range(6)]
@@ -512,7 +519,7 @@ def test_nothing_counts_after_its_run(seed):
 
 
 def test_nothing_counts_that_a_new_run_drops():
-    """If a stopped engine is enabled again at once, the data of the old reads is dropped.
+    """If a stopped h2c engine is enabled again at once, the data of the old reads is dropped.
 
     That data comes while `enable` is already set again, but the new run begins only when the old
     reads have completed. The table is not reset in between.
@@ -542,7 +549,7 @@ def test_nothing_counts_that_a_new_run_drops():
 
 
 def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
-    """A descriptor that ends in the same cycle as the table's reset does not count."""
+    """An h2c descriptor that ends in the same cycle as the table's reset does not count."""
     bench = Bench(0, latency=90)
     table = bench.dut.table
     bench.host.ready = 1.0
@@ -583,7 +590,9 @@ def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
 
 
 def test_zero_in_the_reset_register_resets_nothing():
-    """A write of 0 to the reset register leaves the table, its status and the reads as they are."""
+    """A write of 0 to h2c's reset register leaves the table, its status and the reads as
+    they are.
+    """
     bench = Bench(0, latency=60)
     descriptors = [(64 * n, 32, True) for n in range(4)]
 
@@ -604,7 +613,7 @@ def test_zero_in_the_reset_register_resets_nothing():
     assert bench.interrupts == len(descriptors)
 
 
-COUNT_BITS = 16  # Bits of each half of the loop status: rounds of the table, and the index in it.
+COUNT_BITS = 16  # Bits of each half of the loop status: rounds of the table, index in the table.
 
 
 def test_the_loop_status_wraps(monkeypatch):
@@ -658,9 +667,9 @@ def test_the_loop_status_is_litepcies():
 
 @pytest.mark.parametrize("length, dwords", [(0, 1), (1, 1), (6, 2), (512, 128)])
 def test_a_request_has_at_least_one_dword(length, dwords):
-    """A request's length is rounded up to whole dwords, and is at least one dword.
+    """An h2c request's length is rounded up to whole dwords, and is at least one dword.
 
-    LitePCIe's length 0 would mean 1024 dwords.
+    A length of 0 in LitePCIe's request would mean 1024 dwords.
     """
     bench = Bench(0, latency=10)
 

@@ -119,7 +119,7 @@ def test_a_flush_is_told(seed):
 @pytest.mark.parametrize("mps, most", [(128, 8), (256, 16), (512, 16)])
 @pytest.mark.parametrize("entries", [4, 9])
 def test_records_gather_while_data_waits(entries, mps, most):
-    """While data waits, one write carries up to 16 records, or as many as MPS allows.
+    """While c2h data waits, one write carries up to 16 records, or as many as MPS allows.
 
     Each such write begins at a multiple of that number in the ring, except for the first one after
     an interrupt. So no write crosses 4 KiB or the end of the ring.
@@ -148,7 +148,7 @@ def test_records_gather_while_data_waits(entries, mps, most):
 
 @pytest.mark.parametrize("often", [0, 0.05])
 def test_a_ring_of_512_records_wraps(often):
-    """In a ring of 512 records, record 513 is written over the first one.
+    """In a ring of 512 records, record 513 overwrites the first one.
 
     That holds if every write of records is full, and if interrupts end some of them early. The
     table holds half as many buffers as the ring holds records. The stream starts when the table is
@@ -271,7 +271,8 @@ def test_both_directions_are_told_at_once(seed):
 
 
 def test_what_ends_while_a_line_is_taken_has_a_line_of_its_own():
-    """If a second h2c descriptor ends a few cycles after a first one, the last line counts both.
+    """If a second h2c descriptor ends a few cycles after a first one, the last status line counts
+    both.
 
     The second one's interrupt comes after that line.
     """
@@ -303,7 +304,7 @@ def test_what_ends_while_a_line_is_taken_has_a_line_of_its_own():
 
 
 def test_lines_are_rare_while_more_is_in_flight():
-    """Under load a line is written at most once in LINE_INTERVAL cycles, and at the end."""
+    """Under load a status line is written at most once in LINE_INTERVAL cycles, and at the end."""
     bench = Bench(1, pace=True, entries=6)
     buffers = [(n << 20, 64, False) for n in range(1, 257)]
     beats = [beat for _ in range(250) for beat in packet(bench.rng, 64)]
@@ -321,6 +322,6 @@ def test_lines_are_rare_while_more_is_in_flight():
     times = [time for *_, time in lines]
     print(times)
     assert lines[-1][1] == 250 and len(lines) <= 5
-    # The interval is not kept by the first lines: while the stream begins, nothing is in flight, so
-    # lines are written at once.
+    # The first status lines come sooner: while the stream begins, nothing is in flight, so they are
+    # written at once.
     assert all(b - a >= notices.LINE_INTERVAL for a, b in zip(times[1:-1], times[2:-1]))

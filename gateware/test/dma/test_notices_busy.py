@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/notices.py: an engine is busy while it has work, notices included."""
+"""Tests of dma/notices.py: the signal `busy` of a DMA engine, which is high while it has work.
+
+Records and status lines that are not yet written are work, too.
+"""
 
 import random
 
@@ -16,7 +19,7 @@ pytestmark = pytest.mark.model
 
 
 def test_waiting_is_no_work():
-    """Neither engine is busy while it only waits: c2h for data, h2c for descriptors."""
+    """Neither DMA engine is busy while it only waits: c2h for data, h2c for descriptors."""
     bench = Bench(1)
 
     def main():
@@ -33,7 +36,8 @@ def test_waiting_is_no_work():
 @each_seed(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_busy_lasts_until_all_is_told(way, seed):
-    """An engine is busy from its first descriptor until its last record, line or interrupt is sent.
+    """A DMA engine is busy from its first descriptor until its last record, line or interrupt is
+    sent.
 
     Device time stands still while nothing is busy, so a gap would stop the card for ever. h2c also
     stays busy until a slow user has taken all data. The other direction only waits in this test.
@@ -91,7 +95,9 @@ def test_data_without_a_buffer_is_work():
 
 
 def test_a_loop_is_work():
-    """An engine in LitePCIe's loop mode is always busy while it is on, even without descriptors."""
+    """A DMA engine in LitePCIe's loop mode is always busy while it is on, even without
+    descriptors.
+    """
     bench = Bench(1)
 
     def main():

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/notices.py: what records and status lines cost of the data's rate."""
+"""Tests of dma/notices.py: how much of the data's rate records and status lines cost."""
 
 import pytest
 
@@ -17,7 +17,7 @@ LINE_BEATS = 2  # RQ beats of a write of a status line.
 
 
 def test_messages_of_64_bytes_keep_their_rate():
-    """With all notices on, messages of 64 bytes come at 0.95 or more of RQ's limit.
+    """With records and status lines on, messages of 64 bytes come at 0.95 or more of RQ's limit.
 
     The limit counts the RQ beats of data, records and status lines.
     """
@@ -48,7 +48,9 @@ def test_messages_of_64_bytes_keep_their_rate():
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_buffers_of_8_kib_cost_little(duplex):
-    """With buffers of 8 KiB, all notices of both directions cost at most 1.2 % of the rate."""
+    """With buffers of 8 KiB, the records and status lines of both directions cost at most 1.2 % of
+    the rate.
+    """
 
     def cycles(control):
         bench = Bench(1, pace=True, entries=4)

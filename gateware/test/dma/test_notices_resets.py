@@ -26,7 +26,8 @@ pytestmark = pytest.mark.model
 
 @each_seed(10)
 def test_a_reset_leaves_nothing_of_the_run_before(seed):
-    """After a table's reset in the middle of a run, records, counts and lines start again at 0.
+    """After a DMA table's reset in the middle of a run, records, counts and status lines start
+    again at 0.
 
     A write that was offered before the reset is finished. No write that begins later may belong to
     the run before the reset.
@@ -110,9 +111,10 @@ def test_the_bytes_of_a_stopped_descriptor_are_not_told(way, seed):
     ],
 )
 def test_a_reset_may_come_in_any_cycle(way, control):
-    """A reset any number of cycles after a buffer's end drops the notices and interrupts not sent.
+    """A table's reset any number of cycles after a buffer's end drops the notices and interrupts
+    not sent.
 
-    In each round of the test there is one buffer that wants an interrupt, and a reset.
+    In each round of the test one buffer ends that wants an interrupt, and then the table is reset.
     """
     bench = Bench(1, ready=0.3)
     buffers = {each: [(1 << 20, 64, each == way)] for each in WAYS}
@@ -137,7 +139,7 @@ def test_a_reset_may_come_in_any_cycle(way, control):
 
 @each_seed(10)
 def test_at_rest_all_is_told(seed):
-    """A disabled direction reports every buffer that it has counted.
+    """A disabled DMA direction reports every buffer that it has counted.
 
     Then it is idle and writes nothing more.
     """

@@ -43,7 +43,8 @@ def random_beats(rng, count):
 
 @each_seed(4)
 def test_generator_sends_the_pattern(seed):
-    """The generator sends the pattern from dword 0 on under random stalls, and retracts no beat.
+    """The pattern generator sends the pattern from dword 0 on under random stalls, and retracts no
+    beat.
 
     Meanwhile it takes no beat from the user's stream.
     """
@@ -70,7 +71,9 @@ def test_generator_sends_the_pattern(seed):
 
 @each_seed(4)
 def test_generator_starts_again(seed):
-    """The pattern begins with dword 0 again each time `enable` and `run` have both become true."""
+    """The generated pattern begins with dword 0 again each time `enable` and `run` have both become
+    true.
+    """
     rng = random.Random(seed)
     dut = PatternGenerator()
     taken = []

@@ -15,8 +15,8 @@ import lanebox.requester.rc.{HostTiming, RcPins, ReturnHost, TestClaim}
 import lanebox.requester.rq.{ClientRequest, RequestModel, RequestSender, RequestTlp}
 import lanebox.vocabulary.{Clearing, LaneboxSim, ReadData, ReadError, RqBeat, Seed}
 
-/** The request path (RQ) and the return path (RC) together, against a model of the host with
-  * memory: data that was written is read back unchanged.
+/** Tests the request path (RQ) and the return path (RC) together, against a model of the host with
+  * memory: data that a client wrote is read back unchanged.
   */
 class RequesterTest extends AnyFunSuite {
   val vectors = 32

@@ -369,7 +369,7 @@ class SlavePortTest extends AnyFunSuite {
       bench.hang = _ => random.nextInt(40) == 0
       bench.start()
       for (_ <- 0 until 60) {
-        bench.awake = random.nextBoolean() // A late answer comes in time, or long after.
+        bench.awake = random.nextBoolean() // Kept answers come in time, or too late.
         dut.clockDomain.waitSampling(random.nextInt(200))
       }
       bench.awake = false

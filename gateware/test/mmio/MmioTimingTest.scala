@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.Seed
 
-/** The latency of a read in an idle MMIO bridge is exact to the cycle, and the throughput is the
-  * highest possible.
+/** Checks the latency of a read in an idle MMIO bridge, exact to the cycle, and the highest
+  * throughput of reads and writes.
   */
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 3, "bram1" -> 3, "identity" -> 3, "uram" -> 5)

@@ -22,7 +22,7 @@ case class RcCompletion(
     poisoned: Boolean = false,
     code: Int = 0,
     cut: Boolean = false,
-    twice: Boolean = false, // The hard block shows it twice in a row.
+    twice: Boolean = false, // The hard block shows the completion twice in a row.
     read: Option[HostRead] = None
 ) {
   def words: Array[Int] = Array(
@@ -47,7 +47,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
   private var ends         = List[Int]()
   private var cut, showing = false
   private var packet       = Array[Int]()
-  private var cuts         = false // The completion that is being sent is cut.
+  private var cuts         = false // True if the completion being sent is cut short.
   var beats, backPressure  = 0L
 
   /** Runs one cycle. `next` is called with the number of lanes in use, and gives the next

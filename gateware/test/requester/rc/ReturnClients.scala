@@ -42,7 +42,7 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
   /** Gives the next request of a client, if it has one. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
-  var offers                              = 1.0 // Chance of a read TLP in a cycle.
+  var offers                              = 1.0 // Chance in a cycle that a read TLP is announced.
   val tags                                = mutable.Set[Int]()
 
   private val claims                     = Array.fill(clients)(mutable.Queue[TestClaim]())

@@ -35,7 +35,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   var now             = 0L
 
   // Counts of what has happened, one for each client.
-  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests handed over by each client.
+  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests handed over, by client.
   // For each client: writes whose last TLP was seen on RQ.
   val sentWrites = Array.fill(clients.size)(0)
   // For each client: writes whose last TLP has left the hard block, so that its sequence number has
@@ -102,7 +102,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     ask(RequestModel.random(random, write, address, RequestModel.anyDwords(random)))
   }
   def waiting(client: Int): Int = parties(client).sender.queue.size
-  def unissued: Int             = claims.size // Read TLPs that are not on RQ yet.
+  def unissued: Int             = claims.size // Read TLPs with a tag, not yet on RQ.
   def done: Boolean = parties.forall { party =>
     party.onRq.values.forall(_.isEmpty) && party.answers.isEmpty
   }
