@@ -4,7 +4,8 @@
 
 """Write and synthesise small designs that are loaded over JTAG for one job.
 
-These designs are not part of the card's gateware. In a design's folder D its files are placed as by tools.verilog.build:
+These designs are not part of the card's gateware. In a design's folder D its files are placed as
+by tools.verilog.build:
 
     D/gateware/<name>.v, sources.txt   the design, whose top is called <name>
     D/gateware/<name>.xdc              its constraints

@@ -228,8 +228,8 @@ def test_a_descriptor_may_cross_4_gib(below):
 
 @pytest.mark.parametrize("length", [4, 32, 33, 64, 96, 256, 512, 544, 4096])
 def test_there_is_no_gap_between_descriptors(length):
-    """c2h's descriptors of any size follow each other without a gap: RQ's port has a beat in each
-    cycle.
+    """c2h's descriptors of any size follow each other without a gap: there is a beat in
+    each cycle.
     """
     bench = Bench(1)
     count = max(4, 4096 // length)
