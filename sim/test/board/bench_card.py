@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board with bench_card.sv as gateware, a card that drives its pins as a test tells it to.
+"""A client for the board with bench_card.sv as gateware: a card that drives its pins as a test
+tells it to.
 
-`send` puts any packet on RQ, `completions` returns what came back on RC. Both BARs are memory.
+BenchCard.send() puts any packet on RQ, and BenchCard.completions() returns what came on RC. Both
+BARs of the card are memory.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from sim.test.board.board_client import (
 from tools.locks import locked
 
 BAR2 = 2
-BAR2_ADDRESS = 0x48_0000_0000  # the address lies above 4 GiB
+BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB, since BAR2 is a 64-bit BAR
 IDENTITY, PINS, RESETS, MANAGE_READ, MANAGE_CYCLES, CONTROL = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14
 SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x18, 0x34, 4)
 PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C
@@ -37,8 +39,8 @@ DEVICE_CONTROL, INITIATE_FLR = EXPRESS + 8, 1 << 15
 
 @functools.cache
 def build_bench(sanitize=False) -> Path:
-    """The path of the board's program with bench_card.sv in it. It is built again when a source
-    changes."""
+    """Build the board with bench_card.sv as gateware, unless it is built already and no source has
+    changed. Returns the path of its program."""
     folder = ROOT / "build" / "bench-card"
     (folder / "gateware").mkdir(parents=True, exist_ok=True)
     source = Path(__file__).with_suffix(".sv")
@@ -48,7 +50,8 @@ def build_bench(sanitize=False) -> Path:
 
 
 class BenchCard:
-    """A client for bench_card.sv that does what firmware and a driver would do for a real card."""
+    """One vfio-user connection to a board with bench_card.sv. It enables the card as firmware and a
+    driver would enable a real card."""
 
     def __init__(self, path, mps=256, mrrs=512):
         self.client = VfioClient(path)
@@ -89,15 +92,16 @@ class BenchCard:
             self.write(PACKET + 4 * i, dword)
 
     def send(self, packet, first_be=0xF, last_be=0, on=SEND_RQ):
-        """Put the dwords of `packet` on RQ, or on CC with on=SEND_CC."""
+        """Send `packet`, a list of dwords, from the card: on RQ, or on CC with on=SEND_CC."""
         self.prepare(packet)
         self.write(on, len(packet) | first_be << 8 | last_be << 12)
 
     def later(self, cycles, on, dwords, first_be=0xF):
-        """Send the packet of prepare() on RQ or CC `cycles` cycles from now.
+        """Make the card send, `cycles` cycles from now, the packet that prepare() wrote: `dwords`
+        dwords, on RQ or CC by `on`.
 
-        An otherwise idle board stops its clock after 256 cycles. With a larger `cycles` the packet
-        therefore leaves only when the host's next access makes the clock run again.
+        A board without other work stops its clock after 256 cycles. With a larger `cycles` the
+        packet therefore leaves only when the host's next access makes the clock run again.
         """
         words = [(HOLD, cycles), (on, dwords | first_be << 8)]
         self.client.write_multi([(offset, word.to_bytes(4, "little")) for offset, word in words])
@@ -109,12 +113,14 @@ class BenchCard:
         self.send(request(address, dwords, tag=tag), last_be=0xF if dwords > 1 else 0)
 
     def completions(self, dwords):
-        """Wait until at least `dwords` dwords of completions came on RC; returns all that came."""
+        """Wait until the card has received at least `dwords` dwords of completions on RC. Returns a
+        list of all dwords that it has received."""
         wait_until(lambda: self.read(RC_COUNT) >= dwords, f"{dwords} dwords on RC")
         return [self.read(COMPLETIONS + 4 * i) for i in range(self.read(RC_COUNT))]
 
     def manage(self, dword):
-        """Read a dword of configuration space through the cfg_mgmt pins, as user logic does."""
+        """Let the card read a dword of its configuration space through the cfg_mgmt pins, as user
+        logic can. Returns the value."""
         self.write(MANAGE_READ, dword)
         return self.read(MANAGE_READ)
 
@@ -130,13 +136,14 @@ class BenchCard:
         }
 
     def seen(self):
-        """Events at the pins since power on: (function level resets, hot resets, power state
-        changes)."""
+        """Return how often the card has seen an event at its pins since power on: (function level
+        resets, hot resets, changes of the power state)."""
         value = self.read(SEEN)
         return value >> 16 & 0xFF, value >> 8 & 0xFF, value & 0xFF
 
 
 def request(address, dwords, write=False, tag=0, kind=None):
-    """PG213's requester request descriptor as four dwords; `kind` overrides its request type."""
+    """Return the four dwords of the descriptor of a request on RQ, as PG213 defines it. `kind`
+    replaces the request type, which is otherwise a memory read or write."""
     kind = int(write) if kind is None else kind
     return [address & 0xFFFF_FFFC, address >> 32, dwords | kind << 11, tag]

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A card for tests of the board, in the gateware's place. Both BARs are memory that answers every
-// access correctly. Registers in BAR0 drive the hard block's pins as a test wants, also against
-// PG213's rules.
+// The bench card: a card for tests of the board, which takes the place of the gateware. Both BARs
+// are memory that answers every access correctly. Through registers in BAR0 a test drives the hard
+// block's pins as it wants, also against PG213's rules.
 //
-// Not synthesisable, and not fast. BAR0 is 128 KiB, BAR2 64 KiB. In BAR0's first 4 KiB:
+// The card cannot be synthesised, and it is not fast. BAR0 has 128 KiB, BAR2 has 64 KiB. The first
+// 4 KiB of BAR0 are these registers:
 //
 //   0x00  R  0x0bec4a4d, which identifies this card
 //   0x04  R  state of input pins, see `pins` below              0x08  R  resets since power on
@@ -14,27 +15,29 @@
 //   0x10  R  cycles that the last access through cfg_mgmt took
 //   0x14  RW bit 0: acknowledge FLR, bit 1: acknowledge power states, bit 2: drive `busy`,
 //            bit 3: answer no read, bit 4: acknowledge FLR after 4096 cycles only
-//   0x18  W  send the packet at 0x1000 on RQ: {0, last_be, first_be, dwords}
-//   0x1c  W  send the packet at 0x1000 on CC: {0, dwords}
-//   0x20  R  dwords of completions that came on RC, kept from 0x2000 on; W clears them
+//   0x18  W  send the packet at 0x1000 on RQ: {16'd0, last_be[3:0], first_be[3:0], dwords[7:0]}
+//   0x1c  W  send the packet at 0x1000 on CC: {24'd0, dwords[7:0]}
+//   0x20  R  number of dwords that came on RC, of which the last 1024 are kept from 0x2000 on;
+//            a write sets the number to 0
 //   0x24  W  dword to write through cfg_mgmt, with the value at 0x28
 //   0x28  RW value for 0x24
 //   0x2c  R  events since power on: {0, FLRs, hot resets, changes of the power state}
-//   0x30  W  answer memory reads from now on with this completion status (0: with data)
-//   0x34  W  forget the error pins that were seen
+//   0x30  W  answer reads outside these 4 KiB with this completion status (0: with data)
+//   0x34  W  clear the bits of 0x04 that say which error pins have pulsed
 //   0x38  W  number of cycles, from now on, in which no packet begins on RQ and CC
 //   0x3c  W  the number for 0x38, but counted from the next change of the MSI-X enable or mask
 //            pin; it then replaces what is left of 0x38
 //
-// All else in the BARs is memory. The memory and the counts at 0x08 and 0x2c survive a reset.
+// All other addresses in the BARs are memory. A reset keeps the memory and the counts at 0x08 and
+// 0x2c.
 
 module lanebox (
     input  pcie_x8_clk_p, pcie_x8_rst_n,
     output busy,
     output [5:0] user_slot
 );
-    assign user_slot = 6'd0;  // this card has no user slot, whose index would stand here
-    localparam BEAT = 8;  // dwords of a beat
+    assign user_slot = 6'd0;  // no user slot: its streams' valid, ready and last are 0
+    localparam BEAT = 8;  // a beat has 8 dwords
 
     wire         clk = pcie_x8_clk_p;
     wire         user_reset, lnk_up;
@@ -66,14 +69,17 @@ module lanebox (
     reg  [2:0]   errors_seen = 3'd0;
     assign busy = control[2];
 
-    bit [31:0]   memory [2][32768];  // memory[0] is BAR0, memory[1] is BAR2
-    // The first dword of each packet in these queues is its length, on RQ with its byte enables.
+    bit [31:0]   memory [2][32768];  // memory[0] has the dwords of BAR0, memory[1] of BAR2
+    // cq_packet has the dwords of the request that is arriving on CQ. In rq_packets and cc_packets
+    // each packet begins with a dword that has the packet's length in dwords in bits 7:0. On RQ
+    // bits 15:8 of that dword are the byte enables {last_be, first_be}.
     int unsigned cq_packet [$], rq_packets [$], cc_packets [$];
-    // rq_left, cc_left: dwords of the packet under way that are not yet at the pins
+    // rc_count is the register at 0x20. rq_left and cc_left are the dwords of the packet being sent
+    // on RQ or CC that have not yet been put on the pins.
     int unsigned rc_count = 0, rq_left = 0, cc_left = 0;
 
-    // errors_seen is {fatal, nonfatal, correctable}. A bit is set by its pin's first pulse and
-    // stays set.
+    // errors_seen is {fatal, nonfatal, correctable}. The first pulse of an error pin sets its bit,
+    // which stays set until a write to 0x34 or a reset.
     wire [31:0] pins = {errors_seen, 3'd0, link_down, hot_reset, msix_mask, msix_enable,
                         power_state[3:0], flr, 7'd0, lnk_up};
 
@@ -146,7 +152,8 @@ module lanebox (
         endcase
     endtask
 
-    // Answer a read by completions that end at multiples of 128 bytes, the card's RCB.
+    // Answer a host read with data. The completions are split at multiples of 128 bytes, the card's
+    // RCB.
     task automatic answer(bit bar2, int unsigned address, int unsigned dwords, bit [3:0] first_be,
                           bit [3:0] last_be, bit [31:0] d2, bit [31:0] d3);
         int unsigned skip = 0, unused = 0, left, done = 0, count;
@@ -174,8 +181,8 @@ module lanebox (
         return !bar2 && index < 1024 ? register(index) : memory[bar2][index % 32768];
     endfunction
 
-    // PG213: in a completion with an error status, the request's byte enables and descriptor follow
-    // the completion's own descriptor.
+    // Answer a host read with the error status in `refuse`. By PG213 such a completion has, behind
+    // its own descriptor, the byte enables and the descriptor of the request.
     task automatic refuse_read(bit [7:0] enables);
         cc_packets.push_back(8);
         cc_packets.push_back(32'd4 << 16);
@@ -267,7 +274,8 @@ module lanebox (
             manage_write <= 1'b0;
         end
 
-        // User logic clears its state when a function level reset begins, then pulses cfg_flr_done.
+        // A function level reset clears the card's state, as it does in user logic. Then the card
+        // pulses cfg_flr_done.
         flr_seen <= flr[0];
         flr_done <= 1'b0;
         if (flr[0] && !flr_seen) flrs++;

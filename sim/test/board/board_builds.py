@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The gateware, the board and the register map for tests. Each is built once in a test session."""
+"""Builds for tests: the gateware, the program of the board, and the register map. A test session
+builds each of them once."""
 
 import functools
 import json
@@ -17,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @functools.cache
 def build_gateware(endpoint=DEFAULT, msix=False, capture=False):
-    """The gateware's folder. It is built again when a source has changed."""
+    """Build the gateware with this endpoint, unless no source has changed since the last build.
+    Returns the path of its folder."""
     variant = ([] if endpoint == DEFAULT else [endpoint]) + (["msix"] if msix else [])
     variant += ["capture"] if capture else []
     output = ROOT / "build" / "-".join(["sim", *variant])
@@ -35,11 +37,11 @@ def build_gateware(endpoint=DEFAULT, msix=False, capture=False):
 
 @functools.cache
 def build_executable(endpoint=DEFAULT, msix=False, capture=False):
-    """The path of the program of the board with this gateware."""
+    """Build the board with this gateware. Returns the path of the board's program."""
     return build_board(build_gateware(endpoint, msix, capture), quiet=True)
 
 
 @functools.cache
 def register_map(endpoint=DEFAULT, msix=False, capture=False):
-    """The register map of this gateware: csr.json as LiteX wrote it."""
+    """Return the register map of this gateware: the content of csr.json, which LiteX wrote."""
     return json.loads((build_gateware(endpoint, msix, capture) / "csr.json").read_text())

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board that a test has started.
+"""WatchedBoard, a board that a test has started and that is checked when it ends.
 
-At its end it must have the expected exit status, and must have broken the expected rules and no
-others.
+When the board ends, it must have the exit status that the test expects. It must have broken the
+rules of the hard block that the test expects, and no others.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from sim.clients.vfio import VfioClient
 from sim.test.board.board_client import Card, wait_until
 from sim.test.board.tlp_log import TlpLog
 
-# LitePCIe's endpoint drops `ready` on RC in nearly every read. That costs speed, but no data.
+# The rules that LitePCIe's endpoint may break in any test. It drops `ready` on RC in nearly every
+# read, which costs speed, but loses no data.
 TOLERATED = {"rc-backpressure"}
 
 
 def tolerated(csr) -> set[str]:
-    """The rules of the model that a gateware with this register map may break in any test.
+    """Return the names of the rules that gateware with the register map `csr` may break in any
+    test.
 
-    Gateware with Lanebox's endpoint, known by its register `pcie_endpoint_control`, may break none.
-    A card without a register map comes from a test, which names the rules itself.
+    Gateware with Lanebox's endpoint may break none. It is recognised by its register
+    `pcie_endpoint_control`. A test that passes a `csr` without registers names all rules itself.
     """
     registers = csr.get("csr_registers")
     return set() if registers is None or "pcie_endpoint_control" in registers else TOLERATED
@@ -35,10 +37,11 @@ def tolerated(csr) -> set[str]:
 class WatchedBoard(BoardProcess):
     """A board as a context manager: `with start_board("--mps", "256") as board:`.
 
-    `status` is the exit status that the board must end with. `violations` names the rules that must
-    have been broken; no others may have been, except those of tolerated(). With None the test
-    checks the rules itself, and only TOLERATED rules that this gateware may not break are checked.
-    After the end `output` holds what the board wrote on stderr.
+    `status` is the exit status that the board must end with. `violations` names the rules that the
+    board must have reported as broken. Other rules must not have been broken, except those that
+    tolerated() returns. If `violations` is None, the test checks the rules itself, and only the
+    rules in TOLERATED are checked when the board ends. After the board's end `output` holds what
+    the board wrote on stderr.
     """
 
     def __init__(self, executable, csr, options, log_path, status=0, violations=()):
@@ -54,13 +57,15 @@ class WatchedBoard(BoardProcess):
         self._clients = []
 
     def connect(self, **options) -> VfioClient:
-        """A bare vfio-user connection. It is closed when the board ends."""
+        """Return a vfio-user connection to the board, without any setting up of the card. The
+        connection is closed when the board ends."""
         client = VfioClient(self.socket, **options)
         self._clients.append(client)
         return client
 
     def card(self, memory_of=None, **options) -> Card:
-        """A connection with the card enumerated; `options` are passed to Card.enumerate."""
+        """Connect to the board and enumerate the card; returns the Card. `options` are those of
+        Card.enumerate()."""
         card = Card(self.socket, self.csr, memory_of)
         self._clients.append(card)
         return card.enumerate(**options)
@@ -74,16 +79,17 @@ class WatchedBoard(BoardProcess):
         return self.command(f"set {name} {value}")
 
     def let_pass(self, cycles):
-        """Wait until `cycles` cycles of device time have passed, or device time stands still.
+        """Wait until `cycles` cycles of device time have passed, or until device time stands still.
 
-        Device time stands still while the board has no work.
+        Device time stands still while the board has no work, so the wait could otherwise last for
+        ever.
         """
         end = self.stats()["cycles"] + cycles
         wait_until(lambda: self.has_passed(end), f"{cycles} cycles, or device time at a standstill")
 
     def has_passed(self, cycle):
-        """Whether device time is beyond `cycle`, or stands still, so that it would never get
-        there."""
+        """Return whether device time has passed `cycle`, or stands still and would never reach
+        it."""
         before = self.stats()["cycles"]
         return before > cycle or all(self.stats()["cycles"] == before for _ in range(20))
 
@@ -92,14 +98,15 @@ class WatchedBoard(BoardProcess):
             self.violations[rule] = self.violations.get(rule, 0) + count
 
     def wait(self, seconds=STOP_SECONDS) -> int:
-        """Wait for a board that ends by itself; returns its exit status."""
+        """Wait for a board that ends by itself, at most `seconds` of wall time. Returns its exit
+        status."""
         status = self.process.wait(seconds)
         self.output = self.log.read_text(errors="replace")
         return status
 
     def tlps(self) -> TlpLog:
-        """The TLPs that passed the hard block's pins. The board must have ended, since the log is
-        complete only then."""
+        """Return the TLPs that have passed the hard block's pins. The board must have ended, since
+        the log is complete only then."""
         assert self.process.poll() is not None, "the board still writes its TLP log"
         return TlpLog(self.tlp_log_path)
 
@@ -140,7 +147,8 @@ class WatchedBoard(BoardProcess):
 
 
 def run_board(executable: Path, *options, seconds=30):
-    """Run a board that is expected to end at once; returns its exit status, stdout and stderr."""
+    """Run a board that must end at once, for example because an option is wrong. Returns its exit
+    status, stdout and stderr."""
     result = subprocess.run(
         [executable, *map(str, options)],
         capture_output=True,

@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What --rules fatal, warn and off do when gateware breaks a rule of the hard block's interface.
+"""What the board does with --rules fatal, warn and off when gateware breaks a rule of the hard
+block's interface.
 
-Only breaches that a client can make stock LitePCIe commit are provoked here.
+The gateware has stock LitePCIe's endpoint. The tests provoke only breaches that a client can make
+this endpoint commit.
 """
 
 import contextlib
@@ -68,8 +70,8 @@ def odd_length(card):
 
 
 def smaller_mps_during_dma(card):
-    """Lower MPS during DMA: writes that wait behind a stalled RQ keep the size that they were made
-    with, and are now too large."""
+    """Lower MPS during DMA. Writes that wait behind a stalled RQ keep the size that they were made
+    with, and are then larger than MPS."""
     card.enumerate(mps=512)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", [(HIGH_MEMORY, 1 << 16)] * 64)
@@ -93,7 +95,8 @@ each_breach = pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: bre
 
 
 def provoke(board, breach):
-    """Run `breach` on a new card. With --rules fatal the board may end before `breach` does."""
+    """Enumerate a new card and run the function `breach` on it; returns the card. With --rules
+    fatal the board may end before `breach` returns."""
     card = board.card()
     card.memory(HIGH_MEMORY, 1 << 16)
     with contextlib.suppress(ConnectionError):
@@ -104,7 +107,7 @@ def provoke(board, breach):
 @each_breach
 def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_path):
     """With --rules fatal, the default, a broken rule ends the board with status 1. The last line of
-    its output has rule, TLP and time."""
+    the board's output names the rule, the TLP and the device time."""
     rule, tlp = BREACHES[breach]
     stats = tmp_path / "stats.json"
     with start_stock("--stall", 50, "--stats", stats, status=1) as board:
@@ -118,8 +121,8 @@ def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_pa
 
 @each_breach
 def test_warn_counts_and_goes_on(start_stock, breach):
-    """With --rules warn a broken rule is reported on stderr and counted, and registers still
-    answer."""
+    """With --rules warn a broken rule is counted and reported on stderr, and the board goes on: the
+    card's registers still answer."""
     rule, tlp = BREACHES[breach]
     with start_stock("--stall", 50, "--rules", "warn", violations=[rule]) as board:
         card = provoke(board, breach)
@@ -132,7 +135,7 @@ def test_warn_counts_and_goes_on(start_stock, breach):
 
 @each_breach
 def test_off_lets_it_pass(start_stock, breach):
-    """With --rules off a broken rule is neither counted nor reported."""
+    """With --rules off a broken rule is neither counted nor reported, and the board goes on."""
     with start_stock("--stall", 50, "--rules", "off") as board:
         card = provoke(board, breach)
         card.read("ctrl_scratch")
@@ -143,7 +146,7 @@ def test_off_lets_it_pass(start_stock, breach):
 
 
 def test_many_breaches_are_counted_but_not_all_told(start_stock):
-    """With --rules warn a rule that every TLP breaks is counted each time, but reported only a few
+    """With --rules warn every breach of a rule is counted, but the same rule is reported only a few
     times."""
     with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
@@ -159,13 +162,13 @@ def reads_held_off(board):
     card.write("pattern_control", H2C_CHECK)
     card.program("h2c", [(HIGH_MEMORY, 1 << 16)])
     card.start("h2c")
-    # not 0, because the memory does not hold the pattern
+    # The checker finds wrong beats, because host memory does not hold the pattern.
     assert card.h2c_check((1 << 16) // 32) > 0
 
 
 def test_only_litepcies_endpoint_may_hold_rc_off(boards_of):
-    """A card with LitePCIe's endpoint may hold RC off in any test. If a card with the Lanebox
-    endpoint's register holds RC off, the test fails."""
+    """A card with LitePCIe's endpoint may hold RC off in any test. A card whose register map has
+    the Lanebox endpoint's register may not: the test fails."""
     program, csr = build_executable("litepcie"), register_map("litepcie")
     with boards_of(program, csr)() as board:
         reads_held_off(board)
@@ -180,8 +183,8 @@ def test_only_litepcies_endpoint_may_hold_rc_off(boards_of):
 
 
 def test_stopping_dma_and_then_bus_master_breaks_nothing(start_stock):
-    """A driver that unloads stops DMA by a posted write and then clears bus master. That breaks no
-    rule, since the configuration write does not overtake the posted one."""
+    """A driver that unloads stops DMA by a posted write and then clears bus master. This breaks no
+    rule, since the configuration write does not overtake the posted write."""
     for _ in range(10):
         with start_stock() as board:
             card = board.card()

@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waves: a board built for them writes the window of device time that was asked for.
+"""A board that was built with waves writes a wave file of the window of device time that the
+options ask for.
 
-This board is a second build. It is kept like the first, once for the same content.
+The board with waves is a second build of the same gateware. It is kept in the same cache of builds
+as the board without waves.
 """
 
 import struct
@@ -13,9 +15,10 @@ import pytest
 from sim.board.build import build_board
 from sim.test.board.board_process import run_board
 
-# type and length of an FST file's first block, which has start and end time
+# An FST wave file begins with a header block, which has the first and the last time. These are the
+# block's type and its length in bytes.
 HEADER_BLOCK, HEADER_BYTES = 0, 329
-TIMESCALE_AT, PICOSECONDS = 73, 0xF4
+TIMESCALE_AT, PICOSECONDS = 73, 0xF4  # offset of the header's unit of time, and its value for ps
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def waves_executable(gateware):
 
 
 def start_and_end(path):
-    """First and last time in an FST wave file, in ns."""
+    """Return the first and the last time in the FST wave file `path`, in ns."""
     data = path.read_bytes()
     kind, length, start, end = struct.unpack_from(">BQQQ", data)
     assert (kind, length) == (HEADER_BLOCK, HEADER_BYTES), "no FST file"
@@ -33,8 +36,8 @@ def start_and_end(path):
 
 
 def write_waves(start_board, program, path, *options):
-    """Do ten register reads on a board that writes waves; returns the device time that passed, in
-    ns."""
+    """Run a board that writes waves to `path`, and read a register ten times. Returns the device
+    time of the run in ns."""
     with start_board("--waves", path, *options, program=program) as board:
         card = board.card()
         for _ in range(10):
@@ -43,8 +46,8 @@ def write_waves(start_board, program, path, *options):
 
 
 def test_a_window_of_device_time(start_board, waves_executable, tmp_path):
-    """With --waves-from and --waves-to, these are the first and last time in the wave file, to the
-    cycle."""
+    """With --waves-from 2000 and --waves-to 3000, the first and the last time in the wave file are
+    exactly 2000 ns and 3000 ns."""
     path = tmp_path / "window.fst"
     options = ["--waves-from", 2000, "--waves-to", 3000]
     assert write_waves(start_board, waves_executable, path, *options) > 3000
@@ -52,7 +55,8 @@ def test_a_window_of_device_time(start_board, waves_executable, tmp_path):
 
 
 def test_waves_from_the_first_cycle_to_the_last(start_board, waves_executable, tmp_path):
-    """Without --waves-from and --waves-to the wave file has the whole run."""
+    """Without --waves-from and --waves-to the wave file covers the whole run, from 0 ns to the
+    end."""
     path = tmp_path / "all.fst"
     ran = write_waves(start_board, waves_executable, path)
     start, end = start_and_end(path)
@@ -60,7 +64,7 @@ def test_waves_from_the_first_cycle_to_the_last(start_board, waves_executable, t
 
 
 def test_waves_change_nothing(start_board, waves_executable, executable, tmp_path):
-    """The same reads take the same device time with waves and without."""
+    """Ten register reads take the same device time on a board with waves as on one without."""
     with_waves = write_waves(start_board, waves_executable, tmp_path / "w.fst")
     with start_board(program=executable) as board:
         card = board.card()
@@ -70,8 +74,8 @@ def test_waves_change_nothing(start_board, waves_executable, executable, tmp_pat
 
 
 def test_a_board_without_waves_says_so(start_board, executable, tmp_path):
-    """--waves on a board that was built without waves is an error that says how to build one with
-    them."""
+    """If the board was built without waves, the option --waves ends it with status 1. The error
+    says how to build a board with waves."""
     status, _, err = run_board(
         executable, "--socket", tmp_path / "s", "--waves", tmp_path / "w.fst"
     )

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's log of TLPs (--tlp-log), read as objects.
+"""Reads the board's log of TLPs (option --tlp-log) and gives each TLP as an object.
 
-The time of a TLP is that of its last beat on RQ and CC, and of its first beat on CQ and RC.
+The time of a TLP is the time of its last beat on RQ and CC, and of its first beat on CQ and RC.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ COMPLETION = re.compile(
 @dataclass(frozen=True)
 class Tlp:
     ns: float
-    interface: str  # CQ, CC, RQ or RC
-    kind: str  # MRd, MWr, MSI, Cpl, CplD
-    address: int  # for a completion: the low bits only
+    interface: str  # the stream at the hard block's pins: CQ, CC, RQ or RC
+    kind: str  # MRd, MWr, MSI, Cpl, CplD or other
+    address: int  # of a completion only the low bits, as the completion carries them
     dwords: int
     tag: int
     first_be: int = 0
     last_be: int = 0
     byte_count: int = 0
     status: int = 0
-    latency: float | None = None  # for a completion: ns since its request
-    # ns from first to last beat, if stalls made that longer than the number of beats
+    latency: float | None = None  # of a completion: ns since its request
+    # ns from the TLP's first to its last beat; None if stalls did not lengthen that time
     span: float | None = None
 
     @property
@@ -71,11 +71,12 @@ def parse(line):
 
 
 class TlpLog:
-    """All TLPs of a run, in the order in which they passed the hard block's pins."""
+    """The TLPs of one run of the board, in the order in which they passed the hard block's pins."""
 
     def __init__(self, path: Path):
         self.tlps = [parse(line) for line in path.read_text().splitlines()]
 
     def on(self, interface, kind=None):
-        """The TLPs on one interface (CQ, CC, RQ, RC); with `kind` only those of that kind."""
+        """Return the TLPs on one interface (CQ, CC, RQ or RC). With `kind` return only those of
+        that kind."""
         return [t for t in self.tlps if t.interface == interface and kind in (None, t.kind)]
