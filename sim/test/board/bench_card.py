@@ -27,7 +27,7 @@ from sim.test.board.board_client import (
 from tools.locks import locked
 
 BAR2 = 2
-BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB, since BAR2 is a 64-bit BAR
+BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB, where only a 64-bit BAR can be
 IDENTITY, PINS, RESETS, MANAGE_READ, MANAGE_CYCLES, CONTROL = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14
 SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x18, 0x34, 4)
 PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C

@@ -79,7 +79,7 @@ module lanebox (
     int unsigned rc_count = 0, rq_left = 0, cc_left = 0;
 
     // errors_seen is {fatal, nonfatal, correctable}. The first pulse of an error pin sets its bit,
-    // which stays set until a write to 0x34 or a reset.
+    // which stays set until a write to 0x34 or user_reset.
     wire [31:0] pins = {errors_seen, 3'd0, link_down, hot_reset, msix_mask, msix_enable,
                         power_state[3:0], flr, 7'd0, lnk_up};
 

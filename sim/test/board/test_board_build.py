@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The build of the board: one for the same content, no half-built one, no mis-simulated Verilog."""
+"""The build of the board: the same content is built once, a failed build leaves nothing in the
+cache, and Verilog that Verilator would simulate wrongly is refused."""
 
 import multiprocessing
 import os
@@ -28,7 +29,8 @@ while [ "$1" != -C ]; do shift; done
 
 @pytest.fixture
 def fake_tools(tmp_path, monkeypatch):
-    """Install a `verilator` and a `make` that run the given shell text, and use an empty cache."""
+    """Return a function that installs a false `verilator` and `make`, which run the given shell
+    text. The test uses an empty cache of builds."""
     tools = tmp_path / "tools"
     tools.mkdir()
 
@@ -45,7 +47,8 @@ def fake_tools(tmp_path, monkeypatch):
 
 
 def left_over():
-    """The names in the cache. After a failed build it must be empty."""
+    """Return the names of the folders in the cache of builds. After a failed build the list must be
+    empty."""
     return sorted(path.name for path in build.CACHE.glob("*"))
 
 
@@ -53,7 +56,8 @@ def left_over():
 
 
 def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
-    """A second build of the same content finds the first one's program and runs no compiler."""
+    """A second build of the same content finds the program of the first build and runs no
+    compiler."""
 
     def compiled(*_):
         raise AssertionError("compiled again")
@@ -63,8 +67,8 @@ def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
 
 
 def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
-    """forget(folder, 2) keeps the two latest boards, and every folder whose build is not
-    finished."""
+    """forget(folder, 2) keeps the two boards that were used last, and every folder whose build is
+    not finished. It removes all other boards."""
     for age, name in enumerate(["old.123", "b", "a", "d", "c"]):
         (tmp_path / name).mkdir()
         (tmp_path / name / "board").touch()
@@ -74,8 +78,8 @@ def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
 
 
 def test_what_the_build_depends_on(gateware, tmp_path):
-    """A change of the flags or of a source's bytes needs a new build. A source moved to another
-    path does not."""
+    """A change of the compiler's flags or of a source's bytes needs a new build of the board. A
+    gateware source that moves to another path does not."""
     sources = build._gateware_sources(gateware)
     flags = list(build.VERILATOR_FLAGS)
     digest = build._digest(sources, flags)
@@ -89,8 +93,8 @@ def test_what_the_build_depends_on(gateware, tmp_path):
 
 
 def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
-    """A change in any source of sim/board needs a new build, headers and Verilog leaf cells
-    included."""
+    """A change in any source of sim/board needs a new build. This includes headers and Verilog leaf
+    cells."""
     sources = build._gateware_sources(gateware)
     before = build._digest(sources, [])
     listed = build._board_sources()
@@ -104,8 +108,8 @@ def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
 
 
 def test_a_header_that_moves_needs_a_new_build(gateware, tmp_path, monkeypatch):
-    """A header in another folder may be found no more, so a build with the old folder is not
-    reused, though every byte is the same."""
+    """If a header moves to another folder, the board is built anew although every byte is the same:
+    the compiler might no longer find the header."""
     sources = build._gateware_sources(gateware)
     before = build._digest(sources, [])
     listed = build._board_sources()
@@ -119,15 +123,15 @@ def test_a_header_that_moves_needs_a_new_build(gateware, tmp_path, monkeypatch):
 
 
 def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, monkeypatch):
-    """Gateware with another memory image uses the same compiled program, and the board has the
-    words of the new image."""
+    """Gateware that differs only in a memory image uses the same compiled program. The board then
+    has the words of the new image."""
     words = [0x01020304 * (i + 1) & 0xFFFF_FFFF for i in range(16)]
     image = tmp_path / "words.hex"
     image.write_text("".join(f"{word:08x}\n" for word in words))
     out = tmp_path / "gateware"
     command = [sys.executable, ROOT / "targets" / "sim.py", "--build", "--output-dir", out]
     subprocess.run([*command, "--memory1", image], check=True, capture_output=True)
-    monkeypatch.setattr(build, "_compile", None)  # the build would fail if it called the compiler
+    monkeypatch.setattr(build, "_compile", None)  # a build that calls the compiler fails
     program = build_board(out, quiet=True)
     assert program != executable and program.stat().st_ino == executable.stat().st_ino
     with start_board(program=program) as board:
@@ -147,24 +151,24 @@ def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, mo
     ],
 )
 def test_a_block_that_is_never_run_is_fatal(line):
-    """ALWNEVER, Verilator's only warning about a block that never runs, ends the build; the error
-    quotes it."""
+    """ALWNEVER, Verilator's warning that a block never runs, ends the build. The error quotes the
+    warning."""
     with pytest.raises(BuildError) as error:
         check_verilate_log(f"%Warning-WIDTH: a.v:1:1: width\n{line}\n- done\n")
     assert line in str(error.value) and "tools.verilog.litex_verilog" in str(error.value)
 
 
 def test_other_warnings_are_not():
-    """Warnings other than ALWNEVER do not end the build, since vendor and LiteX Verilog have many
-    harmless ones."""
+    """Verilator's warnings other than ALWNEVER do not end the build, since Verilog of vendors and
+    of LiteX has many harmless ones."""
     check_verilate_log(
         "%Warning-WIDTH: a.v:1:1: ALWNEVER is not this\n%Warning-STMTDLY: b.v:2:2: x\n"
     )
 
 
 def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
-    """ALWNEVER in the log fails the build although verilator ended with status 0, and again when
-    the build is repeated. Nothing stays in the cache."""
+    """If Verilator warns of ALWNEVER, the build fails although Verilator's status is 0, and a
+    repeated build fails again. Nothing stays in the cache."""
     fake_tools(verilate='echo "%Warning-ALWNEVER: lanebox.v:1:1: never"')
     for _ in range(2):
         with pytest.raises(BuildError, match="ALWNEVER"):
@@ -174,8 +178,8 @@ def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
 
 @pytest.mark.parametrize("step", ["verilate", "make"])
 def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
-    """If verilator or make fails, the error has its name, status and last lines. Nothing stays in
-    the cache."""
+    """If verilator or make fails, the build's error has that program's name, status and last lines
+    of output. Nothing stays in the cache."""
     fake_tools(**{step: 'echo "the reason"; exit 3'})
     with pytest.raises(BuildError) as error:
         build_board(gateware, quiet=True)
@@ -186,8 +190,8 @@ def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
 
 
 def test_gateware_that_is_missing(tmp_path):
-    """If the gateware is missing, the error names the missing file and the command that writes
-    it."""
+    """If the folder has no gateware, the build's error names the missing file and the command that
+    writes it."""
     with pytest.raises(BuildError) as error:
         build_board(tmp_path, quiet=True)
     assert str(tmp_path / "gateware" / "sources.txt") in str(error.value)
@@ -195,7 +199,7 @@ def test_gateware_that_is_missing(tmp_path):
 
 
 def test_the_command_line_fails_with_status_1(tmp_path):
-    """A build that fails on the command line ends with status 1 and the reason on stderr, no
+    """If `python -m sim.board.build` fails, its status is 1 and stderr has the reason, without a
     traceback."""
     command = [sys.executable, "-m", "sim.board.build", "--gateware", str(tmp_path)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -211,7 +215,8 @@ def test_a_tool_that_is_missing(gateware, tmp_path, monkeypatch):
 
 
 def test_two_builds_at_once(fake_tools, gateware):
-    """Two simultaneous builds of the same content both succeed and share one cache entry."""
+    """Two processes that build the same content at the same time both succeed, and share one entry
+    of the cache."""
     fake_tools(make='sleep 0.2; echo "#!/bin/sh" > $2/board')
     processes = multiprocessing.get_context("fork")
     results = processes.Queue()

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configuration space of the simulated hard block, and what its control registers change."""
+"""The configuration space of the simulated hard block, and what a write to its control registers
+changes in the card."""
 
 import pytest
 
@@ -34,15 +35,15 @@ def test_identity(start_board):
 
 
 def test_capabilities(start_board):
-    """The capability list is power management, MSI and PCI Express, at the hard block's offsets
-    0x40, 0x48 and 0x70."""
+    """The card's capability list has power management at 0x40, MSI at 0x48 and PCI Express at 0x70,
+    as in the hard block on silicon."""
     with start_board() as board:
         assert board.card().capabilities() == {CAP_POWER: 0x40, CAP_MSI: 0x48, CAP_EXPRESS: 0x70}
 
 
 def test_bar0_is_sized_by_writing_ones(start_board):
-    """A BAR into which all ones are written reads back as its size and kind. A BAR that does not
-    exist reads as zero."""
+    """After all ones were written to a BAR, the BAR reads back as its size and kind. A BAR that
+    does not exist reads as zero."""
     with start_board() as board:
         card = board.card()
         for register in range(0x10, 0x28, 4):
@@ -54,8 +55,8 @@ def test_bar0_is_sized_by_writing_ones(start_board):
 
 @pytest.mark.parametrize("base", [0x8000_0000, 0xFFFE_0000])
 def test_bar0_may_lie_anywhere(start_board, base):
-    """Host accesses carry the address that is in BAR0, and reach the same register at any such
-    address."""
+    """Whatever address the host writes into BAR0, its accesses carry that address and reach the
+    same register of the card."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(BAR0_REGISTER, base)
@@ -65,8 +66,8 @@ def test_bar0_may_lie_anywhere(start_board, base):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_device_capabilities_advertise_mps(start_board, mps):
-    """Device Capabilities advertise --mps. After reset, MPS in Device Control is nevertheless
-    128."""
+    """Device Capabilities advertise the MPS of the option --mps. After reset, MPS in Device Control
+    is 128 bytes whatever is advertised."""
     with start_board("--mps", mps) as board:
         client = board.connect()
 
@@ -80,7 +81,8 @@ def test_device_capabilities_advertise_mps(start_board, mps):
 
 @pytest.mark.parametrize("mrrs", [128, 256, 512, 1024, 2048, 4096])
 def test_mrrs_after_reset(start_board, mrrs):
-    """MRRS in Device Control is --mrrs after reset. The gateware limits its reads to 512 bytes."""
+    """After reset, MRRS in Device Control is that of the option --mrrs. The gateware reports 512
+    bytes at most, since it makes no longer reads."""
     with start_board("--mrrs", mrrs) as board:
         card = board.card(mrrs=mrrs)
         assert board.stats()["mrrs"] == mrrs
@@ -88,8 +90,8 @@ def test_mrrs_after_reset(start_board, mrrs):
 
 
 def test_the_gateware_sees_device_control(start_board):
-    """A change of MPS, MRRS, MSI enable or bus master enable shows in the gateware's registers at
-    once."""
+    """When the host changes MPS, MRRS, MSI enable or bus master enable, the gateware's registers
+    show the new value at once."""
     with start_board() as board:
         for mps, mrrs in [(128, 512), (512, 128), (256, 256)]:
             for on in (True, False):
@@ -103,8 +105,8 @@ def test_the_gateware_sees_device_control(start_board):
 
 
 def test_read_only_fields_stay(start_board):
-    """All ones written to every register change only fields that the base specification makes
-    writable."""
+    """If the host writes all ones to every register of configuration space, only those fields
+    change that the base specification makes writable."""
     with start_board() as board:
         card = board.card()
         before = [card.config_read(offset) for offset in range(0, 0x1000, 4)]
@@ -119,8 +121,8 @@ def test_read_only_fields_stay(start_board):
 
 
 def test_nothing_where_silicon_has_nothing(start_board):
-    """Outside the five capabilities, where silicon has no registers, every dword reads as zero and
-    ignores writes."""
+    """Where the hard block on silicon has no capability, every dword of configuration space reads
+    as zero and ignores writes."""
     nothing = [(0xB0, 0x100), (0x13C, 0x1C0), (0x1E0, 0x1000)]
     with start_board() as board:
         client = board.connect()
@@ -132,7 +134,8 @@ def test_nothing_where_silicon_has_nothing(start_board):
 
 @pytest.mark.parametrize("rcb,bit", [(64, 0), (128, 8)])
 def test_rcb_in_link_control(start_board, rcb, bit):
-    """Read completion boundary in Link Control is --rcb after reset."""
+    """After reset, the read completion boundary (RCB) in Link Control is that of the option
+    --rcb."""
     with start_board("--rcb", rcb) as board:
         control = board.connect().read(CONFIG, 0x70 + LINK_CONTROL, 2)
         assert int.from_bytes(control, "little") & 8 == bit
@@ -148,7 +151,8 @@ def test_link_status(start_board):
 
 
 def test_byte_and_word_accesses(start_board):
-    """Configuration space takes accesses of any size, and each byte obeys its own write mask."""
+    """Configuration space takes accesses of 1, 2 and 4 bytes and of longer runs of bytes. A write
+    changes only the bytes that it covers."""
     with start_board() as board:
         card = board.card()
         card.config_write(0x54, 0xAB, 1)

@@ -1,10 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random clients at the board's sockets. The board is built with AddressSanitizer and UBSan.
+"""Clients that send random messages to the board's sockets. The board is built with
+AddressSanitizer and UBSan.
 
-The gateware is the small bench card, so the board builds in a minute and spends its time on
-messages. vfio-user server, root complex and hard block are those of every board.
+The gateware is the small bench card (bench_card.sv), so the board builds in a minute and spends its
+time on messages. The vfio-user server, root complex and hard block are the same as in every other
+board.
 """
 
 import contextlib
@@ -29,9 +31,9 @@ from sim.test.board.fuzz_client import Fuzz, descriptors_of, mappings_of
 from sim.test.board.fuzz_messages import PAGE, PENDING, TABLE, VECTORS, full_eventfd, full_pipe
 from tools.testing.seeds import each_seed
 
-# No --flr: a card that does not acknowledge a function level reset holds the board for 100 ms of
-# device time. With sanitizers that takes longer than HANG, so a test would report a board that
-# hangs.
+# The board's options do not have --flr. With it, a card that does not acknowledge a function level
+# reset would hold the board for 100 ms of device time. With sanitizers that takes longer than HANG,
+# so a test would report a board that hangs.
 OPTIONS = (
     "--rules",
     "off",
@@ -50,15 +52,16 @@ OPTIONS = (
 
 @pytest.fixture
 def sanitized(boards_of):
-    """Start a board that a sanitizer's first finding ends."""
+    """Return a function that starts a board with sanitizers, whose first finding ends the board. It
+    takes more of the board's options."""
     start = boards_of(build_bench(sanitize=True), {})
     return functools.partial(start, *OPTIONS, violations=None)
 
 
 @pytest.fixture
 def board(sanitized):
-    """A running board with sanitizers. After the test it must serve a new client and have released
-    all that the test gave it."""
+    """A running board with sanitizers. After the test the board must serve a new client, and must
+    have released all descriptors and mappings of the test's clients."""
     with sanitized() as board:
         fuzz = Fuzz(board, 0)
         yield board
@@ -67,7 +70,8 @@ def board(sanitized):
 
 @pytest.fixture
 def card(board):
-    """The card of `board`, enumerated and enabled."""
+    """A BenchCard on the fixture `board`: the card is enumerated, with memory space and bus master
+    enabled."""
     card = BenchCard(board.socket)
     with contextlib.closing(card):
         yield card
@@ -81,7 +85,7 @@ def closing(*fds):
 
 
 def refused(call, *arguments, **options):
-    """The errno of a request that the board must refuse."""
+    """Make a request that the board must refuse; returns the errno of its answer."""
     with pytest.raises(OSError) as refusal:
         call(*arguments, **options)
     return refusal.value.errno
@@ -92,25 +96,25 @@ def said(board):
 
 
 def test_the_board_has_sanitizers():
-    """The board is built with both sanitizers; without them the tests of this file would prove
-    little."""
+    """The program of the board has the functions of both sanitizers. Without them the tests of this
+    file would prove little."""
     program = build_bench(sanitize=True).read_bytes()
     assert b"__asan_report" in program and b"__ubsan_handle" in program
 
 
 # Findings: errors that random clients found
 # --------------------------------------------------------
-# Each of these mistakes of a client once ended the board, blocked it or made it leak. These tests
-# run before the random clients, which make the same mistakes, so that a failure has the clearer
-# name.
+# The tests of this part each make one mistake of a client that once ended the board, blocked it or
+# made it leak. They run before the tests with random clients, which make the same mistakes, so that
+# a failure is reported under the clearer name.
 
 
 @pytest.mark.parametrize("left", [0, PAGE])
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
-    """DMA to pages that the client has truncated from its file ends as DMA to unmapped memory. The
-    log says so once, with the address range and the file's sizes. DMA still reaches the rest of the
-    file."""
+    """DMA to pages that the client has truncated from its mapped file is refused like DMA to
+    unmapped memory. The log says so once, with the address range and the file's sizes. DMA still
+    reaches the pages that are left."""
     memory = card.memory(HIGH_MEMORY, 16 * PAGE)
     os.ftruncate(memory.fd, left)
     for page in (1, 2):
@@ -130,8 +134,8 @@ def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
 
 
 def test_files_that_are_mapped_and_unmapped(board, card):
-    """The board unmaps a client's file with the last range that uses it. It does not keep a file
-    mapped whose DMA_MAP was refused."""
+    """The board unmaps a client's file when the last range that uses it is unmapped. If a DMA_MAP
+    is refused, its file does not stay mapped."""
     for _ in range(100):
         with closing(os.memfd_create("lanebox-fuzz")) as [fd]:
             os.ftruncate(fd, 4 * PAGE)
@@ -148,8 +152,9 @@ def test_files_that_are_mapped_and_unmapped(board, card):
 
 @pytest.mark.parametrize("kind", ["MSI", "MSI-X"])
 def test_an_interrupt_is_no_pipe(board, card, kind):
-    """A file descriptor for an interrupt that is no eventfd is refused, with the reason in the log.
-    The board never writes to it: a full pipe would block it for ever."""
+    """If a client gives a file descriptor other than an eventfd for an interrupt, the board refuses
+    it and logs the reason. The board never writes to it, since a full pipe would block the board
+    for ever."""
     index = {"MSI": 1, "MSI-X": 2}[kind]
     before = descriptors_of(board)
     with closing(*full_pipe()) as ends:
@@ -162,8 +167,8 @@ def test_an_interrupt_is_no_pipe(board, card, kind):
 
 @pytest.mark.parametrize("index", [1, 2])
 def test_an_eventfd_that_is_full(board, card, index):
-    """An interrupt whose eventfd is at its maximum is merged with those already in it. The board
-    does not block."""
+    """If the eventfd of an interrupt is at its maximum, the board does not block. The interrupt is
+    merged with those already counted in the eventfd."""
     with closing(full_eventfd()) as [fd]:
         card.client.set_eventfd(fd, index)
         trigger(card, index)
@@ -174,15 +179,17 @@ def test_an_eventfd_that_is_full(board, card, index):
 
 
 def trigger(card, index):
-    """Make the board raise the first vector, by a SET_IRQS message."""
+    """Make the board raise the first vector of MSI (index 1) or MSI-X (index 2), by the message
+    SET_IRQS."""
     flags = IRQ_DATA_NONE | IRQ_ACTION_TRIGGER
     card.client.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, 0, 1))
 
 
 @pytest.mark.parametrize("flags", [IRQ_ACTION_TRIGGER, IRQ_ACTION_TRIGGER | 2, 37])
 def test_interrupts_of_no_kind_or_of_two(board, card, flags):
-    """SET_IRQS must have exactly one kind of data, eventfds or none, else it is EINVAL. With fewer
-    file descriptors than vectors the board once read beyond the last descriptor."""
+    """SET_IRQS must announce exactly one kind of data, eventfds or none, else the board answers
+    EINVAL. With fewer file descriptors than vectors the board once read beyond the last
+    descriptor."""
     body = struct.pack("<IIIII", 20, flags, 2, 0, VECTORS)
     with closing(os.eventfd(0)) as fds:
         assert refused(card.client.call, SET_IRQS, body, fds) == errno.EINVAL
@@ -191,8 +198,8 @@ def test_interrupts_of_no_kind_or_of_two(board, card, flags):
 @pytest.mark.parametrize("master", [True, False])
 @pytest.mark.parametrize("size", [PAGE, 0])
 def test_writable_memory_without_a_descriptor(board, card, master, size):
-    """DMA_MAP of writable memory without a file descriptor is refused each time. The log says what
-    to do instead, and at most 21 lines however often it happens."""
+    """The board refuses each DMA_MAP of writable memory without a file descriptor. The log says
+    what to do instead, and has at most 21 lines however often a client repeats the message."""
     card.config_write(COMMAND, MEMORY_SPACE | (BUS_MASTER if master else 0), 2)
     for _ in range(100):
         assert refused(card.client.map, HIGH_MEMORY, size) == errno.EINVAL
@@ -204,8 +211,8 @@ def test_writable_memory_without_a_descriptor(board, card, master, size):
 
 
 def test_a_second_client_is_told_at_once(board, card):
-    """A second client gets EBUSY at once and is disconnected; the log has both process IDs. The
-    first client is served as before."""
+    """While the board has a client, a second client gets EBUSY at once and is disconnected. The log
+    has the process IDs of both clients. The first client is served as before."""
     started = time.monotonic()
     second = VfioClient(board.socket, greet=False)
     with contextlib.closing(second):
@@ -221,8 +228,8 @@ def test_a_second_client_is_told_at_once(board, card):
 
 @each_seed(4)
 def test_random_clients(sanitized, seed):
-    """After 25,000 random messages the board runs, answers, and has released all that its clients
-    gave it."""
+    """After 25,000 random messages the board still runs and answers. It has released all file
+    descriptors and mappings of its clients."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, seed).run(25_000)
 
@@ -230,7 +237,7 @@ def test_random_clients(sanitized, seed):
 @pytest.mark.soak
 @each_seed(10)
 def test_random_clients_for_long(sanitized, seed):
-    """After 100,000 random messages the board runs, answers, and has released all that its clients
-    gave it."""
+    """After 100,000 random messages the board still runs and answers. It has released all file
+    descriptors and mappings of its clients."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, 1000 + seed).run(100_000)

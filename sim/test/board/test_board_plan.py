@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`at CYCLE COMMAND` carries a command out in that cycle of device time, however late the client
-is."""
+"""The control command `at CYCLE COMMAND` carries COMMAND out in that cycle of device time, however
+late the client's own accesses come."""
 
 import time
 
@@ -11,7 +11,7 @@ import pytest
 from sim.errors import BoardFailed
 from sim.test.board.board_client import wait_until
 
-SOON = 1 << 17  # a cycle that a new board reaches only long after a client has enumerated the card
+SOON = 1 << 17  # a cycle that a board reaches only long after a client has enumerated its card
 
 
 def planned(board):
@@ -20,8 +20,8 @@ def planned(board):
 
 
 def test_a_planned_write_arrives_like_the_hosts_own(start_board):
-    """A write planned for a cycle appears on CQ after that cycle, not before, and the host can read
-    it back."""
+    """A register write that is planned for a cycle appears on CQ after that cycle and not before.
+    The host then reads the new value."""
     with start_board() as board:
         card = board.card()
         scratch = card.address("ctrl_scratch")
@@ -36,8 +36,8 @@ def test_a_planned_write_arrives_like_the_hosts_own(start_board):
 
 
 def test_marks_are_as_far_apart_as_they_were_planned(start_board):
-    """Two marks (copies of the counters) are taken as many cycles apart as planned, and are
-    numbered in the order of their cycles."""
+    """Two marks (copies of the board's counters) are taken exactly as many cycles apart as planned.
+    They are numbered in the order of their cycles."""
     with start_board() as board:
         for cycle in (SOON + 12_345, SOON):
             board.command(f"at {cycle} mark")
@@ -47,7 +47,7 @@ def test_marks_are_as_far_apart_as_they_were_planned(start_board):
 
 
 def test_device_time_passes_until_the_last_command_only(start_board):
-    """Device time of an idle board runs until the last planned command, then stands still."""
+    """Device time of an idle board runs until the last planned command, and then stands still."""
     with start_board() as board:
         board.command(f"at {SOON} mark")
         planned(board)
@@ -58,8 +58,8 @@ def test_device_time_passes_until_the_last_command_only(start_board):
 
 
 def test_a_cycle_that_has_passed_is_refused(start_board):
-    """A command for a past cycle is refused, since its effect would depend on when the client sent
-    it."""
+    """The board refuses to plan a command for a cycle that has passed, since the command's effect
+    would depend on when the client sent it."""
     with start_board() as board:
         board.command(f"at {SOON} mark")
         planned(board)
@@ -68,8 +68,8 @@ def test_a_cycle_that_has_passed_is_refused(start_board):
 
 
 def test_clear_and_a_client_that_leaves_end_the_plan(start_board):
-    """`clear` and a client's disconnect drop all planned commands, so that they cannot disturb the
-    next measurement."""
+    """The command `clear` drops all planned commands, and so does a client's disconnect. So they
+    cannot disturb the next measurement."""
     with start_board() as board:
         board.command("at 1000000000 mark")
         assert board.command("clear")["planned"] == 0
@@ -81,7 +81,8 @@ def test_clear_and_a_client_that_leaves_end_the_plan(start_board):
 
 
 def test_a_planned_command_that_fails_is_in_the_log(start_board):
-    """A planned command that fails is named in the log, since no client waits for its answer."""
+    """If a planned command fails, the board's log names it, since no client waits for an answer to
+    it."""
     with start_board() as board:
         board.command(f"at {SOON} write 1 1")
         assert not planned(board)["marks"]

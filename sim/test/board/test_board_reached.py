@@ -1,11 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule and every fault of the board has a test that breaks or strikes it.
+"""Every rule of the hard block that the board checks, and every fault that it can inject, has a
+test.
 
-The names come from the board's source. A rule counts only if a test breaks it alone. Rules that can
-be broken at the hard block's pins are looked up in the tables CASES of those tests. For the others,
-and for faults, this file names a test, which must exist and mention the rule or fault in its text.
+The names of rules and faults come from the board's C++ source. A rule counts as tested only if a
+test breaks this rule and no other. Rules that can be broken at the hard block's pins are looked up
+in the tables CASES of test_board_pins.py and test_model_rules.py. For the other rules, and for
+faults, this file names a test, which must exist and mention the rule or fault in its text.
 """
 
 import ast
@@ -21,7 +23,8 @@ from sim.test.model import test_model_rules
 TESTS = Path(__file__).resolve().parents[1]
 README = TESTS.parent / "README.md"
 
-# Rules that can be broken only with the bench card (bench_card.sv), or by a host without a card.
+# {rule: the test that breaks it}, for rules that cannot be broken at the pins of the model alone.
+# They need the bench card (bench_card.sv).
 RULES = {
     "zero-length": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
     "reserved-fields": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
@@ -30,6 +33,7 @@ RULES = {
     "power-state": "test_board_power::test_the_card_sends_nothing_in_d3hot",
     "power-state-ack": "test_board_power::test_a_change_that_is_not_acknowledged_breaks_a_rule",
 }
+# {fault of the board: a test that injects it}
 FAULTS = {
     "flip-c2h": "test_board_faults::test_flip_c2h_flips_one_bit_of_the_nth_write",
     "c2h-be": "test_board_faults::test_c2h_be_leaves_bytes_of_the_nth_write_unwritten",
@@ -60,7 +64,8 @@ FAULTS = {
 
 
 def names(file, function):
-    """The strings of the array `names` in a function of the board's C++ source."""
+    """Return the strings of the array `names` in the function `function` of the board's C++ file
+    `file`."""
     text = (BOARD / file).read_text()
     found = re.search(re.escape(function) + r".*?names\[\] = \{(.*?)\};", text, re.S)
     return set(re.findall(r'"([a-z0-9-]+)"', found[1]))
@@ -76,13 +81,14 @@ def fault_names():
 
 
 def broken_alone():
-    """The rules that some case of the tests at the pins breaks as its only rule."""
+    """Return the rules that some case in the tables CASES breaks as its only rule."""
     cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
     return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
 
 
 def source_of(place):
-    """The text of a test: its function, its decorators, and the tables of its file that it uses."""
+    """Return the source text of the test at `place` (module::function), with its decorators and the
+    tables of its file that it uses."""
     module, function = place.split("::")
     text = next(TESTS.rglob(f"{module}.py")).read_text()
     body = ast.parse(text).body
@@ -97,8 +103,8 @@ def names_of(target):
 
 
 def test_every_rule_is_broken_alone_by_some_test():
-    """RULES and the cases at the pins together have each rule of the board, and no rule twice or
-    unknown."""
+    """Every rule of the board is in RULES or is broken alone by a case at the pins, and none is in
+    both. RULES names no unknown rule."""
     assert len(rule_names()) >= 24
     assert broken_alone() | set(RULES) == rule_names()
     assert not broken_alone() & set(RULES), (
@@ -107,21 +113,22 @@ def test_every_rule_is_broken_alone_by_some_test():
 
 
 def test_every_fault_has_a_test():
-    """FAULTS has each fault and each event of the board, and no other."""
+    """FAULTS names every fault and every event that the board can inject, and no others."""
     assert len(fault_names()) >= 24
     assert set(FAULTS) == fault_names()
 
 
 @pytest.mark.parametrize("name, place", [*RULES.items(), *FAULTS.items()])
 def test_the_named_test_speaks_of_it(name, place):
-    """The test named in RULES or FAULTS exists, is not skipped, and mentions the rule or fault."""
+    """The test that RULES or FAULTS names for a rule or fault exists, is not skipped, and mentions
+    that rule or fault."""
     text = source_of(place)
     assert re.search(rf"(?<![\w-]){name}(?![\w-])", text), f"{place} does not mention {name}"
     assert "mark.skip" not in text and "mark.xfail" not in text
 
 
 def test_the_readme_has_them_all():
-    """sim/README.md lists every rule and every fault by its name on the command line."""
+    """sim/README.md names every rule and every fault as the board's options spell it."""
     text = README.read_text()
     missing = [n for n in rule_names() | fault_names() if f"`{n}" not in text]
     assert not missing, f"sim/README.md does not name {sorted(missing)}"

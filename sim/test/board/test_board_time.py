@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Device time: what it measures, that it runs only while there is work, and that idle is free.
+"""Device time, the board's simulated time: what it measures, and that it runs only while the board
+has work.
 
-"Idle is free" means that a board without work uses no processor time.
+A board without work simulates no cycles and uses no processor time.
 """
 
 import time
@@ -13,15 +14,16 @@ import pytest
 from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from tools.testing.seeds import SHIFT
 
-TICK_NS = 4
+TICK_NS = 4  # a tick of device time is a cycle of the card's 250 MHz clock
 MOST_OVERHEAD = 24  # ticks that the gateware and both link directions may add to a read
 
 
 def read_ticks(card, count=9, pause=0.0):
-    """The median number of ticks between two reads of the device time register.
+    """Read the device time register `count` times; returns the median number of ticks of 4 ns
+    between two reads.
 
-    It is the median because now and then a DLLP or a skip ordered set delays a TLP by a tick or
-    two.
+    Now and then a DLLP or a skip ordered set delays a TLP by a tick or two, which a median does not
+    show. `pause` is the wall time between two reads, in seconds.
     """
     times = []
     for _ in range(count):
@@ -32,8 +34,8 @@ def read_ticks(card, count=9, pause=0.0):
 
 
 def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
-    """Back-to-back register reads are exactly --mmio-rtt plus a constant apart, for every
-    --mmio-rtt."""
+    """For every --mmio-rtt, two back-to-back register reads are exactly --mmio-rtt plus a constant
+    apart. The constant is what gateware and link need."""
     with start_board() as board:
         card = board.card()
         overhead = {}
@@ -45,7 +47,8 @@ def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
 
 
 def test_the_option_and_the_command_set_the_same_time(start_board):
-    """The option --mmio-rtt and the command `set mmio-rtt` set the same time."""
+    """The option --mmio-rtt and the control command `set mmio-rtt` set the same round trip time of
+    a host read."""
     with start_board("--mmio-rtt", 2000) as board:
         card = board.card()
         by_option = read_ticks(card)
@@ -80,11 +83,12 @@ def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
 
 
 def test_time_stands_still_while_idle(start_board):
-    """Without work no cycle is simulated, with a client or without, before DMA and after it."""
+    """The board simulates no cycle while it has no work. This holds with a client and without,
+    before DMA and after it."""
     with start_board() as board:
 
         def idle_cycles():
-            time.sleep(0.05)  # lets work that is under way end first
+            time.sleep(0.05)  # so that work which is under way has ended
             before = board.stats()["cycles"]
             time.sleep(0.2)
             return board.stats()["cycles"] - before
@@ -115,8 +119,8 @@ def test_idle_costs_no_processor_time(start_board):
 
 @pytest.mark.parametrize("latency", [100, 200, 600, 2000, 10_000])
 def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency):
-    """The first completion beat of a lone read appears on RC --read-latency ns after the last beat
-    of its request on RQ."""
+    """For a lone read by the card, the first beat of the completion appears on RC --read-latency ns
+    after the last beat of the request on RQ."""
     with start_board("--read-latency", latency, log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4096)
@@ -131,8 +135,8 @@ def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency
 
 
 def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
-    """With --read-latency 0 a completion still takes the time that request and completion need on
-    the link."""
+    """With --read-latency 0 a completion still comes as late as request and completion need to
+    cross the link."""
     with start_board("--read-latency", 0, log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4096)
@@ -147,8 +151,8 @@ def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
 
 
 def test_reads_repeat_to_the_nanosecond(start_board):
-    """What happens at the pins, and when, is decided by --seed and the host's reads alone, and not
-    by wall time: two runs have the same TLP log."""
+    """Two runs with the same --seed and the same host reads have the same TLP log, to the
+    nanosecond. Wall time has no influence on it."""
 
     def run(seed):
         with start_board("--seed", seed, "--stall", 30, log=True) as board:
