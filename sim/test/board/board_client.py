@@ -1,10 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A driver in Python for the simulated card: enumeration, registers by name, host memory, DMA.
+"""A driver in Python for the card on a simulated board: it enumerates the card, accesses registers
+by name, maps host memory and runs DMA.
 
-In a test `Card` takes the place of firmware, driver and library of a real host. It finds registers
-in the csr.json of the gateware under test, so a test writes `card.write("ctrl_scratch", 1)`.
+In a test the class Card takes the place of a real host's firmware, driver and library. It finds the
+registers in the csr.json of the gateware under test, so a test can write
+`card.write("ctrl_scratch", 1)`.
 """
 
 from __future__ import annotations
@@ -19,17 +21,18 @@ from gateware import numbers
 from sim.clients.vfio import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
 
 BAR0_ADDRESS = 0xE000_0000
-HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB, so every write of the card has a 4DW header
+HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB, so that the card's TLPs have a header of 4 dwords
 
 COMMAND, BAR0_REGISTER, CAPABILITIES = 0x04, 0x10, 0x34
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
 MSI_CONTROL, MSI_ENABLE = 2, 0x1
 DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL, DEVICE_CONTROL_2 = 4, 8, 16, 40
-# bits of Device Capabilities and of Device Control
+# bit of Device Capabilities that offers extended tags, and bit of Device Control that enables them
 EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8
-TIMEOUT_DISABLE = 1 << 4  # bit of Device Control 2: completion timeout disabled
-# cycles for a read without an answer, short for tests; the reset value is 5 million
+TIMEOUT_DISABLE = 1 << 4  # bit of Device Control 2: the completion timeout is disabled
+# Cycles after which the endpoint ends a read without an answer. They are few, so that tests are
+# short; the reset value is 5 million.
 READ_TIMEOUT = 5000
 
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
@@ -38,13 +41,14 @@ SNAPSHOT, CLEAR = 1, 2
 C2H_GENERATE, H2C_CHECK = 1, 2
 STREAMS = ("cq", "cc", "rq", "rc")
 
-# Prefixes of the DMA registers; LitePCIe calls c2h "writer" and h2c "reader".
+# Prefixes of the names of the DMA registers. LitePCIe calls c2h "writer" and h2c "reader".
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-PATIENCE = 30  # seconds of wall time for a wait, enough on a busy machine
+PATIENCE = 30  # seconds of wall time after which a wait fails; enough also on a busy machine
 
 
 def wait_until(condition, what, seconds=PATIENCE):
-    """Poll `condition` until it is true. After `seconds` of wall time fail with the text `what`."""
+    """Call `condition` until it returns true. After `seconds` of wall time fail with the text
+    `what`."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
@@ -52,8 +56,8 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 class Memory:
-    """A buffer of host memory that the card may access at a bus address. `data` is the host's
-    view."""
+    """A buffer of host memory that the card can access at the bus address `address`. `data` is the
+    same memory as the host sees it."""
 
     def __init__(self, client, address, size, flags=READABLE | WRITABLE):
         self.address, self.size = address, size
@@ -68,7 +72,7 @@ class Memory:
 
 
 class Card:
-    """The card on a simulated board, through one vfio-user connection."""
+    """A driver of the card on a simulated board, through one vfio-user connection."""
 
     def __init__(self, path, csr, memory_of=None):
         self.client = VfioClient(path, memory_of)
@@ -92,8 +96,8 @@ class Card:
         self.client.write(CONFIG, offset, value.to_bytes(count, "little"))
 
     def capabilities(self):
-        """{capability ID: offset}, found by walking the capability list as an operating system
-        does."""
+        """Return {capability ID: offset in configuration space}, found by walking the capability
+        list as an operating system does."""
         found, offset = {}, self.config_read(CAPABILITIES, 1)
         while offset:
             assert len(found) < 48, "the capability list has no end"
@@ -102,9 +106,10 @@ class Card:
         return found
 
     def enumerate(self, mps=256, mrrs=512, msi=True, bus_master=True):
-        """Set the card up as BIOS, kernel and driver do before its use; returns the card.
+        """Set the card up as BIOS, kernel and driver do before they use it; returns the card.
 
-        Extended tags are enabled if Device Capabilities offer them, as a kernel does.
+        BAR0 gets its address, and MPS, MRRS, MSI, memory space and bus master are set. Extended
+        tags are enabled if Device Capabilities offer them, as a kernel does.
         """
         self.config_write(BAR0_REGISTER, BAR0_ADDRESS)
         express = self.capabilities()[CAP_EXPRESS]
@@ -137,29 +142,30 @@ class Card:
         return self.csr[name]["addr"]
 
     def read(self, name):
-        """Read a register of one or two dwords. LiteX has the upper dword at the lower address."""
+        """Read the register `name` of one or two dwords; returns its value. LiteX puts the upper
+        dword at the lower address."""
         value = 0
         for i in range(self.csr[name]["size"]):
             value = value << 32 | self.mmio_read(self.address(name) + 4 * i)
         return value
 
     def write(self, name, value):
-        """Post a write. It has not arrived when this returns, but it arrives before any later
-        read."""
+        """Write `value` to the register `name` of one dword, by a posted write. The write has not
+        arrived when this returns, but it arrives before any later read."""
         self.mmio_write(self.address(name), value)
 
     def write64(self, name, value):
-        """Write a register of two dwords, the upper one first."""
+        """Write `value` to the register `name` of two dwords, the upper dword first."""
         self.mmio_write(self.address(name), value >> 32)
         self.mmio_write(self.address(name) + 4, value & 0xFFFF_FFFF)
 
     def device_time(self):
-        """Device time in ticks of 4 ns, modulo 2^32."""
+        """Return the card's device time in ticks of 4 ns, modulo 2^32."""
         return self.read("device_time_low")
 
     def counters(self):
-        """Take a snapshot of the gateware's counters; returns {"time": ..., "rq_beats": ...,
-        ...}."""
+        """Take a snapshot of the gateware's counters. Returns {name: count} as {"time": ...,
+        "rq_beats": ...}."""
         prefix = "pcie_counters_"
         self.write(prefix + "control", SNAPSHOT)
         names = [name for name in self.csr if name.startswith(prefix) and "control" not in name]
@@ -169,11 +175,12 @@ class Card:
         self.write("pcie_counters_control", CLEAR)
 
     def give_up_reads(self, cycles=READ_TIMEOUT):
-        """Let the endpoint end a read without an answer after `cycles` cycles of its clock.
+        """Make the endpoint end a read by the card without an answer after `cycles` cycles of its
+        clock.
 
-        The hard block's own completion timeout is disabled. It would be longer than three times the
-        endpoint's, so the hard block would still have the read in its list when the endpoint uses
-        the tag again. A reset restores both timeouts.
+        The hard block's own completion timeout is disabled. It is longer than three times the
+        endpoint's, so the hard block would still wait for the read when the endpoint uses the
+        read's tag again. A reset restores both timeouts.
         """
         self.write("pcie_endpoint_timeout", cycles)
         control = self.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
@@ -187,7 +194,7 @@ class Card:
         return memory
 
     def enable_interrupts(self, *names):
-        """Let only the named causes ("c2h", "h2c") raise an MSI."""
+        """Let only the causes in `names` ("c2h", "h2c") raise an MSI."""
         bits = {
             "c2h": self.constants["pcie_dma0_writer_interrupt"],
             "h2c": self.constants["pcie_dma0_reader_interrupt"],
@@ -195,23 +202,26 @@ class Card:
         self.write("pcie_msi_enable", sum(1 << bits[name] for name in names))
 
     def wait_interrupt(self, seconds=PATIENCE):
-        """Wait for an MSI; returns the number of MSIs since the last call. Fails if none comes."""
+        """Wait for an MSI, and fail if none comes within `seconds`. Returns the number of MSIs
+        since the last call."""
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         assert ready, f"no MSI within {seconds} s"
         return os.eventfd_read(self.eventfd)
 
     def interrupts(self, seconds=0.0):
-        """The number of MSIs since the last call; waits at most `seconds` for the first one."""
+        """Return the number of MSIs since the last call. If there is none yet, wait at most
+        `seconds` for the first one."""
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         return os.eventfd_read(self.eventfd) if ready else 0
 
     # DMA ---------------------------------------------------------------------------------------
 
     def program(self, direction, descriptors, interrupts="last"):
-        """Fill the descriptor table of c2h or h2c with [(address, bytes), ...].
+        """Fill the descriptor table of `direction` ("c2h" or "h2c") with [(bus address, bytes),
+        ...].
 
-        Each descriptor is carried out once after `start`. `interrupts` says which of them raise an
-        interrupt: the "last", "all" or "none".
+        After start() the card carries out each descriptor once. `interrupts` says which descriptors
+        raise an interrupt: the "last", "all" or "none".
         """
         assert len(descriptors) <= TABLE_DEPTH, f"{len(descriptors)} descriptors do not fit"
         prefix = PREFIX[direction]
@@ -224,10 +234,11 @@ class Card:
             self.add_descriptor(direction, address, count, raises)
 
     def add_descriptor(self, direction, address, count, interrupt=False, packet=False):
-        """Append one descriptor of `count` bytes to the table of c2h or h2c.
+        """Append one descriptor of `count` bytes to the descriptor table of c2h or h2c.
 
-        With `packet` an h2c descriptor ends its data with `last`, and a c2h descriptor ends early
-        where the stream has `last`. Without it the channel ignores `last` and sends none.
+        With `packet`, an h2c descriptor ends its data with the stream's `last`, and a c2h
+        descriptor ends early where the stream has `last`. Without it, the h2c stream has no `last`,
+        and c2h ignores it.
         """
         table = f"{PREFIX[direction]}_table"
         value = self.address(f"{table}_value")
@@ -241,18 +252,19 @@ class Card:
             self.write(f"{PREFIX[direction]}_enable", 1)
 
     def stop(self):
-        """Stop both directions, and switch the pattern generator, its checker and the loopback
-        off."""
+        """Stop DMA in both directions. Switch off the pattern generator, its checker and the DMA's
+        loopback."""
         for prefix in PREFIX.values():
             self.write(f"{prefix}_enable", 0)
         self.write("pattern_control", 0)
         self.write("pcie_dma0_loopback_enable", 0)
 
     def wait_data(self, memory, expected, seconds=PATIENCE):
-        """Wait until `memory` begins with `expected`; else fail with the first difference.
+        """Wait until `memory` begins with `expected`. If it does not after `seconds`, fail with the
+        first difference.
 
         The data itself is polled, because an interrupt does not prove that the data has arrived:
-        stock LitePCIe's MSI overtakes the data.
+        the MSI of stock LitePCIe overtakes the data.
         """
         deadline = time.monotonic() + seconds
         while memory.data[: len(expected)] != expected and time.monotonic() < deadline:
@@ -262,7 +274,7 @@ class Card:
     def h2c_check(self, beats, seconds=PATIENCE):
         """Wait until the gateware's pattern checker has seen `beats` beats of h2c.
 
-        Returns how many of them were wrong.
+        Returns how many of the beats that it has seen were wrong.
         """
         seen = lambda: self.read("pattern_h2c_beats") >= beats  # noqa: E731
         wait_until(seen, f"{beats} beats at the pattern checker", seconds)
@@ -270,8 +282,8 @@ class Card:
 
 
 def assert_same(got, expected):
-    """Fail if two buffers differ, with the offset of the first difference and 8 bytes from
-    there."""
+    """Fail if the two buffers differ. The error has the number of different bytes, the offset of
+    the first one, and 8 bytes of both buffers from there on."""
     if got == expected:
         return
     wrong = [i for i, (a, b) in enumerate(zip(got, expected)) if a != b]
@@ -284,12 +296,13 @@ def assert_same(got, expected):
 
 
 def pattern(count, first=0):
-    """`count` bytes of the gateware's test pattern, whose little-endian dwords count up from
+    """Return `count` bytes of the gateware's test pattern: little-endian dwords that count up from
     `first`."""
     dwords = range(first, first + count // 4)
     return b"".join((i & 0xFFFF_FFFF).to_bytes(4, "little") for i in dwords)
 
 
 def slices(address, total, size):
-    """Descriptors for `total` bytes from `address` on, `size` bytes each."""
+    """Return descriptors [(address, bytes), ...] for `total` bytes from `address` on. Each has
+    `size` bytes, the last one perhaps fewer."""
     return [(address + at, min(size, total - at)) for at in range(0, total, size)]

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that send random messages to the board, and checks after each of these clients.
+"""Clients that send random messages to the board, and a check of the board after each client.
 
-The board must still answer. It must have as many file descriptors open as before, and must have
-unmapped all files of the client. The board is built with sanitizers, whose first finding ends it
-with an error status.
+After each client the board must still answer. It must have as many file descriptors open as before,
+and must have unmapped all files of the client. The board is built with sanitizers, whose first
+finding ends the board with an error status.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ LAST = 0x8000  # message number of the request whose answer proves that all earl
 BATCH = 16  # messages sent in one write to the socket
 GREETING = struct.pack("<HH", 0, 1) + b'{"capabilities":{"max_data_xfer_size":1048576}}\0'
 
+# lines for the board's control socket, of which some are commands and some are not
 CONTROL = [
     "stats",
     "clear",
@@ -65,11 +66,13 @@ CONTROL = [
 
 
 class Hang(AssertionError):
-    """The board took no byte for HANG seconds, sent none and did not close the connection."""
+    """Raised if for HANG seconds the board takes no byte, sends none and does not close the
+    connection."""
 
 
 class FuzzClient:
-    """One connection with random messages. Once the board has closed it, `send` does nothing."""
+    """One vfio-user connection that sends random messages. Once the board has closed the
+    connection, send() does nothing."""
 
     def __init__(self, path, rng: random.Random, messages: Messages):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -83,9 +86,10 @@ class FuzzClient:
         self._received = b""
 
     def send(self, data: bytes, fds=()) -> None:
-        """Send all of `data`, and receive replies at the same time.
+        """Send all of `data` with the file descriptors `fds`, and receive the board's replies
+        meanwhile.
 
-        If nobody received them, the socket's buffer would fill up with replies and block the board.
+        If nobody received the replies, they would fill the socket's buffer and block the board.
         """
         while data and self.open:
             readable, writable, _ = select.select([self.socket], [self.socket], [], HANG)
@@ -103,7 +107,8 @@ class FuzzClient:
                 self.open = False
 
     def drain(self) -> None:
-        """Wait until the board has served all messages sent so far."""
+        """Wait until the board has served all messages of this client, by waiting for the answer to
+        one more."""
         self._answered.clear()
         self.send(HEADER.pack(LAST, DEVICE_INFO, HEADER.size, 0, 0))
         while self.open and LAST not in self._answered:
@@ -130,7 +135,8 @@ class FuzzClient:
                 self._answer(number, body)
 
     def _answer(self, number: int, body: bytes) -> None:
-        """Answer a read of client memory by the board with some data, in four cases of five."""
+        """In four cases of five, answer the board's request `number`, a read of client memory, with
+        some data."""
         if self.rng.random() < 0.8:
             sample = self.rng.choice([bytes(64), b"\x55" * 64, self.rng.randbytes(64)])
             [reply] = self.messages.reply(number, body + sample)
@@ -140,9 +146,9 @@ class FuzzClient:
 
 
 class Fuzz:
-    """Random clients, one after the other, at one board.
+    """Runs random clients against one board, one after the other.
 
-    `seed` and a client's number determine all that the client does.
+    `seed` and the number of a client determine everything that the client does.
     """
 
     def __init__(self, board, seed: int):
@@ -152,8 +158,8 @@ class Fuzz:
         self.at_rest = self._resources()
 
     def run(self, messages: int) -> None:
-        """Send at least `messages` messages. A failure names the seed and the number of the
-        client."""
+        """Run clients until they have sent `messages` messages. If a check fails, the error names
+        the seed and the number of the client."""
         with Descriptors() as descriptors:
             while self.sent < messages:
                 try:
@@ -200,11 +206,11 @@ class Fuzz:
         return len(batch)
 
     def _send_all(self, client: FuzzClient, batch: list[Message]) -> None:
-        """Send messages in one write to the socket, but those with file descriptors in a write
-        each.
+        """Send the messages of `batch`: those without file descriptors together in one write to the
+        socket, each of the others in its own.
 
-        File descriptors arrive with the first byte of a write, so they must not share it with other
-        messages.
+        File descriptors arrive with the first byte of a write, so a message with descriptors must
+        not share its write with others.
         """
         together = b""
         for message in batch:
@@ -218,7 +224,8 @@ class Fuzz:
         self.sent += len(batch) if client.open else 0
 
     def _command(self, rng: random.Random) -> None:
-        """Send a random line to the board's control socket, which must answer with a line."""
+        """Send a random line to the board's control socket. The board must answer it with a
+        line."""
         line = rng.choice(CONTROL)
         if rng.random() < 0.2:
             line = "".join(chr(rng.randrange(1, 256)) for _ in range(rng.randrange(40)))
@@ -230,7 +237,8 @@ class Fuzz:
                 raise
 
     def _caller(self, rng: random.Random, messages: Messages) -> None:
-        """Open a second connection, which perhaps sends part of a handshake, and close it again."""
+        """Open a second connection to the board's socket while the client is connected, and close
+        it again. In most cases it first sends part of a handshake."""
         with socket.socket(socket.AF_UNIX) as caller:
             caller.settimeout(HANG)
             caller.connect(str(self.board.socket))
@@ -239,8 +247,8 @@ class Fuzz:
                     caller.sendall(message.data[: rng.choice([1, 15, 16, 100])])
 
     def check(self) -> None:
-        """Fail unless a new client is served, and the board has released all that the last one gave
-        it."""
+        """Fail unless the board serves a new client and has released all descriptors and mappings
+        of earlier clients."""
         client = VfioClient(self.board.socket)
         try:
             assert client.device_info() == (3, 9, 5)
@@ -250,8 +258,8 @@ class Fuzz:
         assert now == self.at_rest, f"(descriptors, mappings) {now}, not {self.at_rest}"
 
     def _resources(self) -> tuple[int, int]:
-        """(open file descriptors, mappings of clients' files) of the board, while one client is
-        connected."""
+        """Return (open file descriptors, mappings of clients' files) of the board, counted while
+        one new client is connected."""
         client = VfioClient(self.board.socket)
         try:
             client.device_info()
@@ -265,5 +273,6 @@ def descriptors_of(board) -> int:
 
 
 def mappings_of(board) -> int:
-    """The number of memfd files in the board's memory map. Only files of clients are memfds."""
+    """Return how often a memfd is mapped into the board's memory. Only files of clients are
+    memfds."""
     return Path(f"/proc/{board.process.pid}/maps").read_text().count("/memfd:")

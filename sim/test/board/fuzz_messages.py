@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random vfio-user messages for the board's socket: nearly right ones, mutated ones, random bytes.
+"""Random vfio-user messages for the board's socket: correct ones, some with wrong fields, mutated
+ones, and random bytes.
 
-`Messages` gives the same messages for the same seed. They write no register of the bench card,
-except to start correct DMA: other tests cover what a card may do to the model, and a card that was
-told to work for ever would look like a hang of the socket.
+`Messages` makes the same messages for the same seed. None of them writes a register of the bench
+card, except to start correct DMA. Other tests cover what a card may do to the model, and a card
+that was told to work for ever would look as if the board's socket hung.
 """
 
 from __future__ import annotations
@@ -43,26 +44,28 @@ from sim.test.board.bench_card import PACKET, SEND_RQ, request
 
 PAGE = 4096
 FILE_BYTES = 64 * PAGE
-# bus addresses of the memory that clients map
+# bus addresses at which the clients map memory, FILE_BYTES apart
 SLOTS = [0x1_0000_0000 + i * FILE_BYTES for i in range(6)]
-VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
+VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000  # MSI-X: number of vectors, offsets of its two tables
 BAR2 = 2
-MESSAGES = 0xFEE0_0000  # address of MSI-X messages: a write by the card to it raises a vector
-DMA_NUMBER = 0xFFFE  # message number by which touches_registers() knows messages that start DMA
+MESSAGES = 0xFEE0_0000  # the card raises MSI-X vector n by a write to MESSAGES + 16 n
+DMA_NUMBER = 0xFFFE  # message number of messages that start DMA, known to touches_registers()
 REGISTERS = 0x1000  # size of the part of BAR0 that holds the bench card's registers, in bytes
+# Random fields of messages are chosen from WIDE. Most of these values are at a limit of 32 or 64
+# bits.
 NUMBERS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 0xFFF, 0x1000, 0x1001, 1 << 20, (1 << 31) - 1, 1 << 31]
 WIDE = [*NUMBERS, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - PAGE, (1 << 64) - 1]
 
 
 class Message(NamedTuple):
-    """The bytes of one message, and the file descriptors sent with it."""
+    """The bytes of one vfio-user message, and the file descriptors that are sent with it."""
 
     data: bytes
     fds: tuple[int, ...] = ()
 
 
 def full_pipe() -> tuple[int, int]:
-    """Both ends of a pipe that is full, so that a write to it blocks."""
+    """Return both ends of a pipe that is full, so that a write to it blocks."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with suppress(BlockingIOError):
@@ -73,14 +76,14 @@ def full_pipe() -> tuple[int, int]:
 
 
 def full_eventfd() -> int:
-    """An eventfd whose count is at its maximum, so that a write to it blocks."""
+    """Return an eventfd whose count is at its maximum, so that a write to it blocks."""
     fd = os.eventfd(0)
     os.eventfd_write(fd, (1 << 64) - 2)
     return fd
 
 
 def sealed_file() -> int:
-    """A memfd sealed against writing, so that a writable mapping of it fails."""
+    """Return a memfd that is sealed against writing, so that a writable mapping of it fails."""
     fd = os.memfd_create("lanebox-fuzz", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, FILE_BYTES)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
@@ -88,14 +91,14 @@ def sealed_file() -> int:
 
 
 class Descriptors:
-    """One file descriptor of each kind that a client might send. `with` opens and closes them
-    all."""
+    """File descriptors that a client might send: shared memory, eventfds, and kinds that the board
+    must refuse. `with` opens all of them and closes them at its end."""
 
     def __init__(self):
         self._open = ExitStack()
 
     def __enter__(self):
-        # these files are mapped many times, and truncated
+        # the files that messages map, several times each, and truncate
         self.shared = [self._file() for _ in range(3)]
         ends = socket.socketpair()
         self.eventfd = self._keep(os.eventfd(0))
@@ -123,7 +126,8 @@ class Descriptors:
 
 
 class Messages:
-    """The random messages of one client. `next()` gives one, or several that belong together."""
+    """Makes the random messages of one client. next() returns one message, or several that belong
+    together."""
 
     def __init__(self, seed: str, descriptors: Descriptors):
         self.rng = random.Random(seed)
@@ -157,8 +161,8 @@ class Messages:
         return [message for message in kind() if not touches_registers(message.data)]
 
     def prepare(self) -> list[Message]:
-        """Messages that set the card up as a driver would: enabled, memory mapped, MSI-X vectors
-        set."""
+        """Return messages that set the card up as a driver would: they map memory at all of SLOTS,
+        enable the card and set its MSI-X vectors."""
         for fd in self.fds.shared:
             os.ftruncate(fd, FILE_BYTES)
         rights = struct.pack("<II", 32, 3)
@@ -190,7 +194,8 @@ class Messages:
     # Whole messages ----------------------------------------------------------------------------
 
     def message(self, command, body=b"", fds=(), flags=None) -> Message:
-        """A message with this body. In one of eight the body is mutated, too long or too short."""
+        """Return a message with this command and body. One message in eight has a mutated body:
+        other bytes, too long or too short."""
         rng = self.rng
         self.number = (self.number + 1) & 0x7FFF
         if flags is None:
@@ -220,8 +225,8 @@ class Messages:
         return [self.message(command, body, self.any_fds(self.rng.randrange(3)))]
 
     def torn(self) -> bytes:
-        """Half a message, or a header with an impossible size. The client can send nothing after
-        it, since the board no longer knows where a message begins."""
+        """Return half a message, or a header with an impossible size. After these bytes the client
+        can send no more, since the board no longer knows where a message begins."""
         whole = self.next() or [self.message(DEVICE_INFO, bytes(16))]
         if self.rng.random() < 0.5:
             return whole[0].data[: self.rng.randrange(1, len(whole[0].data))]
@@ -248,7 +253,8 @@ class Messages:
         return [self.message(command, struct.pack(form, *body, *[0] * (fields - 4)))]
 
     def window(self):
-        """An address and a size, mostly within the memory at SLOTS, else anywhere."""
+        """Return a random (bus address, size in bytes), in most cases within the memory at
+        SLOTS."""
         if self.rng.random() < 0.85:
             pages = self.some(1, 2, 16, 64)
             return self.rng.choice(SLOTS) + PAGE * self.rng.randrange(4), PAGE * pages
@@ -292,7 +298,8 @@ class Messages:
         return [self.message(SET_IRQS, body, fds)]
 
     def access(self):
-        """Region, offset and count of an access, mostly inside the region."""
+        """Return a random (region, offset, count of bytes) for an access, in most cases inside the
+        region."""
         region, size = self.some((BAR0, 0x20000), (BAR2, 0x10000), (CONFIG, 4096), (CONFIG, 256))
         count = self.some(1, 2, 3, 4, 4, 8, 64, 0, self.rng.randrange(300), 4096, 4097)
         if self.rng.random() < 0.9:
@@ -320,8 +327,8 @@ class Messages:
         return [self.message(REGION_WRITE_MULTI, struct.pack("<Q", count) + entries)]
 
     def dma(self):
-        """Messages that make the card write or read the memory at SLOTS, or raise an MSI-X
-        vector."""
+        """Return one message that makes the card write or read the memory at SLOTS, or raise an
+        MSI-X vector."""
         address = self.rng.choice(SLOTS) + 4 * self.rng.randrange(16 * PAGE)
         kind = self.rng.randrange(3)
         if kind == 0:
@@ -335,13 +342,13 @@ class Messages:
         return [dma_message(request(address, dwords), dwords)]
 
     def enable(self):
-        """Set BAR0, and write the Command register: mostly with memory space and bus master, now
-        and then without."""
+        """Return messages that set BAR0 and write the Command register. In most cases they enable
+        memory space and bus master, else they disable one or both."""
         return [config_write(0x10, 0xE000_0000), config_write(0x04, self.some(6, 6, 6, 6, 2, 0), 2)]
 
     def truncate(self):
-        """Change the length of a file that the client has mapped. It happens at once; no message is
-        sent."""
+        """Change the length of a file that the client may have mapped. This happens at once, so the
+        returned list has no message."""
         os.ftruncate(self.rng.choice(self.fds.shared), self.some(0, PAGE, *[FILE_BYTES] * 4))
         return []
 
@@ -349,7 +356,8 @@ class Messages:
         return [self.message(DEVICE_RESET)]
 
     def reply(self, number=None, body=None):
-        """A right or wrong answer to a DMA_READ that the board may have sent."""
+        """Return an answer, right or wrong, to a DMA_READ that the board may have sent to the
+        client."""
         number = 0xFFFF if number is None else number
         body = self.rng.randbytes(16 + self.some(0, 63, 64, 64, 64, 100)) if body is None else body
         flags = self.some(FLAG_REPLY, FLAG_REPLY, FLAG_REPLY, 0x21)
@@ -358,15 +366,15 @@ class Messages:
 
 
 def config_write(offset, value, count=4) -> Message:
-    """A message that writes `count` bytes of configuration space."""
+    """Return a message that writes `value` to `count` bytes of configuration space at `offset`."""
     body = ACCESS.pack(offset, CONFIG, count) + value.to_bytes(count, "little")
     return Message(HEADER.pack(1, REGION_WRITE, HEADER.size + len(body), 0, 0) + body)
 
 
 def dma_message(packet, dwords=None) -> Message:
-    """One message that makes the bench card send `packet` on RQ.
+    """Return one message that makes the bench card send `packet`, a list of dwords, on RQ.
 
-    `dwords` is the length of a read; for a write it is the payload's.
+    `dwords` is the length of a read. For a write it is left out, and the payload's length counts.
     """
     count = len(packet) - 4 if dwords is None else dwords
     go = len(packet) | 0xF00 | (0xF000 if count > 1 else 0)
@@ -379,8 +387,8 @@ def dma_message(packet, dwords=None) -> Message:
 
 
 def touches_registers(data: bytes) -> bool:
-    """Whether the board would take this message for a write to the bench card's registers. Messages
-    that start DMA do not count."""
+    """Return whether the board would take the message `data` for a write to the bench card's
+    registers. Messages that start DMA do not count."""
     number, command, _, flags, _ = HEADER.unpack_from(data)
     body = data[HEADER.size :]
     if flags & 0xF == FLAG_REPLY or (command, number) == (REGION_WRITE_MULTI, DMA_NUMBER):

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of the board's socket that send wrong messages, leave during work or queue up.
+"""Clients of the board's vfio-user socket that send wrong messages, disconnect during work, or
+connect while another is served.
 
-The board must refuse, survive and serve the next client.
+The board must refuse what is wrong, go on running, and serve the next client.
 """
 
 import contextlib
@@ -41,7 +42,7 @@ from tools.testing.seeds import each_seed
 BAR0_BYTES = numbers.BAR0_SIZE
 BAR2, BAR2_BYTES = 2, numbers.BAR2_SIZE
 SCRATCH_AT_RESET = 0x12345678
-# seconds after which the board disconnects a client that has sent half a message
+# seconds after which the board disconnects a client that has sent only half a message
 CUT_OFF_SECONDS = 5
 
 
@@ -52,8 +53,8 @@ def refused(client, command, body=b""):
 
 
 def well(board):
-    """Fail unless the board serves a new client and the card is in its reset state; returns the
-    card."""
+    """Fail unless the board serves a new client whose card is in its reset state; returns that
+    Card."""
     card = board.card()
     assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
     return card
@@ -63,8 +64,8 @@ def well(board):
 
 
 def test_the_device_describes_itself(start_board):
-    """The board describes itself as a PCI device with reset, two BARs, configuration space and one
-    MSI vector."""
+    """Over vfio-user the board describes a PCI device with reset, two BARs, configuration space and
+    one MSI vector."""
     with start_board() as board:
         client = board.connect()
         assert client.device_info() == (3, 9, 5)
@@ -101,8 +102,8 @@ def test_the_device_describes_itself(start_board):
     ],
 )
 def test_an_access_outside_is_refused(start_board, region, offset, count):
-    """A read or write outside a region, or of no or too many bytes, is refused with EINVAL and
-    makes no TLP."""
+    """A read or write that goes beyond its region, or has no or too many bytes, is refused with
+    EINVAL. It makes no TLP."""
     access = ACCESS.pack(offset, region, count)
     with start_board(log=True) as board:
         card = board.card()
@@ -116,8 +117,8 @@ def test_an_access_outside_is_refused(start_board, region, offset, count):
 
 
 def test_good_writes_beside_bad_ones_are_done(start_board):
-    """In a message with several writes, a write outside the BAR is left out, and the others are
-    done."""
+    """In a message with several writes, those outside the BAR are left out and all others are
+    carried out."""
     with start_board() as board:
         card = board.card()
         card.client.write_multi(
@@ -131,7 +132,8 @@ def test_good_writes_beside_bad_ones_are_done(start_board):
 
 @pytest.mark.parametrize("command", [0, 6, 11, 12, 14, 16, 99, 0xFFFF])
 def test_an_unknown_command_is_refused(start_board, command):
-    """An unknown command is answered with ENOTSUP, and the connection stays open."""
+    """The board answers a vfio-user message with an unknown command by ENOTSUP, and the connection
+    stays open."""
     with start_board() as board:
         client = board.connect()
         assert refused(client, command, bytes(32)) == errno.ENOTSUP
@@ -152,7 +154,8 @@ def test_an_unknown_command_is_refused(start_board, command):
     ],
 )
 def test_a_short_message_is_refused(start_board, command, needed):
-    """A message that lacks a field is refused with EINVAL, and the connection stays open."""
+    """The board answers a message that is too short for its fields by EINVAL, and the connection
+    stays open."""
     with start_board() as board:
         client = board.connect()
         for size in (0, 1, needed - 1):
@@ -161,8 +164,8 @@ def test_a_short_message_is_refused(start_board, command, needed):
 
 
 def test_a_write_without_its_data_is_refused(start_board):
-    """A write message that has fewer bytes of data than it announces is refused with EINVAL and
-    changes nothing."""
+    """A write message with fewer bytes of data than it announces is refused with EINVAL. No
+    register of the card changes."""
     with start_board() as board:
         card = board.card()
         assert refused(card.client, REGION_WRITE, ACCESS.pack(4, BAR0, 4) + b"\0\0") == errno.EINVAL
@@ -178,7 +181,8 @@ def test_a_write_without_its_data_is_refused(start_board):
     [(0, 0, 1), (1, 0, 2), (1, 1, 1), (2, 0, 1), (5, 0, 0), (1, 0xFFFF_FFFF, 1)],
 )
 def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, count):
-    """SET_IRQS for any interrupt but vector 0 of MSI is refused with EINVAL."""
+    """SET_IRQS is refused with EINVAL for every interrupt that the card does not have: it has only
+    vector 0 of MSI."""
     with start_board() as board:
         body = struct.pack("<IIIII", 20, 0x24, index, start, count)
         assert refused(board.connect(), SET_IRQS, body) == errno.EINVAL
@@ -197,8 +201,8 @@ def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
 
 @pytest.mark.parametrize("size", [0, 15, (16 << 20) + 1, 0xFFFF_FFFF])
 def test_an_impossible_size_ends_the_connection(start_board, size):
-    """A header with an impossible size ends the connection, since nothing shows where the next
-    message begins. The next client is served."""
+    """A message header with an impossible size ends the connection, since the board cannot know
+    where the next message begins. The next client is served."""
     with start_board() as board:
         client = board.connect()
         client.send(DEVICE_INFO, size=size)
@@ -207,24 +211,24 @@ def test_an_impossible_size_ends_the_connection(start_board, size):
 
 
 def test_another_major_version_is_refused(start_board):
-    """A client with another major version gets EINVAL. A version message too short to have a
-    version ends the connection."""
+    """A client with another major version of the protocol gets EINVAL. A version message that is
+    too short to have a version ends the connection."""
     with start_board() as board:
         client = board.connect(greet=False)
         assert refused(client, VERSION, struct.pack("<HH", 1, 0) + b"{}\0") == errno.EINVAL
-        client.send(VERSION, b"\0")  # a version message too short for a version
+        client.send(VERSION, b"\0")  # one byte, where a version needs four
         assert client.closed_within(3)
         well(board)
 
 
 @each_seed(20)
 def test_garbage(start_board, seed):
-    """After clients that send random bytes, some behind a valid header, the board serves the next
-    one."""
+    """After clients that sent random bytes, some of them behind a valid header, the board still
+    serves a new client."""
     rng = random.Random(seed)
     with start_board("--rules", "off") as board:
         for _ in range(10):
-            # The board may close the connection before all is sent.
+            # The board may close the connection before the client has sent everything.
             with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(BrokenPipeError):
                 client.connect(str(board.socket))
                 for _ in range(rng.randrange(4)):
@@ -239,8 +243,8 @@ def test_garbage(start_board, seed):
 
 
 def test_half_a_message_does_not_hold_the_board(start_board):
-    """A client that stops inside a message is disconnected after a few seconds. The next one is
-    served."""
+    """The board disconnects a client that stops inside a message, after a few seconds. Then it
+    serves the next client."""
     with start_board() as board:
         client = board.connect()
         client.socket.sendall(HEADER.pack(1, DEVICE_INFO, 32, 0, 0))
@@ -254,8 +258,8 @@ def test_half_a_message_does_not_hold_the_board(start_board):
 @pytest.mark.parametrize("direction", ["c2h", "h2c", "both"])
 @each_seed(8)
 def test_a_client_that_leaves_during_dma(start_board, direction, seed):
-    """A client may disconnect at any moment of DMA: the next client finds the card in its reset
-    state, and no TLP went to unmapped memory."""
+    """A client may disconnect at any moment of DMA. The next client finds the card in its reset
+    state, and no TLP goes to unmapped memory."""
     rng = random.Random(seed)
     with start_board("--seed", seed, "--stall", rng.choice([0, 50])) as board:
         for _ in range(6):
@@ -279,8 +283,8 @@ def test_a_client_that_leaves_during_dma(start_board, direction, seed):
 
 
 def test_the_next_client_finds_a_reset_card(start_board):
-    """After a client has disconnected, registers, configuration space, mappings and interrupts are
-    in their reset state for the next."""
+    """After a client has disconnected, the next client finds registers, configuration space,
+    mappings and interrupts in their reset state."""
     with start_board() as board:
         card = board.card()
         card.write("ctrl_scratch", 1)
@@ -302,8 +306,8 @@ def test_the_next_client_finds_a_reset_card(start_board):
 
 
 def test_a_read_in_flight_when_the_client_leaves(start_board):
-    """The answer to a read whose client has disconnected is dropped. The next client does not get
-    it."""
+    """If a client disconnects before its read is answered, the board drops the answer. The next
+    client does not get it."""
     with start_board("--mmio-rtt", 1_000_000) as board:
         for _ in range(5):
             card = board.card()
@@ -318,8 +322,8 @@ def test_a_read_in_flight_when_the_client_leaves(start_board):
 
 @pytest.mark.parametrize("command", [VERSION, DEVICE_INFO])
 def test_a_second_client_is_refused_at_once(start_board, command):
-    """While the board has a client, a second one gets EBUSY and is disconnected; the first is
-    served as before. Once the first has left, the next client is served."""
+    """While the board has a client, a second one gets EBUSY and is disconnected, and the first is
+    served as before. Once the first has disconnected, a new client is served."""
     with start_board() as board:
         first = board.card()
         first.write("ctrl_scratch", 7)
@@ -334,12 +338,12 @@ def test_a_second_client_is_refused_at_once(start_board, command):
 
 
 def test_of_two_callers_at_once_the_first_is_served(start_board):
-    """If two clients have sent a message before the board looks, the one that connected first is
-    served and the other gets EBUSY."""
+    """If two clients have each sent a message before the board reads its sockets, the one that
+    connected first is served. The other gets EBUSY."""
     with start_board() as board:
         callers = [board.connect(greet=False) for _ in range(2)]
         for _ in range(3):
-            # each command takes time, in which the board accepts a connection
+            # While the board carries out a command, it also accepts a connection.
             board.command("stats")
         board.process.send_signal(signal.SIGSTOP)
         os.waitpid(board.process.pid, os.WUNTRACED)
@@ -355,7 +359,7 @@ def test_of_two_callers_at_once_the_first_is_served(start_board):
 
 def test_clients_one_after_the_other(start_board):
     """A client that connects right after another has disconnected is never refused, even while the
-    board still has writes of the other to do."""
+    board still carries out writes of the other."""
     with start_board() as board:
         for _ in range(50):
             client = board.connect()
@@ -367,7 +371,7 @@ def test_clients_one_after_the_other(start_board):
 
 
 def probe_of(board):
-    """A connection to the board's socket that sends nothing."""
+    """Return a connection to the board's socket on which nothing is sent."""
     probe = socket.socket(socket.AF_UNIX)
     probe.setblocking(False)
     wait_until(lambda: probe.connect_ex(str(board.socket)) == 0, "a place in the board's queue")
@@ -375,8 +379,8 @@ def probe_of(board):
 
 
 def test_a_probe_is_no_client(start_board):
-    """A connection that sends no message (a probe of the socket) delays no client. Its closing does
-    not reset the card, and does not end a board started with --once."""
+    """A connection that sends no message (a probe of the socket) does not count as a client. It
+    delays no client, and its end neither resets the card nor ends a board with --once."""
     with start_board("--once") as board:
         silent = [probe_of(board) for _ in range(20)]
         card = board.card()
@@ -390,8 +394,8 @@ def test_a_probe_is_no_client(start_board):
 
 
 def test_reset_by_message(start_board):
-    """The message DEVICE_RESET resets registers and configuration space, and keeps the client's
-    mappings."""
+    """The vfio-user message DEVICE_RESET resets the card's registers and configuration space. The
+    client's mappings stay."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, 4096)
@@ -408,14 +412,14 @@ def test_reset_by_message(start_board):
 
 @each_seed(4)
 def test_reset_during_dma(start_board, seed):
-    """After a device reset during DMA no stray TLP breaks a rule, and the card can be used
-    again."""
+    """After a device reset during DMA, no TLP of the time before it breaks a rule, and the card can
+    be used again."""
     rng = random.Random(seed)
     with start_board("--seed", seed) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 1 << 20)
         for _ in range(20):
-            card.give_up_reads()  # so that the reset need not wait long for reads that it cuts off
+            card.give_up_reads()  # so that the reset waits only briefly for outstanding reads
             card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
             for direction in ("c2h", "h2c"):
                 card.program(direction, [(HIGH_MEMORY, 1 << 20)])

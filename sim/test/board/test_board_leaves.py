@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""BoardProcess with a board that ends during a request: the error has the reason on its stderr."""
+"""BoardProcess, when the board ends during a command: the error that the caller gets has the reason
+that the board wrote on stderr."""
 
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from sim.board.process import BoardProcess
 from sim.errors import BoardFailed
 
+# A false board in Python: it closes its control connection 0.3 s before it writes the reason.
 LEAVES = """
 import socket, sys, time
 at = dict(zip(sys.argv[1::2], sys.argv[2::2]))
@@ -26,8 +28,8 @@ sys.exit(3)
 
 
 def test_a_board_may_close_its_sockets_before_it_says_why(tmp_path):
-    """The error has the board's reason even if the board closes its sockets before it writes the
-    reason, as happens on a busy machine."""
+    """The error has the board's reason even if the board closes its sockets some time before it
+    writes the reason, as happens on a busy machine."""
     program = tmp_path / "board"
     program.write_text(f"#!{sys.executable}\n{LEAVES}")
     program.chmod(0o755)

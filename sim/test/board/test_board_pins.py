@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hard block at its pins, without gateware: each rule is broken and kept, each field checked.
+"""The model of the hard block, driven at its pins without gateware: each rule is broken and kept,
+and each field of the descriptors is checked.
 
-Real gateware could not do this, since it sends only whole dwords and legal TLPs.
+Real gateware could not break these rules, since it sends only whole dwords and legal TLPs.
 """
 
 import pytest
@@ -19,13 +20,14 @@ from sim.test.model.model_probe import (
     run,
 )
 
+# Commands to model_probe.cpp that write configuration space: config OFFSET BYTES VALUE, all in hex
 EXTENDED_TAGS = "config 78 2 2910"
 BUS_MASTER_OFF = "config 4 2 2"
 MSI_OFF = "config 4a 2 0"
 MPS_128 = "config 78 2 2810"  # Device Control: MPS 128, MRRS 512
 
-WHOLE = request(True, MEMORY, 16)  # three beats on RQ
-# the host reads BAR0 + 0x10 and waits for a completion with tag 0
+WHOLE = request(True, MEMORY, 16)  # a write of 64 bytes, which has three beats on RQ
+# The host reads four bytes at offset 0x10 of BAR0 and waits for a completion with tag 0.
 READ = ["read 10 4", f"run {RUN}"]
 
 
@@ -34,26 +36,26 @@ def gap(commands):
 
 
 def with_keep(commands, keep):
-    """The same commands with another tkeep in the last beat."""
+    """Return the same commands, with `keep` as the tkeep of the last beat."""
     verb, last, _, *rest = commands[-1].split()
     return [*commands[:-1], " ".join([verb, last, f"{keep:x}", *rest])]
 
 
 def held_reads(completions):
-    """Reads with `completions` completions, four each, that wait while RC's ready is low. Then all
-    are taken."""
+    """Return commands for reads that bring `completions` completions, four for each read. They wait
+    while the test holds RC's ready low, and are then taken."""
     reads = [request(False, MEMORY, 128, tag=tag) for tag in range(completions // 4)]
     return [MPS_128, "hold", *sum(reads, []), f"run {3 * RUN}", "take"]
 
 
 def late_reads(completions):
-    """Reads with `completions` completions, four each, that wait while the block itself stalls.
-    RC's ready stays high."""
+    """Return commands for reads that bring `completions` completions, four for each read. They wait
+    inside the hard block while it stalls. RC's ready stays high."""
     reads = [request(False, MEMORY, 128, tag=tag) for tag in range(completions // 4)]
     return [MPS_128, *sum(reads, []), "stall 64", f"run {3 * RUN}", "stall 0"]
 
 
-# name of the case: (commands, the rules that they break)
+# {name of the case: (commands to model_probe.cpp, the rules that they break)}
 CASES = {
     "a whole write": (WHOLE, []),
     "tvalid falls inside a TLP": (gap(WHOLE), ["tvalid-gap"]),
@@ -148,8 +150,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_rule_can_be_broken_and_kept(case):
-    """The commands of each case break exactly the rules of its row in CASES; a legal case breaks
-    none."""
+    """The commands of each case in CASES break exactly the rules of its row. A case with legal
+    commands breaks none."""
     commands, rules = CASES[case]
     assert run([*commands, f"run {RUN}"]).broken == set(rules)
 
@@ -172,7 +174,8 @@ def test_each_rule_can_be_broken_and_kept(case):
     ],
 )
 def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
-    """Host memory receives exactly the bytes of a write that its byte enables select."""
+    """Of a write by the card, host memory receives exactly the bytes that the write's byte enables
+    select."""
     seen = run([*request(True, MEMORY, dwords, first_be, last_be), f"run {RUN}"])
     enabled = [first_be >> i & 1 for i in range(4)]
     if dwords > 1:
@@ -187,7 +190,7 @@ def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
 @pytest.mark.parametrize(
     "offset,dwords,first_be,last_be,expected",
     [
-        # expected: (lower address, byte count, dwords) of each completion at MPS 128
+        # `expected` has (lower address, byte count, dwords) of each completion at MPS 128.
         (0, 1, 0xF, 0, [(0, 4, 1)]),
         (0, 1, 0x0, 0, [(0, 1, 1)]),  # a zero-length read counts as one byte
         (4, 1, 0x4, 0, [(6, 1, 1)]),
@@ -200,8 +203,8 @@ def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
     ],
 )
 def test_lower_address_and_byte_count(offset, dwords, first_be, last_be, expected):
-    """The completions of a read have lower address and byte count from its first to its last
-    enabled byte, as section 2.3.1.1 of the base specification asks."""
+    """The completions of a read by the card have the lower address of its first enabled byte, and
+    the byte count up to its last enabled byte (base specification 2.3.1.1)."""
     read = request(False, MEMORY + offset, dwords, first_be, last_be, tag=9)
     seen = run([MPS_128, *read, f"run {RUN}"])
     fields = [decode_rc(packet) for packet in packets(seen.rc)]
@@ -213,8 +216,8 @@ def test_lower_address_and_byte_count(offset, dwords, first_be, last_be, expecte
 
 
 def test_unsupported_request_on_rc():
-    """A read that the host refuses is answered on RC with status UR, PG213's error code 2 and no
-    payload, and has ended."""
+    """If the host refuses a read, one completion with status UR, PG213's error code 2 and no
+    payload ends the read on RC."""
     seen = run([*request(False, 0x2000, 16, tag=3), f"run {RUN}"])
     [packet] = packets(seen.rc)
     fields = decode_rc(packet)
@@ -223,7 +226,7 @@ def test_unsupported_request_on_rc():
 
 
 def test_byte_enables_of_rc_beats():
-    """The byte enables in m_axis_rc_tuser cover the payload, and not the descriptor."""
+    """The byte enables in m_axis_rc_tuser are set for the payload, and clear for the descriptor."""
     seen = run([*request(False, MEMORY, 8, tag=0), f"run {RUN}"])
     assert [(beat.keep, beat.byte_en) for beat in seen.rc] == [(0xFF, 0xFFFF_F000), (0x7, 0xFFF)]
 
@@ -236,8 +239,8 @@ def test_byte_enables_of_rc_beats():
     [(offset, count) for count in (1, 2, 4, 8) for offset in range(0, 8, count)],
 )
 def test_a_host_write_on_cq(offset, count):
-    """A naturally aligned host write of 1, 2, 4 or 8 bytes appears on CQ with the right descriptor,
-    data and byte enables."""
+    """A naturally aligned host write of 1, 2, 4 or 8 bytes appears on CQ as one beat with the right
+    descriptor, data and byte enables."""
     value = 0x8877665544332211 & ((1 << 8 * count) - 1)
     seen = run([f"write {0x100 + offset:x} {count:x} {value:x}", f"run {RUN}"])
     [beat], [packet] = seen.cq, packets(seen.cq)
@@ -256,8 +259,8 @@ def test_a_host_write_on_cq(offset, count):
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 def test_a_host_read_there_and_back(count):
-    """A host read appears on CQ without payload. The bytes of its completion on CC reach the
-    host."""
+    """A host read appears on CQ without payload. The host gets the bytes of the completion that the
+    card sends on CC."""
     offset = 8 - count if count < 4 else 0
     asked = run([f"read {offset:x} {count:x}", f"run {RUN}"])
     [packet] = packets(asked.cq)
@@ -276,19 +279,21 @@ def test_a_host_read_there_and_back(count):
     "answer", [completion(0, 4, [0] * 5, status=1, dwords=0), completion(0, 4, [1], low=0)]
 )
 def test_a_read_that_fails_gives_all_ones(answer):
-    """The host gets all ones for a read that is answered by an error or a wrong completion."""
+    """If the card answers a host read by an error or by a wrong completion, the host gets all
+    ones."""
     seen = run([*READ, *answer, f"run {RUN}"])
     assert seen.answers == [(False, 0xFFFF_FFFF)]
 
 
 def test_a_read_that_is_never_answered_gives_all_ones():
-    """A host read without an answer ends as all ones after 50 us of device time."""
+    """If the card does not answer a host read, the host gets all ones after 50 us of device
+    time."""
     assert run([*READ, "run 12000"]).answers == []
     assert run([*READ, "run 13000"]).answers == [(False, 0xFFFF_FFFF)]
 
 
 def test_an_interrupt_reaches_the_host():
-    """One cycle of cfg_interrupt_msi_int is one interrupt at the host, after the writes that the
-    card sent before it."""
+    """If the card drives cfg_interrupt_msi_int for one cycle, the host gets one interrupt, after
+    the writes that the card sent before it."""
     seen = run([*WHOLE, "msi", f"run {RUN}"])
     assert seen.interrupts == 1 and len(seen.stored) == 64

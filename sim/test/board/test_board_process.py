@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board as a process: options and their errors, sockets, signals, exit status, control
-socket."""
+"""The board as a process: its options and their errors, its sockets, the signals that end it, its
+exit status, and its control socket."""
 
 import json
 import signal
@@ -22,7 +22,7 @@ CUT_OFF_SECONDS = 5
 
 @pytest.fixture
 def path(tmp_path_factory):
-    """A socket path that is short enough for the kernel, whatever the test's name."""
+    """Return a socket path that is short enough for the kernel, however long the test's name is."""
     directory = tmp_path_factory.mktemp("s")
     return directory / "b.sock"
 
@@ -31,7 +31,7 @@ def path(tmp_path_factory):
 
 
 def test_help_lists_every_option(executable):
-    """--help ends with status 0 and lists the options."""
+    """With --help the board ends with status 0 and lists its options on stdout."""
     status, out, err = run_board(executable, "--help")
     assert (status, err) == (OK, "")
     for option in (
@@ -74,8 +74,8 @@ def test_help_lists_every_option(executable):
     ],
 )
 def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, rule):
-    """A bad option ends the board with status 2 and one line that has its value and what is
-    allowed. No socket is left."""
+    """A bad option ends the board with status 2. Its error is one line that has the option, its
+    value and the rule that it broke. No socket file is left."""
     status, out, err = run_board(executable, "--socket", path, *options)
     assert (status, out) == (USAGE, "")
     assert value in err and rule in err and len(err.splitlines()) == 1, err
@@ -90,15 +90,16 @@ def test_the_socket_is_required(executable):
 
 @pytest.mark.parametrize("option", ["--waves", "--tlp-log"])
 def test_a_file_that_cannot_be_written(executable, path, option):
-    """A TLP log or wave file in a directory that does not exist ends the board with status 1 and an
-    error with the path."""
+    """If the TLP log or the wave file cannot be created, the board ends with status 1 and an error
+    that has the path."""
     status, _, err = run_board(executable, "--socket", path, option, "/nonexistent/file")
     assert status == FAILED and not path.exists()
     assert "/nonexistent/file" in err or "built without waves" in err
 
 
 def test_statistics_that_cannot_be_written(executable, path):
-    """A --stats file that cannot be created ends the board at its start, and not after the run."""
+    """If the file of --stats cannot be created, the board ends at its start, and not only after the
+    run."""
     status, _, err = run_board(executable, "--socket", path, "--stats", "/nonexistent/file")
     assert status == FAILED and "/nonexistent/file" in err
 
@@ -108,8 +109,8 @@ def test_statistics_that_cannot_be_written(executable, path):
 
 @pytest.mark.parametrize("option", ["--socket", "--control"])
 def test_a_socket_path_that_is_too_long(executable, path, option):
-    """A socket path longer than the kernel's 107 characters is refused with that limit and its own
-    length."""
+    """A socket path of more than 107 characters, the kernel's limit, is refused. The error has the
+    limit and the path's length."""
     long = "/tmp/" + "x" * 103
     others = [] if option == "--socket" else ["--socket", path]
     status, _, err = run_board(executable, option, long, *others)
@@ -118,7 +119,7 @@ def test_a_socket_path_that_is_too_long(executable, path, option):
 
 
 def test_a_path_of_107_characters_works(executable, tmp_path_factory):
-    """A socket path of 107 characters, the longest that the kernel takes, is accepted."""
+    """The board accepts a socket path of 107 characters, the longest that the kernel takes."""
     directory = tmp_path_factory.mktemp("s")
     path = directory / ("x" * (107 - len(str(directory)) - 1))
     status, _, err = run_board(executable, "--socket", path, "--waves", "/nonexistent/file")
@@ -126,7 +127,8 @@ def test_a_path_of_107_characters_works(executable, tmp_path_factory):
 
 
 def test_sockets_are_the_users_own(start_board):
-    """Both sockets of the board have mode 0600, and are removed when it ends."""
+    """The board's vfio-user and control sockets have mode 0600, so that only their user can
+    connect. The board removes them when it ends."""
     with start_board() as board:
         for path in (board.socket, board.control):
             status = path.stat()
@@ -137,8 +139,8 @@ def test_sockets_are_the_users_own(start_board):
 
 @pytest.mark.parametrize("options", [[], ["--once"]])
 def test_a_path_in_use_by_a_live_board(start_board, executable, options):
-    """A second board with the socket path of a running one is refused. The first is not
-    disturbed."""
+    """A second board with the socket path of a running board is refused, and the running board is
+    not disturbed."""
     with start_board(*options) as board:
         status, _, err = run_board(executable, "--socket", board.socket)
         assert status == FAILED and f"another board already listens on {board.socket}" in err
@@ -148,7 +150,7 @@ def test_a_path_in_use_by_a_live_board(start_board, executable, options):
 
 
 def test_a_socket_that_was_left_behind_is_replaced(executable, path):
-    """A socket file that a killed board has left behind is replaced."""
+    """If a killed board has left its socket file behind, a new board replaces the file."""
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
     left.close()
@@ -159,7 +161,8 @@ def test_a_socket_that_was_left_behind_is_replaced(executable, path):
 
 
 def test_a_file_in_the_way_is_not_removed(executable, path):
-    """A regular file at the socket path is refused, and stays as it is."""
+    """If a regular file has the socket's path, the board ends with an error and leaves the file as
+    it is."""
     path.write_text("precious")
     status, _, err = run_board(executable, "--socket", path)
     assert status == FAILED and f"{path} exists and is no socket" in err
@@ -179,8 +182,8 @@ def test_a_directory_that_does_not_exist(executable):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
-    """SIGINT, SIGTERM and SIGHUP end the board with status 0, idle or in DMA. Its statistics are
-    written, and its sockets are removed."""
+    """SIGINT, SIGTERM and SIGHUP end the board with status 0, whether it is idle or in DMA. The
+    board writes its statistics and removes its sockets."""
     stats = tmp_path / "stats.json"
     with start_board("--stats", stats) as board:
         card = board.card()
@@ -197,14 +200,14 @@ def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
 
 
 def test_quit_ends_the_board(start_board):
-    """The command `quit` on the control socket ends the board with status 0, as a signal does."""
+    """The control command `quit` ends the board with status 0, as a signal does."""
     with start_board() as board:
         board.command("quit")
         assert board.wait() == OK
 
 
 def test_once_ends_with_its_client(start_board):
-    """With --once the board ends when its first client has disconnected."""
+    """With --once the board ends when its first client disconnects."""
     with start_board("--once") as board:
         card = board.card()
         assert card.read("ctrl_scratch") == 0x12345678
@@ -217,7 +220,8 @@ def test_once_ends_with_its_client(start_board):
 
 
 def test_statistics_have_every_count(start_board):
-    """The command `stats` returns all counts that the results are computed from."""
+    """The control command `stats` returns all counts from which the rows of results are
+    computed."""
     with start_board("--seed", 9) as board:
         board.card().read("ctrl_scratch")
         stats = board.stats()
@@ -261,8 +265,8 @@ def test_statistics_have_every_count(start_board):
     ],
 )
 def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
-    """A bad command on the control socket is answered by JSON with an error that says what is
-    allowed. The card works as before."""
+    """The board answers a bad control command by JSON with an error that says what is allowed. The
+    card works as before."""
     with start_board() as board:
         with pytest.raises(BoardFailed) as refusal:
             board.command(line)
@@ -286,7 +290,7 @@ def hang_up(board):
 
 
 def connect(board):
-    """Connect a new control client in place of the one that BoardProcess has opened."""
+    """Connect a new control client in place of the one that BoardProcess has connected."""
     board._channel = socket.socket(socket.AF_UNIX)
     board._channel.settimeout(5)
     board._channel.connect(str(board.control))
@@ -303,8 +307,8 @@ def test_the_next_control_client_is_served(start_board):
 
 
 def test_a_control_client_that_takes_no_answers(start_board):
-    """A control client that does not read its answers is disconnected after a few seconds, and the
-    board goes on."""
+    """The board disconnects a control client that does not read its answers for a few seconds. The
+    card's client is served on."""
     with start_board() as board:
         card = board.card()
         board._channel.setblocking(False)
@@ -318,7 +322,8 @@ def test_a_control_client_that_takes_no_answers(start_board):
 
 
 def test_a_control_line_without_end(start_board):
-    """A control client that sends a line without an end is disconnected after at most 64 KiB."""
+    """The board disconnects a control client that sends more than 64 KiB without a newline, and
+    serves the next one."""
     with start_board() as board, socket.socket(socket.AF_UNIX) as client:
         hang_up(board)
         client.settimeout(5)
@@ -331,7 +336,7 @@ def test_a_control_line_without_end(start_board):
 
 
 def test_control_answers_while_dma_runs(start_board):
-    """The control socket answers `stats` and `set` while DMA runs."""
+    """The board answers the control commands `stats` and `set` while DMA runs."""
     with start_board() as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -346,8 +351,8 @@ def test_control_answers_while_dma_runs(start_board):
 
 @pytest.mark.parametrize("pace", [100_000, 1_000_000])
 def test_pace_holds_the_board_back(start_board, pace):
-    """With --pace the board simulates at most so many cycles a second, and DMA still makes
-    progress."""
+    """With --pace the board simulates at most that many cycles of device time in a second of wall
+    time. DMA still makes progress."""
     with start_board("--pace", pace) as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -363,7 +368,7 @@ def test_pace_holds_the_board_back(start_board, pace):
 
 def test_the_executable_runs_from_any_directory(start_board, tmp_path, monkeypatch):
     """The board's program finds its memory images from any working directory. Relative paths in its
-    options start at the working directory."""
+    options are relative to the working directory."""
     monkeypatch.chdir(tmp_path)
     with start_board("--stats", "here.json") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""border.py: a pin of the table reaches Verilog and C++, and the two sides refuse to differ."""
+"""Tests of sim/board/border.py, which makes the border between Verilog and the C++ model: a pin of
+the table reaches both sides, and a board whose sides differ is refused."""
 
 import dataclasses
 import re
@@ -16,14 +17,16 @@ from sim.test.board.board_builds import build_gateware
 
 
 def members(text, name):
-    """(member, words) of a struct of the header, in order."""
+    """Return [(member, number of 32-bit words), ...] of the struct `name` in the C++ header `text`,
+    in the struct's order."""
     body = re.search(rf"struct {name} {{\n(.*?)\n}};", text, re.DOTALL)[1]
     found = re.findall(r"uint32_t (\w+)(?:\[(\d+)\])?;", body)
     return [(member, int(words or 1)) for member, words in found]
 
 
 def test_both_sides_have_the_same_size():
-    """The bits of the Verilog vectors are those of the structs."""
+    """The Verilog vectors `inputs` and `outputs` have exactly as many bits as the C++ structs
+    BorderInputs and BorderOutputs."""
     header, verilog = border.header(), border.verilog()
     for name, way in (("BorderInputs", "input"), ("BorderOutputs", "output")):
         bits = 32 * sum(words for _, words in members(header, name))
@@ -32,7 +35,8 @@ def test_both_sides_have_the_same_size():
 
 
 def test_every_output_is_taken_from_its_own_words():
-    """No two outputs are taken from the same bits, and each has as many as its pin."""
+    """In the generated Verilog each output pin is taken from as many bits of `outputs` as the pin
+    is wide. No two pins are taken from the same bits."""
     for pin, width in re.findall(r"(\w+) <= outputs\[\d+ \+: (\d+)\];", border.verilog()):
         assert pins.PINS[pin].width == int(width)
     slices = re.findall(r"outputs\[(\d+) \+: (\d+)\]", border.verilog())
@@ -40,8 +44,9 @@ def test_every_output_is_taken_from_its_own_words():
     assert len(taken) == len(set(taken)) and len(slices) > 50
 
 
-# PG213's tables of the tuser signals of a 256-bit interface: the bits of each field, lowest first.
-# The fields discontinue are left out, as the model never sets them.
+# {pin: {field: the bits of the pin that the field has, lowest first}}, from PG213's tables of the
+# tuser signals of a 256-bit interface. The fields `discontinue` are left out, since the model never
+# sets them.
 TUSER = {
     "m_axis_cq_tuser": {
         "first_be": range(4),
@@ -67,7 +72,8 @@ TUSER = {
 
 
 def shown_bits(pin):
-    """For each bit of an output pin, lowest first: the bit of `outputs` it shows, or None for 0."""
+    """Return a list with one entry for each bit of an output pin, lowest first: the number of the
+    bit of `outputs` that the generated Verilog shows there, or None if it shows a constant 0."""
     [value] = re.findall(rf"{pin} <= {{(.*?)}};", border.verilog())
     bits = []
     for part in reversed(value.split(", ")):
@@ -80,7 +86,8 @@ def shown_bits(pin):
 
 
 def first_bits(text, name):
-    """The number of each struct member's lowest bit in the packed vector, by the member's name."""
+    """Return {member of the struct `name`: the number of its lowest bit in the packed Verilog
+    vector}."""
     found, at = {}, 0
     for member, words in members(text, name):
         found[member] = 32 * at
@@ -90,7 +97,8 @@ def first_bits(text, name):
 
 @pytest.mark.parametrize("pin", ["m_axis_cq_tuser", "m_axis_rc_tuser"])
 def test_every_field_of_an_output_tuser_lies_where_pg213_has_it(pin):
-    """The word of C++ that has a field's name is shown at the bits that PG213 gives this field."""
+    """Each field of m_axis_cq_tuser and m_axis_rc_tuser is a member of the C++ struct, and Verilog
+    shows that member at the bits that PG213 gives the field."""
     bits, places = shown_bits(pin), first_bits(border.header(), "BorderOutputs")
     assert len(bits) == pins.PINS[pin].width
     for field, wanted in TUSER[pin].items():
@@ -99,7 +107,8 @@ def test_every_field_of_an_output_tuser_lies_where_pg213_has_it(pin):
 
 
 def test_every_field_of_rq_tuser_is_taken_from_where_pg213_has_it():
-    """The word of C++ that has a field's name gets the bits that PG213 gives this field."""
+    """Each field of s_axis_rq_tuser is a member of the C++ struct, and Verilog fills that member
+    from the bits that PG213 gives the field."""
     pin = "s_axis_rq_tuser"
     packed = {member.name: member.verilog for member in border._inputs()}
     for field, wanted in TUSER[pin].items():
@@ -110,7 +119,8 @@ def test_every_field_of_rq_tuser_is_taken_from_where_pg213_has_it():
 
 
 def test_a_wider_pin_is_wider_everywhere(monkeypatch):
-    """A pin that becomes wider in the table does so in the module, in the vectors and in C++."""
+    """If a pin becomes wider in the table of pins, it becomes wider in the Verilog module's ports,
+    in the packed vector and in the C++ struct."""
     title = "Credits, tags and sequence numbers."
     wider = dataclasses.replace(pins.PINS["cfg_fc_ph"], width=40)
     group = [wider if pin.name == "cfg_fc_ph" else pin for pin in pins.GROUPS[title]]
@@ -122,13 +132,15 @@ def test_a_wider_pin_is_wider_everywhere(monkeypatch):
 
 
 def test_a_pin_that_no_longer_exists_is_an_error_of_cpp(monkeypatch):
-    """A pin that does not cross is no member: C++ that names it does not compile."""
+    """A pin that is not in OUTPUTS is no member of the C++ struct. So C++ code that still names the
+    pin does not compile."""
     monkeypatch.setattr(border, "OUTPUTS", [pin for pin in border.OUTPUTS if pin != "cfg_fc_pd"])
     assert "cfg_fc_pd" not in dict(members(border.header(), "BorderOutputs"))
 
 
 def test_the_layout_has_a_number(monkeypatch):
-    """Two pins that change places give the layout another number, though no size has changed."""
+    """The layout of the border has a number, which Verilog and C++ both carry. If two pins of the
+    same width change places, the number changes."""
     before = border.layout()
     assert f"kBorderLayout = {before};" in border.header()
     assert f"pcie4_bind({before})" in border.verilog()
@@ -140,7 +152,8 @@ def test_the_layout_has_a_number(monkeypatch):
 
 
 def test_a_width_changes_the_layout(monkeypatch):
-    """A pin that becomes wider within its word gives the layout another number."""
+    """If a pin becomes wider but still fits its 32-bit word, the number of the border's layout
+    changes."""
     before = border.layout()
     wider = dataclasses.replace(pins.PINS["cfg_fc_ph"], width=9)
     monkeypatch.setitem(pins.PINS, "cfg_fc_ph", wider)
@@ -148,7 +161,8 @@ def test_a_width_changes_the_layout(monkeypatch):
 
 
 def test_sides_of_another_layout_are_refused(monkeypatch, tmp_path):
-    """A board whose Verilog has another layout than its C++ ends with a sentence."""
+    """A board whose Verilog has another layout number than its C++ ends at its start with status 1
+    and a sentence that names both numbers."""
     wrong = tmp_path / "wrong"
     shutil.copytree(border.files(), wrong)
     module = wrong / "pcie_usp.sv"
@@ -164,7 +178,8 @@ def test_sides_of_another_layout_are_refused(monkeypatch, tmp_path):
 
 
 def test_the_body_must_have_its_marks(monkeypatch, tmp_path):
-    """A body without a place for what is generated is refused, with the missing line."""
+    """If pcie_usp.sv.in lacks a line that marks where generated text goes, border.verilog() raises
+    an error that names the missing line."""
     body = tmp_path / "pcie_usp.sv.in"
     body.write_text(border.BODY.read_text().replace("//: shown outputs", ""))
     monkeypatch.setattr(border, "BODY", body)

@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""sim/board/pins.py reports ports of a Migen Instance that do not fit, with the line of the
-argument."""
+"""Tests of sim/board/pins.py, which reports ports of a Migen Instance that do not fit the Verilog
+module, with the line of the port's argument in Python."""
 
 import shutil
 import subprocess
@@ -39,8 +39,8 @@ class Mine:
 
 @pytest.fixture
 def said(tmp_path):
-    """A function that runs Verilator on a top level with these arguments and returns its output.
-    The Python file of the Instance is written, too."""
+    """Return a function that runs Verilator's lint on a top level with these arguments and returns
+    Verilator's messages. It also writes mine.py, the Python file that has the Instance."""
 
     def run(crc="{storage, storage}", shift="storage[4:0]", port="count", width="8"):
         for name, text in (("taker.v", MODULE), ("lanebox.v", TOP), ("mine.py", LOGIC)):
@@ -73,14 +73,15 @@ def wrong(log, folder):
 
 
 def test_what_fits_is_not_spoken_of(said):
-    """Ports that fit give no error, nor does a constant 0 with fewer bits than its port."""
+    """check_pins() raises no error if all ports fit, nor if a constant 0 has fewer bits than its
+    port."""
     check_pins(said())
     check_pins(said(crc="1'd0"))
 
 
 def test_bits_that_are_lost_or_missing_are_told(said, tmp_path):
-    """A 16-bit register connected to an input of 32 bits, or of 5, is an error that says how many
-    bits are lost or missing."""
+    """If a 16-bit register is connected to an input of 32 bits or of 5 bits, check_pins() raises an
+    error that says how many bits are missing or lost."""
     text = wrong(said(crc="storage", shift="storage"), tmp_path).splitlines()
     assert text == [
         f'{tmp_path}/mine.py:3: Instance("taker"): port crc has 32 bits and is given 16: the rest '
@@ -98,21 +99,21 @@ def test_bits_that_are_lost_or_missing_are_told(said, tmp_path):
     ],
 )
 def test_an_output_loses_its_own_bits(said, tmp_path, width, lost):
-    """An output connected to a narrower signal is an error, since it loses its upper bits. So is
-    one connected to a wider signal, part of which it would not drive."""
+    """An output that is connected to a narrower signal is an error, since its upper bits are lost.
+    An output that is connected to a wider signal is an error, since it does not drive all of it."""
     text = wrong(said(width=width), tmp_path)
     assert text == f'{tmp_path}/mine.py:5: Instance("taker"): port count has 8 bits and {lost}'
 
 
 def test_a_port_that_is_not_there_is_told_with_the_nearest(said, tmp_path):
-    """A port that the module does not have is reported at its argument's line in Python, with the
-    most similar port."""
+    """If an Instance names a port that its module does not have, the error has the line of that
+    argument in Python and the most similar port of the module."""
     text = wrong(said(port="cuont"), tmp_path)
     sentence = 'Instance("taker"): the module has no port cuont; it has count'
     assert text == f"{tmp_path}/mine.py:5: {sentence}"
 
 
 def test_without_the_folder_the_instance_is_named(said):
-    """If the folder of the Python file is unknown, as for Lanebox's own gateware, the message names
-    the Instance."""
+    """If the folder of the Python file is unknown, as for Lanebox's own gateware, the error names
+    the Instance instead of file and line."""
     assert wrong(said(shift="storage"), None).startswith('Instance("taker"): port shift has 5 bits')
