@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card with LitePCIe's own front ends, unchanged, on the Lanebox endpoint.
+"""Gateware of a card on which LitePCIe's own front ends, unchanged, are attached to the Lanebox
+endpoint.
 
-`python front_ends.py FOLDER` builds the card's gateware in FOLDER, as targets/sim.py does.
+`python front_ends.py FOLDER` builds the gateware in FOLDER, as targets/sim.py does.
 """
 
 import logging
@@ -23,15 +24,16 @@ from tools.verilog.build import build_cached, build_key
 from tools.verilog.sources import source_digest, source_files
 
 ROOT = Path(__file__).resolve().parents[3]
-BEATS = 16
-VECTORS = 4
+BEATS = 16  # beats of 32 bytes in BurstMaster's buffer
+VECTORS = 4  # vectors of MSI-X
 
 
 class BurstMaster(LiteXModule):
-    """An AXI4 master that moves one burst at a time between the bus and a buffer of 16 beats.
+    """An AXI4 master that carries out one burst at a time, between the bus and a buffer of 16
+    beats.
 
-    Software selects a dword of the buffer by `place`. A write to `dword` stores it, `content` reads
-    it.
+    Software selects a dword of the buffer by the register `place`. A write to the register `dword`
+    stores that dword, and a read of `content` returns it.
     """
 
     def __init__(self, axi):
@@ -114,10 +116,11 @@ class FrontEndSoC(LaneboxSoC):
         self.comb += self.stock_msix.irqs.eq(self.pcie_msi.irqs)
         self.host = LitePCIeAXISlave(self.pcie_endpoint, data_width=numbers.DATA_WIDTH)
         self.burst = BurstMaster(self.host.axi)
-        # This card has no user slot, whose index would stand here.
+        # The pins show valid, ready and last of the user slot's streams. This card has no user
+        # slot.
         self.comb += platform.request("user_slot").eq(0)
-        # These front ends do not show whether they have work, so `busy` stays high and device time
-        # never stops.
+        # LitePCIe's front ends do not show whether they have work, so `busy` stays high and device
+        # time never stops.
         self.comb += platform.request("busy").eq(1)
 
 

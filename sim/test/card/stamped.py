@@ -1,9 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""For tests of latency: times of a DMA's doorbell and of its interrupt, once by the card's stamp
-registers and once by the board's TLP log.
-"""
+"""Helpers for tests of latency. They give the times of a DMA's doorbell and of its interrupt, once
+from the card's stamp registers and once from the board's TLP log."""
 
 from __future__ import annotations
 
@@ -13,12 +12,13 @@ from sim.test.board.board_client import HIGH_MEMORY
 
 TICK_NS = 4
 BACK = HIGH_MEMORY + 4096  # bus address of the buffer that c2h writes
-BAR0_OFFSETS = 0x1FFFF
+BAR0_OFFSETS = 0x1FFFF  # mask of the address bits that are the offset in BAR0
 
 
 @dataclass(frozen=True)
 class Bus:
-    """Times in ns of the bus from CQ to the registers. If the bus is occupied, a write waits."""
+    """How long a host write takes from CQ to its register, in ns. A write waits while another
+    occupies the register bus."""
 
     way: int  # ns from a write's beat on CQ until it reaches its register, when the bus is free
     keeps: int  # ns for which one write occupies the bus
@@ -29,7 +29,8 @@ BUSES = {"lanebox": Bus(way=12, keeps=4), "litepcie": Bus(way=20, keeps=20)}
 
 @dataclass(frozen=True)
 class Pair:
-    """Doorbell and interrupt of one DMA, in ns of one clock: the card's or the TLP log's."""
+    """The times of a DMA's doorbell and of its interrupt in ns, both by the card's clock or both by
+    the clock of the TLP log."""
 
     doorbell: float
     interrupt: float
@@ -39,14 +40,15 @@ class Pair:
 
 
 def stamps(card):
-    """Doorbell and interrupt from the card's stamps. The interrupt must have been sent already."""
+    """Return the Pair of the last doorbell and its interrupt from the card's stamp registers. The
+    interrupt must have been sent already."""
     assert card.read("stamps_waiting") == 0
     doorbell, interrupt = card.read("stamps_doorbell"), card.read("stamps_interrupt")
     return Pair(TICK_NS * doorbell, TICK_NS * interrupt)
 
 
 def open_loopback(card):
-    """Start both DMA directions with empty tables and h2c looped back to c2h. Only c2h may
+    """Start both DMA directions with empty tables and h2c looped back to c2h. Only c2h can raise an
     interrupt."""
     card.memory(HIGH_MEMORY, 2 * 4096)
     card.write("pcie_dma0_loopback_enable", 1)
@@ -57,19 +59,21 @@ def open_loopback(card):
 
 
 def transfer(card, size):
-    """Send `size` bytes to the card and back. The h2c descriptor, written last, is the doorbell."""
+    """Send `size` bytes to the card and back to the host. The register write that appends the h2c
+    descriptor comes last and is the doorbell."""
     card.add_descriptor("c2h", BACK, size, interrupt=True)
     card.add_descriptor("h2c", HIGH_MEMORY, size)
 
 
 def zero_of(counters, log):
-    """The card's clock minus the log's, in ns. Both have a time for the last write on RQ."""
+    """Return the card's clock minus the clock of the TLP log, in ns. It is computed from the last
+    write on RQ, whose time both have."""
     return TICK_NS * counters["rq_last"] - log.on("RQ", "MWr")[-1].ns
 
 
 def arrivals(writes, endpoint):
-    """For each of these host writes: yield it and the time in ns at which it reaches its
-    register."""
+    """For each of the host writes `writes` yield (the write, the time in ns at which it reaches its
+    register)."""
     bus, at = BUSES[endpoint], 0
     for tlp in writes:
         at = max(tlp.ns + bus.way, at + bus.keeps)
@@ -77,7 +81,8 @@ def arrivals(writes, endpoint):
 
 
 def doorbells(log, card, endpoint="lanebox"):
-    """The times in ns at which the writes that append an h2c descriptor reach their register."""
+    """Return the times in ns at which the writes in the TLP log that append an h2c descriptor reach
+    their register."""
     push = card.address("pcie_dma0_reader_table_we")
     return [
         at
@@ -87,5 +92,6 @@ def doorbells(log, card, endpoint="lanebox"):
 
 
 def pairs(bells, messages):
-    """Pair each doorbell's time with that of the first interrupt message after it."""
+    """Return a Pair for each doorbell: its time, and the time of the first interrupt message after
+    it."""
     return [Pair(bell, next(ns for ns in messages if ns > bell)) for bell in bells]

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The AXI4 bus that user logic has in BAR2, with a memory behind it that takes 50 cycles a read.
+"""The AXI4 bus of the user slot, which the host reaches in BAR2. Behind it is a memory that takes
+50 cycles for a read.
 
-Tested are accesses of every kind, and the rate and latency of reads.
+The tests make accesses of every kind, and measure the rate and the latency of reads.
 """
 
 import random
@@ -25,13 +26,13 @@ from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 WINDOW = peer.Place(2, numbers.AXI_BASE)
-LONGEST, PAGE = 600, 4096
+LONGEST, PAGE = 600, 4096  # bytes of the longest access, and of a page
 BLOCKED_WRITES = 8000  # writes of 64 bytes; they take 24,000 cycles
 
 
 @pytest.fixture(scope="module")
 def slow():
-    """Gateware with the slow memory in its user slot, and the board made from it."""
+    """Build gateware with the slow memory in its user slot, and the board with this gateware."""
     return artefacts.build(DEFAULT, AXI50)
 
 
@@ -44,8 +45,8 @@ def bar(slow):
 @each_seed(2)
 @pytest.mark.parametrize("stall", [0, 50])
 def test_any_access_finds_what_was_written(slow, stall, seed):
-    """Host accesses of any size at any offset of the AXI4 memory, across pages too, agree with a
-    model of every byte."""
+    """Host accesses of any size at any offset of the AXI4 memory, also across pages, agree with a
+    copy that the test keeps of every byte."""
     rng = random.Random(seed)
     options = ["--stall", str(stall), "--seed", str(seed), "--mps", rng.choice(["128", "512"])]
     model = bytearray(SIZE)
@@ -71,15 +72,15 @@ def test_any_access_finds_what_was_written(slow, stall, seed):
 
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_a_memory_of_50_cycles_is_read_at_the_limit(bar, size):
-    """With 32 reads in flight, reads of a memory that takes 50 cycles reach at least 95 % of the
-    limit of the CC interface."""
+    """With 32 reads in flight, reads of a memory that takes 50 cycles for each reach 95 % or more
+    of the limit of the CC interface."""
     entry = bar.read_row("p2p_read_axi50", WINDOW, size, limits.cc(size, 256))
     assert entry.ratio >= 0.95 and entry.violations == 0
 
 
 def test_with_one_credit_the_latency_shows(bar):
-    """With one read in flight, a read of the slow memory takes 50 cycles more than one of block
-    memory: the bridge prefetches nothing."""
+    """With one read in flight, a read of the slow memory takes 50 cycles more than a read of block
+    memory takes. So the bridge prefetches nothing."""
     peer.set_credits(bar, 1)
     bar.fill(WINDOW, 64)
     rate, _ = bar.run("read", WINDOW, 64, 1000)
@@ -88,17 +89,17 @@ def test_with_one_credit_the_latency_shows(bar):
 
 
 def test_32_blocked_reads_hold_up_no_write(slow):
-    """While the card holds 32 unanswered reads, as many as it can have, posted writes keep their
-    rate and CQ never stalls."""
+    """While the card holds 32 unanswered host reads, the most that it accepts, posted writes keep
+    their rate and the card never stalls CQ."""
     with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions()) as bar:
         free, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
         assert stats["cq"]["stalls"] == 0
         bar.register("user_hold", 1)
-        # The register write must reach CQ before the counts are cleared, since only the reads are
-        # to be counted.
+        # Wait until this register write has reached CQ. The counts are then cleared, so that they
+        # count only the reads.
         wait_until(lambda: bar.board.stats()["cq"]["tlps"] == BLOCKED_WRITES + 1, "the write")
-        # At this pace the 65,536 cycles after which the bridge gives the bus up do not pass during
-        # the test.
+        # The bridge ends a read as failed if the bus does not answer it for 65,536 cycles. At this
+        # pace these cycles do not pass during the test.
         bar.board.command("set pace 100000")
         bar.board.command("clear")
         reads = [bar.client.send_read(2, WINDOW.offset + 64 * n, 8) for n in range(peer.CREDITS)]
@@ -115,7 +116,8 @@ def test_32_blocked_reads_hold_up_no_write(slow):
 
 
 def test_the_capability_table_names_the_window(bar):
-    """Software finds the AXI4 bus in the card's capability table: BAR, offset and size."""
+    """The card's capability table has a block for the AXI4 bus, with its BAR, offset and size. So
+    software can find the bus."""
     table = bar.client.read(0, numbers.CAPABILITY_BASE, PAGE)
     words = struct.unpack(f"<{PAGE // 4}I", table)
     at, found = HEADER_WORDS, []
@@ -127,7 +129,8 @@ def test_the_capability_table_names_the_window(bar):
 
 
 def test_an_idle_card_answers_in_few_cycles(slow):
-    """With the AXI4 bus built in, reads of an idle card take as few cycles as without it."""
+    """With the AXI4 bus in the gateware, an idle card answers a host read in as few cycles as
+    without it."""
     rows = {
         entry.id: entry
         for entry in idle_reads.rows(slow.board, slow.gateware / "csr.json", Conditions())
@@ -138,6 +141,7 @@ def test_an_idle_card_answers_in_few_cycles(slow):
 
 
 def test_the_memory_makes_no_registers(bar):
-    """A memory in the user slot is reached over the AXI4 bus, and adds no registers to csr.json."""
+    """The memory in the user slot is reached over the AXI4 bus only. It adds no registers to
+    csr.json except `user_hold`."""
     names = [name for name in bar.csr["csr_registers"] if name.startswith("user_")]
     assert names == ["user_hold"]

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two BARs, accesses of every size, accesses by another PCIe device, and reads by cfg_mgmt."""
+"""The two BARs of the bench card: host accesses of every size, accesses by another PCIe device (the
+peer), and the card's own reads by cfg_mgmt."""
 
 import random
 
@@ -26,9 +27,10 @@ PAGE = 4096
 
 
 def tlps_of(address, count, most):
-    """The TLPs that one host access must make, as (address, dwords, byte enables).
+    """Return the TLPs that one host access must make, as [(address, dwords, (first_be, last_be)),
+    ...].
 
-    A TLP has at most `most` bytes and lies within a page.
+    A TLP has at most `most` bytes and lies within one page of 4 KiB.
     """
     found, end = [], address + count
     while address < end:
@@ -43,8 +45,8 @@ def tlps_of(address, count, most):
 
 
 def test_bar2_is_sized_as_64_bit_prefetchable(bench):
-    """BAR2 with all ones written reads back as its size, 64 bit and prefetchable. vfio region 2 has
-    the same size."""
+    """After all ones were written to BAR2, it reads back as its size, 64 bit and prefetchable. vfio
+    region 2 has the same size."""
     with bench("--bar2", "64K") as (_, card):
         assert card.config_read(0x18) & 0xF == 0xC
         card.config_write(0x18, 0xFFFF_FFFF)
@@ -55,8 +57,8 @@ def test_bar2_is_sized_as_64_bit_prefetchable(bench):
 
 
 def test_without_the_option_there_is_no_bar2(bench):
-    """Without --bar2 the BAR2 registers read as zero, vfio region 2 has size 0, and an access to it
-    is refused."""
+    """Without the option --bar2 the registers of BAR2 read as zero, vfio region 2 has size 0, and
+    an access to that region is refused."""
     with bench() as (_, card):
         assert card.config_read(0x18) == card.config_read(0x1C) == 0
         assert card.client.region_info(2)[1] == 0
@@ -66,15 +68,15 @@ def test_without_the_option_there_is_no_bar2(bench):
 
 @pytest.mark.parametrize("size", ["3K", "12K", "1", "-4K", "32G", "4Q", "x"])
 def test_a_bar2_that_cannot_be_is_refused(size):
-    """--bar2 with a size below 4 KiB, above 16 GiB or not a power of two ends the board with status
-    2."""
+    """The option --bar2 with a size that is below 4 KiB, above 16 GiB or no power of two ends the
+    board with status 2."""
     status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--bar2", size)
     assert status == 2 and "power of two from 4K to 16G" in error
 
 
 def test_the_two_bars_are_two_memories(bench):
-    """The same offset of BAR0 and BAR2 holds different data, and the TLP of each access has the
-    address of its BAR."""
+    """The same offset of BAR0 and of BAR2 holds different data. The TLP of an access has an address
+    in its BAR."""
     with bench("--bar2", "64K", log=True) as (board, card):
         card.write(MEMORY0 // 2, 0x1111_1111)
         card.write(MEMORY0 // 2, 0x2222_2222, bar=BAR2)
@@ -87,7 +89,7 @@ def test_the_two_bars_are_two_memories(bench):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_access_reads_back_what_was_written(bench, seed):
-    """Host accesses of 1 to 4096 bytes at any offset of either BAR move the right data, and make
+    """Host accesses of 1 to 4096 bytes at any offset of either BAR move the right data. They make
     exactly the TLPs that MPS and MRRS ask for."""
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
@@ -127,7 +129,7 @@ def test_any_access_reads_back_what_was_written(bench, seed):
 
 
 def test_a_store_of_64_bytes_is_one_tlp(bench):
-    """A store or load of up to 64 bytes is one TLP, as from a write-combining buffer."""
+    """A host store or load of 16, 32 or 64 bytes is one TLP, as from a write-combining buffer."""
     with bench("--bar2", "64K", log=True) as (board, card):
         for size in (16, 32, 64):
             card.client.write(BAR2, 0x40, bytes(range(size)))
@@ -138,8 +140,8 @@ def test_a_store_of_64_bytes_is_one_tlp(bench):
 
 @pytest.mark.parametrize("size,tags", [(4, 1), (64, 8), (256, 32), (512, 256)])
 def test_the_peer_reads_and_writes_either_bar(bench, size, tags):
-    """The peer, another PCIe device, reads from either BAR what it wrote there, and finds no fault
-    in any completion."""
+    """The peer, a simulated second PCIe device, reads from either BAR what it wrote there. It finds
+    no fault in any completion."""
     with bench("--bar2", "64K", "--mps", "512", mps=512) as (board, card):
         for bar, offset in ((BAR0, MEMORY0), (BAR2, 0x3000)):
             count = PAGE // size
@@ -155,8 +157,8 @@ def test_the_peer_reads_and_writes_either_bar(bench, size, tags):
 
 
 def test_the_peer_stays_inside_its_bar(bench):
-    """A job of the peer with an offset beyond the BAR, or for a BAR that does not exist, is refused
-    with the rule."""
+    """The board refuses a job of the peer whose offset is beyond the BAR, or whose BAR does not
+    exist. The error says which values are allowed."""
     with bench("--bar2", "4K") as (board, _):
         for job, rule in (
             ("read bar2 4096 4 1 1", "in the BAR"),
@@ -168,8 +170,8 @@ def test_the_peer_stays_inside_its_bar(bench):
 
 
 def test_the_card_reads_its_own_configuration_space(bench):
-    """A cfg_mgmt read by the card returns what the host reads at that dword, after 2 to 8
-    cycles."""
+    """When the card reads its configuration space by cfg_mgmt, it gets the value that the host
+    reads there, after 2 to 8 cycles."""
     with bench("--bar2", "64K") as (_, card):
         for dword in (0x00, 0x04, 0x10, 0x18, 0x40, 0x78, 0x80, 0x100, 0x1C0, 0xFFC):
             assert card.manage(dword // 4) == card.config_read(dword)
@@ -177,8 +179,8 @@ def test_the_card_reads_its_own_configuration_space(bench):
 
 
 def test_extended_tags_as_the_card_sees_them(bench):
-    """The card reads, by cfg_mgmt, Extended Tag Enable of Device Control as the host last wrote
-    it."""
+    """When the card reads Device Control by cfg_mgmt, it sees Extended Tag Enable as the host last
+    wrote it."""
     with bench() as (_, card):
         for enabled in (0, 1, 0):
             control = card.config_read(0x78, 2) & ~0x100 | enabled << 8

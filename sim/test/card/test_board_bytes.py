@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """DMA of buffers with any number of bytes at any address, in both directions.
 
-All host memory of a test is compared with what it must hold, so that a byte written outside a
-buffer is noticed.
+Each test compares all of its host memory with what the memory must hold, so that a byte that is
+written outside a buffer is noticed.
 """
 
 import random
@@ -18,12 +18,13 @@ LOW_MEMORY = 0x1000_0000
 PAGE = 4096
 SLOT = 4 * PAGE  # bytes of host memory reserved for each buffer
 COUNT = 64  # buffers in one run
-UNTOUCHED = 0x5A
+UNTOUCHED = 0x5A  # value of each byte before DMA
 LENGTHS = (1, 3, 4, 31, 32, 33, 64, 96, 127, 128, 255, 256, 508, 511, 512, 513, 1504, 4096, 4097)
 
 
 def places(rng, base):
-    """Addresses of COUNT buffers, with any low bits. Most are near the start or end of a page."""
+    """Yield the addresses of COUNT buffers, one in each SLOT of memory from `base` on. Their low
+    bits are random, and most lie near the start or the end of a page."""
     for n in range(COUNT):
         inside = rng.choice([rng.randrange(PAGE), PAGE - rng.randrange(1, 40), rng.randrange(4)])
         yield base + n * SLOT + inside
@@ -32,8 +33,8 @@ def places(rng, base):
 @pytest.mark.parametrize("stall", [0, 30])
 @each_seed(10)
 def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
-    """DMA through the card's loopback copies buffers of any length between any addresses, and
-    changes no other byte."""
+    """DMA through the card's loopback copies buffers of any length from any address to any other,
+    and changes no other byte."""
     rng = random.Random(seed)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
     options = [
@@ -70,8 +71,8 @@ def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
 
 
 def test_a_buffer_of_no_bytes_counts_and_writes_nothing(start_board):
-    """A c2h descriptor of no bytes is counted as done, and the stream goes on in the next
-    descriptor without losing a byte."""
+    """A c2h descriptor of no bytes is counted as done and writes nothing. The stream goes on in the
+    next descriptor without losing a byte."""
     with start_board() as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, PAGE), card.memory(LOW_MEMORY, PAGE)

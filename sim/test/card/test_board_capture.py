@@ -1,11 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The capture block of a whole card: the generator's frames arrive in host memory as pcapng.
+"""The capture block on a whole card: the frames of its generator arrive in a ring in host memory as
+pcapng.
 
-The host sets the ring up and follows the status line. The bytes of the ring behind a page of header
-are a file, which Wireshark's programs read. Bytes, times, ports, lengths and drop counts of all
-packets are compared with a model of the generator.
+The host sets the ring up and follows the status line, in which the card reports how far the ring is
+filled. The bytes of the ring behind a page of header are a pcapng file, which Wireshark's programs
+read. Bytes, times, ports, lengths and drop counts of all packets are compared with a model of the
+generator.
 """
 
 import re
@@ -21,27 +23,29 @@ from sim.test.board.board_client import HIGH_MEMORY, wait_until
 from sim.test.conftest import started_boards
 from tools.testing.seeds import SHIFT
 
-SEGMENT = 1 << 16  # bytes of a segment; each lies apart from the others
-MBUF = 1 << 14  # bytes of an MBUF
-STATUS = HIGH_MEMORY + 32 * 3  # address of the status line
+SEGMENT = 1 << 16  # bytes of a segment of the ring; segments do not lie next to each other
+MBUF = 1 << 14  # bytes of an MBUF, a part of the ring that no record of a packet crosses
+STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line
 RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
 IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2  # bits of capture_status
 SNAPSHOT = 1 << 31  # bit of capture_account_control
-DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)
-PORT_MASK = 3
+DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)  # fates of a frame, for which accounts count
+PORT_MASK = 3  # frame n comes from port n & PORT_MASK
 PORTS = PORT_MASK + 1
 ONES = 0xFFFF_FFFF
 
 
 @pytest.fixture
 def start_capture(tmp_path):
-    """The fixture start_board with gateware that has the capture block."""
+    """Return a function that starts boards, as the fixture start_board does, with gateware that has
+    the capture block."""
     yield from started_boards(build_executable(capture=True), register_map(capture=True), tmp_path)
 
 
 @dataclass(frozen=True)
 class Generated:
-    """The generator's settings. `period` is in 1/256 of a cycle."""
+    """The settings of the capture block's generator, and a model of its frames. `size` is in bytes;
+    `period`, from one frame to the next, is in 1/256 of a cycle."""
 
     size: int
     period: int
@@ -49,7 +53,7 @@ class Generated:
     seed: int = 0x1234_5678 + SHIFT
 
     def data(self, number):
-        """The bytes of frame `number`."""
+        """Return the bytes of frame `number`, as the generator makes them."""
         word, out = (self.seed ^ number) & ONES, bytearray()
         for _ in range(-(-self.size // 32)):
             turned = [(word << 4 * i | word >> 32 - 4 * i) & ONES for i in range(8)]
@@ -63,7 +67,8 @@ class Generated:
         return bytes(out[: self.size])
 
     def starts(self):
-        """The cycle in which each frame begins, from the first one on, if nothing makes it wait."""
+        """Return a list with the cycle in which each frame begins, counted from the first frame's,
+        if nothing makes the generator wait."""
         beats, most = -(-self.size // 32), self.period + (1024 << 8)
         cycle, owed, due, free, found = 0, 0, False, 0, []
         while len(found) < self.count:
@@ -79,12 +84,14 @@ class Generated:
 
 
 class Recorder:
-    """A host that follows the status line, and takes the bytes of the ring over in order."""
+    """The host's side of a recording. It sets the ring up, follows the status line, and copies the
+    bytes of the ring in order into `taken`."""
 
     def __init__(self, card, segments):
         self.card, self.size = card, segments * SEGMENT
         self.status = card.memory(HIGH_MEMORY, 4096)
-        # each segment has a page in front and behind it that must stay as it is
+        # Each segment has a page of memory in front of it and one behind it, which the card must
+        # not write.
         places = [HIGH_MEMORY + (n + 1) * 4 * SEGMENT for n in range(segments)][::-1]
         self.segments = [card.memory(place - 4096, SEGMENT + 8192) for place in places]
         self.taken = bytearray()
@@ -102,7 +109,7 @@ class Recorder:
         return self.card.read("capture_status") & which
 
     def line(self):
-        """(position, records, lost, time) of the status line."""
+        """Return (position, records, lost, time) from the status line in host memory."""
         at = STATUS - HIGH_MEMORY
         return struct.unpack("<4Q", self.status.data[at : at + 32])
 
@@ -123,7 +130,8 @@ class Recorder:
         self.card.write("capture_control", flags)
 
     def take(self):
-        """Take over what the status line tells of."""
+        """Copy the bytes of the ring that the status line reports as written and that have not been
+        copied yet."""
         position = self.line()[0]
         assert position - len(self.taken) <= self.size, "the ring was written over"
         while len(self.taken) < position:
@@ -137,7 +145,8 @@ class Recorder:
         self.card.write64("capture_limit", limit)
 
     def end(self):
-        """Wait for the end, take the rest, and see that nothing around the ring was written."""
+        """Wait until the capture block is idle, and copy what is left. Fail if the card has written
+        to the pages around a segment."""
         wait_until(lambda: self.flags(IDLE), "the end of the capture")
         position = self.card.read("capture_position")
         wait_until(lambda: self.line()[0] == position, f"the status line of {position}")
@@ -147,7 +156,8 @@ class Recorder:
             assert memory.data[:4096] == memory.data[-4096:] == bytes(4096)
 
     def accounts(self, port):
-        """[(frames, bytes)] of a port by fate, from the last snapshot."""
+        """Return [(frames, bytes), ...] of a port from the last snapshot of the accounts, one pair
+        for each fate of a frame."""
         found = []
         for fate in range(4):
             self.card.write("capture_account_control", port * 4 + fate)
@@ -161,7 +171,8 @@ class Recorder:
 
 
 def packets(recorder, tmp_path):
-    """[(time in ns, port, length, drops, data)] of the recording, as tshark reads it."""
+    """Return [(time in ns, port, length, drops, data), ...] of all packets of the recording, as
+    tshark reads them from the pcapng file."""
     file = tmp_path / "ring.pcapng"
     file.write_bytes(header() + recorder.taken)
     fields = list(by_fields(file))
@@ -178,14 +189,15 @@ def packets(recorder, tmp_path):
 
 
 def check(recorder, frames, found):
-    """Compare the packets with the frames that were made. Returns the number of each packet.
+    """Compare the packets `found` with the generator's `frames`. Returns the number of the frame of
+    each packet.
 
-    Every frame is delivered or lost, and the accounts, the status line and the drop counts say the
-    same of it.
+    Every frame must have been delivered or lost. The accounts, the status line and the packets'
+    drop counts must agree about which.
     """
     delivered = [int.from_bytes(data[16:20], "little") for *_, data in found]
     assert delivered == sorted(set(delivered)) and delivered[-1] < frames.count
-    seen = dict.fromkeys(range(PORTS), 0)  # frames of each port before the one that is looked at
+    seen = dict.fromkeys(range(PORTS), 0)  # {port: its frames up to the last delivered one}
     for number, (_, port, length, drops, data) in zip(delivered, found):
         assert (port, length) == (number & PORT_MASK, frames.size)
         assert data == frames.data(number), f"frame {number}"
@@ -201,7 +213,8 @@ def check(recorder, frames, found):
         assert accounts[BAD] == (0, 0)
         assert [sum(column) for column in zip(*accounts)] == [made, made * frames.size]
         lost += made - there
-    # the last line was written with the last records, so it lacks the frames lost behind them
+    # The last status line was written with the last records. So it does not count frames that were
+    # lost after them.
     _, records, told, _ = recorder.line()
     assert records == len(delivered)
     assert sum(drops for _, _, _, drops, _ in found) <= told <= lost
@@ -211,7 +224,8 @@ def check(recorder, frames, found):
 @pytest.mark.parametrize("size, period", [(64, 3000), (69, 3100), (1518, 20000)])
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_a_recording_has_every_frame_at_its_time(start_capture, tmp_path, size, period, mps):
-    """With room for all frames, each is recorded, at the time at which the generator began it."""
+    """If the ring has room for all frames, each frame is recorded, with the time at which the
+    generator began it."""
     frames = Generated(size, period, count=500)
     with start_capture() as board:
         card = board.card(mps=mps)
@@ -234,8 +248,8 @@ def test_a_recording_has_every_frame_at_its_time(start_capture, tmp_path, size, 
 
 @pytest.mark.parametrize("size", [64, 69, 1518])
 def test_lossless_frames_wait_for_a_slow_host(start_capture, tmp_path, size):
-    """A ring that is smaller than the recording loses nothing with `lossless`: the generator waits
-    until the host has raised the limit."""
+    """With the flag `lossless`, a recording that is larger than the ring loses no frame: the
+    generator waits until the host has raised the limit."""
     count = 3 * 4 * SEGMENT // size
     frames = Generated(size, 0, count)
     with start_capture("--stall", 20, "--seed", SHIFT + 1) as board:
@@ -267,8 +281,8 @@ def test_lossless_frames_wait_for_a_slow_host(start_capture, tmp_path, size):
 
 @pytest.mark.parametrize("size, period", [(64, 3000), (69, 3100), (1518, 20000)])
 def test_frames_beyond_the_limit_are_lost_and_counted(start_capture, tmp_path, size, period):
-    """While the host withholds the limit, frames are lost. Behind the gap the first packet of each
-    port says how many of its port are missing, and the accounts agree."""
+    """While the host does not raise the limit, frames are lost. After the gap the first packet of
+    each port says how many frames of its port are missing, and the accounts agree."""
     half = 2 * SEGMENT
     frames = Generated(size, period, count=6 * half // size)
     with start_capture() as board:
@@ -292,7 +306,8 @@ def test_frames_beyond_the_limit_are_lost_and_counted(start_capture, tmp_path, s
 
 
 def test_a_build_without_capture_has_nothing_of_it():
-    """Without --capture neither the Verilog nor the register map names the block."""
+    """In a build without --capture neither the Verilog nor the register map names the capture
+    block."""
     build = build_gateware()
     assert "capture" not in (build / "csr.json").read_text().lower()
     assert "CaptureUnit" not in (build / "gateware" / "sources.txt").read_text()

@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clear bits of the card's counters: the endpoint's clears all, the MMIO bridge's clears the
-bridge's own.
+"""The bits that clear the card's counters: that of the endpoint clears all counters, that of the
+MMIO bridge only the bridge's own.
 
-The names come from the tables from which the gateware makes its registers. A round of this file
-must make each counter count, or a SpinalHDL test in IN_SPINAL must clear it.
+The names of the counters come from the tables from which the gateware makes its registers. For each
+counter either a round of this file makes it count before the clear, or a SpinalHDL test in
+IN_SPINAL clears it.
 """
 
 import pytest
@@ -27,13 +28,13 @@ NAMES = {
     )
     for name in table
 }
-# Counters that count the host's own accesses, those that read the counters included.
+# Counters of the host's accesses to registers. They also count the accesses that read the counters.
 READING = {f"{BRIDGE}_{name}" for name in ("reads", "writes", "completions")}
 
-# Counters that nothing makes count on the board: its hard block cuts no TLP short, never has 31
-# writes waiting for the link, and leaves gaps between RC's beats. No bus of the card fails. The
-# endpoint never holds RC off. The SpinalHDL test named here clears the counter, by the list of
-# counters that the component itself has.
+# {counter: the SpinalHDL test that clears it}, for counters that nothing makes count on the board.
+# The board's hard block cuts no TLP short, never has 31 writes waiting for the link, and leaves
+# gaps between RC's beats. No bus of the card fails, and the endpoint never holds RC off. The
+# SpinalHDL test takes the list of counters from the component itself.
 IN_SPINAL = {
     "pcie_endpoint_host_discontinued": "CompleterTest",
     "pcie_endpoint_device_number_waits": "RequesterTest",
@@ -46,32 +47,32 @@ IN_SPINAL = {
 }
 
 HOLE = 0x1C000  # offset in BAR0 where no register or memory answers
-TOTAL = 128 * 1024
+TOTAL = 128 * 1024  # bytes of an h2c transfer
 CLEAR_BIT = {ENDPOINT: 1 << 0, BRIDGE: 1 << 1}
 
 
 def run_h2c(card):
-    """Start an h2c transfer of TOTAL bytes. Whether the data is right does not matter."""
+    """Start an h2c transfer of TOTAL bytes. It does not matter whether the data is right."""
     card.write("pattern_control", H2C_CHECK)
     card.program("h2c", slices(HIGH_MEMORY, TOTAL, 8192), "none")
     card.start("h2c")
 
 
 def host_requests(board, card):
-    """Make host requests that the card must refuse: to no register, to a read-only one, for part of
-    a register, with a hole in the byte enables."""
+    """Make host requests that the card must refuse: to an address without a register, to a
+    read-only table, to a part of a register, and with a hole in the byte enables."""
     card.mmio_read(HOLE)
     card.mmio_write(HOLE, 0)
     card.mmio_write(numbers.CAPABILITY_BASE, 0)
     card.mmio_write(card.address("ctrl_scratch"), 0, 1)
-    card.read("ctrl_scratch")  # all writes before are done now, so the fault strikes none of them
+    card.read("ctrl_scratch")  # the writes above are done now, so the fault hits none of them
     board.command("fault wrong-be")
     card.client.write(BAR0, numbers.MEMORY_BASES[0], bytes(16))
 
 
 def failed_reads(board, card):
-    """Make reads of the card fail in every way that the host can. Some completions come after the
-    read's timeout."""
+    """Make reads by the card fail in every way that the host can cause. Some completions come after
+    the read's timeout."""
     for n, fault in enumerate(
         ("ur", "ca", "poison", "byte-count", "unexpected", "duplicate", "drop-completion")
     ):
@@ -81,11 +82,11 @@ def failed_reads(board, card):
 
 
 def slow_link(board, card):
-    """Start an h2c transfer on a slow link, where reads must wait for a free tag."""
+    """Start an h2c transfer. On the slow link of this round its reads must wait for a free tag."""
     run_h2c(card)
 
 
-# The rounds: (options of the board, function that makes counters count, names of these counters).
+# {round: (options of the board, function that makes counters count, names of these counters)}
 ROUNDS = {
     "the host's requests": (
         (),
@@ -127,14 +128,15 @@ ROUNDS = {
 
 
 def test_every_counter_has_a_round():
-    """Every counter is in exactly one round of ROUNDS, or in IN_SPINAL."""
+    """Every counter of the card is in exactly one round of ROUNDS, or in IN_SPINAL."""
     here = [names for _, _, names in ROUNDS.values()]
     assert set().union(*here, IN_SPINAL) == NAMES
     assert sum(map(len, here)) + len(IN_SPINAL) == len(NAMES)
 
 
 def clear(card, bank):
-    """Set the clear bit of a control register. Its other fields keep their values."""
+    """Set the clear bit in the control register of `bank`. The other fields of the register keep
+    their values."""
     name = f"{bank}_control"
     card.write(name, card.read(name) | CLEAR_BIT[bank])
 
@@ -150,10 +152,11 @@ def uncounted(card, names):
 
 
 def still(card, names, seen):
-    """The counters that were not cleared.
+    """Return the counters of `names` that a clear has left above zero, by the values `seen` that
+    were read after it.
 
-    Those in READING have counted the reads of `seen` after the clear: at most two accesses for each
-    counter.
+    The counters in READING have counted these reads: at most two accesses for each counter. So they
+    are compared with that number instead of zero.
     """
     return {
         name for name in names if (seen[name] > 2 * len(NAMES) if name in READING else seen[name])
@@ -163,16 +166,17 @@ def still(card, names, seen):
 @pytest.mark.parametrize("bank", [ENDPOINT, BRIDGE])
 @pytest.mark.parametrize("name", ROUNDS)
 def test_clear_sets_every_counter_to_zero(start_board, name, bank):
-    """Each counter of the round has counted, and is zero after a clear. The endpoint's clear bit
-    clears all counters; the bridge's leaves the endpoint's counters as they are."""
+    """Each counter of the round counts, and is zero after a clear. The endpoint's clear bit clears
+    all counters. The bridge's clear bit leaves the endpoint's counters as they are."""
     options, provoke, names = ROUNDS[name]
-    # At these sizes the reads of all tags fit the completion space. The model keeps the space of a
-    # lost read for ever, so larger reads would break its rule.
+    # With MRRS 128 and RCB 128 the reads of all tags fit the completion space. The model never
+    # frees the space of a lost read, so larger reads would break its rule completion-space.
     with start_board(*options, "--rcb", 128) as board:
         card = board.card(mps=128, mrrs=128)
         card.memory(HIGH_MEMORY, TOTAL)
         for _ in range(3 * len(NAMES)):
-            # more reads than it takes to read all counters, so that still() can tell them apart
+            # These are more reads than it takes to read all counters. So still() can tell a counter
+            # that was cleared from one that was not.
             card.read("ctrl_scratch")
         provoke(board, card)
 

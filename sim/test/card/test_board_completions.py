@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the root complex splits completions: MPS, read completion boundary (RCB), byte counts."""
+"""How the host's root complex splits the completions of a read by the card: by MPS, by the read
+completion boundary (RCB), and with which byte counts."""
 
 import pytest
 
@@ -18,8 +19,8 @@ TOTAL = 16 * 1024
 
 
 def completions(start_board, *options, mps=256, mrrs=512, before=None):
-    """Run h2c over TOTAL bytes, with `before` called on the enumerated card; returns the TLP
-    log."""
+    """Run h2c over TOTAL bytes of the pattern on a new board. `before` is called with the
+    enumerated card. Returns the TLP log."""
     # Many 64-byte completions are too many for stock LitePCIe (test_stock_defects.py).
     with start_board(*options, log=True) as board:
         card = board.card(mps=mps, mrrs=mrrs)
@@ -36,8 +37,7 @@ def completions(start_board, *options, mps=256, mrrs=512, before=None):
 
 
 def answered(log):
-    """Pair each read in a TLP log with its completions: [(read, [completions])] in the order of the
-    reads."""
+    """Return [(read, [its completions]), ...] from a TLP log, in the order of the reads."""
     open_reads, result = {}, []
     for tlp in log.tlps:
         if tlp.kind == "MRd" and tlp.interface == "RQ":
@@ -64,7 +64,8 @@ def answered(log):
     ],
 )
 def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected):
-    """Each completion has the largest size that --completion-size, MPS and RCB together allow."""
+    """Each completion has the largest size that --completion-size, MPS and RCB together allow, and
+    the right byte count and lower address."""
     options = ["--completion-size", size, "--rcb", rcb]
     log = completions(start_board, *options, mps=mps)
     reads = answered(log)
@@ -80,14 +81,14 @@ def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected
 
 @pytest.mark.parametrize("mrrs", [128, 256, 512])
 def test_no_read_is_larger_than_mrrs(start_board, mrrs):
-    """The card's reads are as large as MRRS in Device Control, and no larger."""
+    """All reads of the card in a large transfer have exactly the size of MRRS in Device Control."""
     log = completions(start_board, mrrs=mrrs)
     assert {4 * t.dwords for t in log.on("RQ", "MRd")} == {mrrs}
 
 
 def test_link_control_rules_the_boundary(start_board):
-    """With RCB 128 written into Link Control the root complex splits completions at 128 bytes, not
-    at 64."""
+    """If the host writes RCB 128 into Link Control, the root complex splits completions at 128
+    bytes instead of 64."""
 
     def set_rcb(card):
         control = card.capabilities()[CAP_EXPRESS] + LINK_CONTROL
@@ -98,7 +99,7 @@ def test_link_control_rules_the_boundary(start_board):
 
 
 def test_device_control_rules_not_what_is_advertised(start_board):
-    """The MPS programmed in Device Control limits completions even if the card advertises a larger
-    one."""
+    """The MPS in Device Control limits the size of completions, even if Device Capabilities
+    advertise a larger MPS."""
     log = completions(start_board, "--mps", 512, mps=128)
     assert max(4 * t.dwords for t in log.on("RC")) == 128

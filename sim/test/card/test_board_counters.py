@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two counts of the same traffic agree: the simulation's at the pins, and the gateware's own."""
+"""The simulation counts the traffic at the hard block's pins, and the gateware counts it with its
+own counters. Both counts agree."""
 
 import random
 
@@ -14,7 +15,8 @@ TOTAL = 32 * 1024
 
 
 def settled(board):
-    """Wait until device time stands still; returns the simulation's counts."""
+    """Wait until device time stands still, so that all traffic has ended; returns the simulation's
+    counts."""
     seen = [board.stats()]
 
     def still():
@@ -26,7 +28,8 @@ def settled(board):
 
 
 def gateware_counts(card):
-    """A snapshot of the gateware's counters, without the register write that took it."""
+    """Return a snapshot of the gateware's counters, from which the register write that took the
+    snapshot is subtracted."""
     counts = card.counters()
     counts["cq_tlps"] -= 1
     counts["cq_beats"] -= 1
@@ -38,8 +41,8 @@ def gateware_counts(card):
 @pytest.mark.parametrize("mps,size", [(128, 128), (256, 64), (512, 512)])
 @each_seed(1)
 def test_both_count_the_same(start_board, stall, mps, size, seed):
-    """After mixed traffic, the gateware and the simulation have counted the same TLPs, payload
-    bytes and beats on CQ, CC, RQ and RC."""
+    """After mixed traffic, gateware and simulation have counted the same TLPs, payload bytes and
+    beats on each of CQ, CC, RQ and RC."""
     rng = random.Random(seed)
     options = ["--stall", stall, "--seed", seed, "--completion-size", size]
     with start_board(*options) as board:
@@ -65,8 +68,8 @@ def test_both_count_the_same(start_board, stall, mps, size, seed):
 
 
 def test_clear_starts_both_again(start_board):
-    """The board's command `clear` zeroes the simulation's counts, and the gateware's clear bit
-    zeroes the gateware's."""
+    """The board's control command `clear` zeroes the simulation's counts. The gateware's clear bit
+    zeroes the gateware's counters."""
     with start_board() as board:
         card = board.card()
         for _ in range(10):
@@ -84,13 +87,14 @@ def test_clear_starts_both_again(start_board):
 
 
 def test_a_snapshot_is_of_one_instant(start_board):
-    """Reading a snapshot of the counters does not change it. The next snapshot has counted only
-    what passed between the two."""
+    """Reading the snapshot of the gateware's counters does not change the snapshot. The next
+    snapshot adds exactly the TLPs between the two."""
     with start_board() as board:
         card = board.card()
         card.write("pcie_counters_control", SNAPSHOT)
         first = card.read("pcie_counters_cq_tlps")
         assert card.read("pcie_counters_cq_tlps") == first, "a snapshot must not go on counting"
         card.write("pcie_counters_control", SNAPSHOT)
-        # Between the two snapshots: one register write, and two counter reads of two dwords each.
+        # Five TLPs have reached CQ between the two snapshots: four reads, since each read of the
+        # counter takes two dwords, and the write that took the second snapshot.
         assert card.read("pcie_counters_cq_tlps") == first + 5

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors that no gateware should make: each breaks exactly the rule made for it."""
+"""Descriptors on RQ and CC that no gateware should make. Each of them breaks exactly the rule that
+exists for it."""
 
 import pytest
 
@@ -17,8 +18,8 @@ DATA = 0x0123_4567
 
 
 def write(dwords=1, **changes):
-    """A legal write to host memory. `changes` are bits to set in dwords d0 to d3 of its
-    descriptor."""
+    """Return the dwords of a legal write to host memory on RQ. `changes` (d0 to d3) are bits that
+    are set in the dwords of its descriptor."""
     packet = [*request(HIGH_MEMORY, dwords, write=True), *[DATA] * dwords]
     for name, bits in changes.items():
         packet[int(name[1])] |= bits
@@ -57,8 +58,8 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_a_legal_request_breaks_no_rule(bench, name):
-    """Each legal request of LEGAL breaks no rule. So in the tests below only the changed field can
-    break one."""
+    """No request of LEGAL breaks a rule. So if a changed request of the tests below breaks a rule,
+    the change is the cause."""
     with bench() as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.send(LEGAL[name])
@@ -70,7 +71,7 @@ def test_a_legal_request_breaks_no_rule(bench, name):
 
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
-    """Each request of ILLEGAL breaks its rule once and no other, and the card's later requests
+    """Each request of ILLEGAL breaks its rule once, and no other rule. The card's later requests
     work."""
     packet, rule = ILLEGAL[name]
     with bench("--rules", "warn", violations=[rule]) as (board, card):
@@ -84,7 +85,8 @@ def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
 
 
 def test_fatal_ends_the_board(bench):
-    """Without --rules a broken rule ends the board with status 1, and its error has the TLP."""
+    """Without the option --rules, a broken rule ends the board with status 1, and the board's
+    output names the TLP."""
     with bench(status=1) as (board, card):
         card.send(write(dwords=0))
         board.wait()
@@ -92,8 +94,8 @@ def test_fatal_ends_the_board(bench):
 
 
 def completion(d0=0, d1=0, d2=0, status=0):
-    """A completion for a tag that no host read has. It breaks `unexpected-completion` even if its
-    fields are right."""
+    """Return the dwords of a completion on CC for a tag that no host read has. It breaks the rule
+    `unexpected-completion` even if its fields are right."""
     information = [] if status == 0 else [0xF, *request(HIGH_MEMORY, 1)]
     data = [DATA] if status == 0 else information
     return [
@@ -123,8 +125,8 @@ def completion(d0=0, d1=0, d2=0, status=0):
     ],
 )
 def test_reserved_fields_of_completions(bench, fields, also):
-    """A completion with a reserved bit set (locked, address type, ECRC) or a status that does not
-    exist breaks `reserved-fields`, too."""
+    """A completion on CC with a reserved bit set (locked, address type, ECRC), or with a status
+    that does not exist, also breaks the rule `reserved-fields`."""
     rules = {"unexpected-completion"} | also
     with bench("--rules", "warn", violations=rules) as (board, card):
         card.send(completion(**fields), on=SEND_CC)
@@ -139,8 +141,9 @@ def test_reserved_fields_of_completions(bench, fields, also):
     ],
 )
 def test_the_users_configuration_space(bench, offset, legal):
-    """A cfg_mgmt write outside the user's parts of configuration space (0xB0 to 0xBF, 0x480 to
-    0x4FF) breaks `user-config-space`. No cfg_mgmt write changes a value."""
+    """If the card writes by cfg_mgmt outside the user's parts of configuration space (0xB0 to 0xBF,
+    0x480 to 0x4FF), it breaks the rule `user-config-space`. No write by cfg_mgmt changes a
+    value."""
     rules = [] if legal else ["user-config-space"]
     with bench("--rules", "warn", violations=rules) as (board, card):
         before = card.config_read(offset)

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA moves the right bytes to the right places at all sizes, latencies and stalls.
+"""DMA moves the right bytes to the right places with all sizes of TLPs, latencies and stalls.
 
 Stock LitePCIe neither splits TLPs at 4 KiB nor takes lengths that are no multiple of its 32-byte
-word. The descriptors here avoid both; those of test_stock_defects.py and test_board_bytes.py do
-not.
+word. The descriptors of this file avoid both. test_stock_defects.py and test_board_bytes.py test
+the descriptors that do not.
 """
 
 import random
@@ -25,13 +25,14 @@ from tools.testing.seeds import each_seed
 
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
-WORD = 32
-STEP = 2 * PAGE  # bytes from one descriptor to the next in tests of odd lengths
-TOTAL = 256 * 1024
+WORD = 32  # bytes of a beat
+STEP = 2 * PAGE  # bytes from one descriptor's buffer to the next in tests of odd lengths
+TOTAL = 256 * 1024  # bytes that a test moves
 
 
 def loopback(card, source, sink, h2c, c2h, data):
-    """Send `data` from source through the DMA's loopback, and wait until it is in sink."""
+    """Send `data` from the memory `source` through the DMA's loopback, and wait until it is in the
+    memory `sink`. `h2c` and `c2h` are the descriptors of the two directions."""
     source.data[: len(data)] = data
     sink.data[: len(data)] = bytes(len(data))
     card.write("pcie_dma0_loopback_enable", 1)
@@ -59,7 +60,8 @@ def run_loopback(start_board, rng, base, mps, mrrs, options, total=TOTAL):
 @pytest.mark.parametrize("mps", [128, 256, 512])
 @each_seed(1)
 def test_every_payload_and_request_size(start_board, mps, mrrs, seed):
-    """Random data comes back unchanged through the loopback at every pair of MPS and MRRS."""
+    """Random data comes back unchanged through the card's loopback at every pair of MPS and
+    MRRS."""
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, mps, mrrs, [])
 
 
@@ -74,25 +76,27 @@ def test_below_and_above_4_gib(start_board, base, seed):
 @pytest.mark.parametrize("latency", [0, 600, 2000])
 @each_seed(1)
 def test_every_completion_size_and_latency(start_board, size, latency, seed):
-    """Random data comes back unchanged for every --completion-size and --read-latency."""
+    """Random data comes back unchanged through the card's loopback for every --completion-size and
+    --read-latency."""
     options = ["--completion-size", size, "--read-latency", latency]
-    # Stock LitePCIe does not take 64-byte completions as fast as they come (test_stock_defects.py).
+    # Stock LitePCIe's endpoint fails here: it does not take 64-byte completions as fast as they
+    # come (test_stock_defects.py).
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, 512, 512, options)
 
 
 @pytest.mark.parametrize("stall", [20, 60])
 @each_seed(4)
 def test_random_stalls(start_board, stall, seed):
-    """Random data comes back unchanged when the hard block holds back ready and new TLPs at
-    random."""
+    """Random data comes back unchanged when the hard block, at random, is not ready or shows no new
+    TLP."""
     options = ["--stall", stall, "--seed", seed]
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, 256, 512, options)
 
 
 @each_seed(24)
 def test_everything_at_random(start_board, seed):
-    """Random data comes back unchanged under random conditions of the host, with random
-    descriptors."""
+    """Random data in random descriptors comes back unchanged when the options of the host are
+    random, too."""
     rng = random.Random(seed)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
     options = [
@@ -122,7 +126,8 @@ def test_everything_at_random(start_board, seed):
 
 @pytest.mark.parametrize("words", [1, 2, 3, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255])
 def test_odd_lengths(start_board, words):
-    """A descriptor of any number of 32-byte words moves these words and changes no other byte."""
+    """A descriptor of any number of 32-byte words moves exactly these words and changes no other
+    byte."""
     length, rng = words * WORD, random.Random(words)
     with start_board() as board:
         card = board.card()
@@ -135,15 +140,15 @@ def test_odd_lengths(start_board, words):
         card.program("h2c", [(HIGH_MEMORY + i * STEP, length) for i in range(3)])
         card.program("c2h", [(LOW_MEMORY + i * STEP, length) for i in range(3)])
         card.start("c2h", "h2c")
-        # the memory behind each descriptor's data, which must be unchanged
+        # `rest` is the memory behind the data of a descriptor, which must be unchanged.
         rest = b"\x5a" * (STEP - length)
         pieces = [data[i * length : (i + 1) * length] for i in range(3)]
         card.wait_data(sink, rest.join(pieces) + rest)
 
 
 def test_user_slot_returns_what_it_is_sent(start_board):
-    """Without the DMA's loopback, h2c data goes to the user slot, whose default logic sends it back
-    by c2h."""
+    """Without the DMA's loopback, h2c data goes to the user slot. The slot's default logic sends it
+    back by c2h."""
     data = random.Random(1).randbytes(TOTAL)
     with start_board() as board:
         card = board.card()
@@ -157,7 +162,7 @@ def test_user_slot_returns_what_it_is_sent(start_board):
 
 @pytest.mark.parametrize("stall", [0, 60])
 def test_both_directions_at_once(start_board, stall):
-    """Independent h2c and c2h streams that run at the same time both carry the right data."""
+    """When h2c and c2h carry independent data at the same time, both carry it right."""
     with start_board("--stall", stall) as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(LOW_MEMORY, TOTAL)
@@ -172,8 +177,8 @@ def test_both_directions_at_once(start_board, stall):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_c2h_pattern(start_board, mps):
-    """The pattern that the card generates arrives in host memory from dword 0 on, in order and
-    without a gap."""
+    """The pattern that the card's generator makes arrives in host memory from dword 0 on, in order
+    and without a gap."""
     with start_board() as board:
         card = board.card(mps=mps)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -185,8 +190,8 @@ def test_c2h_pattern(start_board, mps):
 
 @each_seed(1)
 def test_h2c_pattern_is_checked_in_the_gateware(start_board, seed):
-    """The gateware's checker finds no wrong beat in the right h2c pattern. After one bit in host
-    memory is flipped, it finds exactly that beat wrong."""
+    """The gateware's checker finds no wrong beat in a right h2c pattern. After one bit in host
+    memory was flipped, it finds exactly the beat with that bit wrong."""
     rng = random.Random(seed)
     with start_board() as board:
         card = board.card()
@@ -237,7 +242,7 @@ def test_many_small_windows(start_board, seed):
         card.wait_data(sink, data)
         card.stop()
 
-        # now in the other direction: c2h into the scattered pages
+        # The other direction: c2h writes into the scattered pages.
         data = rng.randbytes(pages * PAGE)
         sink.data[:] = data
         card.write("pcie_dma0_loopback_enable", 1)
@@ -252,7 +257,8 @@ def test_many_small_windows(start_board, seed):
 
 
 def test_a_tlp_across_windows(start_board):
-    """A TLP of 512 bytes is carried out although it spans eight mappings of 64 bytes."""
+    """A TLP of 512 bytes reaches the right bytes although it spans eight mappings of 64 bytes
+    each."""
     data = random.Random(2).randbytes(PAGE)
     with start_board() as board:
         card = board.card(mps=512)

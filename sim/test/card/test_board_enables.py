@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte enables of the host's writes to each kind of register and memory, against a model of each
-byte.
+"""Byte enables of the host's writes to each kind of register and memory, compared with a model of
+each byte.
 
 Memories and the user's AXI4 bus take each byte that is enabled, and no other. Registers take whole
-dwords: a dword with only some bytes enabled is not written, and the refusal is counted.
+dwords only. If only some bytes of a register's dword are enabled, the register is not written and
+the refusal is counted.
 """
 
 import json
@@ -24,13 +25,13 @@ from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 REFUSED = "mmio_writes_refused"
-KIND_REFUSED, WRITE = 7, 1 << 3  # fields of the register mmio_error
+KIND_REFUSED, WRITE = 7, 1 << 3  # register mmio_error: kind 7 (refused), and the bit for a write
 LANES = 8  # dwords in a beat
-ALL = 0xF
+ALL = 0xF  # all four byte enables of a dword
 
-# Byte enables that an access of contiguous bytes makes: (first byte, count). The vfio-user client
-# can make only these. The faults wrong-be and hole-be make the other patterns, by changing one
-# enable.
+# {byte enables of a dword: (first byte, count) of the client's access that makes them}. The
+# vfio-user client can access only contiguous bytes, so it can make only these. The faults wrong-be
+# and hole-be make all other byte enables, by changing one of them.
 RUNS = {
     ((1 << count) - 1) << first: (first, count)
     for first in range(4)
@@ -40,8 +41,8 @@ FAULTS = {"wrong-be": lambda enables: enables ^ 8, "hole-be": lambda enables: en
 
 
 def way_to(enables):
-    """How to make these byte enables: (fault or None, (first byte, count) of the client's
-    access)."""
+    """Return how to make these byte enables of a dword: (the fault to inject or None, (first byte,
+    count) of the client's access)."""
     if enables in RUNS:
         return None, RUNS[enables]
     return next(
@@ -54,17 +55,19 @@ def way_to(enables):
 
 @dataclass
 class Place:
-    """Bytes in a BAR that the host may write. `mask` has the writable bits of each dword."""
+    """A place in a BAR that the host may write: `bytes` bytes at `offset`. `mask` has the writable
+    bits of each dword."""
 
     bar: int
     offset: int
     bytes: int
-    whole: bool = False  # registers: a dword is written as a whole or not at all
+    whole: bool = False  # true for registers: a dword is written as a whole or not at all
     mask: int = 0xFFFF_FFFF
 
 
 def places(card):
-    """One place of each kind, by name. Writing the registers among them has no side effects."""
+    """Return {name: Place} with one place of each kind. Writing the registers among them has no
+    side effects."""
     memories = [card.memories[f"memory{n}"]["base"] for n in range(2)]
     return {
         "scratch register": Place(BAR0, card.address("ctrl_scratch"), 4, whole=True),
@@ -89,14 +92,16 @@ NAMES = [
 
 
 class Model:
-    """The bytes that `place` must hold, and how many dword writes to it must have been refused."""
+    """The bytes that `place` must hold, and how many writes of a dword the card must have refused
+    there."""
 
     def __init__(self, card, place):
         self.card, self.place, self.refused = card, place, 0
         self.bytes = bytearray(card.client.read(place.bar, place.offset, place.bytes))
 
     def write(self, at, data, enables):
-        """Write `data` at a dword boundary. `enables` has one bit for each byte of `data`."""
+        """Write `data` to the model from byte `at` on, which begins a dword. `enables` has one bit
+        for each byte of `data`."""
         for dword in range(0, len(data), 4):
             here = enables >> dword & ALL
             if self.place.whole and here not in (0, ALL):
@@ -121,14 +126,15 @@ def first_difference(seen, right):
 
 @pytest.fixture(scope="module")
 def built():
-    """Gateware with a register and an AXI4 bus in its user slot, and the board made from it."""
+    """Build gateware with a register and an AXI4 bus in its user slot, and the board with this
+    gateware."""
     return artefacts.build(DEFAULT, AXI50)
 
 
 @pytest.fixture
 def started(built, boards_of):
-    """Start a board of this gateware. Use it as `board, card = open_card(started(...))`, which sets
-    both BARs."""
+    """Return a function that starts a board with this gateware. open_card() then enumerates its
+    card and sets both BARs."""
     return boards_of(built.board, json.loads((built.gateware / "csr.json").read_text()))
 
 
@@ -142,9 +148,10 @@ def open_card(board):
 
 
 def write_dword(board, card, place, at, data, enables):
-    """Write one dword with exactly these byte enables; returns the data that is sent.
+    """Let the host write one dword with exactly these byte enables; returns the four bytes that the
+    card sees.
 
-    A byte that only the fault enables is not part of the client's access, and is sent as zero.
+    If a fault enables a byte, the byte is not part of the client's access and is sent as zero.
     """
     fault, (first, count) = way_to(enables)
     if fault:
@@ -157,10 +164,11 @@ def write_dword(board, card, place, at, data, enables):
 @pytest.mark.parametrize("name", NAMES)
 @each_seed(1)
 def test_every_enable_of_a_dword(started, name, seed):
-    """All 16 patterns of byte enables, at each dword of a beat, change exactly the enabled bytes of
-    a memory. On a register all but 0 and 15 are refused, and counted.
+    """Each of the 16 patterns of byte enables, at each dword of a beat, changes exactly the enabled
+    bytes of a memory. A register refuses all patterns but 0 and 15, and counts the refusals.
 
-    A client's bytes are contiguous; the faults wrong-be and hole-be make the other patterns.
+    A client's access has contiguous bytes. The faults wrong-be and hole-be make the patterns that
+    are not contiguous.
     """
     rng = random.Random(seed)
     with started(log=True) as board:
@@ -186,8 +194,8 @@ def test_every_enable_of_a_dword(started, name, seed):
 
 
 def accesses(rng, size, often):
-    """(first byte, count) of accesses: 8 and 16 bytes at each alignment, then `often` of random
-    size."""
+    """Yield (first byte, count) of accesses within `size` bytes: 8 and 16 bytes at each alignment,
+    then `often` accesses of random size."""
     for count in (8, 16):
         for first in range(4):
             if first + count <= size:
@@ -201,7 +209,7 @@ def accesses(rng, size, often):
 @pytest.mark.parametrize("name", [name for name in NAMES if "register" not in name])
 @each_seed(1)
 def test_writes_of_any_length_to_a_memory(started, name, seed):
-    """A write of any length to a memory changes the bytes that it covers, and no other."""
+    """A host write of any length to a memory changes the bytes that it covers, and no other."""
     rng = random.Random(seed)
     with started() as board:
         card = open_card(board)
@@ -215,23 +223,24 @@ def test_writes_of_any_length_to_a_memory(started, name, seed):
 
 
 def fill(start, data):
-    """Whole dwords that have `data` from byte `start` of the first dword on, and zeros around
-    it."""
+    """Return whole dwords that have `data` from byte `start` of the first dword on. All other bytes
+    are zero."""
     return (bytes(start) + data).ljust(-(-(start + len(data)) // 4) * 4, b"\0")
 
 
-# Offsets of the c2h table's registers: enable, the two dwords of a descriptor, and the register
-# whose write puts that descriptor into the table.
+# Offsets in bytes of the registers of the c2h channel: its enable register, the two dwords of a
+# descriptor, the register whose write puts that descriptor into the table, and the end.
 ENABLE, VALUE, TAKE, END = 0, 4, 12, 16
 UPPER_VALUE = 0x03FF_FFFF  # the upper dword of a descriptor has 26 bits
 
 
 @each_seed(1)
 def test_writes_of_any_length_to_registers(started, seed):
-    """A register that a host write covers wholly is written; one that it covers in part is refused.
+    """A register that a host write covers wholly is written. A register that it covers in part is
+    not written, and the refusal is counted.
 
-    A write to the first register would start the DMA engine, one to the last would queue a
-    descriptor. The accesses here cover both only in part, so neither may happen.
+    A whole write to the first register would start the DMA engine, one to the last would queue a
+    descriptor. The accesses of this test cover both registers only in part, so neither may happen.
     """
     rng = random.Random(seed)
     with started() as board:
@@ -241,7 +250,7 @@ def test_writes_of_any_length_to_registers(started, seed):
         ends = 0
         for first, count in accesses(rng, END, 200):
             if first == ENABLE and count >= VALUE or first + count == END and first <= TAKE:
-                # covers neither the first nor the last register wholly
+                # Replaced by an access that covers neither the first nor the last register wholly.
                 first, count = ENABLE + 1, END - 2
             data, start = rng.randbytes(count), first % 4
             card.client.write(BAR0, base + first, data)
@@ -262,8 +271,8 @@ def test_writes_of_any_length_to_registers(started, seed):
 
 
 def test_half_a_reset_resets_nothing(started):
-    """A write of one byte to the reset register is refused and resets nothing. Partial writes of
-    the scratch register are refused and do not change it."""
+    """A host write of one byte to the reset register is refused and resets nothing. Writes to a
+    part of the scratch register are refused and do not change it."""
     with started() as board:
         card = open_card(board)
         card.write("ctrl_scratch", 0x1122_3344)

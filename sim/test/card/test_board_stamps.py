@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The card's stamps of doorbell and interrupt agree with the TLP log of the hard block's pins."""
+"""The card's stamp registers, which have the times of a doorbell and of its interrupt, agree with
+the TLP log of the hard block's pins."""
 
 import random
 
@@ -24,10 +25,11 @@ SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 @pytest.mark.parametrize("stall", [0, 40])
 @pytest.mark.parametrize("endpoint", ["lanebox", "litepcie"])
 def test_the_stamps_are_those_of_the_pins(endpoint, stall, start_board, start_stock):
-    """The interrupt's stamp is exactly the cycle in which the hard block answers its request.
+    """The interrupt's stamp is exactly the cycle in which the hard block answers the interrupt's
+    request.
 
-    A doorbell's stamp is one cycle after the write reached its register. Both hold for every size
-    of transfer and every latency.
+    The doorbell's stamp is one cycle after the doorbell's write has reached its register. Both hold
+    for every size of transfer and every latency.
     """
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
@@ -45,9 +47,9 @@ def test_the_stamps_are_those_of_the_pins(endpoint, stall, start_board, start_st
         card.stop()
     log = board.tlps()
     wanted = pairs(doorbells(log, card, endpoint), [t.ns for t in log.on("RQ", "MSI")])
-    # The hard block answers in the cycle after the request. The log has the request.
+    # The TLP log has the time of the MSI request. The hard block answers it a cycle later.
     zero = found[0].interrupt - wanted[0].interrupt - TICK_NS
-    if endpoint == "lanebox":  # the stock endpoint's counters do not count at the pins
+    if endpoint == "lanebox":  # whose counters count at the pins
         zero = zero_of(counters, log)
     found = [pair.since(zero) for pair in found]
     assert [p.interrupt for p in found] == [p.interrupt + TICK_NS for p in wanted]

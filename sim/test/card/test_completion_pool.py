@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hosts whose completion headers and data share one pool of space: model, gateware and limits."""
+"""Hosts whose completion headers and data share one pool of space: what the model of such a host,
+gateware that is built for it, and limits.py do."""
 
 import pytest
 
@@ -17,7 +18,7 @@ SHORT = 1 << 15  # cycles for which a rate is measured
 
 
 def run(board, registers, rcb):
-    """Measure h2c with a read latency of 5 us, on a host whose completion headers and data share
+    """Measure h2c with a read latency of 5 us, on a board whose completion headers and data share
     one pool."""
     at = Conditions(rcb=rcb, **AT)
     return streams.measure(board, registers, at, Job(("h2c",), window=SHORT), "--completion-pool")
@@ -26,8 +27,8 @@ def run(board, registers, rcb):
 @pytest.mark.soak
 @pytest.mark.parametrize("rcb", [64, 128])
 def test_a_card_built_for_a_pool_fills_it_and_no_more(rcb):
-    """A card built for a pool never has more reads in flight than the pool's rule allows, and
-    reaches 97 % of the limit."""
+    """A card that was built for a pool never has more reads in flight than fit the pool. It reaches
+    97 % or more of the limit that the pool sets."""
     built = artefacts.build("lanebox", completion_pool=True)
     report, at, violations = run(built.board, built.gateware / "csr.json", rcb)
     assert violations == 0
@@ -38,16 +39,16 @@ def test_a_card_built_for_a_pool_fills_it_and_no_more(rcb):
 
 
 def test_a_card_that_was_not_built_for_a_pool_breaks_the_rule_of_one():
-    """A card that was not built for a pool breaks the pool's rule: at RCB 128 the data of its reads
-    takes all 2048 units, so that none is left for headers."""
+    """A card that was not built for a pool breaks the pool's rule. At RCB 128 the data of its reads
+    takes all 2048 units, so that no unit is left for headers."""
     with pytest.raises(SimError, match="2048 headers and data credits together"):
         run(build_executable(), build_gateware() / "csr.json", rcb=128)
 
 
 @pytest.mark.parametrize("rcb, reads", [(64, 2048 / 40), (128, 2048 / 36)])
 def test_a_read_takes_units_for_its_data_and_its_headers(rcb, reads):
-    """By limits.py a read of 512 B takes 32 units of the pool for its data, and one more for each
-    completion header."""
+    """By limits.py a read of 512 bytes takes 32 units of the pool for its data, and one more unit
+    for each completion header."""
     limit = limits.h2c(512, 512, 256, 512, 5000, rcb=rcb, pool=True)
     assert limit.value == pytest.approx(reads * 512 / 5000)
     small = limits.small_h2c(512, 512, 512, 512, 5000, rcb=rcb, pool=True)
