@@ -116,8 +116,8 @@ class FrontEndSoC(LaneboxSoC):
         self.comb += self.stock_msix.irqs.eq(self.pcie_msi.irqs)
         self.host = LitePCIeAXISlave(self.pcie_endpoint, data_width=numbers.DATA_WIDTH)
         self.burst = BurstMaster(self.host.axi)
-        # The pins show valid, ready and last of the user slot's streams. This card has no user
-        # slot.
+        # The pins `user_slot` show valid, ready and last of the user slot's streams. They are 0,
+        # since this card has no user slot.
         self.comb += platform.request("user_slot").eq(0)
         # LitePCIe's front ends do not show whether they have work, so `busy` stays high and device
         # time never stops.

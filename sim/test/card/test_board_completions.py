@@ -21,7 +21,8 @@ TOTAL = 16 * 1024
 def completions(start_board, *options, mps=256, mrrs=512, before=None):
     """Run h2c over TOTAL bytes of the pattern on a new board. `before` is called with the
     enumerated card. Returns the TLP log."""
-    # Many 64-byte completions are too many for stock LitePCIe (test_stock_defects.py).
+    # The card has the Lanebox endpoint. Many 64-byte completions are too many for stock LitePCIe
+    # (test_stock_defects.py).
     with start_board(*options, log=True) as board:
         card = board.card(mps=mps, mrrs=mrrs)
         if before:

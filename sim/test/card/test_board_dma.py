@@ -79,8 +79,8 @@ def test_every_completion_size_and_latency(start_board, size, latency, seed):
     """Random data comes back unchanged through the card's loopback for every --completion-size and
     --read-latency."""
     options = ["--completion-size", size, "--read-latency", latency]
-    # Stock LitePCIe's endpoint fails here: it does not take 64-byte completions as fast as they
-    # come (test_stock_defects.py).
+    # Stock LitePCIe's endpoint would fail this test: it does not take 64-byte completions as fast
+    # as they come (test_stock_defects.py).
     run_loopback(start_board, random.Random(seed), HIGH_MEMORY, 512, 512, options)
 
 

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Advanced Error Reporting (AER): each fault sets the bits that the base specification asks for,
-and no others.
+"""Advanced Error Reporting (AER) of the simulated hard block: each fault sets the status bits that
+the base specification asks for, and no others.
 
-Bit numbers and headers are taken from the specification's tables, and not from the simulation's
-code.
+The test takes bit numbers and headers from the specification's tables, and not from the
+simulation's code.
 """
 
 import pytest
@@ -16,19 +16,20 @@ from sim.test.board.board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_
 AER = 0x100
 UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AER + 0x18, 4)
 CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
+# numbers of bits in AER's uncorrectable status, and of bits in its correctable status
 POISONED, TIMEOUT, ABORT, UNEXPECTED, MALFORMED, UNSUPPORTED = 12, 14, 15, 16, 18, 20
 BAD_TLP, ADVISORY = 6, 13
-# bits of Device Status; 1, 2 and 4 are also the card's error pins
+# Bits of Device Status. The first three are also the bits of BenchCard.pins()["errors"].
 COR, NONFATAL, FATAL, URD = 1, 2, 4, 8
 PARITY, SIGNALED_ABORT, TARGET_ABORT, MASTER_ABORT = 1 << 15, 1 << 11, 1 << 12, 1 << 13
 SYSTEM_ERROR, PARITY_RESPONSE, MASTER_PARITY = 1 << 14, 1 << 6, 1 << 8
 SYSTEM_ERROR_ENABLE = 1 << 8
-CARD, HOST = 0x0100, 0x00A0
+CARD, HOST = 0x0100, 0x00A0  # requester IDs of the card and of the host
 
 
 def card_reads(card):
     card.memory(HIGH_MEMORY, 4096)
-    card.config_write(0x98, 1, 2)  # completion timeout of 100 us at most
+    card.config_write(0x98, 1, 2)  # Device Control 2: a completion timeout of 100 us at most
     card.send_read(HIGH_MEMORY, 2, tag=5)
     card.completions(3)
 
@@ -46,13 +47,15 @@ def card_refuses(status):
 
 
 def read_header(card, address):
-    """Whether AER's header log has the header of the host's read. Its tag may have any value."""
+    """Return whether AER's header log has the header of the host's read of `address`. The read's
+    tag may have any value."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return log == [0x0000_0001, HOST << 16 | log[1] & 0xFF00 | 0x0F, address, 0]
 
 
 def completion_header(card, data=True):
-    """Whether AER's header log has the header of card_reads()'s completion: two dwords, tag 5."""
+    """Return whether AER's header log has the header of the completion that answers card_reads():
+    two dwords, tag 5."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return (
         log[0] & ~0x4000 == 0x4A00_0002
@@ -69,8 +72,8 @@ def no_header(card):
     return all(card.config_read(HEADER_LOG + 4 * i) == 0 for i in range(4))
 
 
-# fault: (function that causes it, uncorrectable bit, correctable bit, Device Status, STATUS, check
-# of the header log)
+# {fault: (function whose TLPs the fault hits, uncorrectable bit or None, correctable bit or None,
+# Device Status, error bits of STATUS, function that checks the header log)}
 ERRORS = {
     "poison": (card_reads, POISONED, None, NONFATAL, PARITY, completion_header),
     "drop-completion": (card_reads, TIMEOUT, None, NONFATAL, 0, no_header),
@@ -112,7 +115,8 @@ def strike(board, name):
 
 
 def status_of(card):
-    """(uncorrectable status, correctable status, Device Status, error bits of STATUS)."""
+    """Return (uncorrectable status, correctable status, Device Status, error bits of STATUS) of the
+    card."""
     return (
         card.config_read(UNCORRECTABLE),
         card.config_read(CORRECTABLE),
@@ -127,8 +131,8 @@ def bit(number):
 
 @each_error
 def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
-    """Each fault sets the status bits of its row in ERRORS and logs the header of its TLP. Writing
-    ones clears the bits."""
+    """Each fault sets the status bits of its row in ERRORS, and AER logs the header of its TLP.
+    Writing ones to the bits clears them."""
     cause, uncorrectable, correctable, device, status, header = ERRORS[name]
     with bench() as (board, card):
         assert status_of(card) == (0, 0, 0, 0)
@@ -148,8 +152,8 @@ def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
 
 @each_error
 def test_messages_only_as_enabled(bench, name):
-    """The card's cfg_err pin for an error's severity pulses only if Device Control enables that
-    severity."""
+    """The hard block pulses its cfg_err pin for the severity of an error only if Device Control
+    enables that severity."""
     cause, _, _, device, _, _ = ERRORS[name]
     with bench() as (board, card):
         card.config_write(CORRECTABLE_MASK, 0)  # advisory errors are masked after power on
@@ -161,7 +165,7 @@ def test_messages_only_as_enabled(bench, name):
         control = card.config_read(DEVICE_CONTROL, 2) | COR | NONFATAL | FATAL | URD
         card.config_write(DEVICE_CONTROL, control, 2)
         strike(board, name)
-        card.write(0x20, 0)  # clears the completions that the first read brought
+        card.write(0x20, 0)  # makes the bench card forget the completions of the first read
         cause_again(cause, card)
         assert card.pins()["errors"] == device & (COR | NONFATAL | FATAL)
 
@@ -176,8 +180,8 @@ def cause_again(cause, card):
 
 
 def test_a_masked_error_is_only_counted(bench):
-    """An error that AER masks sets its status bit. It pulses no error pin, and leaves header log
-    and first error pointer alone."""
+    """An error that AER's mask hides still sets its status bit. It pulses no error pin, and does
+    not change the header log and the first error pointer."""
     with bench() as (board, card):
         card.config_write(MASK, 1 << POISONED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -189,8 +193,8 @@ def test_a_masked_error_is_only_counted(bench):
 
 
 def test_severity_decides(bench):
-    """An error that is advisory by default is reported as fatal if software sets its severity to
-    fatal."""
+    """An error that is advisory by default is reported as fatal if software sets its bit in AER's
+    severity register."""
     with bench() as (board, card):
         card.config_write(SEVERITY, card.config_read(SEVERITY) | 1 << UNEXPECTED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -201,8 +205,8 @@ def test_severity_decides(bench):
 
 
 def test_the_log_keeps_the_first_error(bench):
-    """After a second error both status bits are set. AER's first error pointer and header log keep
-    the first error."""
+    """After a second error the status bits of both errors are set. AER's first error pointer and
+    header log still show the first error."""
     with bench() as (board, card):
         board.command("fault poison")
         card_reads(card)
@@ -213,8 +217,8 @@ def test_the_log_keeps_the_first_error(bench):
 
 
 def test_system_errors_as_command_enables_them(bench):
-    """With SERR# enabled in COMMAND a fatal error is signaled, although Device Control does not
-    enable it."""
+    """If COMMAND enables SERR#, a fatal error is signalled in STATUS and at the error pin, although
+    Device Control does not enable fatal errors."""
     with bench() as (board, card):
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | SYSTEM_ERROR_ENABLE, 2)
         board.command("fault malformed")
@@ -224,7 +228,8 @@ def test_system_errors_as_command_enables_them(bench):
 
 
 def test_parity_response(bench):
-    """STATUS shows Master Data Parity Error only if COMMAND enables the parity error response."""
+    """A poisoned completion sets Master Data Parity Error in STATUS only if COMMAND enables the
+    parity error response."""
     for enable in (0, PARITY_RESPONSE):
         with bench() as (board, card):
             card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | enable, 2)
@@ -235,7 +240,7 @@ def test_parity_response(bench):
 
 
 def test_a_malformed_write_never_reaches_the_card(bench):
-    """The hard block drops a malformed host write. The writes after it reach the card."""
+    """The hard block drops a malformed host write. The host writes after it reach the card."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         assert card.read(MEMORY0) == 1
@@ -247,8 +252,8 @@ def test_a_malformed_write_never_reaches_the_card(bench):
 
 
 def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
-    """A malformed host read ends as all ones by the host's completion timeout. The next read is
-    answered."""
+    """A malformed host read never reaches the card, so it ends as all ones by the host's completion
+    timeout. The next read is answered."""
     with bench() as (board, card):
         card.write(MEMORY0, 0x55)
         assert card.read(MEMORY0) == 0x55
@@ -259,11 +264,12 @@ def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
 
 
 def test_a_malformed_completion_never_reaches_the_card(bench):
-    """The hard block drops a malformed completion and logs it, then ends the read by the completion
-    timeout. The next read works."""
+    """The hard block drops a malformed completion and logs it. The card's read then ends by the
+    completion timeout, and the next read works."""
     with bench() as (board, card):
         board.command("fault malformed-completion")
-        # three dwords of descriptor without data, by which the timeout ends the read
+        # card_reads() waits for three dwords on RC: a descriptor without data, by which the hard
+        # block reports the timeout.
         card_reads(card)
         assert card.config_read(UNCORRECTABLE) == 1 << MALFORMED | 1 << TIMEOUT
         assert card.config_read(CONTROL) & 0x1F == MALFORMED and completion_header(card)
@@ -277,8 +283,8 @@ def test_a_malformed_completion_never_reaches_the_card(bench):
 
 @pytest.mark.parametrize("name", ["byte-count", "attributes", "lower-address"])
 def test_what_the_user_is_told_is_not_told_twice(bench, name):
-    """A completion that the hard block delivers with an error code of PG213 sets no error bit in
-    configuration space."""
+    """If the hard block delivers a wrong completion to user logic with an error code on RC (PG213),
+    it sets no error bit in configuration space."""
     with bench() as (board, card):
         board.command(f"fault {name}")
         card_reads(card)
@@ -287,8 +293,8 @@ def test_what_the_user_is_told_is_not_told_twice(bench, name):
 
 
 def test_where_the_capabilities_stand(bench):
-    """AER is at 0x100 and Secondary PCI Express at 0x1c0, and the list of extended capabilities
-    ends there."""
+    """In configuration space AER is at 0x100 and Secondary PCI Express at 0x1C0, where the list of
+    extended capabilities ends."""
     with bench() as (_, card):
         head, second = card.config_read(AER), card.config_read(0x1C0)
         assert (head & 0xFFFF, head >> 16 & 0xF, head >> 20) == (0x0001, 2, 0x1C0)

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of DMA to client memory: DMA reaches the memory that a client has mapped and no other. The
-board refuses a mapping that it could not carry out, and ends a client whose memory is a private
-copy.
+"""DMA to the memory of a client: DMA reaches the memory that the client has mapped, and no other.
+
+The board refuses a mapping that it could not carry out. It disconnects a client whose own memory is
+only a private copy of the memory that it has mapped.
 """
 
 import errno
@@ -34,7 +35,8 @@ MIB = 1 << 20
 
 @pytest.fixture
 def file():
-    """Yield a file descriptor of a shared memory file of 64 KiB."""
+    """Return a file descriptor of a shared memory file of 64 KiB, which is closed after the
+    test."""
     fd = os.memfd_create("lanebox-test")
     os.ftruncate(fd, 16 * PAGE)
     yield fd
@@ -64,8 +66,8 @@ def start_h2c(card, address=HIGH_MEMORY, count=PAGE):
 
 
 def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
-    """Each TLP that writes to unmapped memory is dropped and counted. The next descriptor is
-    carried out."""
+    """The board drops and counts each TLP by which the card writes to unmapped memory. The next
+    descriptor is carried out."""
     with start_board() as board:
         card = board.card(mps=256)
         memory = card.memory(HIGH_MEMORY + PAGE, PAGE)
@@ -75,7 +77,8 @@ def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
 
 
 def test_a_read_from_nowhere_is_an_unsupported_request(start_board):
-    """A read of unmapped memory is answered by a completion without data and with status UR."""
+    """If the card reads unmapped memory, the root complex answers by one completion without data,
+    with status Unsupported Request."""
     with start_board(log=True) as board:
         card = board.card(mrrs=512)
         start_h2c(card, count=512)
@@ -88,8 +91,8 @@ def test_a_read_from_nowhere_is_an_unsupported_request(start_board):
 
 
 def test_a_read_only_window_is_not_written(start_board):
-    """DMA writes to memory that the client mapped for reading only leave it unchanged, and are
-    counted."""
+    """Memory that the client has mapped for reading only is not changed by DMA writes. The board
+    counts these writes as unmapped."""
     with start_board() as board:
         card = board.card(mps=256)
         memory = card.memory(HIGH_MEMORY, PAGE, flags=READABLE)
@@ -100,7 +103,8 @@ def test_a_read_only_window_is_not_written(start_board):
 
 
 def test_a_write_only_window_is_not_read(start_board):
-    """A DMA read of memory that the client mapped for writing only ends in Unsupported Request."""
+    """If DMA reads memory that the client has mapped for writing only, the read ends in Unsupported
+    Request."""
     with start_board(log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, PAGE, flags=WRITABLE)
@@ -110,7 +114,7 @@ def test_a_write_only_window_is_not_read(start_board):
 
 
 def test_a_read_only_window_is_read(start_board):
-    """h2c reads memory that the client mapped for reading only."""
+    """h2c reads memory that the client has mapped for reading only."""
     with start_board() as board:
         card = board.card()
         card.memory(HIGH_MEMORY, PAGE, flags=READABLE).data[:] = pattern(PAGE)
@@ -122,8 +126,8 @@ def test_a_read_only_window_is_read(start_board):
 
 
 def test_unmapping_while_dma_runs(start_board):
-    """Once DMA_UNMAP is answered, DMA changes no byte of that memory any more. The board and its
-    registers go on."""
+    """Once the board has answered DMA_UNMAP, DMA changes no byte of that memory any more. Board and
+    registers work on."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, MIB)
@@ -140,8 +144,8 @@ def test_unmapping_while_dma_runs(start_board):
 
 
 def test_mapped_again_is_reached_again(start_board, file):
-    """A bus address that was unmapped can be mapped to other memory, and DMA then reaches that
-    memory only."""
+    """A bus address that was unmapped can be mapped to other memory. DMA to the address then
+    reaches that memory only."""
     with start_board() as board:
         card = board.card()
         first = card.memory(HIGH_MEMORY, PAGE)
@@ -158,20 +162,20 @@ def test_mapped_again_is_reached_again(start_board, file):
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_unmap_covers_many_windows(start_board, file, whole):
-    """One DMA_UNMAP removes all mappings inside its range, or all mappings of the client with
-    UNMAP_ALL."""
+    """One DMA_UNMAP removes all mappings inside its range. With the flag UNMAP_ALL it removes all
+    mappings of the client."""
     with start_board() as board:
         client = board.connect()
         for page in range(16):
             client.map(HIGH_MEMORY + page * PAGE, PAGE, file, page * PAGE)
         client.unmap(*((0, 0, UNMAP_ALL) if whole else (HIGH_MEMORY, 16 * PAGE)))
-        # DMA_MAP of the same addresses fails if UNMAP has left a mapping there
+        # This DMA_MAP of all addresses would fail if DMA_UNMAP had left a mapping there.
         client.map(HIGH_MEMORY, 16 * PAGE, file)
 
 
 def client_of_windows(board, file, count):
-    """A client with `count` mappings of one page each, all of the same file, with gaps between
-    them."""
+    """Return a client with `count` mappings of one page each, all of the same file, with gaps
+    between their addresses."""
     client = board.connect()
     requests = []
     for i in range(count):
@@ -187,10 +191,11 @@ def client_of_windows(board, file, count):
 
 
 def test_unmapping_does_not_look_at_every_window(start_board, file):
-    """A DMA_UNMAP costs the same CPU time among 40,000 mappings as among 400, within a factor of 4.
+    """A DMA_UNMAP costs about the same CPU time among 40,000 mappings as among 400: less than four
+    times as much.
 
-    That CPU time is a few milliseconds, and other programs lengthen it, so the least of several
-    measurements counts.
+    That CPU time is a few milliseconds, and other programs on the machine lengthen it. So the
+    shortest of several measurements counts.
     """
 
     def cost(count):
@@ -219,14 +224,14 @@ def test_unmapping_does_not_look_at_every_window(start_board, file):
     ids=["same", "around", "inside", "over its start", "over its end", "up to its start", "longer"],
 )
 def test_windows_do_not_overlap(start_board, file, start, pages):
-    """While pages 4 to 7 are mapped, a mapping that shares a page with them is refused; neighbours
-    are accepted."""
+    """While pages 4 to 7 are mapped, a mapping that shares a page with them is refused. Mappings
+    directly below and above them are accepted."""
     with start_board() as board:
         client = board.connect()
         client.map(HIGH_MEMORY + 4 * PAGE, 4 * PAGE, file)
         address = HIGH_MEMORY + start * PAGE
         assert refused(client.map, address, pages * PAGE, file) == errno.EEXIST
-        # mappings directly below and directly above the mapped pages are accepted
+        # Mappings directly below and directly above the mapped pages are accepted.
         client.map(HIGH_MEMORY, 4 * PAGE, file)
         client.map(HIGH_MEMORY + 8 * PAGE, 4 * PAGE, file)
 
@@ -244,8 +249,8 @@ def test_windows_do_not_overlap(start_board, file, start, pages):
     ids=["too long", "behind the end", "over the end", "far away", "empty", "around the top"],
 )
 def test_a_window_lies_inside_its_file(start_board, file, address, size, offset):
-    """A mapping that goes beyond its file is refused with EINVAL. The address can then be mapped
-    correctly."""
+    """A mapping that goes beyond its file, or beyond 64-bit addresses, is refused with EINVAL. The
+    same addresses can then be mapped correctly."""
     with start_board() as board:
         client = board.connect()
         assert refused(client.map, address, size, file, offset) == errno.EINVAL
@@ -253,8 +258,8 @@ def test_a_window_lies_inside_its_file(start_board, file, address, size, offset)
 
 
 def test_what_cannot_be_mapped_is_refused(start_board):
-    """A file descriptor that is no memory (a pipe) is refused for DMA_MAP, and the client is served
-    on."""
+    """If a client gives a pipe for DMA_MAP, which is no memory, the board refuses it. The client is
+    served on."""
     with start_board() as board:
         client = board.connect()
         ends = os.pipe()
@@ -265,7 +270,7 @@ def test_what_cannot_be_mapped_is_refused(start_board):
 
 
 def test_a_file_may_grow(start_board):
-    """A client may extend its file and map the new part. The mapping of the first part stays
+    """A client may extend its file and map the new part. Its mapping of the first part stays
     valid."""
     data = random.Random(3).randbytes(PAGE)
     with start_board() as board:
@@ -289,8 +294,8 @@ PRIVATE_COPY = "the client's memory is a private copy"
 
 @pytest.mark.parametrize("master_first", [True, False])
 def test_writable_memory_without_a_descriptor(start_board, master_first):
-    """Writable memory without a file descriptor is refused, and the log says how to share memory.
-    The client is served on."""
+    """If a client maps writable memory without a file descriptor, the board refuses it, and the log
+    says how to share memory. The client is served on."""
     with start_board() as board:
         card = board.card(bus_master=master_first)
         assert refused(card.client.map, HIGH_MEMORY, 64 * MIB) == errno.EINVAL
@@ -301,7 +306,7 @@ def test_writable_memory_without_a_descriptor(start_board, master_first):
 
 
 def test_a_read_only_window_may_lack_a_descriptor(start_board):
-    """Memory for reading only may be mapped without a file descriptor: a guest's ROMs have none,
+    """A client may map memory for reading only without a file descriptor: a guest's ROMs have none,
     and DMA does not write there."""
     with start_board() as board:
         card = board.card()
@@ -314,16 +319,17 @@ def filled(size=4 * MIB):
 
 
 def with_memory(board, memory_of):
-    """A client without bus master that answers DMA_READ by `memory_of`, with 4 MiB of random data
-    mapped."""
+    """Connect a client without bus master, with 4 MiB of random data mapped. The client answers
+    DMA_READ by the function `memory_of`. Returns its Card."""
     card = board.card(memory_of=memory_of, bus_master=False)
     card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
     return card
 
 
 def test_a_private_copy_is_found(start_board):
-    """A client whose own memory differs from that of its file descriptor (QEMU's share=off) is
-    disconnected with the reason in the log. The next client is served."""
+    """If the memory with which a client answers DMA_READ differs from its mapped file (as with
+    QEMU's share=off), the board disconnects the client and logs the reason. The next client is
+    served."""
     other = bytes(byte ^ 0xFF for byte in filled())
 
     def copy_of(address, count):
@@ -338,8 +344,8 @@ def test_a_private_copy_is_found(start_board):
 
 
 def test_shared_memory_is_not_taken_for_a_copy(start_board):
-    """A client whose own memory agrees with that of its file descriptor is asked a few times, then
-    no more."""
+    """If a client's answers to DMA_READ agree with its mapped file, the board sends it a few
+    DMA_READs, then no more, and serves it."""
     with start_board() as board:
         data = filled()
         card = with_memory(board, lambda address, count: data[address - HIGH_MEMORY :][:count])
@@ -351,8 +357,8 @@ def test_shared_memory_is_not_taken_for_a_copy(start_board):
 
 
 def test_empty_memory_is_not_taken_for_a_copy(start_board):
-    """A client whose own memory is still all zeros is not refused, since a guest that was just
-    started looks so."""
+    """A client that answers DMA_READ by zeros only is not refused, since a guest that has just
+    started answers so."""
     with start_board() as board:
         card = board.card(memory_of=lambda address, count: bytes(count), bus_master=False)
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
@@ -362,12 +368,13 @@ def test_empty_memory_is_not_taken_for_a_copy(start_board):
 
 
 def test_a_client_that_cannot_be_asked_is_not_asked(start_board):
-    """A client without max_data_xfer_size in its capabilities gets no request from the board."""
+    """The board sends no DMA_READ to a client that has no max_data_xfer_size among its
+    capabilities."""
     with start_board() as board:
         card = board.card(bus_master=False)
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
         time.sleep(0.05)
-        # reads what the board has sent: a request to the client would be counted in `asked`
+        # The client reads what the board has sent. A DMA_READ would be counted in `asked`.
         card.client.serve_for(0)
         assert card.client.asked == 0

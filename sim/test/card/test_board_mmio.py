@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host accesses to BAR0: what they read and write, and that each is one TLP with exact byte
-enables."""
+"""Host accesses to BAR0: what they read and write, and that an access of up to 8 bytes is one TLP
+with exact byte enables."""
 
 import random
 import subprocess
@@ -18,19 +18,19 @@ from sim.test.board.board_client import BAR0_ADDRESS
 from tools.testing.seeds import SHIFT, each_seed
 
 SCRATCH_AT_RESET = 0x12345678
-IDENTIFIER = 0x800  # offset of the identifier text, one character in each dword
-IN_FLIGHT = 1000  # reads in flight; more than the host has tags
+IDENTIFIER = 0x800  # offset of the gateware's identifier text, one character in each dword
+IN_FLIGHT = 1000  # host reads in flight, more than the host has tags
 
 
 def natural_accesses(size):
-    """(offset, count) of all naturally aligned accesses of 1, 2, 4 and 8 bytes inside `size`
+    """Return (offset, count) of all naturally aligned accesses of 1, 2, 4 and 8 bytes within `size`
     bytes."""
     return [(at, count) for count in (1, 2, 4, 8) for at in range(0, size, count)]
 
 
 def expected_tlp(offset, count):
-    """Address, dwords and byte enables of an aligned access, by section 2.2.5 of the base
-    specification."""
+    """Return (address, dwords, (first_be, last_be)) of the TLP for an aligned access, by section
+    2.2.5 of the base specification."""
     if count == 8:
         return BAR0_ADDRESS + offset, 2, (0xF, 0xF)
     enables = ((1 << count) - 1) << (offset & 3)
@@ -39,7 +39,8 @@ def expected_tlp(offset, count):
 
 @each_seed(2)
 def test_scratch_keeps_what_is_written(start_board, seed):
-    """The scratch register reads as its reset value first, and then as the value written last."""
+    """The scratch register first reads as its reset value. After each write it reads as the value
+    that was written."""
     rng = random.Random(seed)
     with start_board() as board:
         card = board.card()
@@ -53,8 +54,8 @@ def test_scratch_keeps_what_is_written(start_board, seed):
 @pytest.mark.parametrize("stall", [0, 60])
 @each_seed(1)
 def test_memories_keep_every_word(start_board, stall, seed):
-    """The two memories in BAR0 keep 1024 different words each, with and without stalls of the hard
-    block."""
+    """Each of the two memories in BAR0 keeps 1024 different words, with and without stalls of the
+    hard block."""
     rng = random.Random(seed)
     with start_board("--stall", stall, "--seed", seed) as board:
         card = board.card()
@@ -72,8 +73,8 @@ def test_memories_keep_every_word(start_board, stall, seed):
 
 
 def test_memories_keep_their_contents_at_power_up(start_board):
-    """Random register values before the first clock edge do not write into the memories: both are
-    zero after power on, with 24 seeds."""
+    """The simulation starts with random register values, which must not write into the memories.
+    With 24 seeds both memories are zero after power on."""
     seeds = range(1 + 100 * SHIFT, 25 + 100 * SHIFT)
     changed = {}
     for seed in seeds:
@@ -87,7 +88,7 @@ def test_memories_keep_their_contents_at_power_up(start_board):
 
 
 def test_identifier_names_the_gateware(start_board):
-    """The identifier memory has the text that csr.json names for this gateware."""
+    """The card's identifier memory has the text that csr.json gives for this gateware."""
     with start_board() as board:
         card = board.card()
         wanted = card.constants["config_identifier"]
@@ -96,8 +97,8 @@ def test_identifier_names_the_gateware(start_board):
 
 
 def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
-    """An aligned access of 1, 2, 4 or 8 bytes is one TLP, whose byte enables cover these bytes
-    only."""
+    """An aligned host access of 1, 2, 4 or 8 bytes is one TLP, whose byte enables cover exactly
+    these bytes."""
     accesses = [(0x10000 + at, count) for at, count in natural_accesses(16)]
     expected = []
     with start_board(log=True) as board:
@@ -112,7 +113,7 @@ def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
 
 
 def test_a_write_burst_goes_back_to_back(start_board):
-    """The writes of one vfio-user message appear on CQ in order, at most 40 ns apart."""
+    """The host writes of one vfio-user message appear on CQ in their order, at most 40 ns apart."""
     writes = [(0x10000 + 4 * i, bytes([i] * 4)) for i in range(64)]
     with start_board(log=True) as board:
         card = board.card()
@@ -126,7 +127,7 @@ def test_a_write_burst_goes_back_to_back(start_board):
 
 @pytest.mark.parametrize("credits", [1, 32])
 def test_many_reads_in_flight_are_all_answered(start_board, credits):
-    """A client may send 1000 reads before the first is answered, and each gets its own data."""
+    """A client may send 1000 reads before the first is answered. Each read gets its own data."""
     with start_board("--np-credits", credits, "--mmio-rtt", 100_000) as board:
         card = board.card()
         for i in range(IN_FLIGHT):
@@ -137,8 +138,8 @@ def test_many_reads_in_flight_are_all_answered(start_board, credits):
 
 
 def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
-    """Many reads of an address where the card has nothing are all completed by the gateware, and
-    none by the host's completion timeout."""
+    """Host reads of an address where the card has nothing are all completed by the gateware. None
+    of them waits for the host's completion timeout."""
     with start_board(log=True) as board:
         card = board.card()
         card.client.read_many(BAR0, range(0x1C000, 0x1C000 + 4 * IN_FLIGHT, 4), 4)
@@ -147,8 +148,8 @@ def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
 
 
 def test_an_access_without_memory_space_reaches_nobody(start_board):
-    """With memory space disabled, a read gives all ones and a write is lost. Both are counted, and
-    neither reaches the card."""
+    """While memory space is disabled, a host read gives all ones and a host write is lost. The
+    board counts both, and neither reaches the card."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(0x04, 0, 2)
@@ -161,8 +162,8 @@ def test_an_access_without_memory_space_reaches_nobody(start_board):
 
 
 def test_memories_begin_with_the_contents_of_their_files(start_board, tmp_path):
-    """After power on the memories have the contents of the .hex and .bin file that the gateware was
-    built with, and zeros behind them."""
+    """If the gateware was built with a .hex and a .bin file, the two memories have the contents of
+    these files after power on, and zeros behind them."""
     (tmp_path / "zero.hex").write_text("cafef00d\n00000001 // second\n")
     (tmp_path / "one.bin").write_bytes(bytes(range(8)))
     command = [sys.executable, "targets/sim.py", "--build", "--output-dir", tmp_path / "gateware"]

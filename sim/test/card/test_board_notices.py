@@ -1,12 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records, status lines and flush time: what the DMA engine writes to host memory about its
-transfers.
+"""Records, status lines and flush time of the DMA engine, by which the card tells the host about
+its transfers without a register read.
 
-A record (16 bytes, in a ring) says how many bytes a c2h buffer has.
-A status line (32 bytes, one for each direction) says how far the direction has got.
-The flush time ends a c2h buffer early if the stream is silent for so long.
+A record (16 bytes, in a ring in host memory) says how many bytes the card has written into a c2h
+buffer. A status line (32 bytes in host memory, one for each direction) says how far the direction
+has come. The flush time ends a c2h buffer early if the stream brings no data for that time.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from tools.testing.seeds import SHIFT, each_seed
 
 BUFFER = 4096
 COUNT = 40  # buffers in one run
-ENTRIES = 16  # records in the ring; fewer than COUNT, so that the ring wraps around
+ENTRIES = 16  # records that the ring holds; fewer than COUNT, so that the ring wraps around
 SOURCE = HIGH_MEMORY
 SINK = HIGH_MEMORY + COUNT * BUFFER
 NOTES = SINK + COUNT * BUFFER  # the ring and the status lines, each in its own page
@@ -32,13 +32,14 @@ TOTAL = NOTES + 3 * 4096 - HIGH_MEMORY
 WAYS = {"c2h": "writer", "h2c": "reader"}
 LAST, FLUSHED = RECORD_FLAGS["last"], RECORD_FLAGS["flushed"]
 LENGTHS = (1, 2, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 1504, 4095, 4096)
-MOST_TO_THE_REGISTER = 60 * TICK_NS  # ns; a doorbell may wait behind six writes on the register bus
-MOST_NS = 1200  # ns for a request of 64 bytes and its answer, when host reads take 600 ns
+# ns that a doorbell may take from CQ to its register, since six writes may occupy the bus before it
+MOST_TO_THE_REGISTER = 60 * TICK_NS
+MOST_NS = 1200  # ns for a request of 64 bytes and its answer, if reads of host memory take 600 ns
 
 
 class Told:
-    """A card that is set up to write records and status lines, with the host memory that it
-    writes."""
+    """A card that is set up to write records and status lines. `memory` is the host memory that it
+    reads and writes."""
 
     def __init__(self, card, names=tuple(CONTROL), flush=0, loopback=True):
         self.card = card
@@ -69,7 +70,8 @@ class Told:
         self.card.add_descriptor(way, address, count, packet=True, **more)
 
     def record(self, number):
-        """(bytes, flags, number) found where record `number` belongs in the ring."""
+        """Return (bytes, flags, number) from the entry of the ring in which record `number` must
+        be."""
         return struct.unpack("<IIQ", self.at(RING + 16 * ((number - 1) % ENTRIES), 16))
 
     def wait_record(self, number):
@@ -77,7 +79,8 @@ class Told:
         return self.record(number)[:2]
 
     def line(self, way):
-        """(position, buffers, errors, time) in the status line of c2h or h2c."""
+        """Return (bytes, buffers, failed buffers, device time) from the status line of c2h or
+        h2c."""
         return struct.unpack("<QQQQ", self.at(LINES[way], 32))
 
     def wait_line(self, way):
@@ -89,11 +92,11 @@ class Told:
 @pytest.mark.parametrize("loopback", [True, False], ids=["dma", "slot"])
 @each_seed(3)
 def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
-    """For packets of any size, one in each h2c descriptor and c2h buffer, records, status lines and
-    data are right.
+    """If each h2c descriptor is one packet and each c2h buffer receives one, records, status lines
+    and data are right for packets of any size.
 
-    This holds for the loopback in the DMA and for the one in the user slot. The memory around data,
-    records and status lines is not written.
+    This holds for the loopback in the DMA and for the loopback in the user slot. The card writes
+    nothing to the memory around data, records and status lines.
     """
     rng = random.Random(seed)
     options = [
@@ -121,7 +124,7 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
             told.add("c2h", SINK + n * BUFFER, BUFFER)
         for n, each in enumerate(data):
             told.add("h2c", SOURCE + n * BUFFER, len(each))
-            if n % 8 == 7:  # the ring has fewer records than the run, so they are read in between
+            if n % 8 == 7:  # read the records before the ring, which has only 16, wraps around
                 for number in range(n - 6, n + 2):
                     assert told.wait_record(number) == (lengths[number - 1], LAST)
         for way in WAYS:
@@ -136,11 +139,11 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
 
 
 def test_silence_ends_a_buffer_after_the_flush_time(start_board):
-    """Without packets in the stream, a c2h buffer ends when the flush time has passed after its
-    last beat.
+    """If the stream has no `last`, a c2h buffer ends when the flush time has passed after its last
+    beat.
 
-    The data always takes the same way through the host, so the delays of two runs must differ by
-    exactly the difference of their flush times.
+    The data takes the same way through the card in each run. So the delays of two runs must differ
+    by exactly the difference of their flush times.
     """
     size, times = 96, (50, 500, 2000)
     found = {}
@@ -161,13 +164,13 @@ def test_silence_ends_a_buffer_after_the_flush_time(start_board):
     print(found)
     for a, b in itertools.pairwise(times):
         assert abs(found[b] - found[a] - (b - a) * TICK_NS) <= 2 * TICK_NS
-    # the 200 ns are for the way through the card and back
+    # The 200 ns are for the data's way from RC through the card to RQ.
     assert times[0] * TICK_NS < found[times[0]] < times[0] * TICK_NS + 200
 
 
 def test_a_reset_table_is_told_from_the_beginning(start_board):
-    """After a reset of the descriptor tables, record numbers, positions and the ring start from
-    their beginning."""
+    """After a reset of the descriptor tables, the numbers of records, the counts of bytes in status
+    lines and the place in the ring begin anew."""
     with start_board() as board:
         card = board.card()
         told = Told(card)
@@ -191,10 +194,11 @@ def test_a_reset_table_is_told_from_the_beginning(start_board):
 
 def test_an_answer_is_told_as_fast_as_it_can_be(start_board):
     """A request of 64 bytes is answered through the user slot's loopback within MOST_NS (median of
-    33).
+    33 requests).
 
-    The time is that from the last doorbell write's beat on CQ to the record's last beat on RQ, with
-    host reads of 600 ns. The card's own stamps must agree with the TLP log.
+    The time runs from the beat on CQ of the last doorbell write to the last beat on RQ of the
+    answer's record. Reads of host memory take 600 ns. The card's own stamp registers must agree
+    with the TLP log.
     """
     print(f"seed {SHIFT}")
     count, stamped = 33, []

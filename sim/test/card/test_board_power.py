@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Power states D0 and D3hot: in PMCSR, at the card's pins, and what the card may send."""
+"""The power states D0 and D3hot of the card: in the register PMCSR, at the hard block's pins, and
+what the card may send in them."""
 
 import pytest
 
@@ -13,7 +14,8 @@ PIN_D0_ACTIVE, PIN_D3 = 1, 4
 
 
 def test_d3hot_and_back(bench):
-    """PMCSR takes D0 and D3hot. The card acknowledges each change, and keeps its memory."""
+    """PMCSR takes D0 and D3hot. The card acknowledges each change of the power state, and keeps its
+    memory."""
     with bench() as (_, card):
         card.write(MEMORY0, 0x77)
         assert card.pins()["power_state"] == PIN_D0_ACTIVE
@@ -27,7 +29,8 @@ def test_d3hot_and_back(bench):
 
 @pytest.mark.parametrize("state", [D1, D2])
 def test_states_that_do_not_exist(bench, state):
-    """Writing D1 or D2, which the card does not support, to PMCSR changes nothing."""
+    """If the host writes D1 or D2, which the card does not support, to PMCSR, the power state does
+    not change."""
     with bench() as (_, card):
         card.config_write(POWER_CONTROL, state, 2)
         assert card.config_read(POWER_CONTROL, 2) & 3 == D0 and card.seen()[2] == 0
@@ -37,7 +40,7 @@ def test_states_that_do_not_exist(bench, state):
 
 
 def test_before_it_is_enabled_the_function_is_not_active(bench):
-    """The power state pins show D0 active only after memory space was enabled."""
+    """The power state pins of the hard block show D0 active only while memory space is enabled."""
     with bench("--bar2", "64K") as (board, card):
         card.config_write(0x04, 0, 2)
         assert card.pins()["power_state"] != PIN_D0_ACTIVE
@@ -46,8 +49,8 @@ def test_before_it_is_enabled_the_function_is_not_active(bench):
 
 
 def test_in_d3hot_the_bars_answer_nothing(bench):
-    """In D3hot a BAR read gives all ones and a BAR write is lost, and both are counted. Back in D0
-    both work."""
+    """In D3hot a host read of a BAR gives all ones and a host write is lost. The board counts both.
+    Back in D0 reads and writes work."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         card.config_write(POWER_CONTROL, D3, 2)
@@ -59,20 +62,21 @@ def test_in_d3hot_the_bars_answer_nothing(bench):
 
 
 def test_the_card_sends_nothing_in_d3hot(bench):
-    """A request that the card sends in D3hot breaks the rule `power-state`."""
+    """If the card sends a request in D3hot, it breaks the rule `power-state`."""
     with bench("--rules", "warn", "--mmio-rtt", "0", violations=["power-state"]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
         card.prepare([*request(HIGH_MEMORY, 1, write=True), 1])
-        card.later(600, SEND_RQ, 5)  # the card will be in D3hot then, with its clock stopped
+        card.later(600, SEND_RQ, 5)  # sent when the card is in D3hot
         card.config_write(POWER_CONTROL, D3, 2)
-        for _ in range(600 // 8 + 1):  # each access lets eight cycles pass
+        for _ in range(600 // 8 + 1):  # each access lets eight cycles of device time pass
             card.config_write(POWER_CONTROL, D3, 2)
         wait_until(lambda: board.stats()["violations"] == {"power-state": 1}, "the breach")
 
 
 def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
-    """If the card does not acknowledge a power state change, `power-state-ack` is broken and the
-    host goes on after 50 us. Silicon would answer no configuration requests any more."""
+    """If the card does not acknowledge a change of the power state, it breaks the rule
+    `power-state-ack`, and the simulated host goes on after 50 us. On silicon the hard block would
+    answer no configuration request any more."""
     with bench("--rules", "warn", violations=["power-state-ack"]) as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
@@ -83,7 +87,7 @@ def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
 
 
 def test_a_function_level_reset_wakes_it_up(bench):
-    """A function level reset brings the function from D3hot to D0."""
+    """A function level reset in D3hot brings the function to D0."""
     with bench("--flr") as (_, card):
         card.config_write(POWER_CONTROL, D3, 2)
         card.client.reset()
@@ -93,12 +97,12 @@ def test_a_function_level_reset_wakes_it_up(bench):
 
 
 def test_a_change_that_a_reset_interrupts_is_forgotten(bench):
-    """A power state change that a reset interrupts, before the card acknowledged it, breaks no
-    rule. The next change has its full 50 us."""
+    """If a reset comes before the card has acknowledged a change of the power state, no rule is
+    broken. The card has the full 50 us to acknowledge the next change."""
     with bench() as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
-        board.command("set pace 20000")  # at this pace the 50 us last longer than this test
+        board.command("set pace 20000")  # at this pace 50 us last longer than the test
         card.config_write(POWER_CONTROL, D3, 2)
         board.command("fault hot-reset:100000")
         board.command("set pace 0")
