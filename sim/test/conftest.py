@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures of the tests that need a board, which is built once and started as each test asks."""
+"""Pytest fixtures of the tests that need a board. The program of a board is built once, and each
+test starts it with its own options."""
 
 import contextlib
 
@@ -31,7 +32,8 @@ def executable():
 
 
 def started_boards(program, csr, tmp_path):
-    """Yield a function that starts boards. Boards that still run after the test are killed."""
+    """Yield a function that starts boards with this program and register map. Boards that still run
+    after the test are killed."""
     boards = []
 
     def start(*options, log=False, program=program, **expectations):
@@ -50,7 +52,8 @@ def started_boards(program, csr, tmp_path):
 
 @pytest.fixture
 def start_board(executable, tmp_path):
-    """Start boards: `with start_board("--mps", "256", log=True) as board:` (see WatchedBoard).
+    """Return a function that starts a board: `with start_board("--mps", "256", log=True) as
+    board:`. See WatchedBoard.
 
     With `log=True` the board writes its TLP log, which `board.tlps()` reads after the board's end.
     """
@@ -59,15 +62,15 @@ def start_board(executable, tmp_path):
 
 @pytest.fixture
 def start_stock(tmp_path):
-    """The fixture start_board with LitePCIe's endpoint, which may break the rules in
-    `TOLERATED`."""
+    """Return a function that starts boards, as start_board does, whose gateware has LitePCIe's
+    endpoint. This endpoint may break the rules in TOLERATED."""
     yield from started_boards(build_executable("litepcie"), register_map("litepcie"), tmp_path)
 
 
 @pytest.fixture
 def boards_of(tmp_path):
-    """The fixture start_board for another program and register map: `start = boards_of(program,
-    csr)`."""
+    """Return a function that takes a board's program and a register map, and returns a function
+    that starts such boards, as start_board does."""
     with contextlib.ExitStack() as stack:
 
         def starter(program, csr):
@@ -79,14 +82,14 @@ def boards_of(tmp_path):
 
 @pytest.fixture
 def start_msix(tmp_path):
-    """The fixture start_board with gateware that has MSI-X."""
+    """Return a function that starts boards, as start_board does, whose gateware has MSI-X."""
     yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)
 
 
 @pytest.fixture
 def bench(tmp_path):
-    """Start a board with bench_card.sv as gateware: `with bench("--bar2", "64K") as (board,
-    card):`"""
+    """Return a function that starts a board with bench_card.sv as gateware and enumerates its card:
+    `with bench("--bar2", "64K") as (board, card):`."""
 
     @contextlib.contextmanager
     def start(*options, mps=256, mrrs=512, **expectations):
@@ -103,15 +106,16 @@ def bench(tmp_path):
 
 @pytest.fixture
 def one_board():
-    """Hold a lock, since only one test at a time may start the user's board at build/board.sock."""
+    """Hold a lock during the test, since only one test at a time may start a user's board, whose
+    socket is build/board.sock."""
     with locked(ROOT / "build" / "test-board.lock"):
         yield
 
 
 @pytest.fixture
 def results_kept():
-    """Hide the user's results from the test, and restore them afterwards. The test's own are
-    deleted."""
+    """Put the user's results and report away during the test, and restore them afterwards. Those
+    that the test has written are deleted."""
     files = (RESULTS, REPORT)
     kept = {path: path.read_bytes() for path in files if path.exists()}
     for path in files:

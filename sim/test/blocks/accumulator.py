@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot whose answer depends on all data sent to it.
+"""Logic for the user slot whose answer depends on all data that was sent to it.
 
-Each beat of the answer is the exclusive or of all beats so far, so that one beat too many or too
-few makes every later answer wrong. The block counts beats, and raises `irq` at the end of each page
-of 4 KiB.
+Each beat that the logic sends back is the exclusive or of all beats so far. So one beat too many or
+too few makes every later beat wrong. The logic counts beats, and raises `irq` after each page of 4
+KiB.
 """
 
 from litex.gen import LiteXModule

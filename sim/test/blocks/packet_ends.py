@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that sends back its input, and can change the ends of packets.
+"""Logic for the user slot that sends back its input, and can change `last` and `error` of the
+packets.
 
-Two registers act on `last` and `error`. With `ends` at 0 no packet ends, so that a c2h buffer is
-ended by being full or by the flush time. With `bad` at 1 each packet carries an error.
+If the register `ends` is 0, no packet ends, so that a c2h buffer ends only when it is full or by
+the flush time. If the register `bad` is 1, each packet carries an error.
 """
 
 from litex.gen import LiteXModule

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that sends fewer beats than it takes, takes slowly, and can be told to
-stop.
+"""Logic for the user slot that takes beats slowly, sends fewer beats than it takes, and can be told
+to stop.
 
-It takes beats in two of three cycles, and sends every fourth one on. If the register `stop` is not
-0, it takes no more after that many beats.
+The logic takes beats in two of three cycles, and sends every fourth one on. If its register `stop`
+is not 0, it takes no more after that many beats.
 """
 
 from litex.gen import LiteXModule
@@ -36,8 +36,8 @@ class Thrifty(LiteXModule):
             sink.ready.eq(takes & (~sends | source.ready)),
         ]
         self.sync += [
-            # AXI-stream rule: an offered beat must stay offered. So `turn` does not advance until
-            # it is taken.
+            # By the rule of AXI4-Stream an offered beat must stay offered until it is taken. So
+            # `turn` does not advance while a beat is offered and not taken.
             If(~source.valid | source.ready, If(turn == 2, turn.eq(0)).Else(turn.eq(turn + 1))),
             If(sink.valid & sink.ready, beats.eq(beats + 1)),
         ]

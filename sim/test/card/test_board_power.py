@@ -40,7 +40,8 @@ def test_states_that_do_not_exist(bench, state):
 
 
 def test_before_it_is_enabled_the_function_is_not_active(bench):
-    """The power state pins of the hard block show D0 active only while memory space is enabled."""
+    """The power state pins of the hard block show D0 active only while memory space or bus master
+    is enabled."""
     with bench("--bar2", "64K") as (board, card):
         card.config_write(0x04, 0, 2)
         assert card.pins()["power_state"] != PIN_D0_ACTIVE

@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Function level reset (FLR), hot reset and link down: what the card and the host see of them.
+"""Function level reset (FLR), hot reset and link down of the simulated hard block: what the card
+and the host see of them.
 
-The bench card acknowledges an FLR when the test tells it to, and counts the events at its pins.
+The card is the bench card (bench_card.sv). It acknowledges an FLR when the test tells it to, and
+counts resets at its pins.
 """
 
 import errno
@@ -31,7 +33,7 @@ from sim.test.board.bench_card import (
 from sim.test.board.board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
 
 ONES = 0xFFFF_FFFF
-EXPRESS_OFFER = 1 << 28  # bit of Device Capabilities: Function Level Reset Capability
+EXPRESS_OFFER = 1 << 28  # bit of Device Capabilities that offers a function level reset
 
 
 def initiate(card):
@@ -39,13 +41,13 @@ def initiate(card):
 
 
 def test_flr_resets_what_the_specification_says(bench):
-    """An FLR resets COMMAND, BARs and MRRS. MPS, RCB and AER's masks stay (base specification
+    """An FLR resets COMMAND, BARs and MRRS. It keeps MPS, RCB and AER's masks (base specification
     6.6.2)."""
     with bench("--flr", "--rcb", "128", "--mrrs", "512") as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER
         card.enumerate(mps=256, mrrs=128)
-        card.config_write(0x108, 1 << 12)  # AER's mask bit for poisoned TLPs is sticky
-        card.config_write(0x98, 5, 2)  # the completion timeout is not sticky
+        card.config_write(0x108, 1 << 12)  # AER's mask bit for poisoned TLPs, which an FLR keeps
+        card.config_write(0x98, 5, 2)  # the completion timeout, which an FLR resets
         initiate(card)
         assert card.config_read(COMMAND, 2) == 0 and card.config_read(0x10) == 0
         assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS must stay 256"
@@ -61,7 +63,8 @@ def test_flr_resets_what_the_specification_says(bench):
 
 
 def test_without_the_option_flr_is_not_offered(bench):
-    """Without --flr Device Capabilities do not offer an FLR, and Initiate FLR does nothing."""
+    """Without the option --flr, Device Capabilities do not offer an FLR, and writing Initiate FLR
+    does nothing."""
     with bench() as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER == 0
         initiate(card)
@@ -70,12 +73,12 @@ def test_without_the_option_flr_is_not_offered(bench):
 
 
 def test_reads_of_the_host_end_with_ones(bench):
-    """BAR reads of the host that are in flight when the host resets the function end at once, as
-    all ones."""
+    """Host reads of a BAR that are in flight when the host starts an FLR end at once, as all
+    ones."""
     with bench("--flr") as (board, card):
         card.write(CONTROL, ACK_FLR | SILENT)
-        card.config_read(0)  # makes sure that the write before has left the socket
-        # at this pace the 50 us of the reads' timeout last longer than this test
+        card.config_read(0)  # so that the board has received the write
+        # At this pace the 50 us of the host's completion timeout last longer than the test.
         board.command("set pace 20000")
         numbers = [card.client.send_read(0, MEMORY0 + 4 * i, 4) for i in range(5)]
         initiate(card)
@@ -88,8 +91,8 @@ def test_reads_of_the_host_end_with_ones(bench):
 
 
 def test_completions_of_old_reads_are_dropped(bench):
-    """A read of the card that is in flight at an FLR gets no completion after it, and its tag can
-    be used again."""
+    """If a read by the card is in flight at an FLR, its completion never arrives. The read's tag
+    can be used again after the FLR."""
     with bench("--flr", "--read-latency", "100000", log=True) as (_, card):
         card.memory(HIGH_MEMORY, 4096)
         card.send_read(HIGH_MEMORY, 4, tag=3)
@@ -97,15 +100,15 @@ def test_completions_of_old_reads_are_dropped(bench):
         initiate(card)
         card.enumerate()
         card.write(CONTROL, ACK_FLR | BUSY)
-        for _ in range(400):  # lets more than 0.2 ms of device time pass
+        for _ in range(400):  # more than 0.2 ms of device time pass, twice the read latency
             card.read(RC_COUNT)
         assert card.read(RC_COUNT) == 0
-        card.send_read(HIGH_MEMORY, 1, tag=3)  # uses the same tag, which must be free again
+        card.send_read(HIGH_MEMORY, 1, tag=3)  # the tag must be free again
         assert card.completions(4)[2] & 0xFF == 3
 
 
 def test_writes_from_before_the_reset_arrive(bench):
-    """Posted writes that the card sent before an FLR are in host memory after it."""
+    """Posted writes that the card sent before an FLR still arrive in host memory."""
     with bench("--flr", "--write-stall", "100:400000") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         board.command("set pace 20000")  # at this pace the first stall lasts seconds
@@ -127,8 +130,8 @@ PACKETS = {
 
 @pytest.mark.parametrize("interface", PACKETS)
 def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
-    """A packet that the card sends between the start of an FLR and its acknowledge is dropped and
-    breaks no rule."""
+    """A packet that the card sends between the start of an FLR and the card's acknowledgement is
+    dropped, and breaks no rule."""
     with bench("--flr") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.write(CONTROL, ACK_FLR | SLOW_FLR)
@@ -146,7 +149,7 @@ def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
 
 
 def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
-    """A card that sends a write after an FLR, which has cleared bus master, breaks
+    """An FLR clears bus master. If the card sends a write after it, it breaks the rule
     `bus-master-off`."""
     with bench("--flr", "--rules", "warn", violations=["bus-master-off"]) as (board, card):
         initiate(card)
@@ -156,8 +159,8 @@ def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
 
 
 def test_a_device_reset_is_a_function_level_reset(bench):
-    """vfio-user's DEVICE_RESET is an FLR if the card offers it, and otherwise a reset as at power
-    on."""
+    """The vfio-user message DEVICE_RESET makes an FLR if the card offers it. Otherwise it resets
+    the card as at power on."""
     with bench("--flr") as (_, card):
         card.client.reset()
         assert card.config_read(COMMAND, 2) == 0
@@ -170,8 +173,8 @@ def test_a_device_reset_is_a_function_level_reset(bench):
 
 
 def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
-    """An FLR that the card does not acknowledge ends after 100 ms of device time. The client gets
-    ETIMEDOUT, the log names the rule, and the card is reset as at power on."""
+    """If the card does not acknowledge an FLR, the board ends the FLR after 100 ms of device time.
+    The client gets ETIMEDOUT, the log names the rule, and the card is reset as at power on."""
     with bench("--flr", "--rules", "warn", violations=["flr-timeout"]) as (board, card):
         card.write(CONTROL, 0)
         card.read(CONTROL)
@@ -187,8 +190,8 @@ def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
 
 
 def test_stock_acknowledges_without_stopping(start_stock):
-    """LitePCIe's wrapper of the hard block acknowledges an FLR at once. Registers of the gateware
-    keep their values."""
+    """LitePCIe's wrapper of the hard block acknowledges an FLR at once, without resetting the
+    gateware: its registers keep their values."""
     with start_stock("--flr") as board:
         card = board.card()
         card.write("ctrl_scratch", 0x1234)
@@ -199,8 +202,8 @@ def test_stock_acknowledges_without_stopping(start_stock):
 
 
 def test_a_hot_reset_holds_the_card_in_reset(bench):
-    """During a hot reset user_reset is asserted and no TLP passes. After it the card starts
-    anew."""
+    """During a hot reset user_reset is asserted and no TLP passes. After it the card starts as
+    after power on."""
     with bench(log=True) as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset:200000")
@@ -214,8 +217,8 @@ def test_a_hot_reset_holds_the_card_in_reset(bench):
 
 
 def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
-    """A hot reset lasts a millisecond by default, the shortest time that the base specification
-    allows."""
+    """A hot reset without a duration lasts 1 ms of device time, the shortest time that the base
+    specification allows."""
     with bench() as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset")
@@ -224,7 +227,7 @@ def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
 
 
 def test_error_bits_survive_a_hot_reset(bench):
-    """AER's masks are sticky: a hot reset keeps them, and only a loss of power clears them."""
+    """A hot reset keeps AER's masks, which are sticky. Only a loss of power clears them."""
     with bench() as (board, card):
         card.config_write(0x108, 1 << 14)
         board.command("fault hot-reset:1000")
@@ -235,8 +238,8 @@ def test_error_bits_survive_a_hot_reset(bench):
 
 
 def test_the_card_is_in_reset_while_the_link_is_down(bench):
-    """While the link is down the card is in reset, once for the whole time. After it, its registers
-    have their reset values."""
+    """While the link is down the card is in reset, once for the whole time. When the link is up
+    again, the card's registers have their reset values."""
     with bench("--pace", "2000000") as (board, card):
         card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
         card.read(CONTROL)
@@ -250,7 +253,8 @@ def test_the_card_is_in_reset_while_the_link_is_down(bench):
 
 
 def test_a_card_that_was_pulled_out_sleeps(bench):
-    """While the card is removed, no device time passes. When it is put back, it starts anew."""
+    """While the card is removed from its slot, no device time passes. When it is inserted again, it
+    starts as after power on."""
     with bench() as (board, card):
         board.command("fault remove")
         card.config_read(0)

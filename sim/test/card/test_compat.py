@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gateware built with --compat seed000: two memories at the start of BAR0, the rest behind them.
+"""Gateware that was built with --compat seed000: its two memories are at the start of BAR0, and all
+else is behind them.
 
-Seed 000 is the document that the address map follows. Software must find all other blocks by the
-capability table.
+Seed 000 is the document that this address map follows. Software must find all blocks but the
+memories by the capability table.
 """
 
 import functools
@@ -23,7 +24,7 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.soak  # this file builds gateware and a board of its own
 
-WORDS, SECOND = 1024, 0x4000
+WORDS, SECOND = 1024, 0x4000  # dwords of each memory, and the second one's offset in BAR0
 FOLDER = ROOT / "build" / "sim-seed000"
 
 
@@ -34,7 +35,8 @@ def image(number):
 
 @functools.cache
 def build():
-    """The path of the board's program. Both memories get their contents from files."""
+    """Build gateware and board with --compat seed000, where each memory gets its contents from a
+    file. Returns the path of the board's program."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, ROOT / "targets" / "sim.py", "--build", "--compat", "seed000"]
     for number in range(2):
@@ -52,8 +54,8 @@ def start(boards_of):
 
 
 def test_the_memories_are_where_the_seed_has_them(start):
-    """The two memories are at 0x0000 and 0x4000 of BAR0, with the contents of their files. Below 32
-    KiB, BAR0 has nothing else."""
+    """The two memories are at 0x0000 and 0x4000 of BAR0, with the contents of their files. The rest
+    of the first 32 KiB of BAR0 is empty."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with start() as board:
@@ -70,8 +72,8 @@ def test_the_memories_are_where_the_seed_has_them(start):
 
 
 def test_driver_and_library_find_the_card(start):
-    """The driver in a guest, and the library on the board's socket, find the card's registers by
-    its capability table."""
+    """The driver in a guest finds the card's registers by its capability table. So does the library
+    on the board's socket."""
     headers = FOLDER / "include"
     with start() as board:
         util = [artefacts.utility(headers), "-d", f"sim:{board.socket}"]

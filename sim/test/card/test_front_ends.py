@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's own front ends, unchanged, work on the Lanebox endpoint.
+"""LitePCIe's own front ends work unchanged on the Lanebox endpoint: Wishbone master, MSI-X and AXI
+slave.
 
-LitePCIeMSI is not tested here, since it is in every default build, and so in nearly every other
-test of the board.
+LitePCIeMSI is not tested in this file, since every default build has it, and nearly every other
+test of the board uses it.
 """
 
 import functools
@@ -22,7 +23,7 @@ from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slic
 from sim.test.card.front_ends import BEATS, VECTORS
 from tools.testing.seeds import SHIFT
 
-# this file builds gateware and a board of its own, which takes minutes
+# The tests of this file build gateware and a board of their own, which takes minutes.
 pytestmark = pytest.mark.soak
 
 BURSTS = 0x2000_0000  # below 4 GiB, since LitePCIe's AXI slave and MSI-X have 32-bit addresses
@@ -34,9 +35,8 @@ WRITE, READ = 1, 2
 
 @functools.cache
 def build():
-    """Build the gateware and board of front_ends.py, once for all tests. Returns (the gateware's
-    folder, the path of the board's program).
-    """
+    """Build the gateware and the board of front_ends.py, once for all tests. Returns (the
+    gateware's folder, the path of the board's program)."""
     folder = ROOT / "build" / "sim-front-ends"
     script = Path(__file__).with_name("front_ends.py")
     subprocess.run([sys.executable, script, folder], check=True)
@@ -45,7 +45,7 @@ def build():
 
 @functools.cache
 def described():
-    """Return the contents of csr.json, the register map that LiteX wrote for this gateware."""
+    """Return the register map of this gateware: the content of csr.json, which LiteX wrote."""
     return json.loads((build()[0] / "csr.json").read_text())
 
 
@@ -61,8 +61,8 @@ def rng():
 
 
 def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
-    """With LitePCIeWishboneMaster, dwords written in any order read back, and DMA programmed
-    through it works."""
+    """Through LitePCIeWishboneMaster, dwords that the host writes in any order read back, and DMA
+    that is programmed by it works."""
     with start() as board:
         card = board.card()
         bases = [card.memories[f"memory{n}"]["base"] for n in range(2)]
@@ -93,8 +93,8 @@ def program_vector(card, vector, data, masked):
 
 
 def test_litepcies_msix_writes_its_message(start):
-    """With LitePCIeMSIX, a vector's interrupt writes its data to its address and nothing else. A
-    masked vector writes nothing."""
+    """With LitePCIeMSIX, an interrupt writes the data of its vector to the address of its vector,
+    and nothing else. An interrupt of a masked vector writes nothing."""
 
     def words():
         return [int.from_bytes(messages.data[4 * v : 4 * v + 4], "little") for v in range(VECTORS)]
@@ -121,7 +121,8 @@ def test_litepcies_msix_writes_its_message(start):
 
 
 class Bursts:
-    """A client of BurstMaster, the card's AXI4 master for one burst at a time."""
+    """Software's side of BurstMaster, the card's AXI4 master that carries out one burst at a
+    time."""
 
     def __init__(self, card):
         self.card = card
@@ -150,8 +151,8 @@ class Bursts:
 
 @pytest.mark.parametrize("beats", [1, 5, BEATS])
 def test_the_axi_slave_reads_and_writes_the_host(start, rng, beats):
-    """With LitePCIeAXISlave, an AXI burst writes its data to host memory, or reads it from there,
-    and changes nothing else."""
+    """Through LitePCIeAXISlave, an AXI burst of the card writes its data to host memory, or reads
+    it from there, and changes nothing else."""
     with start() as board:
         card = board.card()
         memory, bursts = card.memory(BURSTS, 8192), Bursts(card)

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make test EXAMPLE=`: wrong logic fails its tests, and the message says where.
+"""`make test EXAMPLE=FOLDER`: user logic that is wrong fails its tests, and the message says on
+which line.
 
-test_first_hour.py shows that right logic passes.
+test_first_hour.py shows that right logic passes its tests.
 """
 
 import re
@@ -19,11 +20,11 @@ from sim.test.board.board_builds import ROOT
 from sim.test.board.test_board_waves import start_and_end
 from tools import new
 
-# always the same folder, so that earlier builds are found again
+# The tests' logic is always written to this folder, so that earlier builds of it are found again.
 HOME = ROOT / "build" / "test-check"
 
-# Changes that make wrong logic: it withdraws the last beat of a packet that it has offered, in
-# every second cycle.
+# {text: replacement}. These changes make logic that breaks the stream's rule: in every second cycle
+# it withdraws the last beat of a packet, which it has offered.
 WRONG = {
     "            held.source.connect(source),\n": """\
             held.source.connect(source, omit={"valid", "ready"}),
@@ -32,9 +33,11 @@ WRONG = {
 """,
     "        # # #\n": "        tick = Signal()\n        self.sync += tick.eq(~tick)\n",
 }
-# A change: logic that ignores source.ready offers its first beat for ever.
+# {text: replacement}. This change makes logic that ignores source.ready, so it offers its first
+# beat for ever.
 REPEATS = {"held.source.connect(source)": 'held.source.connect(source, omit={"ready"})'}
-# A change: logic that never sets `last` sends one packet without an end.
+# {text: replacement}. This change makes logic that never sets `last`, so it sends one packet
+# without an end.
 NO_LAST = {"held.source.connect(source)": 'held.source.connect(source, omit={"last"})'}
 REGISTERS = """\
 import cocotb
@@ -77,7 +80,7 @@ DEAF = {"self.irq.eq(leaves)": "self.irq.eq(0)"}
 
 @pytest.fixture
 def folder(capsys):
-    """The folder that `make new NAME=deaf` writes."""
+    """Let `make new NAME=deaf` write the folder of an example; returns the folder's path."""
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
     assert new.main(["--name", str(HOME / "deaf")]) == 0
@@ -96,8 +99,8 @@ def wrong(folder, changes):
 
 
 def test_a_test_that_fails_is_told_with_its_line(folder, capsys, monkeypatch):
-    """A failed test is reported with its line and values, the others as passed. No client is
-    started."""
+    """A test of the logic that fails is reported with its line and the values of the failed assert,
+    and the tests that pass as ok. Then no client is started."""
     wrong(folder, DEAF)
     monkeypatch.setattr("sys.argv", ["check", "--example", str(folder)])
     assert check.main() == 1
@@ -140,8 +143,8 @@ async def test_one(dut):
 
 
 def test_waves_of_the_tests_are_written_also_if_one_fails(folder, capsys, monkeypatch):
-    """--waves writes an FST file with the tests' whole time, also if a test fails. Without --waves
-    no old file is left."""
+    """The option --waves writes an FST wave file of all tests of the logic, also if one fails. A
+    run without --waves removes an older wave file."""
     example = wrong(folder, DEAF)
     monkeypatch.setattr("sys.argv", ["check", "--example", str(folder), "--waves"])
     assert check.main() == 1
@@ -156,7 +159,8 @@ def test_waves_of_the_tests_are_written_also_if_one_fails(folder, capsys, monkey
 
 
 def test_waves_without_tests_are_refused(folder, capsys, monkeypatch):
-    """--waves for a folder without test_*.py is a usage error that names `make board`."""
+    """If the folder has no test_*.py, the option --waves is a usage error (status 2), whose message
+    names `make board` as the way to waves."""
     (folder / "test_deaf.py").unlink()
     monkeypatch.setattr("sys.argv", ["check", "--example", str(folder), "--waves"])
     assert check.main() == 2
@@ -166,8 +170,8 @@ def test_waves_without_tests_are_refused(folder, capsys, monkeypatch):
 
 
 def test_a_second_bench_is_refused_at_once(folder):
-    """A test that makes two benches, or resets one twice, fails with that reason. The next test is
-    not affected."""
+    """A test of the logic that makes two benches, or resets its bench twice, fails with that
+    reason. The next test is not affected."""
     (folder / "test_deaf.py").write_text(SECOND_BENCH)
     two, twice, one = (each.problem for each in run.test(examples.find(str(folder)), seed=1))
     file = folder / "test_deaf.py"
@@ -178,9 +182,9 @@ def test_a_second_bench_is_refused_at_once(folder):
 
 
 def test_a_statement_of_several_lines_is_told_by_its_first():
-    """In the message of a failed test, a statement over several lines is shown by its first line.
+    """The message about a failed test shows a statement of several lines by its first line.
 
-    Python 3.13 adds the statement's end and carets, which are left out.
+    Python 3.13 also prints the statement's end and marks below it. The message leaves these out.
     """
     log = [
         "Traceback (most recent call last):",
@@ -198,8 +202,8 @@ def test_a_statement_of_several_lines_is_told_by_its_first():
 
 
 def test_a_register_that_does_not_exist_is_told_with_the_nearest(folder):
-    """bench.write() and bench.read() of an unknown register fail with the most similar name, or
-    with all names."""
+    """bench.write() and bench.read() fail for a register that the logic does not have. The message
+    has the most similar name, or all names."""
     (folder / "test_deaf.py").write_text(REGISTERS)
     write, read = (each.problem for each in run.test(examples.find(str(folder)), seed=1))
     said = "ValueError: the logic has no register"
@@ -215,8 +219,8 @@ def test_a_register_that_does_not_exist_is_told_with_the_nearest(folder):
 
 
 def test_a_port_that_does_not_exist_is_told_with_the_line_of_its_argument(folder):
-    """An Instance with an unknown port fails with the line of that argument and the most similar
-    port, and without Verilator's command line."""
+    """If an Instance names a port that its module does not have, the error has the line of that
+    argument and the most similar port. It does not have Verilator's command line."""
     (folder / "taker.v").write_text(TAKER)
     with pytest.raises(WrongPins) as caught:
         run.test(wrong(folder, WRONG_PORTS), seed=1)
@@ -250,8 +254,8 @@ async def test_it_ends(dut):
     ],
 )
 def test_a_packet_that_never_ends_fails_its_test(folder, changes, limit, advice):
-    """bench.receive() fails after `endless` bytes without `last`, and says which signals to
-    check."""
+    """bench.receive() fails after `endless` bytes without `last`. The message says which signals of
+    the logic to check."""
     example = wrong(folder, changes)
     (folder / "test_deaf.py").write_text(ENDLESS.replace("LIMIT", limit))
     [ends] = run.test(example, seed=1)
@@ -261,8 +265,8 @@ def test_a_packet_that_never_ends_fails_its_test(folder, changes, limit, advice)
 
 
 def test_the_pytest_that_shows_values_is_the_locked_one():
-    """cocotb shows values in failed asserts by pytest. Its version is the one with which `make
-    test` runs."""
+    """cocotb uses pytest to show the values in a failed assert. That pytest has the same version as
+    the one that runs `make test`."""
     lock = (ROOT / "tools" / "requirements.lock").read_text()
     [pinned] = re.findall(r"^pytest==\S+$", REQUIREMENTS.read_text(), re.MULTILINE)
     assert f"\n{pinned} " in lock
@@ -270,8 +274,8 @@ def test_the_pytest_that_shows_values_is_the_locked_one():
 
 @pytest.mark.soak
 def test_a_beat_that_is_retracted_fails_whatever_the_test_looks_at(folder):
-    """Logic that withdraws an offered beat fails every test, with the bench's sentence about that
-    rule."""
+    """Logic that withdraws an offered beat fails every test, whatever the test checks. The message
+    is the bench's sentence about that rule."""
     found = run.test(wrong(folder, WRONG), seed=1)
     problems = [each.problem for each in found]
     sentence = "source.valid fell before source.ready came. A beat that is offered must stay until"
@@ -280,7 +284,8 @@ def test_a_beat_that_is_retracted_fails_whatever_the_test_looks_at(folder):
 
 
 def test_a_folder_with_nothing_to_run_says_so(folder, capsys, monkeypatch):
-    """A folder with neither tests nor clients fails. The message says what `make new` writes."""
+    """`make test` fails for a folder that has neither tests nor clients. The message says which
+    files `make new` writes."""
     for name in ("test_deaf.py", "client.c", "client.py"):
         (folder / name).unlink()
     monkeypatch.setattr(check, "on_the_board", lambda example: 0)

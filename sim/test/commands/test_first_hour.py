@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the commands of examples/README.md unchanged, from `make new` to a rate, in both languages.
+"""Runs the commands of examples/README.md unchanged, from `make new` to a measured rate, for logic
+in Migen and in SpinalHDL.
 
-The home folder of the runs is always the same, so that earlier builds are found again.
+The home folder of these runs is always the same, so that earlier builds are found again.
 """
 
 import os
@@ -25,10 +26,11 @@ SECONDS = 900
 BOARD = "make board EXAMPLE=~/crc"
 BEGIN = {"migen": "make new NAME=crc", "spinal": "make new NAME=crc LANG=spinal"}
 IN_A_GUEST = "make sim EXAMPLE=~/crc"
-# The page's lines for a guest's prompt are typed in both guests. client.py needs Debian's Python.
+# The page has lines for a guest's prompt. The tests type them in both of these guests. client.py
+# needs Python, which only the Debian guest has.
 SHELL, DEBIAN = "make shell EXAMPLE=~/crc", "make shell EXAMPLE=~/crc GUEST=debian"
 GUESTS = {IN_A_GUEST, SHELL, DEBIAN}
-# commands in the page's text, outside the blocks: {command: the test that runs it}
+# {command in the page's text, outside its blocks: the test that runs it}
 IN_THE_TEXT = {"make board EXAMPLE=~/crc WAVES=1": "test_waves_and_tlps_of_a_board_that_stays"}
 each_language = pytest.mark.parametrize(
     "language", ["migen", pytest.param("spinal", marks=pytest.mark.spinal)]
@@ -36,19 +38,21 @@ each_language = pytest.mark.parametrize(
 
 
 def commands():
-    """The lines of the page's sh blocks, without their comments."""
+    """Return the commands in the sh blocks of examples/README.md, without their comments."""
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
 
 
 def environment(home):
-    """The user's environment with another home folder, but the same compiler cache."""
+    """Return the user's environment with `home` as the home folder. The cache of compiled objects
+    stays the user's."""
     cache = os.environ.get("CCACHE_DIR", str(Path.home() / ".cache" / "ccache"))
     return {**os.environ, "HOME": str(home), "CCACHE_DIR": cache}
 
 
 def typed(command, home):
-    """Run a command of the page in the repository; returns its output. Its status must be 0."""
+    """Run a command of the page in the repository's root, and fail unless its status is 0. Returns
+    what it printed on stdout."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,
@@ -62,7 +66,7 @@ def typed(command, home):
 
 
 def board(home, more=""):
-    """Start `make board`; returns the process once it listens."""
+    """Start the page's `make board` command; returns the process once the board listens."""
     started = subprocess.Popen(
         ["bash", "-c", f"exec {BOARD} {more}"],
         cwd=ROOT,
@@ -85,7 +89,7 @@ def ended(started):
 
 
 def home_of(language):
-    """An empty home folder for this language."""
+    """Make an empty home folder with this name; returns its path."""
     home = HOMES / language
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -94,7 +98,8 @@ def home_of(language):
 
 @each_language
 def test_the_page_leads_from_nothing_to_a_figure(language, results_kept, one_board):
-    """Every command of the page, except those for a guest, works in the page's order."""
+    """Every command of the page, except those for a guest, works when the commands are run in the
+    page's order."""
     home, said, running = home_of(language), {}, None
     others = set(BEGIN.values()) - {BEGIN[language]}
     try:
@@ -129,8 +134,8 @@ def test_the_page_leads_from_nothing_to_a_figure(language, results_kept, one_boa
 @pytest.mark.guest
 @each_language
 def test_the_page_s_guest_runs_the_client(language, results_kept):
-    """`make sim EXAMPLE=` with a guest: behind the default driver the client passes as it does
-    without a guest."""
+    """With `make sim EXAMPLE=` in a guest, the example's client passes behind the default
+    driver."""
     home = home_of(language)
     typed(BEGIN[language], home)
     said = typed(IN_A_GUEST, home)
@@ -139,17 +144,18 @@ def test_the_page_s_guest_runs_the_client(language, results_kept):
 
 
 def in_the_guest():
-    """The lines that the page has for the guest's prompt, without the explanations behind them."""
+    """Return the lines that the page has for a guest's prompt, without the explanations behind
+    them."""
     lines = re.findall(r"^# (.*)$", PAGE.read_text(), re.MULTILINE)
-    # without the first, which is the page's title
+    # The first line that begins with `# ` is the page's title, and is left out.
     return [line.partition("  ")[0] for line in lines[1:]]
 
 
 @pytest.mark.guest
 @pytest.mark.parametrize("command", [SHELL, pytest.param(DEBIAN, marks=pytest.mark.soak)])
 def test_a_guest_of_one_s_own(command, results_kept):
-    """The page's lines work in the guest of `make shell EXAMPLE=`. Changes in the folder are in the
-    home folder afterwards."""
+    """The page's lines for a guest work in the guest of `make shell EXAMPLE=`. What they change in
+    the example's folder is in the home folder afterwards."""
     lines = in_the_guest()
     assert lines[-1] == "exit" and any("client.py" in line for line in lines)
     if command == SHELL:
@@ -165,7 +171,8 @@ def test_a_guest_of_one_s_own(command, results_kept):
 
 
 def test_waves_and_tlps_of_a_board_that_stays(one_board):
-    """`make board` with WAVES and TLP_LOG writes both files, as the page says."""
+    """`make board` with WAVES=1 and TLP_LOG= writes the wave file and the TLP log, as the page
+    says."""
     home, log = home_of("waves"), ROOT / "build" / "test-first-hour" / "trace.pcapng"
     typed(BEGIN["migen"], home)
     running = board(home, f"WAVES=1 TLP_LOG={log}")
@@ -178,8 +185,8 @@ def test_waves_and_tlps_of_a_board_that_stays(one_board):
 
 
 def test_the_page_names_no_other_command():
-    """Each command in the page's text is in one of its blocks, or in IN_THE_TEXT with a test. Each
-    file that the text names exists."""
+    """Each command in the page's text is also in one of its blocks, or IN_THE_TEXT names a test for
+    it. Each file that the text names exists."""
     page = PAGE.read_text()
     text = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
     spoken = set(re.findall(r"`(make [^`]+)`", text)) - {"make new"}

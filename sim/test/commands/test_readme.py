@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every command in README.md, and in the READMEs of the user software, works unchanged."""
+"""Every command in README.md and in the READMEs of software/user and software/python works
+unchanged."""
 
 import os
 import re
@@ -18,7 +19,7 @@ from sim.test.guest.guest_terminal import shell
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 900
 
-# commands too long for `make test`; they run in `make soak` and CI
+# Commands that are too long for `make test`. They run in `make soak` and in CI.
 LONG = {
     "make sim",
     "make bench",
@@ -28,11 +29,11 @@ LONG = {
     "make sim DRIVER=stock",
     "make sim MSIX=1",
 }
-ELSEWHERE = {"make test"}  # this test itself runs in `make test`
-# Commands that need a terminal. test_serve.py has the second; test_guest_example.py tests parts of
-# the third.
+ELSEWHERE = {"make test"}  # not run, since the tests of this file run in `make test` themselves
+# Commands that need a terminal. test_serve.py runs `make board`, and test_guest_example.py runs
+# parts of the last one.
 INTERACTIVE = {"make shell", "make board", "make shell EXAMPLE=scale GUEST=debian"}
-# commands in the text, outside the blocks: {command: the test that runs it or its parts}
+# {command in the text of a README, outside its blocks: the test that runs the command or its parts}
 IN_THE_TEXT = {
     "DEBIAN_MIRROR=... make sim": "sim/test/guest/test_guest_mirror.py::test_a_named_mirror_overrides",
     "make shell EXAMPLE=~/my_block": "sim/test/guest/test_guest_example.py::test_the_user_s_things_are_in_the_guest_and_come_back",
@@ -54,19 +55,22 @@ SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python3?|sudo) [^`]+|(?:\./)
 SPOKEN += r"|tools/[^`\s]+ [^`]+|lanebox-live)`"
 
 
-# software/examples/README.md has its own test, test_software_examples.py.
+# The READMEs whose commands are tested. software/examples/README.md has a test of its own,
+# test_software_examples.py.
 PAGES = ("README.md", "software/user/README.md", "software/python/README.md")
 
 
 def commands() -> list[str]:
-    """The lines of the pages' sh blocks, without their comments, each once."""
+    """Return the commands in the READMEs' sh blocks, without their comments. Each command is in the
+    list once."""
     text = "".join((ROOT / page).read_text() for page in PAGES)
     lines = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
     return list(dict.fromkeys(line.partition("#")[0].strip() for line in lines if line.strip()))
 
 
 def plain() -> list:
-    """The commands that need no terminal. Those in LONG run in `make soak` only."""
+    """Return the commands that need no terminal, as pytest parameters. Those in LONG run in `make
+    soak` only."""
     return [
         pytest.param(line, marks=pytest.mark.soak if line in LONG else ())
         for line in commands()
@@ -76,7 +80,8 @@ def plain() -> list:
 
 @pytest.mark.parametrize("command", plain())
 def test_a_command_of_the_readme_works(command, results_kept):
-    """A command of the READMEs, run by a shell in the repository's root, ends with status 0."""
+    """Each command of the READMEs ends with status 0 when a shell runs it in the repository's
+    root."""
     done = subprocess.run(
         command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS
     )
@@ -84,13 +89,13 @@ def test_a_command_of_the_readme_works(command, results_kept):
 
 
 def test_the_lists_above_are_the_readmes():
-    """LONG, ELSEWHERE and INTERACTIVE name only commands that the READMEs have."""
+    """LONG, ELSEWHERE and INTERACTIVE name only commands that the READMEs have in their blocks."""
     assert LONG | ELSEWHERE | INTERACTIVE <= set(commands())
 
 
 def test_a_command_in_the_text_is_run_somewhere():
-    """A command in the text of a README is also in a block, or in IN_THE_TEXT with a test that
-    exists."""
+    """Each command in the text of a README is also in a block, or IN_THE_TEXT names a test for it.
+    The named test exists."""
     text = "".join((ROOT / page).read_text() for page in PAGES)
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     spoken = set(re.findall(SPOKEN, text))
@@ -101,7 +106,8 @@ def test_a_command_in_the_text_is_run_somewhere():
 
 
 def test_a_link_leads_somewhere():
-    """A relative link in a README leads to a file or folder, and its anchor to a heading there."""
+    """Each relative link in a README leads to a file or folder that exists. If the link has an
+    anchor, that file has a heading for it."""
     for page in PAGES:
         text = (ROOT / page).read_text()
         for place, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text):
@@ -114,8 +120,8 @@ def test_a_link_leads_somewhere():
 
 
 def test_the_first_screen_has_the_two_commands_and_what_comes_out():
-    """The first 40 lines of README.md have the purpose, the audience, both commands and the head of
-    the result table."""
+    """The first 40 lines of README.md have the purpose, the audience, both main commands and the
+    head of the table of results."""
     first = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
     words = ("board in a box", "It is for people who", "make sim", "make test", "measured  unit")
     assert all(word in first for word in words)
@@ -123,7 +129,7 @@ def test_the_first_screen_has_the_two_commands_and_what_comes_out():
 
 @pytest.mark.guest
 def test_the_driver_is_built_by_its_makefile(tmp_path):
-    """The driver's Makefile builds the module against the guest kernel's headers."""
+    """The Makefile of the driver builds litepcie.ko with the headers of the guest's kernel."""
     kernel = guest_kernel.ensure()
     place = shutil.copytree(ROOT / "software" / "kernel", tmp_path / "kernel")
     command = [
@@ -140,7 +146,7 @@ def test_the_driver_is_built_by_its_makefile(tmp_path):
 
 @pytest.mark.guest
 def test_make_shell_gives_a_guest_to_a_person():
-    """`make shell` on a terminal gives a prompt in a guest, with the driver loaded and the utility
-    in the path. `exit` powers the guest off."""
+    """`make shell` on a terminal gives a shell prompt in a guest, with the driver loaded and
+    litepcie_util in the path. The command `exit` powers the guest off."""
     text = shell(["make", "shell"], "litepcie_util scratch_test\nexit\n", ROOT, {**os.environ})
     assert "38 patterns, 0 errors" in text

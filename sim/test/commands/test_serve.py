@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make board`: a board that stays for one client after another, with logic from any folder."""
+"""`make board` starts a board that stays for one client after another. Its user slot can have logic
+from any folder."""
 
 import os
 import shlex
@@ -21,12 +22,14 @@ COMMAND = ["make", "board"]  # the command as a user types it
 
 @pytest.fixture
 def logic(tmp_path):
-    """A copy of the example `scale` in a folder outside the repository, as a user would have it."""
+    """Return the path of a copy of the example `scale` in a folder outside the repository, where a
+    user's own logic would be."""
     return shutil.copytree(examples.EXAMPLES / "scale", tmp_path / "scale")
 
 
 def started(*options):
-    """Start `make board`; returns the process and the commands that it prints for its user."""
+    """Start `make board` with these options. Returns (the process, the commands that it prints for
+    its user, as argument lists)."""
     board = subprocess.Popen(
         [*COMMAND, *options],
         cwd=ROOT,
@@ -44,7 +47,8 @@ def started(*options):
 
 
 def ended(board):
-    """End the board as Ctrl-C in a terminal does: every process of it gets SIGINT."""
+    """End `make board` as Ctrl-C in a terminal does, by SIGINT to all of its processes. Fail unless
+    it ends with its sentence and removes its socket's link."""
     os.killpg(board.pid, signal.SIGINT)
     _, said = board.communicate(timeout=20)
     assert "The board has ended." in said and "Traceback" not in said
@@ -52,8 +56,8 @@ def ended(board):
 
 
 def test_a_board_stays_for_one_client_after_another(logic, one_board):
-    """The commands that `make board` prints run unchanged, twice, and the user logic's registers
-    have names."""
+    """The commands that `make board` prints run unchanged, each of them twice. They show the
+    registers of the user's logic by name."""
     board, commands = started(f"EXAMPLE={logic}")
     try:
         for command in commands * 2:
@@ -65,7 +69,8 @@ def test_a_board_stays_for_one_client_after_another(logic, one_board):
 
 
 def test_a_second_one_hears_of_the_first(one_board):
-    """A second `make board` is refused at once with a sentence, and the first stays usable."""
+    """A second `make board` is refused at once with a sentence about the first. The first board
+    stays usable."""
     board, (command, _) = started()
     try:
         begun = time.monotonic()

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim` with a guest: a real kernel, Lanebox's driver or LitePCIe's, and data compared end to
-end."""
+"""`make sim` with a guest: a real kernel, Lanebox's driver or LitePCIe's, and data that is compared
+from end to end."""
 
 import json
 import subprocess
@@ -26,15 +26,16 @@ pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("results_kept")]
 
 
 def sim(*arguments):
-    """Run `python -m sim.run`; returns (the process, {id: row that it recorded})."""
+    """Run `python -m sim.run` with these arguments. Returns (the finished process, {id: row that it
+    recorded})."""
     command = [sys.executable, "-m", "sim.run", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS)
     return done, {entry["id"]: entry for entry in results.load()}
 
 
 def test_the_driver_moves_the_same_data_both_ways():
-    """16 MiB each way through Lanebox's driver are compared without error, and c2h reaches 98 % of
-    its limit."""
+    """16 MiB are moved in each direction through Lanebox's driver and compared without an error.
+    c2h reaches 98 % or more of its limit."""
     done, rows = sim()
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("c2h/mps256", "h2c/cpl256", "duplex/mps256"):
@@ -47,8 +48,8 @@ def test_the_driver_moves_the_same_data_both_ways():
 
 
 def test_a_thunderbolt_link_has_128_byte_payloads():
-    """With MPS=128, as on a Thunderbolt link, the guest negotiates 128 bytes, the card uses them,
-    and the table shows them."""
+    """With --mps 128, as on a Thunderbolt link, guest and card agree on an MPS of 128 bytes. The
+    table of results shows it, and c2h reaches 98 % or more of its limit."""
     done, rows = sim("--mps", "128")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "MPS 128" in done.stdout
@@ -57,7 +58,8 @@ def test_a_thunderbolt_link_has_128_byte_payloads():
 
 
 def test_a_flipped_bit_fails_the_guest_run():
-    """One flipped payload bit in 65,536 TLPs makes the run end with status 1 and without a row."""
+    """If the board flips one payload bit in one of the card's TLPs, the run ends with status 1 and
+    records no row."""
     done, rows = sim("--fault", "flip-c2h:40000")
     assert done.returncode == 1, done.stdout
     assert rows == {}
@@ -68,12 +70,12 @@ litepcie_util_stock info
 litepcie_util_stock scratch_test
 litepcie_util_stock -z -t {seconds} dma_test >/out/dma_test || true
 """
-WARM_UP = 128 * 256  # buffers of 8 KiB that the stock utility receives before it compares any
+WARM_UP = 128 * 256  # buffers of 8 KiB that LitePCIe's utility receives before it compares any
 
 
 def stock_dma_test(pace):
-    """Run LitePCIe's utility in a guest. Returns (buffers compared, errors, whether the driver fell
-    behind)."""
+    """Run LitePCIe's driver and utility in a guest, on a board with this --pace. Returns (buffers
+    compared, errors, whether the driver fell behind the card)."""
     built = artefacts.build(DEFAULT)
     stock = artefacts.stock_utility(built.headers)
     guest = guest_run.prepare(None, built.headers, choice="stock")
@@ -93,16 +95,18 @@ def stock_dma_test(pace):
 
 @pytest.mark.soak
 def test_the_stock_utility_compares_a_thousand_buffers():
-    """LitePCIe's own utility and driver compare a thousand buffers without error, over long round
-    trips.
+    """With a read latency of 2 us, LitePCIe's own driver and utility compare a thousand buffers
+    without an error.
 
-    The utility compares nothing in its first 268 MB, and its status is always 0, so its ERRORS
-    column is read.
+    The utility compares nothing in its first 268 MB. Its exit status is always 0, so the test reads
+    the column ERRORS of its table.
     """
     for pace in (400_000, 200_000):
         compared, errors, fell_behind = stock_dma_test(pace)
         print(json.dumps({"pace": pace, "buffers compared": compared, "errors": errors}))
-        if not fell_behind:  # the stock driver's rings do not wait, so a busy machine loses buffers
+        # The rings of LitePCIe's driver do not wait for software. On a busy machine the driver
+        # falls behind and loses buffers. Then the test tries again at a slower pace.
+        if not fell_behind:
             break
     assert compared >= 1000
     assert errors == 0

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim VM=0`, without a guest: from the sources to the table of results. Planted faults make
-it fail."""
+"""`make sim VM=0`, which runs without a guest: from the sources to the table of results. Faults
+that a test injects make the run fail."""
 
 import json
 import os
@@ -21,6 +21,7 @@ from sim.rows import results
 
 ROOT = Path(__file__).resolve().parents[3]
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
+# the rows that `make sim VM=0` measures
 SHORT_SET = {
     "mmio_read/4",
     "mmio_read/8",
@@ -34,7 +35,8 @@ SHORT_SET = {
 
 
 def sim(*arguments, **more):
-    """Run `python -m sim.run --vm 0` with further arguments; returns the finished process."""
+    """Run `python -m sim.run --vm 0` with further arguments; returns the finished process with its
+    output."""
     command = [sys.executable, "-m", "sim.run", "--vm", "0", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **more)
 
@@ -43,7 +45,8 @@ pytestmark = pytest.mark.usefixtures("results_kept")
 
 
 def test_the_short_set_ends_in_the_table_and_in_the_file():
-    """Every row of the short set is printed and recorded, with limit, ratio and conditions."""
+    """Every row of SHORT_SET is printed in the table and recorded in the results, with its limit,
+    ratio and conditions. The report shows the rows, too."""
     done = sim()
     assert done.returncode == 0, done.stderr
     recorded = {entry["id"]: entry for entry in results.load()}
@@ -60,8 +63,8 @@ def test_the_short_set_ends_in_the_table_and_in_the_file():
 
 
 def test_the_stock_endpoint_has_rows_of_its_own():
-    """With LitePCIe's endpoint the same rows are recorded with the prefix "stock/". What that
-    endpoint cannot do has a reason."""
+    """With LitePCIe's endpoint the same rows are recorded under names with the prefix "stock/". A
+    row that this endpoint cannot have is recorded without a value, with a reason."""
     done = sim("--endpoint", "litepcie")
     assert done.returncode == 0, done.stderr
     recorded = {entry["id"]: entry for entry in results.load()}
@@ -73,15 +76,15 @@ def test_the_stock_endpoint_has_rows_of_its_own():
 @pytest.mark.parametrize(
     "fault, words",
     [
-        ("flip-c2h:9000", "c2h"),  # strikes in the c2h test, after its first buffers
+        ("flip-c2h:9000", "c2h"),  # hits a TLP of the c2h test, after its first buffers
         ("flip-h2c:4000", "h2c"),
         ("lose-msi:3", "interrupt"),
         ("c2h-be:9000", "c2h"),
     ],
 )
 def test_a_planted_fault_fails_the_run(fault, words):
-    """A flipped bit in either direction, a lost MSI or a wrong byte enable makes the run end with
-    status 1."""
+    """A flipped bit in c2h or h2c, a lost MSI or a wrong byte enable, injected by --fault, makes
+    the run end with status 1."""
     done = sim("--fault", fault)
     assert done.returncode == 1, done.stdout
     assert words in done.stdout + done.stderr
@@ -91,8 +94,8 @@ def test_a_planted_fault_fails_the_run(fault, words):
     "example", ["scale", pytest.param("spinal_scale", marks=pytest.mark.spinal)]
 )
 def test_an_example_runs_in_the_user_slot(example):
-    """With an example in the user slot, the example's own client sends data through its logic and
-    finds it right."""
+    """With an example in the user slot, the example's own client sends data through the logic and
+    compares what comes back. The rows user/* are recorded, too."""
     done = sim("--example", example)
     assert done.returncode == 0, done.stderr
     assert "shift 31: 16 buffers right" in done.stdout
@@ -105,8 +108,7 @@ def test_an_example_runs_in_the_user_slot(example):
 
 
 def test_waves_are_written_with_their_layout():
-    """--waves writes a wave file of the chosen window, and a copy of its GTKWave layout beside
-    it."""
+    """The option --waves writes a wave file, and beside it a copy of the layout for GTKWave."""
     waves = ROOT / "build" / "waves.fst"
     waves.unlink(missing_ok=True)
     done = sim("--waves", "--waves-to", "100000")
@@ -116,7 +118,8 @@ def test_waves_are_written_with_their_layout():
 
 
 def test_the_wave_layout_names_pins_that_exist():
-    """Every signal of the layout is a port of the hard block's model, or the activity pin."""
+    """Each signal in the layout for GTKWave is a port of the hard block's model, or the gateware's
+    output `busy`."""
     names = re.findall(r"^TOP\.lanebox\.(\S+)$", LAYOUT.read_text(), re.MULTILINE)
     assert len(names) > 20
     for path in names:
@@ -136,16 +139,15 @@ def test_the_wave_layout_names_pins_that_exist():
     ],
 )
 def test_bad_arguments_name_what_there_is(arguments, status, words):
-    """A wrong value of an option ends the run before anything starts, with a list of the right
-    values."""
+    """A wrong value of an option ends `make sim` with an error that lists the right values."""
     done = sim(*arguments)
     assert done.returncode == status
     assert words in done.stderr
 
 
 def boards(session: int) -> set[str]:
-    """The command lines of the boards in this session. Boards of other runs on the machine do not
-    count."""
+    """Return the process ID and socket of each board in this session of processes. Boards of other
+    runs on the machine are left out."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -158,7 +160,7 @@ def boards(session: int) -> set[str]:
 
 
 def test_an_interrupt_leaves_no_board_behind():
-    """Ctrl-C during a run ends it with status 130, records nothing and stops the board."""
+    """Ctrl-C during `make sim` ends it with status 130, and no board is left running."""
     command = [sys.executable, "-m", "sim.run", "--vm", "0"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -175,7 +177,7 @@ def test_an_interrupt_leaves_no_board_behind():
 
 
 def test_results_json_has_the_stated_shape():
-    """Each row in results.json has all keys of the schema, whatever its value."""
+    """Each row in results.json has all keys of the schema, also if the row has no value."""
     done = sim()
     assert done.returncode == 0, done.stderr
     document = json.loads(results.RESULTS.read_text())
@@ -186,8 +188,8 @@ def test_results_json_has_the_stated_shape():
 
 
 def test_a_wrong_memory_file_is_named_with_its_rule(tmp_path):
-    """A wrong memory file ends the run before anything is built, with the file's name and the wrong
-    value."""
+    """A wrong memory file ends `make sim` with status 1. The error has the file's name and the
+    wrong value."""
     wrong = tmp_path / "wrong.hex"
     wrong.write_text("cafef00d\nno number\n")
     done = sim("--memory0", str(wrong))
