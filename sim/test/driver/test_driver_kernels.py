@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README, dkms.conf and the sources of the driver name the same kernels."""
+"""The driver's README, its dkms.conf and its sources name the same kernels as those that it is
+built for."""
 
 import re
 import subprocess
@@ -13,15 +14,15 @@ from sim.test.driver.driver_guest import kernels
 
 KERNEL = ROOT / "software" / "kernel"
 
-# Functions that 6.1.0 has in private headers only. Later kernels of series 6.1 have them in public
-# ones.
+# Functions that Linux 6.1.0 declares only in private headers, which the driver cannot include.
+# Later kernels of the series 6.1 declare them in public headers.
 PRIVATE = ("pci_dev_is_disconnected",)
 
 
 @pytest.mark.parametrize("options, refused", [((), True), (("-DCONFIG_64BIT",), False)])
 def test_a_32_bit_kernel_is_refused_with_a_sentence(options, refused):
-    """main.c refuses to be built for a 32-bit kernel, with a sentence. Other errors of this build
-    do not count."""
+    """If the driver is built for a 32-bit kernel, main.c refuses with a sentence. The test runs
+    only the preprocessor, and ignores other errors."""
     command = ["gcc", "-E", "-DLITEPCIE_CARD_H", *options, KERNEL / "main.c"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert ("litepcie needs a 64-bit kernel" in done.stderr) == refused
@@ -39,8 +40,7 @@ def test_a_32_bit_kernel_is_refused_with_a_sentence(options, refused):
     ],
 )
 def test_dkms_builds_for_the_same_kernels(release, built):
-    """The expression in dkms.conf accepts 64-bit kernels from 6.1 on, as compat.h does, and no
-    older ones."""
+    """dkms.conf accepts 64-bit kernels from 6.1 on, as compat.h does, and no older ones."""
     script = f'. {KERNEL / "dkms.conf"}; [[ "{release}" =~ $BUILD_EXCLUSIVE_KERNEL ]]'
     assert (subprocess.run(["bash", "-c", script]).returncode == 0) == built
     script = f". {KERNEL / 'dkms.conf'}; echo $BUILD_EXCLUSIVE_CONFIG"
@@ -49,10 +49,10 @@ def test_dkms_builds_for_the_same_kernels(release, built):
 
 
 def test_nothing_private_to_the_oldest_kernel_is_used():
-    """The driver uses no function of PRIVATE.
+    """The driver uses none of the functions in PRIVATE, so that it can be built for Linux 6.1.0.
 
-    Building the driver does not prove this: Debian's headers are those of late 6.1 kernels, which
-    have more functions in public headers than 6.1.0.
+    A build of the driver does not prove this. Debian's headers are those of a late kernel of the
+    series 6.1, which has more functions in public headers than 6.1.0.
     """
     for source in KERNEL.glob("*.[ch]"):
         for name in PRIVATE:
@@ -60,7 +60,7 @@ def test_nothing_private_to_the_oldest_kernel_is_used():
 
 
 def test_the_readme_names_the_kernels_that_are_built():
-    """The first paragraph of the driver's README names the kernels of these tests, and no
+    """The driver's README names the kernel series 6.1 and 6.12, and the tests run the driver on no
     others."""
     text = (KERNEL / "README.md").read_text().split("\n\n")[1].replace("\n", " ")
     named = re.search(

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/driver.py builds our driver and LitePCIe's for a guest, and names the modules by their
-content."""
+"""Tests of sim/guest/driver.py, which builds our driver and LitePCIe's for a guest. It names a
+module's folder by a hash of what the module is built from."""
 
 from pathlib import Path
 
@@ -24,8 +24,8 @@ def headers(tmp_path):
 
 @pytest.fixture
 def kernel(tmp_path):
-    """A kernel whose headers are one Makefile that makes an empty module, so that nothing is
-    fetched."""
+    """Return a kernel whose headers are one Makefile that makes an empty module, so that a test
+    fetches nothing."""
     tree = tmp_path / "linux"
     tree.mkdir()
     (tree / "Makefile").write_text(
@@ -42,8 +42,8 @@ def build_below_tmp(monkeypatch, tmp_path):
 
 
 def test_our_module_is_the_whole_folder():
-    """Our module is built from the sources that Kbuild names and all headers of the folder, and
-    nothing else."""
+    """Our module is built from the sources that Kbuild names and from all headers of the driver's
+    folder, and from nothing else."""
     files = driver.our_inputs()
     kbuild = files["Kbuild"].read_text().partition("litepcie-y :=")[2].partition("\n\n")[0]
     objects = {word for word in kbuild.split() if word.endswith(".o")}
@@ -52,20 +52,20 @@ def test_our_module_is_the_whole_folder():
 
 
 def test_our_module_needs_no_headers_of_the_gateware(kernel, tmp_path):
-    """Our module is built without the gateware's csr.h, since one binary drives every build of the
-    gateware."""
+    """Our module is built without the gateware's header csr.h, since one binary of the driver works
+    with every build of the gateware."""
     assert driver.ensure(kernel, tmp_path / "nowhere").is_file()
 
 
 def test_an_unknown_driver_is_refused(kernel, headers):
-    """An unknown DRIVER is refused with a list of the known ones."""
+    """driver.ensure() refuses an unknown driver with a list of the known ones."""
     with pytest.raises(SetupError, match="DRIVER=xdma: choose one of lanebox, stock"):
         driver.ensure(kernel, headers, "xdma")
 
 
 def test_kernel_versions_are_asked_for_in_one_place():
-    """Of the driver's files only compat.h tests the kernel's version, and none has an address of
-    the gateware."""
+    """Of the files of our driver only compat.h tests the kernel's version. No file has a register
+    address of the gateware."""
     for name, path in driver.our_inputs().items():
         text = path.read_text()
         assert ("LINUX_VERSION_CODE" in text) == (name == "compat.h"), name
@@ -73,8 +73,8 @@ def test_kernel_versions_are_asked_for_in_one_place():
 
 
 def test_the_stock_sources_are_litepcie_s_own(headers):
-    """The sources of the stock driver are read from the installed LitePCIe package; none is a copy
-    of ours."""
+    """The sources of LitePCIe's driver are read from the installed LitePCIe package. None of them
+    is a copy of ours."""
     files = driver.stock_inputs(headers)
     assert {path.parent for name, path in files.items() if name in driver.SOURCES} == {
         driver.source_directory()
@@ -84,14 +84,14 @@ def test_the_stock_sources_are_litepcie_s_own(headers):
 
 
 def test_missing_headers_say_how_to_make_them(tmp_path):
-    """If the gateware's headers are missing, the error names the file and the command that makes
-    it."""
+    """If the gateware's headers are missing, which LitePCIe's driver needs, the error names the
+    file and the command that makes it."""
     with pytest.raises(SetupError, match=r"csr\.h is missing.*targets/sim\.py --build"):
         driver.stock_inputs(tmp_path / "nowhere")
 
 
 def test_a_module_is_built_once(monkeypatch, headers, kernel):
-    """A module is built once for the same content. Our driver and the stock driver are two
+    """driver.ensure() builds a module once for the same content. Our driver and LitePCIe's are two
     modules."""
     modules = [driver.ensure(kernel, headers, name) for name in driver.DRIVERS]
     assert all(module.is_file() for module in modules)
@@ -101,7 +101,8 @@ def test_a_module_is_built_once(monkeypatch, headers, kernel):
 
 
 def test_another_register_map_is_another_module(headers, kernel):
-    """A changed header, kernel or compiler gives a module with another name."""
+    """Another header, kernel or compiler gives the module another hash, so that it is built
+    anew."""
     files = driver.stock_inputs(headers)
     names = {driver.content_hash(files, kernel, "gcc")}
     (headers / "csr.h").write_text("/* moved */\n")
@@ -113,8 +114,8 @@ def test_another_register_map_is_another_module(headers, kernel):
 
 
 def test_a_failed_build_leaves_no_module(headers, kernel):
-    """A build that fails raises an error with the compiler's output and leaves no module, so that
-    the next call builds again."""
+    """If a module's build fails, the error has the compiler's output, and no module is left. So the
+    next call builds again."""
     (kernel.headers / "Makefile").write_text("modules:\n\t@echo no such register; exit 1\n")
     with pytest.raises(StepError, match="no such register"):
         driver.ensure(kernel, headers)
@@ -123,8 +124,8 @@ def test_a_failed_build_leaves_no_module(headers, kernel):
 
 
 def test_what_the_caller_s_make_exports_does_not_reach_kbuild(monkeypatch, headers, kernel):
-    """The variables KERNEL and V, which `make sim KERNEL=6.12 V=1` exports, do not reach the
-    kernel's make."""
+    """`make sim KERNEL=6.12 V=1` exports the variables KERNEL and V. They do not reach the make
+    that builds the driver."""
     (kernel.headers / "Makefile").write_text(
         'modules:\n\t@test -z "$(KERNEL)$(V)" || { echo leaked; exit 1; }\n'
         "\tprintf 'int x;' | $(CC) -x c -c - -o $(M)/litepcie.ko\n"

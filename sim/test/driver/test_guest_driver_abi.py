@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's tools run unchanged on our driver. Our tools run on LitePCIe's driver, except for
-streams."""
+"""The driver's ABI: LitePCIe's tools run unchanged on our driver. Our tools run on LitePCIe's
+driver, except for streams."""
 
 import re
 
@@ -14,8 +14,8 @@ from sim.test.driver.driver_guest import boot, check_log, kernels
 
 pytestmark = pytest.mark.guest
 
-WARM_UP = 128 * 256  # buffers of 8 KiB that the stock utility receives before it compares any
-WANTED = 1000
+WARM_UP = 128 * 256  # buffers of 8 KiB that LitePCIe's utility receives before it compares any
+WANTED = 1000  # buffers that LitePCIe's utility must compare
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def counts(text):
-    """(buffers received, errors) in the table that dma_test prints."""
+    """Return (buffers received, errors) from the table `text` that dma_test prints."""
     lines = [line.split() for line in text.splitlines()]
     rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     return int(rows[-1][2]) if rows else 0, sum(int(row[4]) for row in rows)
@@ -33,9 +33,10 @@ def counts(text):
 @pytest.mark.parametrize("kernel", kernels())
 def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
     """LitePCIe's utility runs unchanged on our driver: info, scratch_test and both kinds of
-    dma_test, without errors.
+    dma_test end without errors.
 
-    These short runs do not reach the buffers that the utility compares; the next test does.
+    These runs are too short to reach the buffers that the utility compares. The next test reaches
+    them.
     """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     commands = ["stock info >/out/info", "stock scratch_test >/out/scratch"]
@@ -54,8 +55,9 @@ def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
 def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, zero_copy):
     """LitePCIe's utility on our driver compares a thousand buffers without an error.
 
-    It compares nothing in its first 268 MB, and its status is always 0, so its ERRORS column is
-    read. The read latency is 2 us, so that more than one buffer is being read at any time.
+    The utility compares nothing in its first 268 MB. Its exit status is always 0, so the test reads
+    the column ERRORS of its table. The read latency is 2 us, so that the card always reads more
+    than one buffer at a time.
     """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     for pace in (500_000, 250_000, 125_000):
@@ -66,14 +68,15 @@ def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, ze
             files = boot(board, commands, None, [], [stock], timeout=seconds + 120).files
         received, errors = counts(files["dma"].decode())
         print(f"pace {pace}: {received - WARM_UP} buffers compared, {errors} errors")
-        # The stock rings do not wait: a busy machine loses buffers, and the driver counts them.
+        # LitePCIe's rings do not wait for software. On a busy machine buffers are lost, which the
+        # driver counts. Then the test tries again at a slower pace.
         if not files["lost"].strip(b"0\n") and received >= WARM_UP + WANTED:
             break
     assert received >= WARM_UP + WANTED and errors == 0
 
 
 def test_our_utility_on_litepcie_s_driver(start_board, gateware):
-    """On LitePCIe's driver our utility reads registers and memories, and refuses a stream with a
+    """On LitePCIe's driver litepcie_util reads registers and memories, and refuses a stream with a
     sentence.
 
     On our driver the same commands also move data.

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Held runs, and the device node as a stream.
+"""Held runs of the driver, and the device node as a stream.
 
-In a held run the program tells the card, by the ioctl ADVANCE, how many buffers it may fill or
-send; then the card waits. Packets go by ADVANCE, or by read() and write(). All data comes back
-through the loopback of the user slot or of the DMA.
+In a held run the program tells the card, by the ioctl ADVANCE, how many buffers the card may fill
+or send. When these are done, the card waits. Packets are sent and received by ADVANCE, or by
+write() and read(). All data comes back through the loopback of the user slot or of the DMA.
 """
 
 import pytest
@@ -21,14 +21,15 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
+# commands of a guest: reset the card while the program `held` is in a held run
 RESET = [
     "held reset /dev/litepcie0 /tmp/runs >>/out/held & user=$!",
     "rm -f /tmp/runs; while [ ! -e /tmp/runs ]; do kill -0 $user; sleep 0.05; done",
     # QEMU's root port does not report the link after a hot reset, so the kernel complains.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
-# The shell function `streamed N COMMAND`: COMMAND writes /tmp/in in any pieces, and the first N
-# bytes of it must come back.
+# The shell function `streamed N COMMAND` lets COMMAND write the file /tmp/in to the device node in
+# pieces of any length. It fails unless the first N bytes come back from the node.
 STREAM = """
 run() { cat /sys/class/litepcie/litepcie0/c2h_run; }
 streamed() {
@@ -40,13 +41,14 @@ streamed() {
 	echo "$1 bytes" >>/out/streamed
 }
 """
-# The redirection behind a pair of parentheses keeps one file open for all programs inside.
+# Commands that stream /tmp/in through the device node in different pieces. The redirection behind a
+# pair of parentheses keeps one file open for all programs between them.
 PIECES = [
     "dd if=/dev/urandom of=/tmp/in bs=65536 count=40 2>/dev/null",
     STREAM,
     "streamed 1048576 'head -c 1048576 /tmp/in >/dev/litepcie0'",
-    # The reader is stopped, so that its ring fills up. At the end the card still has data that the
-    # logic behind it has not taken.
+    # The reading program is stopped for a second, so that its ring fills up. When the writer ends,
+    # the card still has data that the user slot has not taken.
     "streamed 2621440 'kill -STOP $reader; cat /tmp/in >/dev/litepcie0 & writer=$!; sleep 1; "
     "kill -CONT $reader; wait $writer'",
     "streamed 65536 '(dd bs=1000 count=65; dd bs=1 count=536) </tmp/in >/dev/litepcie0'",
@@ -61,10 +63,12 @@ PIECES = [
 
 
 def poured(size):
-    """The commands that send `size` bytes through the card by cat, and compare each word.
+    """Return the commands that send `size` bytes through the card by cat and compare each 64-bit
+    word.
 
-    The reader ends when it has all bytes, while cat still waits for the card. When the driver
-    supported splice, the kernel locked the pipe, so that the reader could not end.
+    The program that compares ends when it has all bytes, while cat still waits for the card. When
+    the driver supported splice, the kernel locked the pipe between the two, so that the program
+    could not end.
     """
     return [
         STREAM,
@@ -76,7 +80,8 @@ def poured(size):
 
 
 def packets(count, seed):
-    """The commands that compare `count` packets by ADVANCE, and as many by the device node."""
+    """Return the commands that compare `count` packets by ADVANCE, and as many by write() and
+    read() on the device node. `seed` gives their lengths."""
     return [
         "packets refuse /dev/litepcie0 >>/out/packets",
         "packets flush /dev/litepcie0 >>/out/packets",
@@ -91,8 +96,8 @@ def packets(count, seed):
 
 
 def check_packets(files):
-    """Fail unless packets were compared both ways, and every other part of the program printed
-    `ok`."""
+    """Fail unless the program `packets` compared packets both ways, and printed `ok` for each of
+    its other parts."""
     text = files["packets"].decode()
     print(text)
     for part in ("refuse", "flush", "full", "bytes", "places", "late", "ended"):
@@ -101,8 +106,8 @@ def check_packets(files):
 
 
 def held(buffers, runs, seed):
-    """The commands for held runs: `buffers` buffers compared, and `runs` runs that are stopped at
-    random."""
+    """Return the commands for held runs, in which `buffers` buffers are compared and `runs` runs
+    are stopped at random."""
     return [
         "held refuse /dev/litepcie0 >>/out/held",
         "held ready /dev/litepcie0 >>/out/held",
@@ -113,8 +118,8 @@ def held(buffers, runs, seed):
 
 
 def held_whole(buffers, runs, seed):
-    """The commands of held() for a card without records, which has no packets, and whole beats
-    only."""
+    """Return the commands of held() for a card without records. Such a card has no packets and
+    sends only whole beats."""
     return [line for line in held(buffers, runs, seed) if "held sync" not in line]
 
 
@@ -125,8 +130,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_held_direction_loses_nothing(start_board, kernel):
-    """10,000 buffers and 300 held runs, with random amounts and pauses: no buffer is lost or
-    repeated."""
+    """In held runs with random amounts and pauses no buffer is lost or repeated: 10,000 buffers are
+    compared, and 300 runs are stopped at random."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -135,14 +140,15 @@ def test_a_held_direction_loses_nothing(start_board, kernel):
 
 
 def check_held(files):
-    """check_held_whole(), and the part of held() that needs a card with records."""
+    """Fail unless check_held_whole() succeeds, and the part `sync` of the program `held`, which
+    needs a card with records, printed `ok`."""
     check_held_whole(files)
     assert "sync: ok" in files["held"].decode()
 
 
 def check_held_whole(files):
-    """Fail unless buffers were compared both ways, and every part of the program `held` printed
-    `ok`."""
+    """Fail unless the program `held` compared buffers both ways, and printed `ok` for the parts
+    that need no records."""
     text = files["held"].decode()
     print(text)
     assert all(f"{part}: ok" in text for part in ("refuse", "ready"))
@@ -151,22 +157,22 @@ def check_held_whole(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_node_is_a_stream_of_bytes(start_board, kernel):
-    """Bytes that cat, dd and head write to the device node in pieces of any length come back in
-    order."""
+    """Bytes that cat, dd and head write to the device node in pieces of any length come back from
+    it in order."""
     with start_board() as board:
         check_streamed(boot(board, PIECES, kernel, []).files)
 
 
 def check_streamed(files):
-    """Fail unless every transfer of PIECES was compared."""
+    """Fail unless every transfer of PIECES was compared in its full length."""
     lengths = [int(line.split()[0]) for line in files["streamed"].decode().splitlines()]
     assert lengths == [1048576, 2621440, 65536, 65536, 8192]
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
-    """5,000 packets of 1 byte up to three buffers come back, by ADVANCE and by write() and
-    read()."""
+    """5,000 packets, each from 1 byte to three buffers long, come back unchanged by ADVANCE, and as
+    many by write() and read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -175,15 +181,15 @@ def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
 
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 def test_the_user_s_interrupt_is_an_event(msix):
-    """Each write to the user logic's memory is one event, for the file that asked for the events.
-    Closing that file ends them."""
+    """The user logic interrupts for each write to its memory. The file that asked for these
+    interrupts gets one event for each. Closing that file ends the events."""
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
     with BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)]) as board:
         boot(board, ["held user /dev/litepcie0"], None, ["held"])
 
 
 def test_a_reset_ends_a_held_run_with_an_error(start_board):
-    """After a reset of the card, a held run ends with an error until its owner stops it. Then it
-    can start again."""
+    """After a reset of the card, calls of a held run fail until its owner stops the run. Then the
+    owner can start a new run."""
     with start_board() as board:
         assert "reset: ok" in boot(board, RESET, None, ["held"]).files["held"].decode()

@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver's life cycle: cards are unbound and removed while files are open, rings mapped and DMA
-runs."""
+"""The life cycle of the driver: cards are unbound, removed and reset while files are open, rings
+are mapped and DMA runs."""
 
 import pytest
 
@@ -11,6 +11,7 @@ from sim.guest.machine import card_arguments
 from sim.test.driver.driver_guest import CARD, HELD, boot, kernels
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+# commands of a guest: the card goes, and the module is reloaded, while programs use the card
 USED = [
     HELD,
     "held 'echo 0000:01:00.0 >$driver/unbind'",
@@ -51,12 +52,13 @@ BEHIND_IOMMU = [
 
 
 def race(rounds):
-    """The commands for threads that race on two processors."""
+    """Return the commands for threads that race on two processors, `rounds` rounds each."""
     return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
 
 
 def share(buffers):
-    """The commands for processes that share one open file."""
+    """Return the commands for processes that share one open file and move `buffers` buffers
+    each."""
     return [f"stress share /dev/litepcie0 {buffers}"]
 
 
@@ -67,11 +69,11 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_card_may_go_while_it_is_used(start_board, kernel):
-    """When the card is unbound or removed, each program that uses it gets an error, and the card
-    works again later.
+    """When the card is unbound or removed, each program that uses it gets an error. When it is
+    bound or found again, the card works.
 
-    A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time. A write of
-    the card to memory that it no longer owns would be counted as unmapped.
+    Each time a reader, a poller, a writer of a mapped ring and DMA both ways are busy. The board
+    would count it as unmapped if the card wrote to memory that it no longer owns.
     """
     with start_board("--pace", "400000") as board:
         boot(board, USED, kernel)
@@ -79,11 +81,11 @@ def test_a_card_may_go_while_it_is_used(start_board, kernel):
 
 
 def test_a_card_that_vanishes_is_noticed(start_board):
-    """If the card vanishes, the driver's watchdog notices it and wakes all waiting programs. The
-    guest can then remove it."""
+    """If the card vanishes from its slot, the driver's watchdog notices it and wakes all programs
+    that wait. The guest can then remove the card."""
     commands = [
         "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
-        "wait $holder",  # the driver is not told, and must find out by itself
+        "wait $holder",  # ends when the driver's watchdog has noticed the loss
         f"dmesg | grep -q 'the card answers no more'; echo 1 >{CARD}/remove",
         "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
     ]
@@ -99,21 +101,23 @@ def test_a_card_that_vanishes_is_noticed(start_board):
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(start_board):
-    """A reset by sysfs stops running DMA with EIO. DMA starts again on the same open file."""
+    """If the card is reset by sysfs while DMA runs, the program's calls fail with EIO. Then DMA
+    starts again on the same open file."""
     with start_board("--pace", "400000") as board:
         boot(board, RESET)
 
 
 def test_two_cards_are_two_devices(start_board, executable, tmp_path):
-    """Two cards have their own device nodes and data. One can be removed while the other works."""
+    """Two cards have a device node and data each. One card can be removed while programs use the
+    other."""
     with start_board("--pace", "200000") as first, start_board("--pace", "200000") as second:
         boot(first, TWO_CARDS, devices=tuple(card_arguments(second.socket, slot=2)))
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
-    """Behind an IOMMU, a card that was removed or unbound accesses no memory, which would be
-    counted as unmapped."""
+    """Behind an IOMMU, a card that was removed or unbound accesses no memory any more. The board
+    would count such an access as unmapped."""
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board("--pace", "400000") as board:
         boot(board, BEHIND_IOMMU, kernel, append=("intel_iommu=on",), devices=iommu)
@@ -121,10 +125,11 @@ def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
 
 
 def test_threads_that_race_do_no_harm(start_board):
-    """Six threads that open, start, read, write and close at random on two processors do no harm.
+    """Six threads open the device, start DMA, read, write and close at random on two processors,
+    and do no harm.
 
-    They run behind an IOMMU, where an access of the card to a ring that was freed too early would
-    be noticed.
+    The machine has an IOMMU. If the driver freed a ring too early, the board would count the card's
+    next access to it as unmapped.
     """
     devices = ("-smp", "2", "-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board() as board:
@@ -133,7 +138,7 @@ def test_threads_that_race_do_no_harm(start_board):
 
 
 def test_who_shares_a_file_gets_data(start_board):
-    """No reader of a file shared by several processes gets 0 (end of file), which would end a
-    program. That holds even if another process has just taken the data."""
+    """If several processes read one open file, none of them gets 0 (end of file), which would end a
+    program. This holds also if another process has just taken the data."""
     with start_board("--pace", "400000") as board:
         boot(board, share(400), devices=("-smp", "2"))

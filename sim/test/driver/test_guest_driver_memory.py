@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rings in a program's own memory: pinned as long as the card may access it, and charged to the
-program."""
+"""Rings in a program's own memory: the pages stay pinned as long as the card may access them, and
+are charged to the program."""
 
 import functools
 import re
@@ -15,12 +15,14 @@ from sim.test.guest.guest_line import SHELL, GuestLine
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-# the rings run whether software keeps up or not, so the board is slowed down
+# Rings do not wait for software. So the board is slowed down to this many cycles a second, and
+# software keeps up.
 PACE = ("--pace", "400000")
-SECONDS = 300  # of wall time; on an idle machine 40 s are enough
+SECONDS = 300  # seconds of wall time for the commands; on an idle machine 40 are enough
 OWN = [PINNED, "[ $(pinned) -eq 0 ]"]
 for part in ("shapes", "refuse", "charge", "leave"):
     OWN += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
+# commands of a guest: the card stops while its DMA runs in a program's memory, in four ways
 QUIET = [
     PINNED,
     "driver=/sys/bus/pci/drivers/litepcie",
@@ -30,7 +32,7 @@ QUIET = [
     "echo 0000:01:00.0 >$driver/bind",
     f"begin hold; echo 1 >{CARD}/remove; wait $user; [ $(pinned) -eq 0 ]",
     "echo 1 >/sys/bus/pci/rescan",
-    # The program ends during the card's reset. Its memory must be released after the reset.
+    # The program ends while the card is being reset. Its memory is released only after the reset.
     f"begin away; echo 1 >{CARD}/reset || true; wait $user; [ $(pinned) -eq 0 ]",
     "begin hold; kill -9 $user; wait $user || true; [ $(pinned) -eq 0 ]",
     "stress cycle /dev/litepcie0 4",
@@ -52,10 +54,11 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
-    """Rings in small pages, huge pages and the largest chunks: every word is right.
+    """Rings in a program's small pages, huge pages and the largest chunks have every word right.
 
-    Memory that cannot be a ring is refused with its own error. Pinned pages are charged. fork(),
-    munmap() and the killing of a process during DMA do no harm, and nothing stays pinned.
+    Memory that cannot be a ring is refused, each kind with its own error. Pinned pages are charged
+    to the program. fork(), munmap() and the killing of the process during DMA do no harm, and
+    nothing stays pinned.
     """
     with start_board(*PACE) as board:
         check_own(boot(board, OWN, kernel, ["memory"], timeout=SECONDS).files)
@@ -63,7 +66,7 @@ def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
 
 
 def check_own(files):
-    """Fail unless rings of four shapes were compared."""
+    """Fail unless the program `memory` compared rings of four shapes."""
     text = files["memory"].decode()
     print(text)
     assert len(re.findall(r"bytes compared", text)) == 4
@@ -72,8 +75,8 @@ def check_own(files):
 def test_the_memory_stays_pinned_until_the_card_is_quiet(start_board):
     """A program's memory stays pinned until the card has stopped, and no longer.
 
-    The card is unbound, removed or reset during DMA in that memory; the program lives on, or ends
-    first. Behind an IOMMU a late access would be counted as unmapped.
+    The card is unbound, removed or reset during DMA in that memory, while the program lives on or
+    ends first. The machine has an IOMMU, so the board would count a late access as unmapped.
     """
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board(*PACE) as board:
@@ -99,8 +102,8 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(start_board):
-    """If every DMA goes through bounce buffers (swiotlb=force), a ring in the program's own memory
-    is refused, since its data would go to the bounce buffers."""
+    """If all DMA goes through bounce buffers (swiotlb=force), the driver refuses a ring in the
+    program's own memory, since the card's data would go to the bounce buffers."""
     with start_board() as board:
         boot(
             board, ["memory bounce /dev/litepcie0"], programs=["memory"], append=("swiotlb=force",)

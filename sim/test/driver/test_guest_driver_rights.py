@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What members of the card's group may do with the card, and that they cannot harm others.
+"""What a member of the card's group may do with the card, and that a member cannot harm others.
 
-One guest has the driver as it is, the other a driver built with faults
+Some guests have the driver as it is. One has a driver that is built with faults
 (software/kernel/test/faults).
 """
 
@@ -24,12 +24,13 @@ from sim.test.driver.driver_guest import CARD, FAULTS, boot, faulty_guest, progr
 MEMBER = "chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"
 PAGE = 4096
 
-# Registers that members may write, besides memories. Writes to all others are refused.
+# Registers that a member may write, besides memories. The driver refuses writes to all others.
 REGISTERS = ("ctrl_scratch", "pcie_counters_control", "pattern_control")
-# Types of block in the capability table that members may access as a whole.
+# Types of block in the capability table that a member may access as a whole.
 WHOLE = {"memory", "user", "user_window"}
-# Types to which the block of a memory is changed for the test. The block lacks the parameters that
-# a type with registers needs, so that no register of it is allowed.
+# Types that the test writes, one after the other, into the capability table's block of a memory.
+# The block lacks the parameters that a type with registers needs, so that the driver allows no
+# register of it.
 PLANTED = [*BLOCK_TYPES, "unknown"]
 
 
@@ -39,14 +40,14 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def ranges(text, what):
-    """(start, end) of each line that `member registers` or `member pages` printed for the kind of
-    access `what`."""
+    """Return [(start, end), ...] of the places in a BAR that the program `member` printed in `text`
+    as allowed for the kind of access `what`."""
     words = [line.split() for line in text.splitlines()]
     return [(int(start, 16), int(end, 16)) for name, start, end in words if name == what]
 
 
 def merged(places):
-    """Sorted (start, end) pairs, with adjacent ones joined."""
+    """Return the (start, end) pairs of `places` sorted, with adjacent pairs joined."""
     found = []
     for start, end in sorted(places):
         if found and found[-1][1] == start:
@@ -61,13 +62,14 @@ def memories(size=numbers.MEMORY_SIZE, bases=numbers.MEMORY_BASES):
 
 
 def registers(msix=False):
-    """(start, end) of the registers that members may write one by one."""
+    """Return [(start, end), ...] of the registers that a member may write one by one."""
     csr = register_map(msix=msix)["csr_registers"]
     return [(csr[name]["addr"], csr[name]["addr"] + 4) for name in REGISTERS]
 
 
 def memory_block():
-    """The index of the first memory's block in the capability table of the default gateware."""
+    """Return the index of the first memory's block in the capability table of the default
+    gateware."""
     place = (BLOCK_TYPES["memory"].number, 0, numbers.MEMORY_BASES[0])
     blocks = [(entry.kind, entry.bar, entry.offset) for entry in table_of(build_gateware())[1]]
     return blocks.index(place)
@@ -85,10 +87,12 @@ def start_with_memory(start_board, **choices):
 
 @pytest.mark.guest
 def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
-    """Of all registers and pages, a member can write to REGISTERS and memories only.
+    """Of all registers and pages of the card, a member of its group can write only to REGISTERS and
+    memories.
 
-    A second open of the device beside a running stream sees and changes nothing of the first.
-    Memory is limited and charged, whatever keeps it. 32-bit programs get the same answers.
+    If a member opens the device while another file has a running stream, it sees and changes
+    nothing of the stream. Memory of rings is limited and charged, whatever keeps it. 32-bit
+    programs get the same answers.
     """
     # `leftovers` must come before any file has set up a ring
     parts = ("registers", "pages", "leftovers", "beside", "charge", "compat")
@@ -109,8 +113,8 @@ def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
 
 @pytest.mark.guest
 def test_a_member_of_the_group_has_the_tools(start_board, gateware):
-    """Our tools and LitePCIe's work for a member of the group, also with a small limit on locked
-    memory."""
+    """Our tools and LitePCIe's work for a member of the card's group, also with a small limit on
+    locked memory."""
     tools = [
         (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util"),
         (artefacts.stock_utility(gateware / "include"), "bin/stock"),
@@ -131,26 +135,28 @@ def test_a_member_of_the_group_has_the_tools(start_board, gateware):
         "member as stock scratch_test >/out/stock_scratch",
         "member as stock -z -t 2 dma_test >/out/stock_dma || true",
     ]
-    # A slow pace, since LitePCIe's tool never waits, and a guest may not be scheduled for a second.
+    # The pace is slow, since LitePCIe's tool never waits for software, and a guest may not be
+    # scheduled for a second.
     with start_board("--pace", "50000") as board:
         files = boot(board, commands, programs=["member"], files=tools, timeout=240).files
-    # The card's memory in BAR2 is mapped for the tool, which loads and stores directly.
+    # litepcie_util maps the card's memory in BAR2 and accesses it by loads and stores.
     for way in (rb"read_mapped/8", rb"write_mapped/8"):
         assert re.search(rb"^  " + way + rb" +[\d.]+ +[\d.]+ ", files["mmio_bench"], re.M), way
     assert b"0 wrong c2h buffers, 0 wrong h2c beats" in files["dma_test"]
     assert b"Read: 0xdeadbeef" in files["stock_scratch"]
-    # the last row of dma_test's table has received buffers, and no errors
+    # In the last row of dma_test's table buffers were received, and there were no errors.
     row = [line.split() for line in files["stock_dma"].decode().splitlines() if "." in line][-1]
     assert int(row[2]) > 32 and int(row[4]) == 0, row
 
 
 @pytest.mark.guest
 def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
-    """A member can access a block, by ioctl and by mapping, only if its type is in WHOLE.
+    """A member can access a block of the capability table, by ioctl and by mapping, only if the
+    block's type is in WHOLE.
 
-    The driver built with faults shows two more things. If a direction does not stop, the driver
-    switches bus mastering off. A card in recovery cannot be opened before the whole bus has
-    recovered.
+    The driver that is built with faults shows two more things. If a direction of DMA does not stop,
+    the driver switches bus mastering off. A card in recovery cannot be opened before the whole bus
+    has recovered.
     """
     commands = [MEMBER, f"p={FAULTS}"]
     first, _ = memories()
@@ -188,8 +194,8 @@ def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_the_table_of_msix_is_nobodys(start_msix):
-    """Members cannot access the MSI-X table, since a changed address would let the card write
-    anywhere. Each direction's interrupt has its own name in /proc/interrupts."""
+    """A member cannot access the card's MSI-X table, since a changed address there would let the
+    card write anywhere. In /proc/interrupts the interrupts of h2c and c2h have their own names."""
     commands = [MEMBER]
     commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in ("registers", "pages")]
     commands += ["member charge /dev/litepcie0", "cat /proc/interrupts >/out/interrupts"]
@@ -203,16 +209,16 @@ def test_the_table_of_msix_is_nobodys(start_msix):
 
 
 def test_no_place_of_an_interrupt_breaks_the_timer():
-    """An interrupt or a stop at any point of the driver's timer callback gives no warning and loses
-    no event. (The timer code is tested in user space.)"""
+    """An interrupt or a stop at any point of the driver's timer callback causes no warning and
+    loses no event. The program `timer` tests this code in user space."""
     done = subprocess.run([program("timer")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "timer: ok\n"
 
 
 def test_counts_go_on_behind_their_wrap():
-    """The driver's counts stay right when the card's counters wrap around, in the loop and in held
-    runs. (The code is tested in user space.)
+    """The driver's counts stay right when the card's counters wrap around, in LitePCIe's loop and
+    in held runs. The program `counts` tests this code in user space.
 
     Each buffer is announced after its data, together with its end. Interrupts are raised where they
     were asked for, and no buffer is given to the card twice.
@@ -223,15 +229,15 @@ def test_counts_go_on_behind_their_wrap():
 
 
 def test_a_channel_has_its_own_blocks():
-    """The blocks of a channel are found by its index, in any order of the table (a user-space
-    test)."""
+    """The driver finds the blocks of a DMA channel by the channel's index, in any order of the
+    capability table. The program `blocks` tests this code in user space."""
     done = subprocess.run([program("blocks")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "blocks: ok\n"
 
 
-# The driver's functions that must clamp an index from a user with array_index_nospec(), and how
-# many indices each clamps.
+# {function of the driver: how many indices that a user gives it must clamp with
+# array_index_nospec()}
 INDEXED = {
     "litepcie_setup_ring": 1,
     "litepcie_setup_memory": 1,
@@ -246,8 +252,8 @@ INDEXED = {
 
 @pytest.mark.guest
 def test_indices_of_users_are_clamped():
-    """Each index from a user goes through array_index_nospec(), so that speculation cannot go out
-    of bounds. On x86 that is a `sbb` of a register with itself."""
+    """The driver clamps each index that a user gives with array_index_nospec(), so that speculation
+    cannot go out of bounds. In x86 code each clamp is a `sbb` of a register with itself."""
     module = driver.ensure(guest_kernel.ensure())
     done = subprocess.run(["objdump", "-d", module], capture_output=True, text=True, check=True)
     functions = dict(re.findall(r"^[0-9a-f]+ <(\w+)>:\n(.*?)(?=^$|\Z)", done.stdout, re.M | re.S))

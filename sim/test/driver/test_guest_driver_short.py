@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests of `make soak` on the driver, for seconds each, in one guest that stays up.
+"""Short forms of the driver's `make soak` tests, a few seconds each, in one guest that stays up.
 
-Commands and checks are those of the long tests, with smaller counts. Tests that need an IOMMU, two
-processors or a second card are in test_guest_driver_short_iommu.py.
+Commands and checks are those of the long tests, with smaller counts. Short forms that need an
+IOMMU, two processors or a second card are in test_guest_driver_short_iommu.py.
 """
 
 import pytest
@@ -43,18 +43,19 @@ PROGRAMS = (
     "unwind",
     "kexec",
 )
-FAULTY = "/faulty/litepcie.ko"  # the driver built with software/kernel/test/faults
+FAULTY = "/faulty/litepcie.ko"  # in the guest: the driver built with software/kernel/test/faults
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
+# shell text that deletes files which the next kernel's initramfs does not need
 UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
-FUZZ_CALLS = 4000  # enough to reach each branch four times or more
+FUZZ_CALLS = 4000  # random calls, enough to reach each branch of the driver four times
 
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory):
-    """The file on the host behind the guest's disk."""
+    """Return the path of the file on the host in which the guest's disk is stored."""
     return tmp_path_factory.mktemp("disk") / "disk"
 
 
@@ -76,8 +77,8 @@ def guest(disk, tmp_path_factory):
 
 
 def test_the_driver_stands_a_little_of_everything(guest):
-    """The driver works after opens, after an unbind and a removal under traffic, and after a
-    reload."""
+    """The driver works after opens of the device, after an unbind and a removal during DMA, and
+    after a reload of the module."""
     guest.run(
         [
             HELD,
@@ -93,24 +94,25 @@ def test_the_driver_stands_a_little_of_everything(guest):
 
 
 def test_rings_have_the_shape_that_was_asked_for(guest):
-    """Rings of six shapes have every word right; impossible arguments are refused."""
+    """Rings of six shapes have every word right. Impossible arguments are refused."""
     rings.check_compared(guest.run(rings.SHAPES), 7)
 
 
 def test_read_gives_what_the_card_has_written(guest):
-    """read() gives every word of 24 buffers, and as many buffers as the card has counted."""
+    """read() returns every word of 24 buffers, and as many buffers as the card has counted."""
     rings.check_compared(guest.run([rings.READ.format(24)]), 1)
 
 
 def test_a_ring_goes_to_a_disk_and_back_without_a_copy(guest, disk):
-    """O_DIRECT from and to both rings, and vmsplice() into a pipe, move the right data."""
+    """O_DIRECT between both rings and a disk, and vmsplice() of the ring into a pipe, move the
+    right data."""
     guest.run(rings.DISK)
     rings.check_disk(disk)
 
 
 def test_registers_are_mapped_uncached_and_taken_away(guest):
-    """A program's mapping of registers is uncached and keeps to its bounds and rights. When the
-    card is removed, the mapping gives SIGBUS."""
+    """A program's mapping of registers is uncached and keeps to its bounds and rights. After the
+    card was removed, an access to the mapping raises SIGBUS."""
     files = guest.run([*rings.REGISTERS, RESCAN])
     assert rings.memory_types(files, "bar0") == {"uncached-minus"}
 
@@ -121,15 +123,15 @@ def test_card_memory_is_mapped_write_combining(guest):
 
 
 def test_another_device_reads_the_ring_in_place(guest):
-    """Another driver reads the ring through a dma-buf without a copy, also after the file was
-    closed and the card removed."""
+    """Another driver reads the ring as a dma-buf without a copy, also after the file was closed and
+    the card removed."""
     rings.check_sums(guest.run([*rings.EXPORT, "insmod /lib/modules/litepcie.ko", RESCAN]))
 
 
 def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
-    """With the parameter moderation_us, a program that reads the index page gets a quarter of the
-    interrupts that its ring asks for, and other programs get half. The driver reads the parameter
-    when a direction starts."""
+    """With the parameter moderation_us, the card merges interrupts. A program that reads the index
+    page gets a quarter of the interrupts that its ring asks for, other programs get half. The
+    driver reads the parameter when a direction starts."""
     generator = f"{register_map()['csr_registers']['pattern_control']['addr']:#x} 1"
     counts = []
     for way, microseconds in (("poll", 0), ("poll", 50_000), ("abi", 50_000)):
@@ -154,28 +156,28 @@ def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
 
 
 def test_a_held_direction_loses_nothing(guest):
-    """10,000 buffers and 60 held runs, with random amounts and pauses: no buffer is lost or
-    repeated."""
+    """In held runs with random amounts and pauses no buffer is lost or repeated: 10,000 buffers are
+    compared, and 60 runs are stopped at random."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_held(guest.run(held.held(10_000, 60, seed)))
 
 
 def test_a_node_is_a_stream_of_bytes(guest):
-    """Bytes that cat, dd and head write to the device node in pieces of any length come back in
-    order."""
+    """Bytes that cat, dd and head write to the device node in pieces of any length come back from
+    it in order."""
     held.check_streamed(guest.run(held.PIECES))
 
 
 def test_many_bytes_go_through_cat(guest):
-    """64 MiB go through the card by cat, which is 32 turns of the ring each way. (`make soak` sends
-    a gigabyte.)"""
+    """64 MiB go through the card by cat and come back right. Each ring is then filled 32 times.
+    `make soak` sends a gigabyte."""
     assert guest.run(held.poured(64 << 20))["poured"] == b"67108864 bytes right\n"
 
 
 def test_a_card_without_records_is_held(tmp_path, monkeypatch):
-    """A card with LitePCIe's endpoint, which writes no records, is held by its own count, in whole
-    buffers."""
+    """A card with LitePCIe's endpoint writes no records. In held runs the driver takes that card's
+    own count of buffers instead, so buffers are always whole."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with BoardProcess(artefacts.build("litepcie").board, rings.PACE) as board:
         commands = held.held_whole(400, 20, 1 + SHIFT)
@@ -183,15 +185,16 @@ def test_a_card_without_records_is_held(tmp_path, monkeypatch):
 
 
 def test_packets_keep_their_bytes_and_their_ends(guest):
-    """500 packets of 1 byte up to three buffers come back, by ADVANCE and by write() and read()."""
+    """500 packets, each from 1 byte to three buffers long, come back unchanged by ADVANCE, and as
+    many by write() and read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_packets(guest.run(held.packets(500, seed)))
 
 
 def test_what_another_has_left_on_is_off(guest):
-    """Records and status lines that an earlier user of the card has left switched on are switched
-    off by the driver."""
+    """If an earlier user of the card has left records and status lines switched on, the driver
+    switches them off."""
     control = register_map()["csr_registers"]["pcie_notices0_control"]["addr"]
     files = guest.run(
         [
@@ -205,8 +208,8 @@ def test_what_another_has_left_on_is_off(guest):
 
 
 def test_the_user_hears_of_a_bad_packet(guest):
-    """After a read by the card has failed, read() and fsync() report that once, and give all
-    data."""
+    """After a read of host memory by the card has failed, read() and fsync() report the bad packet
+    once, and all data is still returned."""
     functions = {"fail": lambda: guest.board.command("fault ca:1")}
     commands = [
         "ask fail; packets bad /dev/litepcie0 >/out/packets",
@@ -217,8 +220,8 @@ def test_the_user_hears_of_a_bad_packet(guest):
 
 
 def test_a_reset_ends_a_held_run_with_an_error(guest):
-    """After a reset of the card, a held run ends with an error until its owner stops it. Then it
-    can start again."""
+    """After a reset of the card, calls of a held run fail until its owner stops the run. Then the
+    owner can start a new run."""
     assert "reset: ok" in guest.run(held.RESET)["held"].decode()
 
 
@@ -226,8 +229,8 @@ def test_a_reset_ends_a_held_run_with_an_error(guest):
 
 
 def test_a_ring_lies_in_memory_of_the_program_s_own(guest):
-    """A ring in small or huge pages of the program's own memory is charged to it, and always
-    released."""
+    """A ring in small or huge pages of the program's own memory is charged to the program, and its
+    pages are released in every case."""
     memory.check_own(guest.run(memory.OWN))
 
 
@@ -243,14 +246,14 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(guest):
 
 
 def test_a_card_may_go_while_it_is_used(guest):
-    """When the card is unbound or removed, each program that uses it gets an error, and the card
-    works again later."""
+    """When the card is unbound or removed, each program that uses it gets an error. When it is
+    bound or found again, the card works."""
     guest.run(life.USED)
 
 
 def test_a_card_that_vanishes_is_noticed(guest):
-    """If the card vanishes, the driver's watchdog notices it and wakes all waiting programs. The
-    guest can then remove it."""
+    """If the card vanishes from its slot, the driver's watchdog notices it and wakes all programs
+    that wait. The guest can then remove the card."""
     guest.run(
         [
             HELD,
@@ -263,30 +266,31 @@ def test_a_card_that_vanishes_is_noticed(guest):
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(guest):
-    """A reset by sysfs stops running DMA with EIO. DMA starts again on the same open file."""
+    """If the card is reset by sysfs while DMA runs, the program's calls fail with EIO. Then DMA
+    starts again on the same open file."""
     guest.run(life.RESET)
 
 
 def test_opening_and_closing(guest):
-    """Twice ten rounds of opening and closing the device lose no memory."""
+    """Twice ten rounds of opening and closing the device lose no memory of the kernel."""
     soak.check_memory(guest.run(soak.repeat(soak.OPENED, 2, warm_up=1)), 2)
 
 
 def test_loading_and_binding_under_traffic(guest):
-    """Binding the card and loading the module again while files are open and data flows, twice,
+    """Twice the card is unbound while data flows, bound again, and the module reloaded. The kernel
     loses no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.LOADED, 2, HELD, warm_up=1)), 2)
 
 
 def test_surprise_removals(guest):
-    """A card that vanishes with DMA running and comes back, twice, loses no memory."""
+    """Twice the card vanishes while DMA runs, and comes back. The kernel loses no memory."""
     commands = soak.repeat(soak.REMOVED, 2, HELD, warm_up=1)
     soak.check_memory(guest.run(commands, power.removal), 2)
 
 
 def test_debian_s_kernels_cannot_offer_memory_to_other_devices(guest):
-    """On Debian's kernels the parameter p2pmem=1 is refused with a sentence, and the card works
-    without it."""
+    """On Debian's kernels the driver refuses the parameter p2pmem=1 with a sentence. Without the
+    parameter the card works."""
     guest.run(P2PMEM)
 
 
@@ -294,8 +298,8 @@ def test_debian_s_kernels_cannot_offer_memory_to_other_devices(guest):
 
 
 def test_a_pcie_error_ends_in_recovery(guest):
-    """A PCIe error that is not fatal stops the DMA with EIO. After recovery DMA runs again on the
-    same open file."""
+    """A PCIe error that is not fatal stops DMA, and the program's calls fail with EIO. After
+    recovery DMA runs again on the same open file."""
     power.check_recovered(guest.run(power.recovery(1)), 1)
 
 
@@ -306,7 +310,8 @@ def test_what_happens_is_told(guest):
 
 
 def test_each_interrupt_is_taken_once(guest):
-    """From its probe on, the driver takes as many interrupts as the card has reason to send."""
+    """From its probe on, the driver takes as many interrupts as the card has reason to send, and
+    misses none."""
     power.check_interrupts(guest.run([WITHOUT, *power.INTERRUPTS, RESCAN]))
 
 
@@ -314,8 +319,8 @@ def test_each_interrupt_is_taken_once(guest):
 
 
 def test_calls_reach_every_branch_and_leave_no_lock(guest):
-    """Each random call ends with each of its results and no other, and holds no lock of the driver
-    when it returns."""
+    """Each kind of driver call, made at random, ends with each of its possible results and with no
+    other. No lock of the driver is held afterwards."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     after = ["exec 8<&- 9<&-", NO_LOCK, WITHOUT]
@@ -324,20 +329,20 @@ def test_calls_reach_every_branch_and_leave_no_lock(guest):
 
 
 def test_what_is_refused_leaves_nothing_behind(guest):
-    """If the kernel refuses any one request of the driver, the driver gives back everything that it
-    had by then."""
+    """If the kernel refuses any single request of the driver, the driver gives back everything that
+    it had got by then."""
     unwind.check_refusals(guest.run([WITH_FAULTS, *unwind.refusals("sweep 1", FAULTY), WITHOUT]))
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(guest):
-    """An exported dma-buf keeps the pages of a ring that was replaced, but not their DMA mapping,
-    which would outlive the card."""
+    """A dma-buf that was exported of a ring keeps the ring's pages after the ring was replaced. It
+    does not keep their DMA mapping, which would outlive the card."""
     unwind.check_replaced(guest.run([WITH_FAULTS, *unwind.REPLACED, RESCAN, WITHOUT]))
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
-    """The driver recovers from a fatal PCIe error. A card that does not recover is given up, and
-    all calls on it are refused."""
+    """The driver recovers from a fatal PCIe error. If the card does not recover, the driver gives
+    it up and refuses all calls on it."""
     commands = [WITH_FAULTS, *power.fatal(1), WITHOUT]
     power.check_fatal(guest.run(commands, power.removal), 1)
 
@@ -346,16 +351,18 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
 
 
 def test_a_restarted_machine_drives_its_card_again(guest):
-    """After a reboot with DMA running and files open, the second boot finds a card that works."""
+    """After a reboot while DMA runs and files are open, the machine's second boot finds a card that
+    works."""
     guest.run([power.FLOWS, "reboot -f; sleep 100"], restarts=True)
     guest.run(["stress cycle /dev/litepcie0 8"])
 
 
 def test_another_kernel_finds_a_quiet_card(guest):
-    """After kexec with DMA running, the next kernel drives the card, and powers off with DMA
-    running.
+    """After kexec while DMA runs, the next kernel drives the card. It then powers the machine off
+    while DMA runs.
 
-    This test ends the guest. It first deletes files that the next kernel's initramfs does not need.
+    This test ends the guest. Before kexec it deletes files that the next kernel's initramfs does
+    not need.
     """
     guest.run([UNUSED, *power.KEXEC], restarts=True)
     guest.run(["[ $second = 1 ]", "stress cycle /dev/litepcie0 4", power.FLOWS], then="")

@@ -1,10 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests of `make soak` on the driver, for seconds each, in guests with unusual machines.
+"""Short forms of the driver's `make soak` tests, a few seconds each, in guests with unusual
+machines.
 
-One machine has an IOMMU, two processors and two cards; a late access by a card is counted as
-unmapped there. In the other, every DMA goes through bounce buffers.
+One machine has an IOMMU, two processors and two cards. A card that accesses memory too late is
+noticed there, since the board counts the access as unmapped. In the other machine all DMA goes
+through bounce buffers.
 """
 
 import functools
@@ -52,43 +54,46 @@ def guest():
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(bounced):
-    """If every DMA goes through bounce buffers (swiotlb=force), a ring in the program's own memory
-    is refused, since its data would go to the bounce buffers."""
-    # The usual check of the driver's locks maps a ring, which is refused here as well.
+    """If all DMA goes through bounce buffers (swiotlb=force), the driver refuses a ring in the
+    program's own memory, since the card's data would go to the bounce buffers."""
+    # The usual check that no lock of the driver is held maps a ring. The driver refuses that on
+    # this machine, so another command takes its place.
     bounced.run(["memory bounce /dev/litepcie0"], then="stress share /dev/litepcie0 4")
 
 
 def test_two_cards_are_two_devices(guest):
-    """Two cards have their own device nodes and data. One can be removed while the other works."""
+    """Two cards have a device node and data each. One card can be removed while programs use the
+    other."""
     guest.run(life.TWO_CARDS)
 
 
 def test_behind_an_iommu_nothing_is_written_after_the_end(guest):
-    """Behind an IOMMU, a card that was removed or unbound accesses no memory, which would be
-    counted as unmapped."""
+    """Behind an IOMMU, a card that was removed or unbound accesses no memory any more. The board
+    would count such an access as unmapped."""
     guest.run([*life.BEHIND_IOMMU, "echo 0000:01:00.0 >$driver/bind"])
 
 
 def test_threads_that_race_do_no_harm(guest):
-    """Six threads open, start, read, write and close at random on two processors, without harm."""
+    """Six threads open the device, start DMA, read, write and close at random on two processors,
+    and do no harm."""
     guest.run(life.race(10))
 
 
 def test_who_shares_a_file_gets_data(guest):
-    """No reader of a file shared by several processes gets 0 (end of file), which would end a
-    program. That holds even if another process has just taken the data."""
+    """If several processes read one open file, none of them gets 0 (end of file), which would end a
+    program. This holds also if another process has just taken the data."""
     guest.run(life.share(60))
 
 
 def test_the_memory_stays_pinned_until_the_card_is_quiet(guest):
-    """A program's memory stays pinned while the card is unbound, removed or reset with DMA running
-    in it."""
+    """If the card is unbound, removed or reset while its DMA runs in a program's memory, that
+    memory stays pinned until the card has stopped."""
     guest.run(memory.QUIET)
 
 
 def test_orderly_ejects(guest):
-    """The slot ejects its card on request with DMA running and files open. This test ends the
-    guest."""
+    """The guest's slot ejects its card on request while DMA runs and files are open. This test ends
+    the guest."""
 
     def eject(board):
         card = json.loads(card_arguments(board.socket)[-1])

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver's sources pass the kernel's own checkers, checkpatch --strict and sparse.
 
-A further test searches for a rule that neither checks: the memory order in which counts are
-published in the index page.
+A further test searches the sources for a rule that neither checker knows: the memory order with
+which the driver's counts are published in the status page.
 """
 
 import os
@@ -18,31 +18,34 @@ from sim.guest import built, driver
 from sim.guest import kernel as guest_kernel
 from sim.test.driver.driver_guest import PROGRAMS
 
-# {file: complaints of checkpatch that are accepted}. Only compat.h may test the kernel's version.
-# Tracepoint headers look as the kernel's own do.
+# {file of the driver: complaints of checkpatch that are accepted}. Only compat.h may test the
+# kernel's version. The header of tracepoints looks as such headers of the kernel do.
 EXCUSED = {
     "compat.h": {"LINUX_VERSION_CODE", "CONSTANT_COMPARISON"},
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 LIBRARY = driver.OURS.parent / "user" / "liblitepcie"
-# All accesses to `buffers` in struct litepcie_status_way, and those with the right memory order.
+# Regular expressions for accesses to `buffers`, a count in struct litepcie_status_way: all
+# accesses, those of the driver with the right memory order, and those of the library.
 BUFFERS = re.compile(r"(?:->|\.)buffers\b")
 RELEASE = re.compile(r"(?:smp_store_release|litepcie_load_told)\(&[^,;]*?(?:->|\.)buffers[,)]")
 ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)buffers,\s*__ATOMIC_ACQUIRE\)")
 
 
 def unordered(text, ordered):
-    """The lines that access the count in the status page without memory order."""
+    """Return the lines of `text` that access `buffers` other than by the pattern `ordered`, so
+    without memory order."""
     return [line.strip() for line in ordered.sub("", text).splitlines() if BUFFERS.search(line)]
 
 
 def test_the_status_page_s_count_is_ordered():
-    """The driver stores the count with release, and loads the card's count with a barrier for DMA.
-    The library loads it with acquire.
+    """The driver stores the count of the status page with release, and loads the card's count with
+    a barrier for DMA. The library loads the page's count with acquire.
 
     Otherwise a processor that reorders stores could show software the count before the data. x86
-    does not reorder them, so no test in a guest would notice; the sources are searched instead.
+    does not reorder stores, so no test in a guest would notice. This test searches the sources
+    instead.
     """
     stores = loads = 0
     for path in driver.OURS.glob("*.[ch]"):
@@ -67,7 +70,7 @@ def test_the_status_page_s_count_is_ordered():
     ],
 )
 def test_an_unordered_access_is_found(text):
-    """The search finds each kind of access without memory order."""
+    """unordered() finds each kind of access to the count without memory order."""
     assert unordered(text, RELEASE) and unordered(text, ACQUIRE)
 
 
@@ -78,13 +81,13 @@ def test_an_unordered_access_is_found(text):
     reason="fetches a kernel's sources: make soak SOAK=kernels",
 )
 def test_checkpatch_has_nothing_to_say(tmp_path):
-    """checkpatch complains about exactly what EXCUSED lists."""
+    """checkpatch --strict complains about exactly what EXCUSED lists, and nothing else."""
     unpack = ["tar", "-x", "-f", built.source("6.1"), "-C", tmp_path, "--strip-components=2"]
     subprocess.run([*unpack, "--wildcards", *(f"*/scripts/{n}" for n in SCRIPTS)], check=True)
     files = [p for name, p in driver.our_inputs().items() if name != "Kbuild"]
     files.append(PROGRAMS / "importer" / "litepcie_importer.c")
     command = [tmp_path / "checkpatch.pl", "--no-tree", "--strict", "-q", "--terse", "--show-types"]
-    # the working directory is temporary, because checkpatch leaves a file in it
+    # checkpatch leaves a file in its working directory, so it gets a temporary one.
     done = subprocess.run([*command, "-f", *files], cwd=tmp_path, capture_output=True, text=True)
     print(done.stdout, done.stderr)
     assert done.stdout.count(" lines checked") == len(files)
@@ -98,8 +101,8 @@ def test_checkpatch_has_nothing_to_say(tmp_path):
 @pytest.mark.soak
 @pytest.mark.skipif(not shutil.which("sparse"), reason="no sparse on this machine")
 def test_sparse_has_nothing_to_say(tmp_path):
-    """sparse has no complaint about address spaces, byte orders and locks, and gcc gives no
-    warning."""
+    """sparse has no complaint about the driver's address spaces, byte orders and locks, and gcc
+    gives no warning."""
     kernel = guest_kernel.ensure()
     for name, path in driver.our_inputs().items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -111,6 +114,6 @@ def test_sparse_has_nothing_to_say(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("  CHECK   ") == len(list(driver.OURS.glob("*.c")))
     complaints = [line for line in done.stderr.splitlines() if "warning" in line or "error" in line]
-    # Kbuild compares the compiler's name with Debian's, which has the version in it. The compiler
-    # is the same.
+    # Kbuild warns if the compiler's name differs from Debian's, which has the version in it. The
+    # compiler is the same, so this warning is left out.
     assert not [line for line in complaints if "compiler differs" not in line], done.stderr

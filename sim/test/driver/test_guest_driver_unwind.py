@@ -1,9 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""If the kernel refuses any request of the driver, the driver keeps nothing that it had by then.
+"""If the kernel refuses any request of the driver, the driver gives back everything that it had got
+by then.
 
-The driver is a build for this test, from the same sources with software/kernel/test/faults.
+These tests use a build of the driver from the same sources with software/kernel/test/faults, in
+which each request to the kernel can be made to fail.
 """
 
 import re
@@ -15,9 +17,9 @@ from sim.test.driver.driver_guest import CARD, FAULTS, FULL, boot, faulty_guest,
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
-# The shell function `sweep K` binds, uses and unbinds the card again and again. In each round K
-# requests in a row are refused: first from the 1st request on, then from the 2nd, until there are
-# no more. After each unbind the driver may hold nothing.
+# The shell function `sweep K` binds, uses and unbinds the card again and again. In round N the K
+# requests from the driver's Nth request on are refused, until a round has fewer requests than N.
+# After each unbind the driver must hold nothing.
 SWEEP = f"""
 card={CARD} driver=/sys/bus/pci/drivers/litepcie p={FAULTS}
 idle() {{
@@ -38,7 +40,7 @@ sweep() {{
 }}
 echo 0000:01:00.0 >$driver/unbind; idle "before"
 """
-WHERE = {  # the requests that must have been refused at least once
+WHERE = {  # the kernel's functions that must have been refused to the driver at least once
     "kzalloc",
     "kmalloc",
     "kcalloc",
@@ -65,6 +67,7 @@ WHERE = {  # the requests that must have been refused at least once
     "alloc_chrdev_region",
     "__pci_register_driver",
 }
+# commands of a guest: export a ring, replace it, and remove the card while the export is open
 REPLACED = [
     SWEEP,
     "echo 0000:01:00.0 >$driver/bind",
@@ -82,11 +85,11 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels() if FULL else [None])
 def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
-    """Each request is refused alone, and together with all after it, while a card is bound and
-    used.
+    """While a card is bound and used, each request of the driver is refused once alone, and once
+    together with all requests after it.
 
-    Then the requests of the module's own loading are refused. Nothing is kept, and the driver works
-    afterwards.
+    Then the requests that the module makes when it is loaded are refused. The driver keeps nothing,
+    and works afterwards.
     """
     commands = refusals("sweep 1; sweep 100000", "/lib/modules/litepcie.ko")
     with start_board() as board:
@@ -103,8 +106,8 @@ def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
 
 
 def refusals(sweeps, module):
-    """The commands for these sweeps, and then for the requests that the module makes when it is
-    loaded."""
+    """Return the commands that run the shell text `sweeps`, and then refuse the requests that the
+    module `module` makes when it is loaded."""
     return [
         SWEEP,
         f"dmesg -n 1; {sweeps}",
@@ -116,7 +119,8 @@ def refusals(sweeps, module):
 
 
 def check_refusals(files):
-    """Fail unless each kind of request was refused, and none at the end."""
+    """Fail unless each kind of request in WHERE was refused, and no call failed at the end, when
+    nothing was refused."""
     print(files["sweeps"].decode())
     refused = set(re.findall(r"fault: (\w+) is refused", files["dmesg"].decode()))
     assert refused == WHERE
@@ -124,13 +128,14 @@ def check_refusals(files):
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(start_board):
-    """An exported dma-buf keeps the pages of a ring that was replaced, but not their DMA mapping,
-    which would outlive the card."""
+    """A dma-buf that was exported of a ring keeps the ring's pages after the ring was replaced. It
+    does not keep their DMA mapping, which would outlive the card."""
     with start_board() as board:
         check_replaced(boot(board, REPLACED, programs=["unwind"], guest=faulty_guest(None)).files)
 
 
 def check_replaced(files):
-    """Fail unless the ring's pages are held and their mapping is not."""
+    """Fail unless the driver still held the ring's pages, and no longer their mapping, when the
+    card was removed."""
     held = files["held"].decode().split()
     assert "pages" in held and "mapping" not in held, held

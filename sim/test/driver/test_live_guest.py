@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""live_guest.py: a test that goes wrong ends its guest with a reason, and the next test gets a new
-guest."""
+"""Tests of live_guest.py: if the commands of a test go wrong, their guest ends with a reason, and
+the next test gets a new guest."""
 
 import pytest
 
@@ -11,12 +11,12 @@ from sim.guest.supervise import GuestError
 from sim.test.driver import live_guest
 from sim.test.driver.live_guest import LiveGuest
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # boots a guest for each thing that goes wrong
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # each thing that goes wrong costs a boot
 
 
 def test_what_goes_wrong_ends_the_guest(monkeypatch, tmp_path):
-    """Commands that hang or fail, and a card that is missing after them, each end the guest. The
-    next commands run in a new one."""
+    """A guest ends if its commands hang, if they fail, or if the card is missing after them. The
+    next commands run in a new guest."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with LiveGuest() as guest:
         assert guest.run(["echo this >/out/that"])["that"] == b"this\n"
