@@ -1,14 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest that stays up while tests run their commands in it, one test after another.
+"""A guest that stays up while several tests run their commands in it, one test after another.
 
 Each test gets its own files in /out and its own kernel log. After each test the card must be bound,
-every lock of the driver free, and no rule of the hard block broken. A test that fails, panics or
-hangs ends the guest and the board; the next test gets new ones.
+every lock of the driver must be free, and no rule of the hard block may have been broken. A test
+that fails, panics or hangs ends the guest and the board. The next test gets new ones.
 
-A task that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not, the kernel
-panics, and its trace shows which task waits where.
+A task in the guest that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not,
+the kernel panics, and its trace shows which task waits where.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from sim.test.board.board_process import WatchedBoard
 from sim.test.driver.driver_guest import check_text, program
 from sim.test.guest.guest_line import GuestLine, connect
 
-PATIENCE = 30  # seconds for which a task may sleep before the kernel reports it as hung
+PATIENCE = 30  # seconds that a task may wait before the guest's kernel reports it as hung
 STEP_SECONDS = 200  # seconds for one test's commands; on an idle machine the longest test takes ten
 GUEST_SECONDS = 1800  # seconds for all commands sent to one guest
 LAST_WORDS = 5  # seconds in which a guest that panics prints its reason
-LOCKS = "locks /dev/litepcie0"
+LOCKS = "locks /dev/litepcie0"  # fails if the card is gone or a lock of the driver is held
 
-# Shell text of the guest: run each script that arrives on the serial line in a new shell, and send
-# back the content of /out.
+# Shell text that the guest runs: it runs each script that arrives on the serial line in a new
+# shell, and sends back the content of /out.
 AGENT = f"""
 stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
 echo {PATIENCE} >/proc/sys/kernel/hung_task_timeout_secs
@@ -49,7 +49,8 @@ while read -r size <&3 && [ "$size" -gt 0 ]; do
 done
 mv /facts /out/guest
 """
-# Shell text: `ask remove` calls a function of the test, as with guest_line.SHELL.
+# Shell text in front of each script: `ask remove` calls the function "remove" of the test, as with
+# guest_line.SHELL.
 ASK = """
 ask() { echo "ask $*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
 """
@@ -59,14 +60,14 @@ Functions = Callable[[WatchedBoard], dict[str, Callable[[], object]]]
 
 
 class LiveGuest:
-    """A context manager: `with LiveGuest(programs=["stress"]) as guest: files =
-    guest.run(["..."])`.
+    """A guest and its board for the commands of several tests, as a context manager: `with
+    LiveGuest(programs=["stress"]) as guest: files = guest.run(["..."])`.
 
     options  the board's options
     files    pairs (path or bytes, path in the guest), as run_guest() takes them
     choices  run_guest()'s arguments append, devices, memory
 
-    The guest is booted when the first commands come.
+    The guest is booted when run() is called for the first time, and again after a failure.
     """
 
     def __init__(self, options=(), programs=(), files=(), **choices):
@@ -94,7 +95,7 @@ class LiveGuest:
     ) -> dict[str, bytes]:
         """Run commands in the guest. Returns {name: content} of the files that they left in /out.
 
-        functions  called with the board; returns {name: function} of what the guest may `ask` for
+        functions  called with the board; returns {name: function} for the guest's command `ask`
         then       the check after the commands; empty if the card is gone by then
         restarts   true if the commands end in another boot of the guest, which hands over no files
         """
@@ -111,7 +112,7 @@ class LiveGuest:
         return files
 
     def power_off(self) -> None:
-        """End the guest and all that runs in it. Fails if the kernel log has a complaint, or if the
+        """Power the guest off and end the board. Fail if the kernel log has a complaint, or if the
         card has accessed unmapped memory."""
         with self._or_its_end():
             self.channel.sendall(b"0\n")
@@ -126,7 +127,7 @@ class LiveGuest:
     def _boot(self) -> None:
         self.line.open()
         self.reason = self.ended = self.error = self.channel = None
-        # outside the time limit, since something may have to be built first
+        # This step has no time limit, since a kernel or a driver may have to be built.
         self.guest = run.prepare()
         self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
         self.board.__enter__()
@@ -155,7 +156,8 @@ class LiveGuest:
 
     @contextlib.contextmanager
     def _or_its_end(self) -> Iterator[None]:
-        """If the body fails, end guest and board. The error gets the guest's last output."""
+        """A context manager that ends guest and board if its body fails. The error then gets the
+        guest's last output."""
         try:
             yield
         except BaseException as error:
@@ -179,7 +181,8 @@ class LiveGuest:
     # The line ----------------------------------------------------------------------------------
 
     def _follow(self, restarts: bool) -> dict[str, bytes]:
-        """Answer the guest's requests until its script has ended; returns the files of /out."""
+        """Answer what the guest asks until its script has ended; returns the files of /out. If the
+        script ends in another boot of the guest, return no files."""
         deadline = time.monotonic() + STEP_SECONDS
         while True:
             self.channel.settimeout(max(deadline - time.monotonic(), 0.1))
@@ -207,4 +210,5 @@ class LiveGuest:
 
 
 class GuestLost(RuntimeError):
-    """The guest closed its serial line, or sent a word that was not expected at this point."""
+    """Raised if the guest closes its serial line, or sends a word that is not expected at this
+    point."""

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver on kernels of our own configuration: peer-to-peer DMA, and debug options that find
-mistakes.
+"""The driver on kernels of our own configuration: one has peer-to-peer DMA, the others have debug
+options that find mistakes.
 
-Building such a kernel takes minutes. So these tests run only with `make soak SOAK=full`, or with
-SOAK=kernels, which runs these tests alone at full length.
+The build of such a kernel takes minutes. So the tests that need one run only in `make soak` with
+SOAK=full or SOAK=kernels.
 """
 
 import re
@@ -33,18 +33,20 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
+# commands of a guest whose kernel has no peer-to-peer DMA
 P2PMEM = [
     "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
     "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",
     "rmmod litepcie; insmod /lib/modules/litepcie.ko; stress cycle /dev/litepcie0 1",
 ]
-# Scan twice: kmemleak may report an object in the first scan only because it is young.
+# Commands that store kmemleak's report. It scans twice, since it may report an object in its first
+# scan only because the object is young.
 LEAKS = (
     "sleep 6; for n in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 1; done",
     "cat /sys/kernel/debug/kmemleak >/out/leaks; cat /sys/kernel/debug/dma-api/error_count "
     ">/out/errors",
 )
-# The shell function `starving P` makes P of 100 kernel allocations fail, for processes that have 1
+# The shell function `starving P` makes P of 100 kernel allocations fail, in processes that have 1
 # in /proc/self/make-it-fail.
 STARVING = """
 starving() (
@@ -59,13 +61,14 @@ starving() (
 
 
 def guest(name):
-    """A guest with the kernel of this configuration, and the driver built for it."""
+    """Return a guest with the kernel of the configuration `name`, and with the driver that is built
+    for it."""
     kernel = built.ensure(name)
     return run.Guest(qemu.ensure(), kernel, driver.ensure(kernel))
 
 
 def boot_debug(board, commands, programs=("stress",)):
-    """Run commands on the kernel with all debug options.
+    """Run commands in a guest whose kernel has all debug options; returns the result.
 
     The kernel uses four levels of page tables. With five, KASAN once reported the kernel's own
     start, where an interrupt had come within get_cpu_cap().
@@ -82,7 +85,8 @@ def boot_debug(board, commands, programs=("stress",)):
 
 
 def disk(tmp_path):
-    """QEMU's arguments for an NVMe disk of 4 MiB."""
+    """Make an empty disk of 4 MiB in a file. Returns QEMU's arguments for an NVMe disk that is
+    stored there."""
     image = tmp_path / "disk"
     image.write_bytes(bytes(4 << 20))
     return (
@@ -94,8 +98,8 @@ def disk(tmp_path):
 
 
 def test_a_kernel_is_named_after_its_configuration():
-    """Each configuration gives a kernel with its own name. An unknown one is refused with a
-    list."""
+    """Each kernel configuration gives a kernel with its own name. An unknown configuration is
+    refused with a list of the known ones."""
     assert built.digest("p2p") != built.digest("debug")
     with pytest.raises(run.SetupError, match="kernel rt: there are p2p, debug, races"):
         built.ensure("rt")
@@ -108,8 +112,8 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
     """By peer-to-peer DMA an NVMe disk reads and writes 64 KiB of the card's memory, without a copy
     in host memory.
 
-    The driver offers only the card's memory in BAR2 to other devices. It can be unloaded and loaded
-    again afterwards.
+    With p2pmem=1 the driver offers only the card's memory in BAR2 to other devices. Afterwards it
+    can be unloaded and loaded again.
     """
     offset, size = numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE
     commands = [
@@ -120,7 +124,7 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
         f"peer {CARD} /dev/litepcie0 /dev/nvme0n1 {offset:#x} {size:#x}",
     ]
     # Between different root ports the kernel allows peer-to-peer DMA only on processors that it
-    # knows: AMD's Zen here.
+    # knows, such as AMD's Zen (family 23).
     devices = (*disk(tmp_path), "-cpu", "max,family=23")
     with start_board() as board:
         result = boot(board, commands, guest=guest("p2p"), programs=["peer"], devices=devices)
@@ -131,8 +135,8 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
-    """A suspend to idle stops the DMA, and the card works afterwards. Debian's kernels cannot be
-    suspended in a guest."""
+    """A suspend to idle stops DMA, and the card works afterwards. The test needs a kernel of our
+    own, since Debian's kernels cannot be suspended in a guest."""
     commands = [
         STOPPED,
         "echo devices >/sys/power/pm_test",
@@ -148,10 +152,10 @@ def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_the_debug_kernel_finds_nothing(start_board):
-    """On a kernel with KASAN, lockdep, and list, object and DMA API debugging, the driver's tests
-    cause no report, and kmemleak finds nothing.
+    """On a kernel with KASAN, lockdep, and debugging of lists, objects and the DMA API, the
+    driver's tests cause no report. kmemleak finds nothing.
 
-    O_DIRECT on a ring is left out: one page is then mapped for two devices, which DMA API debugging
+    O_DIRECT on a ring is left out. One page is then mapped for two devices, which DMA API debugging
     reports ("overlapping mappings aren't supported").
     """
     commands = [
@@ -175,14 +179,14 @@ def test_the_debug_kernel_finds_nothing(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_held_runs_and_packets_find_nothing_there(start_board):
-    """The debug kernel reports nothing in held runs, packets, a reset, and a megabyte sent by
-    cat."""
+    """The kernel with debug options reports nothing in held runs, in packets, in a reset, and while
+    cat sends a megabyte through the card."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     commands = [
         "mount -t debugfs none /sys/kernel/debug",
         *held.held(600, 60, seed),
-        # `packets ended` needs userfaultfd, which the debug kernel lacks
+        # `packets ended` is left out: it needs userfaultfd, which the debug kernel lacks.
         *[line for line in held.packets(200, seed) if "ended" not in line],
         *held.poured(1 << 20),
         *held.RESET,
@@ -197,7 +201,8 @@ def test_held_runs_and_packets_find_nothing_there(start_board):
 
 
 def races(log):
-    """(KCSAN's reports that name the driver, the kernel log without any report of KCSAN)."""
+    """Return (KCSAN's reports in the kernel log that name the driver, the kernel log without any
+    report of KCSAN)."""
     parts = re.split(r"^.*={40,}\n", log, flags=re.MULTILINE)
     reports = [part for part in parts if "BUG: KCSAN" in part]
     rest = "".join(part for part in parts if part not in reports)
@@ -210,8 +215,9 @@ def races(log):
 def test_two_processors_race_nowhere(start_board):
     """KCSAN, on two processors, reports no data race of the driver.
 
-    It watches one access in eight, where its default is one in thousands; with that it found a
-    planted race in each run. Reports that name no function of the driver do not count.
+    KCSAN watches one access in eight here, where its default is one in thousands. At this rate it
+    found a race that had been planted in the driver in each run. Reports that name no function of
+    the driver do not count.
     """
     seed = 1 + SHIFT
     print(f"seed {seed}")
@@ -220,7 +226,7 @@ def test_two_processors_race_nowhere(start_board):
         "stress race /dev/litepcie0 120; stress share /dev/litepcie0 200",
         "stress cycle /dev/litepcie0 12",
         *held.held(600, 60, seed),
-        # `packets ended` needs userfaultfd, which this kernel lacks
+        # `packets ended` is left out: it needs userfaultfd, which this kernel lacks.
         *[line for line in held.packets(200, seed) if "ended" not in line],
         *held.poured(1 << 20),
         "rings shapes /dev/litepcie0; rings event /dev/litepcie0",
@@ -249,7 +255,8 @@ def test_two_processors_race_nowhere(start_board):
 
 
 def test_a_race_in_the_driver_is_told_from_the_kernel_s():
-    """races() keeps a report of KCSAN that names the driver apart from one of the kernel alone."""
+    """races() returns a report of KCSAN that names the driver, and leaves out one of the kernel
+    alone."""
     line = "[    1.0] " + "=" * 66 + "\n"
     text = "".join(
         f"{line}[    1.0] BUG: KCSAN: data-race in {where}\n{line}[    2.0] {text}\n"
@@ -267,11 +274,11 @@ def test_a_race_in_the_driver_is_told_from_the_kernel_s():
 @pytest.mark.guest
 @pytest.mark.soak
 def test_where_memory_is_refused_nothing_is_lost(start_board):
-    """With 5 % of the kernel's allocations failing, driver calls that fail half-way leak nothing.
-    Then the card works.
+    """If 5 % of the kernel's allocations fail, driver calls that fail half-way lose no memory. The
+    card works afterwards.
 
-    Probing the card is left out, because the kernel's own code warns when it undoes a probe. DMA
-    API debugging itself runs out of memory, and stops.
+    The probe of the card is left out, because the kernel's own code warns when it undoes a probe.
+    DMA API debugging runs out of memory itself in this test, and stops.
     """
     commands = [
         STARVING + "mount -t debugfs none /sys/kernel/debug",
@@ -289,7 +296,7 @@ def test_where_memory_is_refused_nothing_is_lost(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_debian_s_kernels_cannot_offer_it(start_board):
-    """On Debian's kernels the parameter p2pmem=1 is refused with a sentence, and the card works
-    without it."""
+    """On Debian's kernels the driver refuses the parameter p2pmem=1 with a sentence. Without the
+    parameter the card works."""
     with start_board() as board:
         boot(board, P2PMEM)

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random calls by a user without privileges reach every branch of the driver and do no harm."""
+"""Random driver calls by a user without privileges reach every branch of the driver and do no
+harm."""
 
 import re
 from collections import defaultdict
@@ -12,8 +13,9 @@ from sim.guest import run
 from sim.test.driver.driver_guest import AWAY, CONFINE, FULL, PINNED, boot
 from tools.testing.seeds import SHIFT
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # slow, since together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the test takes minutes
 
+# number of random calls, and seconds of wall time that they may take
 CALLS, SECONDS = (1_000_000, 7200) if FULL else (20_000, 600)
 
 # {driver call: all results with which it may end}
@@ -53,8 +55,8 @@ EXPECTED = {
     "poll": {"ok"},
     "open": {"ok", "ENODEV", "EIO"},
 }
-# Results that may also occur: mmap() itself refuses an offset beyond a file's largest, and a reset
-# may end the wait of fsync().
+# {(driver call, result)} that may also occur. mmap() itself refuses an offset beyond a file's
+# largest, and a reset may end the wait of fsync().
 ALSO = {("mmap", "EOVERFLOW"), ("sync", "EIO")}
 
 
@@ -64,10 +66,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def storm(calls, seed):
-    """Return shell commands that let the program `fuzz` make `calls` random driver calls, with its
-    memory limited to the 96 MiB of the cgroup of CONFINE, and then check that the card still
-    works.
-    """
+    """Return shell commands that let the program `fuzz` make `calls` random driver calls, in a
+    memory cgroup of 96 MiB. They then check that the card still works."""
     return [
         *CONFINE,
         # Closing a file waits for data that was written. A held card may never take that data, so
@@ -80,7 +80,8 @@ def storm(calls, seed):
 
 
 def fuzz(board, calls, seed, seconds, live=FULL):
-    """Run storm() in a guest; returns its outcomes and branches, as parse() does."""
+    """Run the commands of storm() in a guest. Returns the outcomes and branches that parse() finds
+    in the output."""
     programs = ["fuzz", "stress"]
     result = boot(board, storm(calls, seed), programs=programs, timeout=seconds, live=live)
     text = result.files["fuzz"]
@@ -89,9 +90,8 @@ def fuzz(board, calls, seed, seconds, live=FULL):
 
 
 def parse(text):
-    """Return ({call: {result: how often}}, {branch: how often it was reached}) from the output of
-    `fuzz`.
-    """
+    """Return ({call: {result: how often}}, {branch: how often it was reached}) from the text that
+    the program `fuzz` printed."""
     counts = defaultdict(dict)
     for name, outcome, number in re.findall(r"fuzz (\w+) (\w+) (\d+)", text):
         counts[name][outcome] = int(number)
@@ -100,10 +100,10 @@ def parse(text):
 
 
 def test_calls_reach_every_branch(start_board):
-    """Each call ends with each of its results at least once in a thousand calls, and with no other
-    result.
+    """Each kind of driver call ends with each of its possible results, each at least once in a
+    thousand calls, and with no other result.
 
-    Half of the calls are random. The other half choose what has been reached least.
+    Half of the calls are random. The other half aim at the results that have been reached least.
     """
     seed = 1 + SHIFT
     print(f"seed {seed}")
@@ -114,7 +114,8 @@ def test_calls_reach_every_branch(start_board):
 
 
 def check(counts, branches, calls):
-    """Fail unless each call ended with all results in EXPECTED and no others, each often enough."""
+    """Fail unless each kind of call ended with all of its results in EXPECTED and no others, each
+    often enough for `calls` calls."""
     for call, outcomes in counts.items():
         also = {outcome for name, outcome in ALSO if name == call}
         assert set(outcomes) - also == EXPECTED[call], (call, outcomes)

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver in PCIe errors, reboots and kexec with DMA running; its tracepoints and counts."""
+"""The driver in PCIe errors, reboots and kexec while DMA runs, and what its tracepoints and counts
+say."""
 
 import functools
 import struct
@@ -15,12 +16,15 @@ from sim.test.guest.guest_line import SHELL, GuestLine
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-COMPLETION_TIMEOUT = 1 << 14  # bit of Uncorrectable Error Status; this error is not fatal
+COMPLETION_TIMEOUT = 1 << 14  # bit of Uncorrectable Error Status, for an error that is not fatal
 NODE = "/sys/class/litepcie/litepcie0"
+# shell text that starts DMA both ways in the background and waits until data flows
 FLOWS = "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done"
+# shell text for three counts of the direction $way in sysfs
 COUNTS = " ".join(
     f"$(cat {NODE}/${{way}}_{name})" for name in ("interrupts", "buffers", "interrupts_missed")
 )
+# commands of a guest: start, stop and reset the card with tracepoints on, and store what they say
 TOLD = [
     "[ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing",
     "cd /sys/kernel/tracing; echo >trace; echo 1 >events/litepcie/enable",
@@ -40,6 +44,7 @@ INTERRUPTS = [
     f"for way in h2c c2h; do echo $way {COUNTS}; done >/out/counts",
     f"echo 1 >{CARD}/remove; wait $user",
 ]
+# commands of a guest: start the same kernel by kexec; its second run has $second set
 KEXEC = [
     "[ -z $second ] || stress cycle /dev/litepcie0 4",
     FLOWS,
@@ -56,17 +61,17 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def injection(status):
-    """The record that the kernel's aer_inject takes: bus, device, function, uncorrectable and
-    correctable bits."""
+    """Return the record that the kernel's module aer_inject takes for an error of the card: bus,
+    device, function, uncorrectable and correctable status bits, and a header."""
     return struct.pack("<3Bx7I", 1, 0, 0, status, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_pcie_error_ends_in_recovery(start_board):
-    """A PCIe error that is not fatal stops the DMA with EIO. After recovery DMA runs again on the
-    same open file.
+    """A PCIe error that is not fatal stops DMA, and the program's calls fail with EIO. After
+    recovery DMA runs again on the same open file.
 
-    For fatal errors the kernel resets the bus, which QEMU 11.1.3 does not survive; the next test
-    covers them.
+    For a fatal error the kernel resets the bus, which QEMU 11.1.3 does not survive. The next test
+    covers fatal errors.
     """
     with start_board() as board:
         files = boot(board, recovery(2), files=injector()).files
@@ -75,14 +80,16 @@ def test_a_pcie_error_ends_in_recovery(start_board):
 
 
 def injector():
-    """The files that the commands of recovery() need in the guest."""
+    """Return the files that the commands of recovery() need in the guest: the module aer_inject and
+    its record of an error."""
     found = modules.ensure(guest_kernel.ensure(), "aer_inject")
     files = [(path, f"more/{number}-{path.name}") for number, path in enumerate(found)]
     return [*files, (injection(COMPLETION_TIMEOUT), "error")]
 
 
 def recovery(errors):
-    """The commands for `errors` PCIe errors, each with DMA running."""
+    """Return the commands that inject `errors` PCIe errors that are not fatal, each while DMA
+    runs."""
     return [
         STOPPED,
         "for module in /more/*.ko; do insmod $module; done",
@@ -98,11 +105,11 @@ def check_recovered(files, errors):
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_board):
-    """The driver recovers from a fatal PCIe error with DMA running. A card that does not recover is
-    given up.
+    """The driver recovers from a fatal PCIe error while DMA runs. If the card does not recover, the
+    driver gives it up, and refuses all calls on it.
 
-    The driver built with faults is called as the kernel would call it, but the bus is not reset, so
-    that part is not tested. A card that was given up stays, and all calls on it are refused.
+    The driver that is built with faults calls its own error handlers as the kernel would call them.
+    The bus is not reset, so this test does not cover the reset.
     """
     with start_board() as board:
         with GuestLine(removal(board)) as line:
@@ -113,13 +120,15 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_boar
 
 
 def removal(board):
-    """Functions for the guest's `ask`: remove the card from the slot, and insert it."""
+    """Return the functions that the guest's command `ask` calls: "remove" takes the card out of its
+    slot, "insert" puts it back."""
     words = ("remove", "insert")
     return {word: functools.partial(board.command, f"fault {word}") for word in words}
 
 
 def fatal(errors):
-    """The commands for `errors` fatal errors with recovery, and one without."""
+    """Return the commands for `errors` fatal errors from which the card recovers, and one from
+    which it does not."""
     return [
         "flows() { rm -f /tmp/flows; stress reset /dev/litepcie0 /tmp/flows 2>/dev/null & user=$!",
         "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; }",
@@ -140,9 +149,9 @@ def check_fatal(files, errors):
 
 
 def test_another_kernel_finds_a_quiet_card(start_board):
-    """After kexec with DMA running, the card writes nothing into the next kernel's memory.
+    """After kexec while DMA runs, the card writes nothing into the next kernel's memory.
 
-    The next kernel drives the card. It also powers the machine off with DMA running.
+    The next kernel drives the card, and then powers the machine off while DMA runs.
     """
     kernel = guest_kernel.ensure()
     with start_board() as board:
@@ -151,10 +160,10 @@ def test_another_kernel_finds_a_quiet_card(start_board):
 
 
 def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
-    """After a reboot with DMA running and files open, the second boot finds a card that works as in
-    the first.
+    """After a reboot while DMA runs and files are open, the machine's second boot finds a card that
+    works as in the first.
 
-    A disk tells the boots apart, since memory is not kept.
+    The guest's commands tell the boots apart by a disk, since memory is not kept.
     """
     disk = tmp_path / "disk"
     disk.write_bytes(bytes(1 << 20))
@@ -186,8 +195,8 @@ def test_what_happens_is_told(start_board):
 
 
 def check_told(files):
-    """Fail unless the trace has four starts and stops of each direction and the reset, and sysfs
-    has every count."""
+    """Fail unless the trace has four starts and at least four stops of each direction and the
+    reset, and sysfs has every count."""
     trace, counts = files["trace"].decode(), files["counts"].decode()
     for way in ("h2c", "c2h"):
         assert trace.count(f"litepcie0 {way} start error=0") == 4
@@ -196,7 +205,7 @@ def check_told(files):
     assert "01:00.0 offline" in trace and "01:00.0 live" in trace
     told = dict(line.split(" ", 1) for line in counts.splitlines() if " " in line)
     assert told["target"] == "sim" and len(told["source"]) == 64
-    # no buffers, since no run is active now
+    # The count of buffers is 0, since it belongs to a run and no run is active.
     assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0
     for what in ("buffers", "interrupts", "lost", "interrupts_missed"):
         assert f"h2c_{what}" in told and f"c2h_{what}" in told
@@ -205,17 +214,17 @@ def check_told(files):
 def test_each_interrupt_is_taken_once(start_board):
     """The driver takes as many interrupts as the card has reason to send, and misses none.
 
-    If the driver did not clear a cause, no interrupt or too many would come. A slow machine may
-    merge two into one.
+    If the driver did not clear the cause of an interrupt, no further interrupt or too many would
+    come. On a slow machine the card may merge interrupts.
     """
     with start_board("--pace", "400000") as board:
         check_interrupts(boot(board, INTERRUPTS).files)
 
 
 def check_interrupts(files):
-    """Fail unless there was about one interrupt for every 32 buffers, and none was missed.
+    """Fail unless the driver took about one interrupt for every 32 buffers, and missed none.
 
-    On a slow machine up to four groups of 32 may have been merged.
+    On a slow machine one interrupt may stand for up to four groups of 32 buffers.
     """
     text = files["counts"].decode()
     print(text)

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver refuses a card without a valid capability table, with a sentence that says why.
+"""The driver refuses a card whose capability table is not valid, with a sentence that says why.
 
-The card is QEMU's bochs-display, whose BAR0 is plain memory. The test writes tables into it.
+The card is QEMU's bochs-display, whose BAR0 is plain memory. The test writes capability tables into
+it.
 """
 
 import struct
@@ -44,9 +45,9 @@ def dma(**changes):
 
 
 def sealed(entries, **header):
-    """A capability table with a right checksum.
+    """Return the words of a capability table with a right checksum.
 
-    `header` replaces words of its header. An entry is a Block, or a list of bare words.
+    `header` replaces words of the table's header. An entry is a Block, or a list of bare words.
     """
     words = capability.table("test", DIGEST, [e for e in entries if isinstance(e, Block)])
     for raw in (e for e in entries if not isinstance(e, Block)):
@@ -67,7 +68,7 @@ def damaged():
     return words
 
 
-# {name: (the table, part of the driver's message about it)}
+# {name: (the words of the table, part of the driver's message about it)}
 TABLES = {
     "none": ([0] * 40, "no capability table at BAR0"),
     "ones": ([0xFFFFFFFF] * 40, "does not answer"),
@@ -89,11 +90,12 @@ TABLES = {
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
-    # This table is valid, but the display has no MSI, so the driver's probe must undo what it has
+    # This table is valid, but the display has no MSI. So the driver's probe must undo what it has
     # done.
     "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
 }
 DISPLAY = ("-device", "bochs-display")
+# commands of a guest: write each table into the card, and let the driver refuse the card
 REFUSED = [
     "driver=/sys/bus/pci/drivers/litepcie",
     "card=$(grep -l 0x1111 /sys/bus/pci/devices/*/device); card=${card%/device}",
@@ -115,13 +117,14 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_card_without_a_sound_table_is_refused(kernel):
-    """The driver refuses each table with its sentence, and leaves nothing behind."""
+    """The driver refuses a card with each table of TABLES, with the sentence for that table, and
+    leaves nothing behind."""
     result = boot(None, REFUSED, kernel, files=tables(), devices=DISPLAY)
     check_refused(result.files)
 
 
 def tables():
-    """Each table as a file for the guest."""
+    """Return [(content, path in the guest), ...] with one file for each table of TABLES."""
     return [
         (struct.pack(f"<{len(words)}I", *words), f"tables/{name}")
         for name, (words, _) in TABLES.items()
@@ -129,6 +132,6 @@ def tables():
 
 
 def check_refused(files):
-    """Fail unless the kernel log has the sentence of each table."""
+    """Fail unless the kernel log has the sentence for each table of TABLES."""
     for name, (_, sentence) in TABLES.items():
         assert sentence in files[name].decode(), (name, files[name].decode())

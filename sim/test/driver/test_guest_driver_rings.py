@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Additions of the driver to LitePCIe's ABI: rings of any shape made of pages, index page, mapped
-BARs.
+"""What the driver has in addition to LitePCIe's ABI: rings of any shape that consist of pages, an
+index page, and mapped BARs.
 
-The index page is shared memory with the counts of driver and program, so that no system call is
-needed while data flows.
+The index page is memory that driver and program share. It has the counts of both, so that the
+program makes no system call while data flows.
 """
 
 import re
@@ -19,7 +19,8 @@ from sim.test.driver.driver_guest import CARD, DEBUGFS, boot, importer, kernels
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
-# the rings run whether software keeps up or not, so the board is slowed down
+# Rings do not wait for software. So the board is slowed down to this many cycles a second, and
+# software keeps up.
 PACE = ("--pace", "400000")
 SHAPES = [
     f"rings {part} /dev/litepcie0 >>/out/rings" for part in ("refuse", "event", "index", "shapes")
@@ -63,17 +64,19 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_rings_have_the_shape_that_was_asked_for(start_board, kernel):
-    """Rings of six shapes have every word right; index page, eventfd and poll() agree.
+    """Rings of six shapes have every word right. Index page, eventfd and poll() agree about the
+    progress.
 
     The program `rings index` makes no system call while data flows. Impossible arguments are
-    refused, each with its own error.
+    refused, each kind with its own error.
     """
     with start_board(*PACE) as board:
         check_compared(boot(board, SHAPES, kernel, ["rings"]).files, 7)
 
 
 def check_compared(files, times):
-    """Fail unless the program `rings` compared some buffers, `times` times."""
+    """Fail unless the program `rings` reported `times` times that it compared buffers, each time
+    more than none."""
     text = files["rings"].decode()
     compared = [int(number) for number in re.findall(r"(\d+) buffers compared", text)]
     print(text)
@@ -82,10 +85,10 @@ def check_compared(files, times):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_read_gives_what_the_card_has_written(start_board, kernel):
-    """read() gives every word of 400 buffers, and as many buffers as the card has counted.
+    """read() returns every word of 400 buffers, and as many buffers as the card has counted.
 
-    A buffer's data differs from one turn of the ring to the next, so that a buffer given too early
-    is noticed.
+    A buffer has other data in each turn of the ring, so that a buffer that is returned too early is
+    noticed.
     """
     with start_board(*PACE) as board:
         files = boot(board, [READ.format(400)], kernel, ["rings"]).files
@@ -94,10 +97,11 @@ def test_read_gives_what_the_card_has_written(start_board, kernel):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, kernel):
-    """O_DIRECT moves data between both rings and an NVMe disk, and the disk has the ring's bytes.
+    """O_DIRECT moves data between both rings and an NVMe disk, and the disk then has the ring's
+    bytes.
 
-    io_uring's fixed buffers and vmsplice() into a pipe work too: both need pages that can be
-    pinned.
+    io_uring's fixed buffers and vmsplice() of the ring into a pipe work, too. Both need pages that
+    can be pinned.
     """
     disk = tmp_path / "disk"
     with start_board(*PACE) as board:
@@ -106,7 +110,8 @@ def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, ke
 
 
 def nvme(disk):
-    """QEMU's arguments for an empty NVMe disk of 4 MiB."""
+    """Make an empty disk of 4 MiB in the file `disk`. Returns QEMU's arguments for an NVMe disk
+    that is stored there."""
     disk.write_bytes(bytes(4 << 20))
     return (
         "-drive",
@@ -117,28 +122,30 @@ def nvme(disk):
 
 
 def check_disk(disk):
-    """Fail unless the disk's file has the words that were in the ring."""
+    """Fail unless the file of the disk has the words that were in the ring."""
     words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
     assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
 
 
 def test_registers_are_mapped_uncached_and_taken_away(start_board):
-    """A program's mapping of registers is uncached and keeps to its bounds and rights. When the
-    card is removed, the mapping gives SIGBUS, and not all ones."""
+    """A program's mapping of registers is uncached and keeps to its bounds and rights. After the
+    card was removed, an access to the mapping raises SIGBUS instead of giving all ones."""
     with start_board() as board:
         files = boot(board, REGISTERS, programs=["rings"]).files
     assert memory_types(files, "bar0") == {"uncached-minus"}
 
 
 def memory_types(files, bar):
-    """The memory types with which the kernel has mapped the BAR."""
+    """Return the set of memory types with which the kernel has mapped the BAR `bar`, from the files
+    that the guest left."""
     start = int(files[bar].split()[0], 16)
     types = re.findall(r"PAT: \[mem 0x0*([0-9a-f]+)-\S+ (\S+)", files["pat"].decode())
     return {kind for address, kind in types if int(address, 16) == start}
 
 
 def test_card_memory_is_mapped_write_combining(start_board):
-    """The card's memory in BAR2 is mapped write-combining. 4 KiB written there read back."""
+    """The card's memory in BAR2 is mapped write-combining. 4 KiB that a program writes there read
+    back."""
     board = start_board("--bar2", numbers.BAR2_SIZE, program=build_executable("lanebox"))
     with board:
         files = boot(board, CARD_MEMORY, programs=["rings"]).files
@@ -152,15 +159,16 @@ def check_card_memory(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_another_device_reads_the_ring_in_place(start_board, kernel):
-    """Another driver reads the ring through a dma-buf without a copy, also after the file was
-    closed and the card removed."""
+    """Another driver reads the ring as a dma-buf without a copy, also after the file was closed and
+    the card removed."""
     with start_board() as board:
         files = [(importer(kernel), "root/litepcie_importer.ko")]
         check_sums(boot(board, EXPORT, kernel, ["rings"], files).files)
 
 
 def check_sums(files):
-    """Fail unless the importer read the exported words, before the card's end and after it."""
+    """Fail unless the importing driver read the ring's exported words both before and after the
+    card was removed."""
     first, *later = files["sum"].decode().splitlines()
     wanted = re.search(r"2097152 bytes, sum (\d+)", first).group(1)
     assert later == [f"{wanted} {wanted}"] * 2

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same action many times, under traffic: nothing leaks, and the card still works.
+"""The same action many times, while data flows: the driver loses no memory, and the card still
+works.
 
-Each test has two counts: one for `make soak`, and a larger one for `make soak SOAK=full`.
+Each test has two counts of rounds: one for `make soak`, and a larger one for `make soak SOAK=full`.
 """
 
 import functools
@@ -20,10 +21,12 @@ from sim.test.guest.guest_line import SHELL, GuestLine
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
 
 WARM_UP = 3  # rounds after which the kernel's caches have their final size
-# growth that does not count as a leak: 2 MiB of pages, and the objects in half-filled slabs
+# Growth that is not taken for a leak: 512 pages (2 MiB), and 1500 objects, since the kernel keeps
+# slabs that are only half filled.
 PAGES, OBJECTS = 512, 1500
 SECONDS = 7200 if FULL else 120
 
+# The shell function `counts` prints the kernel's free pages and the numbers of its objects.
 COUNTS = """
 counts() {
 	sync; echo 3 >/proc/sys/vm/drop_caches; sleep 1
@@ -33,7 +36,8 @@ counts() {
 }
 """
 
-# the shell text of one round of each test
+# OPENED, LOADED and REMOVED are the shell text of one round of a test. EJECTED has the commands of
+# the only round in a guest.
 OPENED = "stress cycle /dev/litepcie0 10 >/dev/null"
 LOADED = """
 	held 'echo 0000:01:00.0 >$driver/unbind'
@@ -57,13 +61,13 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def rounds(some, all_of_them):
-    """The number of rounds: `some`, or with SOAK=full `all_of_them`."""
+    """Return how many rounds a test has: `some`, or `all_of_them` with SOAK=full."""
     return all_of_them if FULL else some
 
 
 def repeat(once, count, shell="", warm_up=WARM_UP):
-    """The commands that run the shell text `once` `count` times, and count memory before and
-    after."""
+    """Return the commands that run the shell text `once` `warm_up` times and then `count` times,
+    and count the kernel's memory before and after the latter."""
     return [
         shell + COUNTS + f"once() {{\n{once}\n}}",
         f"for i in $(seq {warm_up}); do once; done; counts >/out/before",
@@ -74,14 +78,16 @@ def repeat(once, count, shell="", warm_up=WARM_UP):
 
 
 def soak(board, once, count, shell="", **choices):
-    """Run the shell text `once` in a guest `count` times. Fails if memory is missing afterwards."""
+    """Run the shell text `once` `count` times in a guest. Fail if the kernel's memory has become
+    less."""
     result = boot(board, repeat(once, count, shell), timeout=SECONDS, live=FULL, **choices)
     print(f"{count} rounds in {result.seconds:.0f} s")
     check_memory(result.files, count)
 
 
 def check_memory(files, count):
-    """Fail if memory is missing after `count` rounds."""
+    """Fail if the kernel has less free memory or more objects after `count` rounds than before,
+    beyond the growth that is allowed."""
     before, after = (parse(files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
@@ -100,8 +106,8 @@ def parse(text):
 
 
 def test_opening_and_closing(start_board):
-    """Opening the device, starting both directions, stopping and closing leaks nothing. Every other
-    round closes without stopping."""
+    """Opening the device, starting both directions, stopping them and closing it loses no memory.
+    In every other round only the closing stops DMA."""
     many = rounds(40, 10_000)
     with start_board() as board:
         soak(board, OPENED, many // 10)
@@ -109,15 +115,15 @@ def test_opening_and_closing(start_board):
 
 
 def test_loading_and_binding_under_traffic(start_board):
-    """Unbinding the card during DMA with files open, binding it and loading the module again leaks
-    nothing."""
+    """Unbinding the card while DMA runs and files are open, binding it again and reloading the
+    module loses no memory."""
     with start_board() as board:
         soak(board, LOADED, rounds(8, 1000), HELD)
         assert board.stats()["unmapped"] == 0
 
 
 def test_surprise_removals(start_board):
-    """A card that vanishes with DMA running, and comes back, leaks nothing."""
+    """A card that vanishes while DMA runs, and comes back, costs the kernel no memory."""
     many = rounds(6, 500)
     with start_board() as board:
         functions = {
@@ -130,7 +136,8 @@ def test_surprise_removals(start_board):
 
 
 def test_orderly_ejects(start_board):
-    """The slot ejects its card on request while DMA runs and files are open, with MSI.
+    """The guest's slot ejects its card on request while DMA runs and files are open. The card
+    interrupts by MSI.
 
     Each eject has its own guest, since QEMU 11.1.3 sometimes hangs when the card is put back.
     """
