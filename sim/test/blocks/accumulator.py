@@ -16,14 +16,14 @@ from migen import If, Signal, log2_int
 from gateware.numbers import DATA_WIDTH
 from gateware.vocabulary.layouts import stream_layout
 
-PAGE = 4096 * 8 // DATA_WIDTH  # beats of a 4 KiB page
+PAGE = 4096 * 8 // DATA_WIDTH  # beats of 32 bytes in a page of 4 KiB
 
 
 class Accumulator(LiteXModule):
     def __init__(self, platform):
-        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
-        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
-        self.irq = Signal()  # o
+        self.sink = sink = stream.Endpoint(stream_layout())  # input: the h2c stream
+        self.source = source = stream.Endpoint(stream_layout())  # output: the c2h stream
+        self.irq = Signal()  # output: the user slot's interrupt
         self.clear = CSRStorage(description="A write forgets all beats.")
         self.beats = CSRStatus(32, description="Beats since then.")
 

@@ -18,9 +18,9 @@ from gateware.vocabulary.layouts import stream_layout
 
 class PacketEnds(LiteXModule):
     def __init__(self, platform):
-        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
-        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
-        self.irq = Signal()  # o
+        self.sink = sink = stream.Endpoint(stream_layout())  # input: the h2c stream
+        self.source = source = stream.Endpoint(stream_layout())  # output: the c2h stream
+        self.irq = Signal()  # output: the user slot's interrupt
         self.ends = CSRStorage(reset=1, description="0: no packet ends.")
         self.bad = CSRStorage(description="1: each packet ends with an error.")
 

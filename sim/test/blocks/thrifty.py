@@ -18,9 +18,9 @@ from gateware.vocabulary.layouts import stream_layout
 
 class Thrifty(LiteXModule):
     def __init__(self, platform):
-        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
-        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
-        self.irq = Signal()  # o
+        self.sink = sink = stream.Endpoint(stream_layout())  # input: the h2c stream
+        self.source = source = stream.Endpoint(stream_layout())  # output: the c2h stream
+        self.irq = Signal()  # output: the user slot's interrupt
         self.stop = CSRStorage(32, description="Beats that it takes; 0: all.")
 
         # # #

@@ -196,7 +196,7 @@ class Fuzz:
                 client.send(messages.torn())
         finally:
             client.socket.close()
-            self.board.command("fault insert")  # a random command may have removed the card
+            self.board.command("fault insert")  # if a random command removed the card
 
     def _batch(self, client: FuzzClient, messages: Messages) -> int:
         batch = []

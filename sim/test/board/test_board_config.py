@@ -49,7 +49,7 @@ def test_bar0_is_sized_by_writing_ones(start_board):
         for register in range(0x10, 0x28, 4):
             card.config_write(register, 0xFFFF_FFFF)
         sizes = [card.config_read(register) for register in range(0x10, 0x28, 4)]
-        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC  # its low bits say: 64 bit, prefetchable
+        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC  # low bits of a 64-bit, prefetchable BAR
         assert sizes == [0x1_0000_0000 - BAR0_BYTES, 0, bar2, 0xFFFF_FFFF, 0, 0]
 
 
@@ -116,7 +116,8 @@ def test_read_only_fields_stay(start_board):
                 card.config_write(offset, 0xFFFF_FFFF)
         after = [card.config_read(offset) for offset in range(0, 0x1000, 4)]
         changed = [4 * i for i, (a, b) in enumerate(zip(before, after)) if a != b]
-        # BARs, MSI address and data, Device and Link Control 2, AER's masks and severity
+        # The registers with writable fields are the BARs, MSI address and data, Device and Link
+        # Control 2, and AER's masks and severity.
         assert changed == [0x10, 0x18, 0x1C, 0x4C, 0x50, 0x54, 0x98, 0xA0, 0x108, 0x10C, 0x114]
 
 

@@ -24,7 +24,7 @@ from sim.test.model.model_probe import (
 EXTENDED_TAGS = "config 78 2 2910"
 BUS_MASTER_OFF = "config 4 2 2"
 MSI_OFF = "config 4a 2 0"
-MPS_128 = "config 78 2 2810"  # Device Control: MPS 128, MRRS 512
+MPS_128 = "config 78 2 2810"  # Device Control: MPS 128 bytes, MRRS 512 bytes
 
 WHOLE = request(True, MEMORY, 16)  # a write of 64 bytes, which has three beats on RQ
 # The host reads four bytes at offset 0x10 of BAR0 and waits for a completion with tag 0.

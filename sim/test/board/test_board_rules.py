@@ -78,7 +78,7 @@ def smaller_mps_during_dma(card):
     card.start("c2h")
     card.read("ctrl_scratch")
     control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL
-    card.config_write(control, 0x2000, 2)  # Device Control with MRRS 512 and MPS 128
+    card.config_write(control, 0x2000, 2)  # Device Control: MRRS 512 bytes, MPS 128 bytes
 
 
 BREACHES = {

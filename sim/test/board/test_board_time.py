@@ -15,7 +15,7 @@ from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from tools.testing.seeds import SHIFT
 
 TICK_NS = 4  # a tick of device time is a cycle of the card's 250 MHz clock
-MOST_OVERHEAD = 24  # ticks that the gateware and both link directions may add to a read
+MOST_OVERHEAD = 24  # ticks of 4 ns that gateware and link, both ways, may add to a host read
 
 
 def read_ticks(card, count=9, pause=0.0):
@@ -39,7 +39,7 @@ def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
     with start_board() as board:
         card = board.card()
         overhead = {}
-        for rtt in (0, 400, 704, 1000, 20_000):  # values whose halves are whole ticks
+        for rtt in (0, 400, 704, 1000, 20_000):  # ns; halves are whole ticks of 4 ns
             board.set("mmio-rtt", rtt)
             overhead[rtt] = read_ticks(card) - rtt // TICK_NS
         assert len(set(overhead.values())) == 1, overhead

@@ -39,7 +39,7 @@ class BurstMaster(LiteXModule):
     def __init__(self, axi):
         self.address = CSRStorage(32)
         self.beats = CSRStorage(5)
-        self.start = CSRStorage(2)  # bit 0: start a write, bit 1: start a read
+        self.start = CSRStorage(2)  # bit 0 starts a write burst, bit 1 starts a read burst
         self.done = CSRStatus()
         self.place = CSRStorage(7)
         self.dword = CSRStorage(32)

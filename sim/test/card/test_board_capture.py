@@ -27,8 +27,8 @@ SEGMENT = 1 << 16  # bytes of a segment of the ring; segments do not lie next to
 MBUF = 1 << 14  # bytes of an MBUF, a part of the ring that no record of a packet crosses
 STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line
 RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
-IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2  # bits of capture_status
-SNAPSHOT = 1 << 31  # bit of capture_account_control
+IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2  # bits of the register capture_status
+SNAPSHOT = 1 << 31  # bit of the register capture_account_control
 DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)  # fates of a frame, for which accounts count
 PORT_MASK = 3  # frame n comes from port n & PORT_MASK
 PORTS = PORT_MASK + 1
@@ -291,7 +291,7 @@ def test_frames_beyond_the_limit_are_lost_and_counted(start_capture, tmp_path, s
         recorder.start(frames)
         wait_until(lambda: recorder.card.read("capture_generator_made") > 3 * half // size, "loss")
         recorder.allow(2 * half)
-        recorder.allow(half)  # a smaller limit is ignored
+        recorder.allow(half)  # the card ignores a limit that is smaller than the last one
         wait_until(lambda: recorder.made(frames.count), "all frames")
         recorder.stop()
         recorder.end()

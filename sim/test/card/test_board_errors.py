@@ -156,7 +156,7 @@ def test_messages_only_as_enabled(bench, name):
     enables that severity."""
     cause, _, _, device, _, _ = ERRORS[name]
     with bench() as (board, card):
-        card.config_write(CORRECTABLE_MASK, 0)  # advisory errors are masked after power on
+        card.config_write(CORRECTABLE_MASK, 0)  # AER masks advisory errors after power on
         strike(board, name)
         cause(card)
         assert card.pins()["errors"] == 0

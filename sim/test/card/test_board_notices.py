@@ -22,11 +22,11 @@ from sim.test.card.stamped import TICK_NS
 from tools.testing.seeds import SHIFT, each_seed
 
 BUFFER = 4096
-COUNT = 40  # buffers in one run
+COUNT = 40  # number of buffers that a test moves
 ENTRIES = 16  # records that the ring holds; fewer than COUNT, so that the ring wraps around
 SOURCE = HIGH_MEMORY
 SINK = HIGH_MEMORY + COUNT * BUFFER
-NOTES = SINK + COUNT * BUFFER  # the ring and the status lines, each in its own page
+NOTES = SINK + COUNT * BUFFER  # bus address of three pages: one for the ring, one for each line
 RING, LINES = NOTES, {"c2h": NOTES + 4096, "h2c": NOTES + 8192}
 TOTAL = NOTES + 3 * 4096 - HIGH_MEMORY
 WAYS = {"c2h": "writer", "h2c": "reader"}

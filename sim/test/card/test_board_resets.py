@@ -111,7 +111,7 @@ def test_writes_from_before_the_reset_arrive(bench):
     """Posted writes that the card sent before an FLR still arrive in host memory."""
     with bench("--flr", "--write-stall", "100:400000") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
-        board.command("set pace 20000")  # at this pace the first stall lasts seconds
+        board.command("set pace 20000")  # the writes' first stall lasts seconds at this pace
         for i in range(3):
             card.send_write(HIGH_MEMORY + 4 * i, [0x100 + i])
         wait_until(lambda: board.stats()["rq"]["tlps"] == 3, "the writes at the pins")
@@ -243,7 +243,7 @@ def test_the_card_is_in_reset_while_the_link_is_down(bench):
     with bench("--pace", "2000000") as (board, card):
         card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
         card.read(CONTROL)
-        board.command("fault link-down:1000000")  # ns; 125 ms of wall time at this pace
+        board.command("fault link-down:1000000")  # ns of device time, in 125 ms of wall time
         assert card.config_read(0) == ONES
         wait_until(lambda: card.config_read(0) != ONES, "the link")
         card.enumerate()

@@ -22,7 +22,7 @@ from sim.test.board.board_builds import ROOT
 from sim.test.driver.driver_guest import boot
 from tools.testing.seeds import SHIFT
 
-pytestmark = pytest.mark.soak  # this file builds gateware and a board of its own
+pytestmark = pytest.mark.soak  # these tests build their own gateware and board
 
 WORDS, SECOND = 1024, 0x4000  # dwords of each memory, and the second one's offset in BAR0
 FOLDER = ROOT / "build" / "sim-seed000"

@@ -14,7 +14,7 @@ from sim.rows.streams import Job
 from sim.test.board.board_builds import build_executable, build_gateware
 
 AT = {"mps": 512, "completion_size": 512, "read_latency_ns": 5000}
-SHORT = 1 << 15  # cycles for which a rate is measured
+SHORT = 1 << 15  # cycles of device time over which a rate is measured
 
 
 def run(board, registers, rcb):

@@ -86,8 +86,9 @@ def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
 
 def program_vector(card, vector, data, masked):
     table = described()["csr_bases"]["stock_msix_table"]
-    # LiteX has the upper dword of a memory's word at the lowest address: vector control, data,
-    # address.
+    # An entry of LitePCIe's MSI-X table is a word of 128 bits in a LiteX memory, whose uppermost
+    # dword is at the lowest offset. So the dwords are lower address, upper address, data and vector
+    # control.
     for i, word in enumerate((MESSAGES + 4 * vector, 0, data, int(masked))):
         card.mmio_write(table + 16 * vector + 4 * i, word)
 

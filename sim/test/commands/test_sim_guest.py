@@ -80,7 +80,8 @@ def stock_dma_test(pace):
     stock = artefacts.stock_utility(built.headers)
     guest = guest_run.prepare(None, built.headers, choice="stock")
     plan = Plan(built, Conditions(read_latency_ns=2000), [], guest)
-    # The 40 seconds are for the boot, and for a board that is slower than its pace.
+    # The guest boots in the 40 seconds that are added. They also help if the board is slower than
+    # its pace.
     seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 40
     with plan.board("--pace", str(pace)) as board:
         files = [(stock, "bin/litepcie_util_stock")]

@@ -154,7 +154,7 @@ def boards(session: int) -> set[str]:
             line = entry.read_bytes().split(b"\0")
             if line[0].endswith(b"/board") and os.getsid(int(entry.parent.name)) == session:
                 found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
-        except OSError:  # the process has just ended
+        except OSError:  # the process has ended meanwhile
             continue
     return found
 

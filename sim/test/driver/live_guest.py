@@ -28,7 +28,7 @@ from sim.test.driver.driver_guest import check_text, program
 from sim.test.guest.guest_line import GuestLine, connect
 
 PATIENCE = 30  # seconds that a task may wait before the guest's kernel reports it as hung
-STEP_SECONDS = 200  # seconds for one test's commands; on an idle machine the longest test takes ten
+STEP_SECONDS = 200  # seconds for the commands of one test; on an idle machine ten are enough
 GUEST_SECONDS = 1800  # seconds for all commands sent to one guest
 LAST_WORDS = 5  # seconds in which a guest that panics prints its reason
 LOCKS = "locks /dev/litepcie0"  # fails if the card is gone or a lock of the driver is held
@@ -76,7 +76,7 @@ class LiveGuest:
         self.files += files
         self.choices = choices
         self.line = GuestLine({})
-        self.board: WatchedBoard | None = None  # not None while the guest runs
+        self.board: WatchedBoard | None = None  # the guest's board; None if no guest runs
         self.boots = 0
 
     def __enter__(self) -> LiveGuest:
@@ -162,7 +162,7 @@ class LiveGuest:
             yield
         except BaseException as error:
             if isinstance(error, GuestLost):
-                self.thread.join(LAST_WORDS)  # a guest that panics sets a reason of its own
+                self.thread.join(LAST_WORDS)  # a guest that panics ends with its own reason
             self.reason = f"{type(error).__name__}: {error}"
             self.thread.join(STEP_SECONDS)
             self._close(error)

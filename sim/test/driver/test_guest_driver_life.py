@@ -20,7 +20,7 @@ USED = [
     "echo 1 >/sys/bus/pci/rescan",
     "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
     "rm -f /tmp/flows; while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-    "! rmmod litepcie 2>/dev/null",  # fails because the module is in use
+    "! rmmod litepcie 2>/dev/null",  # rmmod must fail, since the module is in use
     "echo 0000:01:00.0 >$driver/unbind; wait $holder",
     "rmmod litepcie && insmod /lib/modules/litepcie.ko",
     "stress cycle /dev/litepcie0 5",

@@ -246,7 +246,7 @@ INDEXED = {
     "litepcie_held_advance": 1,
     "litepcie_bar_info": 1,
     "bar_fault": 1,
-    "dispatch": 3,  # for EVENT, ADVANCE and COUNTS, whose functions have no other caller
+    "dispatch": 3,  # for the ioctls EVENT, ADVANCE and COUNTS, whose code is inlined
 }
 
 
