@@ -3,11 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * mmap() of the BARs: registers uncached, memory write-combining.  Everybody may
- * map all of them to read; rights.c says what may be written to.
+ * Implements mmap() of the BARs: registers are mapped uncached, memory
+ * write-combining.  Every program that has the device node open may map all of
+ * a BAR for reading.  rights.c decides which parts it may map for writing.
  *
- * A page is mapped at its first access.  When the card is reset or goes, all pages are
- * unmapped, and an access then ends in SIGBUS instead of reading all ones.
+ * A page is mapped at its first access.  When the card is reset or goes, the
+ * driver unmaps all pages.  An access then ends in SIGBUS instead of reading
+ * all ones.
  */
 
 #include <linux/capability.h>
@@ -26,8 +28,8 @@ static bool is_memory(struct litepcie *card, unsigned int bar)
 }
 
 /*
- * Map memory BARs write-combining in the kernel.  The memory type of this mapping then
- * also holds for user mappings of the same pages.
+ * Map the memory BARs write-combining in the kernel.  User mappings of the same
+ * pages must then have this memory type, too.
  */
 void litepcie_bar_map_memory(struct litepcie *card)
 {
@@ -44,8 +46,8 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 }
 
 /*
- * Fill in @bar for BAR number bar->bar.  The caller is between litepcie_enter()
- * and litepcie_exit().
+ * Fill in @bar with the mmap() offset, size and type of BAR number bar->bar.
+ * The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
@@ -110,8 +112,8 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 }
 
 /*
- * Unmap the BARs from all processes.  The caller has made sure that litepcie_enter()
- * fails, so no page is mapped again.
+ * Unmap the BARs from all processes.  The caller has made sure that
+ * litepcie_enter() fails, so no later page fault maps a page again.
  */
 void litepcie_bar_zap(struct litepcie *card)
 {

@@ -3,10 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The capability table in BAR0, which lists the gateware's blocks and their places.
+ * Reads the capability table in BAR0, which lists the gateware's blocks and
+ * their places.
  *
- * The driver refuses a card if the table's checksum is wrong, or if a block does not
- * lie within its BAR.  Blocks of unknown types are skipped.
+ * The driver refuses a card if the table's checksum is wrong, or if a block
+ * does not lie within its BAR.  Blocks of types that the driver does not know
+ * are skipped.
  */
 
 #include <linux/crc32.h>
@@ -24,8 +26,8 @@ static u32 header(struct litepcie *card, unsigned int word)
 }
 
 /*
- * Check that the card has a capability table, and that its version is one that
- * this driver knows. *@bytes gets the table's length.
+ * Check that the card has a capability table of a version that this driver
+ * knows.  On success *@bytes gets the table's length.
  */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
@@ -128,8 +130,8 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
 	/*
-	 * The host found no address space for this BAR.  The card works without
-	 * the BAR.
+	 * The host has assigned no address space to this BAR.  The card works
+	 * without the BAR, so this is no error.
 	 */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
@@ -189,8 +191,9 @@ int litepcie_capability_read(struct litepcie *card)
 }
 
 /*
- * True if the card still has the gateware that was probed: the table's header
- * has the gateware's digest.
+ * Returns true if the card still has the gateware that was probed.  The table's
+ * header has a digest of the gateware's sources, so it is enough to compare the
+ * header.
  */
 bool litepcie_capability_same(struct litepcie *card)
 {
@@ -215,8 +218,8 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type
 }
 
 /*
- * Returns parameter @n of the block, or 0 if the table is older than this
- * parameter.
+ * Returns parameter @n of the block, or 0 if the block's entry in the
+ * capability table is too old to have this parameter.
  */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The state of a card (live, offline or gone), and the functions that every
- * access to the hardware is enclosed in: litepcie_enter() and litepcie_exit().
+ * Keeps the state of a card (live, offline or gone).  Every access to the
+ * hardware is enclosed in litepcie_enter() and litepcie_exit(), which are
+ * defined in this file.
  */
 
 #include <linux/module.h>
@@ -50,9 +51,10 @@ void litepcie_card_put(struct litepcie *card)
 }
 
 /*
- * Enter the card: until litepcie_exit() the hardware may be used, and is
- * neither reset nor removed.  Returns -ENODEV if the card has gone or no longer
- * answers, and -EIO if it is being reset or sleeps.
+ * Enter the card.  From a successful call until litepcie_exit() the hardware
+ * may be used, and the card is neither reset nor removed.  Returns -ENODEV if
+ * the card has gone or no longer answers, and -EIO if the card is being reset
+ * or sleeps.
  */
 int litepcie_enter(struct litepcie *card)
 {
@@ -95,10 +97,10 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * Call this when a register reads as all ones.  It returns true if the card no
+ * Call this when a register reads as all ones.  Returns true if the card no
  * longer answers.  The first word of the capability table is never all ones, so
- * it tells a lost card from a register with that value.  The function may be
- * called in any context.
+ * reading that word tells a lost card from a register that has this value.  The
+ * function may be called in any context.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

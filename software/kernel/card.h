@@ -3,27 +3,28 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The objects of the driver, and the locks that protect them.
+ * Declares the driver's structures and functions, and the order of its locks.
  *
  * A card (struct litepcie) is one PCI function.  A channel is one DMA channel
- * with its device node.  A way is one direction of a channel.  Card and
- * channels live until the last open file is closed, which may be long after the
- * PCI function has gone.  So code may touch the hardware only between
- * litepcie_enter() and litepcie_exit(), or in the interrupt handler.
+ * with its device node.  A way is one direction of a channel.  The structures
+ * of a card and of its channels live until the last open file is closed, which
+ * may be long after the PCI function has gone.  So code may touch the hardware
+ * only between litepcie_enter() and litepcie_exit(), or in the interrupt
+ * handler.
  *
- * Locks, outermost first.  A copy from or to user memory may take mmap_lock, so
- * no such copy is made with a lock held that stands below mmap_lock in the
- * list:
- *   way->io		one read() or write() of the way at a time, with its copies
+ * The driver takes its locks in this order, outermost first.  A copy from or to
+ * user memory may take mmap_lock, so no such copy is made with a lock held that
+ * stands below mmap_lock in the list:
+ *   way->io		held by a read() or write() of the way, also while it copies
  *   (mmap_lock)	the kernel's lock of an address space
  *   card->live		held for reading between litepcie_enter() and litepcie_exit()
- *   way->mutex		owner, rings, start and stop; h2c's before c2h's
- *   card->master_lock	bus mastering
- *   notices.lock	which notices (see notices.c) are on
- *   way->wait.lock	counts
- *   card->irq_lock	which interrupt causes are enabled
+ *   way->mutex		protects owner, ring, start and stop; h2c's before c2h's
+ *   card->master_lock	protects the bus master bit
+ *   notices.lock	protects which notices (see notices.c) are on
+ *   way->wait.lock	protects the counts of a way
+ *   card->irq_lock	protects which interrupt causes are enabled
  * The locks card->files_lock, card->user.lock and ring->lock have no fixed
- * order relative to these.
+ * order relative to the locks of this list.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -71,19 +72,24 @@ struct litepcie_file;
 /*
  * The counts of a held run, in which the card uses only the descriptors that
  * the driver has handed to it.  A descriptor is a buffer or a part of one.  The
- * counts begin with the run, and never wrap.
+ * counts begin with 0 at the start of the run, and never wrap.
  */
 struct litepcie_held {
 	u64	advanced;	/* count of descriptors handed to the card */
 	u64	done;		/* count of descriptors that the card is done with */
 	u64	bytes;		/* bytes in all descriptors handed to the card */
 	u64	position;	/* bytes that the card is done with, by its status line */
-	u64	*end;		/* ring: the value of @bytes after each recent descriptor */
-	u64	mask;		/* entries of @end, less one; the entries are a power of two */
+	/*
+	 * ring of u64: entry n (modulo entries) is the value of @bytes after
+	 * descriptor n
+	 */
+	u64	*end;
+	/* number of entries of @end, less one; the number is a power of two */
+	u64	mask;
 };
 
 /*
- * The settings that a file has made for one direction with
+ * The packet settings that an open file has made for one direction with
  * LITEPCIE_IOCTL_PACKETS.
  */
 struct litepcie_ends {
@@ -92,13 +98,13 @@ struct litepcie_ends {
 };
 
 /*
- * The state of a stream: a run by read() or write().  A change needs both
- * way->io and way->wait.lock.
+ * The state of a stream, which is a run by read() or write().  Code that
+ * changes this state holds both way->io and way->wait.lock.
  */
 struct litepcie_stream {
 	/*
-	 * Bytes that were read or written in this run.  Modulo the ring's size
-	 * this is the place in the ring.
+	 * Bytes that the program has read or written in this run.  Modulo the
+	 * ring's size this count is the next place in the ring.
 	 */
 	u64	at;
 	/*
@@ -107,8 +113,9 @@ struct litepcie_stream {
 	 */
 	u64	wanted;
 	/*
-	 * h2c: the number of errors that fsync() has returned EIO for. c2h: 1 +
-	 * the number of the last buffer for which read() has failed.
+	 * h2c: the value of the status line's error count when fsync() last
+	 * returned EIO.  c2h: 1 + the number of the last buffer for which
+	 * read() has failed with EBADMSG.
 	 */
 	u64	warned;
 };
@@ -123,31 +130,41 @@ struct litepcie_way {
 	u32			depth;
 	/*
 	 * h2c of LitePCIe's endpoint: bytes that the card may count as done
-	 * before they arrive. 0 for all others.
+	 * before they arrive.  0 for c2h and for all other endpoints.
 	 */
 	u32			in_flight;
 	/*
-	 * h2c: the enable register has the bit ENABLE_TAKEN, which says that
-	 * the user's logic has taken all data.
+	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which
+	 * the card says that the user's logic has taken all data.
 	 */
 	bool			tells_taken;
 	/* true if the card writes the status line in this run */
 	bool			told;
-	/* interrupt moderation register; NULL: the card has none */
+	/*
+	 * address of the interrupt moderation register; NULL if the card has
+	 * none
+	 */
 	void __iomem		*moderation;
 
-	/* held by the one read() or write() that is under way */
+	/*
+	 * mutex that a read() or write() of this direction holds until it
+	 * returns
+	 */
 	struct mutex		io;
 	struct mutex		mutex;		/* lock: protects owner, rings, start and stop */
 	struct litepcie_file	*owner;
 	struct litepcie_ring	*ring;		/* the owner's ring, mapped for the card; or NULL */
-	/* makes one ring of LitePCIe's shape free of charge */
+	/*
+	 * allowance that makes one ring of LitePCIe's shape free of charge, see
+	 * charge.c
+	 */
 	struct litepcie_allowance *allowance;
 	char			irq_name[24];
 
 	/*
-	 * wait.lock protects the fields from here to @event.  Code that changes one
-	 * wakes the waiters with the same lock held, so an interrupt takes one lock.
+	 * wait.lock protects the fields from @wait to @event.  Code that
+	 * changes one of them wakes the waiters with the same lock held, so an
+	 * interrupt takes only one lock.
 	 */
 	wait_queue_head_t	wait;
 	/* this direction's part of the channel's status page */
@@ -155,28 +172,46 @@ struct litepcie_way {
 	u32			run;		/* kind of the run: LITEPCIE_RUN_ */
 	int			error;		/* -errno that stopped the last run, or 0 */
 	unsigned int		generation;	/* incremented by each start and stop */
-	/* shape of the ring of the last run */
+	/* buffers, mode and timer period in us of the last run's ring */
 	u32			count, mode, interval_us;
 	struct litepcie_ends	ends;		/* packet settings that the last run began with */
-	/* poll() compares with the count in the index page */
+	/* true: poll() compares with the program's count in the index page */
 	bool			indexed;
-	/* loop: the register loop status when last read, in buffers */
+	/*
+	 * run of the kind LOOP: buffers by the register loop status when it was
+	 * last read
+	 */
 	u64			position;
-	/* buffers done by card and program; held run: descriptors */
+	/*
+	 * buffers that the card and the program are done with; in a held run
+	 * hw_count counts descriptors
+	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
 	u32			margin;		/* half of the number of buffers in the ring */
-	/* counts of the direction since the probe */
+	/*
+	 * counts since the probe: interrupts, buffers lost, findings of the
+	 * watchdog that interrupts are missing
+	 */
 	u64			interrupts, lost, missed;
-	/* h2c bytes that close() has dropped since the probe */
+	/*
+	 * h2c: bytes that close() has dropped since the probe, because the card
+	 * had not fetched them
+	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
 	struct eventfd_ctx	*event;		/* eventfd signalled when @wait is woken, or NULL */
 
-	struct hrtimer		timer;		/* asks the card for progress, see moderation.c */
-	/* h2c: sends an incomplete beat after the flush time */
+	/* timer whose callback asks the card for progress, see moderation.c */
+	struct hrtimer		timer;
+	/*
+	 * h2c: delayed work that sends an incomplete beat after the flush time
+	 */
 	struct delayed_work	flusher;
-	/* checks for lost interrupts; queued while the direction runs */
+	/*
+	 * delayed work that checks once a second for lost interrupts while the
+	 * direction runs
+	 */
 	struct delayed_work	watchdog;
 	s64			watched;	/* value of hw_count when the watchdog last ran */
 	/* value of @interrupts when the watchdog last ran */
@@ -184,15 +219,18 @@ struct litepcie_way {
 };
 
 /*
- * The status lines and records that the card writes to host memory, see
- * notices.c.
+ * One channel's notices: the status lines and records that the card writes to
+ * host memory, see notices.c.
  */
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	/* the card can write to these pages without bounce buffers */
+	/*
+	 * true if the card can write the pages of the notices without bounce
+	 * buffers
+	 */
 	bool			able;
-	/* the pages of the notices are mapped for the card */
+	/* true while the pages of the notices are mapped for the card */
 	bool			mapped;
 	struct litepcie_record	*records;	/* a ring of @entries records, in 2^@order pages */
 	u32			entries;
@@ -217,7 +255,10 @@ struct litepcie_chan {
  * The interrupt of the logic in the user slot, and the eventfd that it signals.
  */
 struct litepcie_user {
-	/* interrupt cause; LITEPCIE_CAUSES_MAX: the logic has none */
+	/*
+	 * number of the interrupt cause; LITEPCIE_CAUSES_MAX if the user's
+	 * logic has none
+	 */
 	u32			cause;
 	spinlock_t		lock;		/* lock: protects the fields event and file */
 	struct eventfd_ctx	*event;		/* eventfd that the interrupt signals, or NULL */
@@ -250,7 +291,10 @@ struct litepcie {
 	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
-	/* the card's registers read as all ones; set in any context */
+	/*
+	 * true once the card's registers have read as all ones; may be set in
+	 * any context
+	 */
 	bool			lost;
 	struct rw_semaphore	live;		/* lock: protects the card's state */
 	enum litepcie_state	state;
@@ -258,8 +302,11 @@ struct litepcie {
 	spinlock_t		irq_lock;	/* lock: protects the field irq_enabled */
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
-	bool			msix;		/* true if the card has MSI-X */
-	/* Number of requested interrupt vectors: 0 to messages - 1. */
+	bool			msix;		/* true if the gateware can send MSI-X messages */
+	/*
+	 * The driver has requested the interrupt vectors 0 to messages - 1, and
+	 * frees them.
+	 */
 	unsigned int		messages;
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
@@ -292,13 +339,13 @@ struct litepcie_file {
 	 * The file's own rings, of LitePCIe's shape.  Protected by way->mutex.
 	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/* packet settings; protected by way->mutex */
+	/* packet settings for the next runs; protected by way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
 /*
  * Returns way number @n of the card, counted through all its channels, or NULL
- * if the card has fewer.
+ * if the card has fewer ways.
  */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {
@@ -313,8 +360,8 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
 }
 
 /*
- * Load a word that the card writes to host memory.  Loads after this one see
- * all that the card has written before that word.
+ * Load a 64-bit word that the card writes to host memory.  Loads that follow
+ * this call see all that the card has written before that word.
  */
 static inline u64 litepcie_load_told(const __u64 *word)
 {
@@ -365,12 +412,14 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
 /*
- * Functions of rights.c: whether a file without CAP_SYS_RAWIO may write to a
- * register.
+ * Functions of rights.c, which decides whether a file without CAP_SYS_RAWIO may
+ * write to a register.
  */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	/* the register is written through litepcie_owner_steer() only */
+	/*
+	 * the file may write the register through litepcie_owner_steer() only
+	 */
 	LITEPCIE_RIGHT_STEER,
 	LITEPCIE_RIGHT_WRITE
 };
@@ -437,8 +486,8 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 
 /*
- * Functions of stream.c; stream.h has those that only the stream's own files
- * use.
+ * Functions of stream.c.  The header stream.h declares those that only
+ * stream.c, packets.c and sync.c use.
  */
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
@@ -466,10 +515,13 @@ void litepcie_moderation_stop(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
 /* Functions of bar.c, and the regions of the device node's mmap() offsets. */
-/* an mmap() offset has the number of its region from this bit up */
+/* the bits of an mmap() offset from this one up are the number of its region */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
-	/* both rings, at the offsets that LITEPCIE_IOCTL_MMAP_DMA_INFO gives */
+	/*
+	 * LitePCIe's region: both rings, at the offsets that
+	 * LITEPCIE_IOCTL_MMAP_DMA_INFO gives
+	 */
 	LITEPCIE_REGION_RINGS,
 	LITEPCIE_REGION_H2C,
 	LITEPCIE_REGION_C2H,
@@ -523,7 +575,7 @@ int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first);
 extern const struct attribute_group *litepcie_groups[];
 
-/* The PCI driver, in pci.c. */
+/* pci.c defines the PCI driver, which main.c registers. */
 extern struct pci_driver litepcie_pci_driver;
 
 #endif /* LITEPCIE_CARD_H */

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Accounting of ring memory: the process and the user that are charged for it, and
- * the limit of a user.
+ * Declares the accounting of ring memory: the process and the user that are
+ * charged for it, and the limit of a user.
  */
 #ifndef LITEPCIE_CHARGE_H
 #define LITEPCIE_CHARGE_H
@@ -16,15 +16,18 @@ struct mm_struct;
 struct user_struct;
 
 /*
- * The accounts that some locked memory is charged to.  If all fields are 0 it
- * is charged to none.
+ * The accounts that the locked memory of one ring is charged to.  If all fields
+ * are 0, the memory is charged to none.
  */
 struct litepcie_charge {
 	/* process whose pinned_vm includes @pages, or NULL */
 	struct mm_struct		*mm;
 	/* user whose locked_vm includes @pages, or NULL */
 	struct user_struct		*user;
-	/* allowance that is used instead of @mm and @user, or NULL */
+	/*
+	 * allowance that the ring has taken, so that @mm and @user are not
+	 * charged, or NULL
+	 */
 	struct litepcie_allowance	*allowance;
 	unsigned long			pages;
 };

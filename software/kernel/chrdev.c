@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * /dev/litepcieN: one node for each DMA channel, and its open files.
+ * Creates /dev/litepcieN, one device node for each DMA channel, and handles
+ * open(), close() and poll() of its files.
  */
 
 #include <linux/idr.h>
@@ -15,7 +16,7 @@
 #include "compat.h"
 
 #define MINORS		256
-#define READ_FLUSH_US	100	/* c2h flush time of a file that has made no PACKETS call */
+#define READ_FLUSH_US	100	/* c2h flush time in us of a file that has made no PACKETS call */
 
 static dev_t first_number;
 static struct class *litepcie_class;
@@ -78,8 +79,9 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 }
 
 /*
- * With RING_INDEXED: true if the card has done more buffers than the count that
- * the user wrote to the index page.
+ * For poll() with RING_INDEXED, by the count that the program wrote to the
+ * index page.  c2h: returns true if the card has filled more buffers than that
+ * count.  h2c: returns true if the ring has room beyond that count.
  */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
@@ -91,15 +93,18 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
-/* In a held run: true if the program has buffers that it could hand over. */
+/*
+ * For poll() in a held run: returns true if the ring has buffers that the
+ * program could hand over to the card.
+ */
 static bool has_buffers(struct litepcie_way *way)
 {
 	return READ_ONCE(way->held.advanced) - READ_ONCE(way->hw_count) < READ_ONCE(way->count);
 }
 
 /*
- * In the loop: the conditions are those of LitePCIe's driver, since its
- * programs rely on them.
+ * For poll() in LitePCIe's loop.  The conditions are those of LitePCIe's own
+ * driver, since its programs rely on them.
  */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
@@ -127,7 +132,8 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 }
 
 /*
- * This takes no lock: code that changes one of these fields wakes way->wait
+ * Returns what poll() reports for one direction.  The function takes no lock:
+ * code that changes a field which this function reads wakes way->wait
  * afterwards.
  */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
@@ -162,10 +168,11 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 }
 
 /*
- * The driver offers no splice(), because the kernel calls it with the pipe
- * locked.  While it waited for the card, the program at the other end of the
- * pipe could neither read the data that is already there nor exit. cat and pv
- * try splice() first, and then use read() and write().
+ * The file operations of a device node.  The driver offers no splice(), because
+ * the kernel calls splice() with the pipe locked.  While splice() waited for
+ * the card, the program at the other end of the pipe could neither read the
+ * data that is already in the pipe nor exit.  cat and pv try splice() first,
+ * and then use read() and write().
  */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,
@@ -233,15 +240,18 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	init_waitqueue_head(&way->wait);
 	way->status = &chan->status->way[id];
 	/*
-	 * A write() may wait before the direction has a ring.  The ring will
-	 * then have LitePCIe's shape.
+	 * A write() may wait before the direction has a ring.  The ring that is
+	 * then made has LitePCIe's shape, so use half of its buffers.
 	 */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
 	litepcie_stream_init(way);
 }
 
-/* Allocate a channel of the card. put_device(&chan->dev) frees it. */
+/*
+ * Allocate a channel of the card.  The caller frees the channel with
+ * put_device(&chan->dev).
+ */
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The differences between kernels from 6.1 on.  No other file of the driver looks at
- * the kernel's version.
+ * Hides the differences between kernel versions from 6.1 on.  No other file of
+ * the driver looks at the kernel's version.
  */
 #ifndef LITEPCIE_COMPAT_H
 #define LITEPCIE_COMPAT_H
@@ -40,10 +40,10 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 
 /*
  * Returns true if dma_sync_*() must be called before the processor sees the
- * device's writes, or the device the processor's.  Before 6.10 dma_need_sync()
- * says yes for every device behind an IOMMU.  The IOMMU's DMA code bounces parts
- * of pages at most, and rings are whole pages.  So behind an IOMMU only a
- * device that is not cache-coherent needs the calls.
+ * device's writes, or the device sees the processor's.  Before 6.10
+ * dma_need_sync() returns true for every device behind an IOMMU.  The IOMMU's
+ * DMA code bounces only parts of pages, and rings are whole pages.  So behind
+ * an IOMMU only a device that is not cache-coherent needs the calls.
  */
 static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)
 {

@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Start and stop of one direction of a channel. owner.c has the direction's
- * ownership and its ring. progress.c follows how far the card is.
+ * Starts and stops one direction of a channel.  owner.c has the direction's
+ * ownership and its ring.  progress.c follows how far the card is.
  *
  * In LitePCIe's loop the card goes round a table with a descriptor for each
- * buffer, until it is stopped.  In a held run each descriptor runs once
- * (held.c).
+ * buffer, until the driver stops the direction.  In a held run (held.c) each
+ * descriptor runs once.
  */
 
 #include <linux/iopoll.h>
@@ -22,7 +22,7 @@
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
 #define STREAM_INTERVAL_US	100	/* period of the timer of a stream while data flows */
-/* this many register reads together take longer than any DMA read */
+/* number of register reads that together take longer than any DMA read */
 #define SETTLE_READS		64
 
 const char *litepcie_way_name(const struct litepcie_way *way)
@@ -43,11 +43,12 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 /* Hardware ---------------------------------------------------------------- */
 
 /*
- * A direction that does not stop could write to its ring for ever, so bus
- * mastering is taken from the whole card.  Posted writes that the card has sent
+ * Switch bus mastering off for the whole card, since a direction that does not
+ * stop could write to its ring for ever.  Posted writes that the card has sent
  * arrive before its completion of this configuration access.  So once this
  * function returns, the card writes to no memory.  The card's other directions
- * cannot finish their requests, either, so as a rule only a reset helps.
+ * cannot finish their requests, either, so as a rule only a reset of the card
+ * helps.
  */
 static void master_off(struct litepcie_way *way)
 {
@@ -61,7 +62,7 @@ static void master_off(struct litepcie_way *way)
 
 /*
  * Called when the direction has stopped.  If no other direction of the card is
- * unquiet (failed to stop), the card may make requests again.
+ * unquiet (has failed to stop), switch bus mastering on again.
  */
 static void master_on(struct litepcie_way *way)
 {
@@ -77,9 +78,10 @@ static void master_on(struct litepcie_way *way)
 }
 
 /*
- * h2c: true if the user's logic has taken all that the card has fetched.
- * Otherwise a stop would drop the rest.  A card that cannot tell is taken to be
- * empty.  The caller is between litepcie_enter() and litepcie_exit().
+ * h2c: returns true if the user's logic has taken all data that the card has
+ * fetched.  If it has not, a stop would drop the rest of the data.  A card
+ * without this information is assumed to have no such data.  The caller is
+ * between litepcie_enter() and litepcie_exit().
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -88,9 +90,9 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 }
 
 /*
- * LitePCIe's h2c engine is idle once it has requested all data.  Completions
- * that come after a restart would be taken for data of the next run, which may
- * be another file's.  So wait until they have come.
+ * LitePCIe's h2c engine says that it is idle once it has requested all data.
+ * Completions that come after a restart would be taken for data of the next
+ * run, which may be another file's.  So wait until the completions have come.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -99,10 +101,10 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Stop the direction, whatever its state.  It makes no request when this
- * function returns:
+ * Stop the direction, whatever its state.  The direction makes no request when
+ * this function returns.  Returns:
  *   0		the direction has stopped
- *   -EIO	it has not stopped, so bus mastering has been switched off
+ *   -EIO	the direction has not stopped, so bus mastering has been switched off
  *   -ENODEV	the card is lost
  */
 int litepcie_dma_halt(struct litepcie_way *way)
@@ -130,8 +132,9 @@ int litepcie_dma_halt(struct litepcie_way *way)
 
 /*
  * Put a descriptor into the card's table, for @bytes at @offset of the ring.
- * They must lie within one buffer.  With @irq the card interrupts when it is
- * done with the descriptor.  @last is explained at litepcie_held_append().
+ * These bytes must lie within one buffer.  With @irq the card interrupts when
+ * it is done with the descriptor.  @last is explained at
+ * litepcie_held_append().
  */
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -147,8 +150,8 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 }
 
 /*
- * For the loop: put a descriptor for each buffer of the ring into the card's
- * table.
+ * For a run of the kind LOOP: put a descriptor for each buffer of the ring into
+ * the card's table.
  */
 static int fill_table(struct litepcie_way *way)
 {
@@ -177,8 +180,8 @@ static int fill_table(struct litepcie_way *way)
 /* Watchdog ---------------------------------------------------------------- */
 
 /*
- * True if the card has done the buffers of two interrupts since the watchdog
- * last looked, but no interrupt has come.
+ * Returns true if the card has done the buffers of two interrupts since the
+ * watchdog last ran, but no interrupt has come.
  */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
@@ -198,9 +201,9 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 }
 
 /*
- * The watchdog, which runs once a second while the direction runs.  It wakes
- * programs that wait for an interrupt that was lost, or on a card that has
- * gone.
+ * The watchdog, which runs once a second while the direction runs.  It asks the
+ * card for progress.  So it wakes programs whose interrupt was lost, and
+ * programs that wait on a card that has gone.
  */
 static void watch(struct work_struct *work)
 {
@@ -250,9 +253,9 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		way->mode = geometry->mode;
 		way->interval_us = geometry->interval_us;
 		/*
-		 * In a stream every descriptor asks for an interrupt.  In
-		 * adaptive mode one interrupt serves all the descriptors that
-		 * closely follow.
+		 * In a stream every descriptor asks for an interrupt.  Adaptive
+		 * mode is used instead of interrupt mode, since one interrupt
+		 * then serves all descriptors that follow closely.
 		 */
 		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
 			way->mode = LITEPCIE_MODE_ADAPTIVE;
@@ -276,8 +279,8 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 /* Start and stop ---------------------------------------------------------- */
 
 /*
- * Stop the direction.  Even if this fails, the direction counts as stopped and
- * makes no request.
+ * Stop the direction.  Even if the card does not stop it and an error is
+ * returned, the direction counts as stopped and makes no request.
  */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
@@ -297,16 +300,16 @@ int litepcie_dma_stop(struct litepcie_way *way)
 }
 
 /*
- * Apply what the owner has set with LITEPCIE_IOCTL_PACKETS, and switch on the
- * notices (status lines and records).
+ * Apply the packet settings that the owner has made with
+ * LITEPCIE_IOCTL_PACKETS, and switch on the notices (status lines and records).
  */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
 	/*
-	 * Without packets each buffer of a held run is full when it ends, so no
-	 * flush time is needed.
+	 * With packets off each buffer of a held run is full when it ends, so
+	 * no flush time is set.
 	 */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
@@ -350,10 +353,10 @@ static int start_locked(struct litepcie_way *way, u32 run)
 
 /*
  * Start a run of kind @run for @file, which becomes the owner if the direction
- * has none.  If the direction runs in this way already, the call does nothing.
- * In the loop any file may ask for that.  After an error, a held run or a
- * stream starts only once litepcie_dma_end() has cleared the error.  The caller
- * is between litepcie_enter() and litepcie_exit().
+ * has none.  If the direction already runs as this kind, the call does nothing.
+ * For a LOOP any file may make such a call, not only the owner.  After an
+ * error, a held run or a stream starts only once litepcie_dma_end() has cleared
+ * the error.  The caller is between litepcie_enter() and litepcie_exit().
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -394,8 +397,8 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * End the run with @error and wake the threads that wait, because the hardware
- * is about to go or has gone.  The caller has made sure that litepcie_enter()
+ * End the run with @error and wake the waiting threads, because the hardware is
+ * about to go or has gone.  The caller has made sure that litepcie_enter()
  * fails.
  */
 void litepcie_dma_abort(struct litepcie_way *way, int error)
@@ -412,9 +415,9 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 }
 
 /*
- * Stop the direction, whatever it does, when the card is back after a reset or
- * sleep, and litepcie_enter() still fails.  If the direction does not stop, the
- * card cannot be used.
+ * Called when the card is back after a reset or sleep, while litepcie_enter()
+ * still fails: stop the direction, whatever it does.  If the direction does not
+ * stop, an error is returned and the card cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

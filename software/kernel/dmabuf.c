@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A ring as a dma-buf: other devices and processes read and write it in place.
+ * Exports a ring as a dma-buf, so that other devices and processes read and
+ * write the ring in place.
  *
  * The dma-buf holds a reference to the ring, not to the card.  When the card
- * has gone the pages stay valid, but no more data of the card comes.
+ * has gone, the pages stay valid, but the card brings no more data.
  */
 
 #include <linux/dma-buf.h>
@@ -75,8 +76,9 @@ static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table 
 }
 
 /*
- * Map the ring or a part of it.  The dma-buf core has checked the bounds.  The
- * mapping keeps the dma-buf's file, and thereby the ring.
+ * mmap() of a dma-buf: map the ring or a part of it.  The dma-buf core has
+ * checked the bounds.  The mapping keeps the dma-buf's file, and thereby the
+ * ring.
  */
 static int dmabuf_mmap(struct dma_buf *dmabuf, struct vm_area_struct *vma)
 {
@@ -129,8 +131,9 @@ static const struct dma_buf_ops dmabuf_ops = {
 };
 
 /*
- * LITEPCIE_IOCTL_EXPORT.  The caller is between litepcie_enter() and
- * litepcie_exit().  Errors:
+ * LITEPCIE_IOCTL_EXPORT: make a dma-buf of the ring that @file has in this
+ * direction.  The caller is between litepcie_enter() and litepcie_exit().
+ * Errors:
  *   -EADDRINUSE	the ring lies in the process's own memory
  *   -EOPNOTSUPP	the ring needs dma_sync_*(), which other devices would not call
  */

@@ -3,11 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Held runs: the card uses the descriptors that it was handed, then waits for more.
+ * Implements held runs, in which the card uses the descriptors that it was
+ * handed and then waits for more.
  *
- * The card's table is in its programmed mode, in which each descriptor runs once.
- * The register loop status then counts the descriptors that have run, modulo 2^32:
- * the index in its lower half carries into the rounds in its upper half.
+ * The card's table is in its programmed mode, in which each descriptor runs
+ * once.  The register loop status then counts the descriptors that have run,
+ * modulo 2^32: the index in its lower 16 bits carries into the rounds in its
+ * upper 16 bits.
  */
 
 #include <linux/math64.h>
@@ -18,7 +20,7 @@
 
 /*
  * Returns the number of bytes in the first @count descriptors of the run.
- * @count must be at least hw_count: the entries of older descriptors are
+ * @count must be at least hw_count, since the entries of older descriptors are
  * overwritten.
  */
 static u64 end_of(const struct litepcie_way *way, u64 count)
@@ -26,7 +28,7 @@ static u64 end_of(const struct litepcie_way *way, u64 count)
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
 }
 
-/* Returns the number of bytes of the run that the card is done with. */
+/* Returns the number of bytes of a held run that the card is done with. */
 u64 litepcie_held_position(const struct litepcie_way *way)
 {
 	return end_of(way, way->hw_count);
@@ -34,7 +36,7 @@ u64 litepcie_held_position(const struct litepcie_way *way)
 
 /*
  * Returns the number of descriptors whose data is known to have arrived.  That
- * is the card's own count, except for h2c of LitePCIe's endpoint.  That
+ * number is the card's own count, except for h2c of LitePCIe's endpoint.  That
  * endpoint counts a descriptor once its data is requested, so up to in_flight
  * bytes of the last descriptors may not have arrived.
  */
@@ -50,8 +52,9 @@ static u64 settled(const struct litepcie_way *way)
 }
 
 /*
- * The card counts more descriptors than it was handed.  The run fails with
- * -EIO, and *@lost asks the caller to check whether the card has gone.
+ * Called when the card counts more descriptors than it was handed, which is
+ * impossible.  The run fails with -EIO, and *@lost asks the caller to check
+ * whether the card has gone.
  */
 static bool lose(struct litepcie_way *way, bool *lost)
 {
@@ -62,10 +65,11 @@ static bool lose(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * Read the progress from the status line, which the card writes to host memory
- * after the data that the line counts.  The card may write the line again
- * between the two loads here.  So the position is loaded before the count: the
- * position then never includes a buffer that the count lacks.
+ * Read the progress of a held run from the status line, which the card writes
+ * to host memory after the data that the line counts.  The card may write the
+ * line again between the two loads of this function.  So the position is loaded
+ * before the count: the position then never includes a buffer that the count
+ * lacks.
  */
 static bool look_at_line(struct litepcie_way *way, bool *lost)
 {
@@ -76,7 +80,7 @@ static bool look_at_line(struct litepcie_way *way, bool *lost)
 		return lose(way, lost);
 	way->held.position = position;
 	/*
-	 * litepcie_held_look() may have counted more descriptors already, from
+	 * litepcie_held_look() may already have counted more descriptors from
 	 * the records.
 	 */
 	if (done <= way->held.done)
@@ -118,14 +122,16 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	way->hw_count = count;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = end_of(way, count);
-	/* Programs poll this word: c2h data must be visible before it. */
+	/*
+	 * Programs poll the word @buffers: c2h data must be visible before it.
+	 */
 	smp_store_release(&way->status->buffers, count);
 	return true;
 }
 
 /*
- * Bring hw_count up to what the user may have seen already without an
- * interrupt: the status line, and the c2h records.  The card writes a record
+ * Bring hw_count up to what the program may have seen without an interrupt in
+ * the status line and in the c2h records.  The card writes a buffer's record
  * before the status line, and delays the line while more data comes.
  */
 void litepcie_held_look(struct litepcie_way *way)
@@ -146,9 +152,9 @@ void litepcie_held_look(struct litepcie_way *way)
 }
 
 /*
- * Hand one descriptor to the card.  It must not cross the end of a buffer.
- * @last means for h2c that the packet ends with the descriptor, and for c2h
- * that the end of a packet ends the descriptor.
+ * Hand one descriptor to the card.  Its @bytes at @offset of the ring must not
+ * cross the end of a buffer.  @last means for h2c that the packet ends with the
+ * descriptor, and for c2h that the end of a packet ends the descriptor.
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -163,8 +169,8 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 }
 
 /*
- * Returns how many descriptors were handed over and are not yet known to be
- * done.
+ * Returns how many descriptors were handed over to the card and are not yet
+ * known to be done.
  */
 u64 litepcie_held_outstanding(struct litepcie_way *way)
 {
@@ -228,8 +234,9 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * LITEPCIE_IOCTL_ADVANCE.  If @lengths is NULL, all buffers are full.  The
- * caller is between litepcie_enter() and litepcie_exit().
+ * LITEPCIE_IOCTL_ADVANCE: hand buffers over to the card, and start a direction
+ * at rest.  If @lengths is NULL, all buffers are full.  The caller is between
+ * litepcie_enter() and litepcie_exit().
  */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * ioctl(): LitePCIe's numbers, and Lanebox's own.
+ * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.
  *
- * Arguments are copied before litepcie_enter() or after litepcie_exit().  A page fault
- * may take long, and a reset of the card must not wait for it.
+ * Arguments are copied from and to the user before litepcie_enter() or after
+ * litepcie_exit().  A page fault of such a copy may take long, and a reset of
+ * the card must not wait for it.
  */
 
 #include <linux/capability.h>
@@ -22,10 +23,10 @@
 /* Registers --------------------------------------------------------------- */
 
 /*
- * Write a register.  A register that steers the data of the DMA (enum
- * litepcie_right) belongs to the pattern block.  That block lies between the
- * user slot and the DMA of channel 0, so the owners of that channel's
- * directions decide.
+ * Write a register of BAR0.  A register that steers the data of the DMA
+ * (LITEPCIE_RIGHT_STEER) belongs to the pattern block.  That block lies between
+ * the user slot and the DMA of channel 0.  So the owners of that channel's
+ * directions decide whether the write is allowed.
  */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
@@ -138,8 +139,9 @@ static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mma
 }
 
 /*
- * Returns 0 if the request was refused, since the direction has an owner
- * already.  Returns 1 if it was granted or if nothing was requested.
+ * Take or release one direction for LITEPCIE_IOCTL_LOCK.  Returns 0 if the
+ * request was refused, since the direction has an owner already.  Returns 1 if
+ * the request was granted or nothing was requested.
  */
 static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
 		   bool release, bool live)
@@ -169,9 +171,10 @@ static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lo
 }
 
 /*
- * Set the software count: the number of buffers that the program is done with.
- * It may go backwards, as LitePCIe's programs do that.  Without an owner the
- * call does nothing, so the next owner begins with 0.
+ * Set the software count, which is the number of buffers that the program is
+ * done with.  The count may go backwards, since LitePCIe's programs do that.
+ * If the direction has no owner, the call does nothing, so the next owner
+ * begins with 0.
  */
 static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
@@ -210,8 +213,8 @@ static int ioctl_reader_update(struct litepcie_file *file,
 
 /*
  * Set the eventfd of direction @way, which accesses no register.  If @way is
- * NULL, set that of the user logic's interrupt, whose cause is switched on or
- * off in the card.
+ * NULL, set the eventfd of the user logic's interrupt, which switches the
+ * interrupt cause on or off in the card.
  */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)
@@ -248,8 +251,8 @@ static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 }
 
 /*
- * Returns a copy of the array of lengths that the user passes, or NULL if there
- * is none.
+ * Returns a kernel copy of the user's array of buffer lengths for ADVANCE, or
+ * NULL if the user passes none.
  */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
 {
@@ -317,8 +320,9 @@ static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
 }
 
 /*
- * Return the descriptor to the user, and install it last: once its number has
- * been copied to the user, nothing can fail.
+ * Return the number of the dma-buf's descriptor to the user.  The descriptor is
+ * installed last: once its number has been copied to the user, nothing can
+ * fail.
  */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)
@@ -439,8 +443,9 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 }
 
 /*
- * The ioctl number includes the size of its argument.  So a wrong size is an
- * unknown number, which fails with -ENOTTY.
+ * ioctl() of the device node.  An ioctl number includes the size of its
+ * argument.  So an argument of the wrong size makes an unknown number, which
+ * fails with -ENOTTY.
  */
 long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
@@ -467,9 +472,10 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 
 #ifdef CONFIG_COMPAT
 /*
- * The two structures of LitePCIe that are not padded by hand.  On x86 a 32-bit
- * program aligns their counts to 4 bytes, so its numbers for these two calls
- * differ.
+ * The argument of numbers 21 and 22 in a 32-bit program.  LitePCIe's two
+ * structures for these calls are not padded by hand.  On x86 a 32-bit program
+ * aligns their counts to 4 bytes, so the size of the argument and thereby the
+ * ioctl number differ.
  */
 struct compat_run {
 	__u8		enable;

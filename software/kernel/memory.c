@@ -3,12 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A process's own memory as a ring: pinned, and charged to the process and its user.
+ * Pins a process's own memory for a ring, and charges it to the process and its
+ * user.
  *
- * Pinned pages are neither moved nor reused until they are unpinned, whatever happens
- * to the mapping and the process.  So the card's writes never reach memory of somebody
- * else.  Only anonymous memory and hugetlbfs are accepted: a file's pages may be
- * written back or truncated while the card writes to them.
+ * Pinned pages are neither moved nor reused until they are unpinned, whatever
+ * happens to the mapping and the process.  So the card's writes never reach
+ * memory of another process.  Only anonymous memory and hugetlbfs are accepted:
+ * a file's pages may be written back or truncated while the card writes to
+ * them.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -35,7 +37,10 @@ struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned
 	return memory->page[n];
 }
 
-/* Pin all pages of @memory, which begins at @address, or none if one fails. */
+/*
+ * Pin all pages of @memory, whose first byte is at @address, or no page if one
+ * cannot be pinned.
+ */
 static int pin(struct litepcie_memory *memory, unsigned long address)
 {
 	unsigned long done = 0;
@@ -112,8 +117,8 @@ free:
 }
 
 /*
- * Unpin memory that is unmapped from the card.  The pages are marked dirty,
- * since the card or write() wrote them.
+ * Unpin memory of a process once the card's DMA mapping of it has ended.  The
+ * pages are marked dirty, since the card or write() wrote them.
  */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
@@ -123,9 +128,9 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * True if each block of 2^order pages lies within one folio (a huge page, or a
- * small one).  Then the block is contiguous in the kernel's mapping, too, and
- * can be copied at once.
+ * Returns true if each block of 2^order pages lies within one folio (a huge
+ * page, or a small one).  Then the block is contiguous in the kernel's mapping,
+ * too, and can be copied at once.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A process's own memory as a ring: pinned, and charged to the process and its user.
+ * Declares the pinning of a process's own memory, in which a ring may lie.
  */
 #ifndef LITEPCIE_MEMORY_H
 #define LITEPCIE_MEMORY_H

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * mmap(): the regions of the offset (enum litepcie_region), and mappings of the rings.
+ * Implements mmap() of the device node: finds the region of an offset (enum
+ * litepcie_region), and maps rings and pages.
  *
- * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So
- * their pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping outlives the
- * file and the card.
+ * Rings are mapped as struct pages with reference counts, not as bare frame
+ * numbers.  So their pages can be pinned (O_DIRECT, io_uring, vmsplice), and a
+ * mapping outlives the file and the card.
  */
 
 #include <linux/mm.h>
@@ -36,8 +37,8 @@ static const struct vm_operations_struct ring_vm_ops = {
 };
 
 /*
- * Fill the mapping with the ring's pages from byte @first on.  The caller has
- * checked the bounds.
+ * Fill the user mapping with the ring's pages from byte @first of the ring on.
+ * The caller has checked the bounds.
  */
 int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first)
 {
@@ -48,7 +49,8 @@ int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, 
 		if (err)
 			return err;
 		/*
-		 * A ring may have a gigabyte, so let other tasks run meanwhile.
+		 * Mapping a ring of a gigabyte takes long, so let other tasks
+		 * run after each 2 MiB.
 		 */
 		if (!(at % SZ_2M))
 			cond_resched();
@@ -60,7 +62,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* A ring in the process's own memory is mapped there already. */
+	/* The process has already mapped a ring that lies in its own memory. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
@@ -85,8 +87,8 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 }
 
 /*
- * Returns the direction whose ring begins at @offset, or NULL.  In LitePCIe's
- * layout the h2c ring lies at offset 0, and the c2h ring behind it.
+ * Returns the direction whose ring begins at @offset of LitePCIe's region, or
+ * NULL.  The h2c ring lies at offset 0, and the c2h ring behind it.
  */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
@@ -115,8 +117,8 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * Map the status page, which the driver and the card write.  It can be mapped
- * only for reading.
+ * Map the status page, which the driver and the card write.  A process can map
+ * this page only for reading.
  */
 static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {
@@ -130,8 +132,8 @@ static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 }
 
 /*
- * Map the records of c2h buffers, which the card writes.  They can be mapped
- * only for reading.
+ * Map the records of c2h buffers, which the card writes.  A process can map the
+ * records only for reading.
  */
 static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {

@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Decides when the driver asks the card for progress: at interrupts, by timer,
- * or both.
+ * or by both.
  *
  * In adaptive mode an interrupt switches its own cause off and a timer on.  The
- * timer asks the card each interval_us.  When it finds nothing new, the timer
+ * timer asks the card every interval_us.  When it finds nothing new, the timer
  * ends and switches the cause on again.
  */
 
@@ -23,7 +23,7 @@ static ktime_t interval(const struct litepcie_way *way)
 
 /*
  * Enable the direction's interrupt cause, unless the direction has been
- * stopped: then nothing would disable the cause again.
+ * stopped: after a stop nothing would disable the cause again.
  */
 static void cause_on(struct litepcie_way *way)
 {
@@ -36,7 +36,7 @@ static void cause_on(struct litepcie_way *way)
 }
 
 /*
- * Start the timer, unless the direction has been stopped.  The lock is held,
+ * Start the timer, unless the direction has been stopped.  wait.lock is held,
  * since an interrupt on another processor may start the same timer, even while
  * the timer's callback runs.
  */
@@ -51,9 +51,9 @@ static void look_later(struct litepcie_way *way)
 }
 
 /*
- * The timer's callback.  It never returns HRTIMER_RESTART, which is allowed
- * only if nothing but the callback starts the timer.  Here an interrupt may
- * start it, too.
+ * The timer's callback, which asks the card for progress.  It never returns
+ * HRTIMER_RESTART, which the kernel allows only if nothing but the callback
+ * starts the timer.  In this driver an interrupt may start the timer, too.
  */
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
@@ -64,9 +64,9 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 		cause_on(way);
 		/*
 		 * Progress made before the cause was enabled raises no
-		 * interrupt, so ask the card again.  With a status line this
-		 * question reads no register, so first wait until the cause is
-		 * enabled in the card.
+		 * interrupt, so ask the card again.  In a run with a status
+		 * line asking reads no register, so first wait until the cause
+		 * is enabled in the card.
 		 */
 		if (way->told)
 			litepcie_cause_settle(litepcie_of(way));
@@ -86,7 +86,10 @@ void litepcie_moderation_init(struct litepcie_way *way)
 	hrtimer_setup(&way->timer, look, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
 
-/* Called when way->run is set, before the engine is enabled. */
+/*
+ * Switch on the interrupt cause or the timer for a run that begins.  Called
+ * after way->run has been set and before the DMA engine is enabled.
+ */
 void litepcie_moderation_start(struct litepcie_way *way)
 {
 	litepcie_throttle_start(way);
@@ -97,8 +100,9 @@ void litepcie_moderation_start(struct litepcie_way *way)
 }
 
 /*
- * Called when way->run is cleared.  When this returns, the timer is off and the
- * cause is disabled.
+ * Switch off the interrupt cause and the timer of a run that ends.  Called
+ * after way->run has been cleared.  When this function returns, the timer is
+ * off and the cause is disabled.
  */
 void litepcie_moderation_stop(struct litepcie_way *way)
 {
@@ -107,8 +111,8 @@ void litepcie_moderation_stop(struct litepcie_way *way)
 }
 
 /*
- * Called by the interrupt handler in adaptive mode, before it asks the card for
- * progress.
+ * In adaptive mode: switch the interrupt cause off and the timer on.  The
+ * interrupt handler calls this before it asks the card for progress.
  */
 void litepcie_moderation_interrupt(struct litepcie_way *way)
 {

@@ -3,14 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Notices: what the card writes to host memory about its progress.  They are a
- * status line for each direction, in the channel's status page, and a record
- * for each c2h buffer that has ended.
+ * Manages notices, which is what the card writes to host memory about its
+ * progress: a status line for each direction, in the channel's status page, and
+ * a record for each c2h buffer that has ended.
  *
  * The pages of the notices have struct pages and reference counts, so user
  * mappings may outlive the card.  The driver reads the card's registers instead
- * if the card has no block RECORDS, if its writes would need dma_sync_*(), or
- * on a big-endian processor.
+ * of using notices if the card has no block RECORDS, if the card's writes would
+ * need dma_sync_*(), or on a big-endian processor.
  */
 
 #include <linux/log2.h>
@@ -99,8 +99,8 @@ static void map_pages(struct litepcie_chan *chan)
 }
 
 /*
- * Unmap the notices from the card, which is quiet.  They are not switched on
- * again.
+ * Unmap the pages of the notices from the card, which is quiet.  The notices
+ * are not switched on again after this call.
  */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
@@ -120,8 +120,9 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 }
 
 /*
- * True if the block has the registers of its first version, and its ring can
- * take @entries: a record for each descriptor of the card's table.
+ * Returns true if the block RECORDS has all registers of its first version, and
+ * if the card's ring can have @entries records: one for each descriptor of the
+ * card's table.
  */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -151,8 +152,8 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
 	/*
-	 * An earlier driver may have left notices on, which the card would
-	 * write to memory that is not this driver's.
+	 * An earlier driver may have left notices on.  The card would then
+	 * write to memory that does not belong to this driver.
 	 */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
@@ -169,10 +170,10 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index)
 /* The notices of one run -------------------------------------------------- */
 
 /*
- * Change bits of the control register, which has bits of both directions.
- * @control keeps a copy of its value.  @live says that the register can be
- * reached.  If it cannot, litepcie_notices_off() writes it when the card is
- * back.
+ * Change bits of the notices' control register, which has bits of both
+ * directions.  The field control keeps a copy of the register.  @live says that
+ * the register can be reached.  If it cannot be reached, litepcie_notices_off()
+ * writes it when the card is back.
  */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
@@ -208,8 +209,9 @@ static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 }
 
 /*
- * Switch on the notices of a direction at rest, whose table is empty.  The
- * caller is between litepcie_enter() and litepcie_exit().
+ * Switch on the notices of a direction that is at rest and whose table is
+ * empty.  @flush_us is the flush time of c2h in us, 0 for none.  The caller is
+ * between litepcie_enter() and litepcie_exit().
  */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
@@ -246,8 +248,9 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 }
 
 /*
- * Switch off all notices when the card is back and at rest: its control
- * register may have kept its value through the reset.
+ * Switch off the direction's notices when the card is back after a reset or
+ * sleep, and at rest.  The control register may have kept its value through the
+ * reset.
  */
 void litepcie_notices_off(struct litepcie_way *way)
 {
@@ -260,8 +263,8 @@ void litepcie_notices_off(struct litepcie_way *way)
 /* Counts from the notices ------------------------------------------------- */
 
 /*
- * c2h: returns true if descriptor @number of the run, counted from 0, has
- * ended.
+ * c2h: returns true if the card has written the record of descriptor @number of
+ * the run, counted from 0.  The descriptor's buffer has then ended.
  */
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 {
@@ -272,9 +275,9 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 }
 
 /*
- * c2h: read the record of descriptor @number, which has ended.  The card has
- * written the record, so the caller limits *@bytes to the buffer's size before
- * it copies.
+ * c2h: read length and flags from the record of descriptor @number, whose
+ * buffer has ended.  The card wrote the length, so the caller limits *@bytes to
+ * the buffer's size before it copies.
  */
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {

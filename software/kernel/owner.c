@@ -3,14 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The owner of a direction, and the ring that has the direction's data.
+ * Manages the owner of a direction, and the ring that holds the direction's
+ * data.
  *
- * A direction belongs to an open file, or to none.  Each ring belongs to one
- * open file: other files cannot reach it, and it never has their data in it.  A
- * file that has not asked for another shape has a ring of LitePCIe's shape
- * ("own ring" below).  That ring is made when it is first needed and kept until
- * the file is closed.  A ring is mapped for the card only while its file owns
- * the direction.
+ * A direction belongs to one open file, or to none.  Each ring belongs to one
+ * open file: other files cannot reach the ring, and their data is never in it.
+ * A file that has not asked for another shape has a ring of LitePCIe's shape,
+ * called its own ring.  The own ring is made when it is first needed and kept
+ * until the file is closed.  A ring is mapped for the card only while its file
+ * owns the direction.
  */
 
 #include <linux/module.h>
@@ -27,9 +28,10 @@ static struct device *dma_device(struct litepcie_way *way)
 }
 
 /*
- * Make a ring for the direction.  @memory is the process's own memory for the
- * ring, and then belongs to the ring.  After an error it is still the caller's.
- * If @memory is NULL, the driver allocates the memory.
+ * Make a ring for the direction.  If @memory is not NULL, the ring lies in this
+ * memory of the process, and on success @memory belongs to the ring.  After an
+ * error @memory still belongs to the caller.  If @memory is NULL, the driver
+ * allocates the ring's memory.
  */
 static struct litepcie_ring *make_ring(struct litepcie_way *way,
 				       const struct litepcie_geometry *geometry,
@@ -46,8 +48,8 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 
 /*
  * Take the ring from the direction, which must be at rest.  User mappings and
- * dma-bufs may keep the ring and its pages.  The DMA mapping ends here, since
- * it must not outlive the device.
+ * dma-bufs may keep the ring and its pages.  The DMA mapping ends in this
+ * function, since it must not outlive the device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
@@ -96,7 +98,8 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Make sure that the direction has its owner's ring.  The caller is between
+ * Map the owner's own ring for the card, and make it the direction's ring,
+ * unless the direction has a ring already.  The caller is between
  * litepcie_enter() and litepcie_exit().
  */
 int litepcie_owner_ring(struct litepcie_way *way)
@@ -163,9 +166,9 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 }
 
 /*
- * LitePCIe's programs do not expect a limit on locked memory.  So a ring of
- * their shape may take the direction's allowance, which makes the ring free of
- * charge.
+ * Returns the direction's allowance if the ring has LitePCIe's shape, else
+ * NULL.  LitePCIe's programs do not expect a limit on locked memory.  So one
+ * ring of their shape may take the allowance, which makes it free of charge.
  */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)
@@ -177,9 +180,10 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 }
 
 /*
- * Give the direction a new ring, in @memory if that is not NULL.  @file owns the
- * direction, which is stopped.  The caller has checked @geometry, and is
- * between litepcie_enter() and litepcie_exit().
+ * Give the direction a new ring, which lies in @memory if that is not NULL.
+ * @file must own the direction, and the direction must be stopped, or the call
+ * fails with -EBUSY.  The caller has checked @geometry, and is between
+ * litepcie_enter() and litepcie_exit().
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -206,7 +210,7 @@ unlock:
 
 /* The owner of a direction ------------------------------------------------ */
 
-/* Make @file the owner of a direction that has none, and is at rest. */
+/* Make @file the owner of a direction that has no owner and is at rest. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
@@ -218,10 +222,11 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Take the direction from its owner.  Data that was written but not sent is
- * dropped.  With @live the direction is known to have stopped, so its ring is
- * dropped.  Otherwise the card may still write to a ring that is mapped for it,
- * so the direction keeps that ring until litepcie_owner_drop_orphan().
+ * Take the direction from its owner.  Data that was written to the ring but not
+ * sent is dropped.  @live says that the direction is known to have stopped, so
+ * its ring is dropped.  If @live is false, the card may still write to a ring
+ * that is mapped for it.  So the direction keeps that ring until
+ * litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -246,8 +251,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * The card is quiet: drop a ring whose owner has gone while the card was away,
- * and with the ring the memory that it pins.
+ * Drop a ring whose owner has gone while the card was away, and the memory that
+ * the ring pins.  The caller has made sure that the card is quiet.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {
@@ -271,8 +276,8 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * For read() and write() in a loop: take the direction for @file, and make its
- * ring.
+ * For read() and write() in LitePCIe's loop: make @file the owner of the
+ * direction, and make the file's ring.
  */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -298,7 +303,7 @@ int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 
 /*
  * Signal a new eventfd at once if the run has made progress or failed before
- * the eventfd was set.  The card may send no other interrupt.
+ * the eventfd was set.  The card may send no further interrupt.
  */
 static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *before)
 {
@@ -308,8 +313,8 @@ static void tell_newcomer(struct litepcie_way *way, const struct eventfd_ctx *be
 }
 
 /*
- * Set the direction's eventfd.  If @event is NULL, there is none from now on.
- * On success the reference to @event is consumed.
+ * Set the direction's eventfd.  If @event is NULL, the direction has no eventfd
+ * from now on.  On success the reference to @event is consumed.
  */
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event)
@@ -338,7 +343,10 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 		return;
 	if (live)
 		litepcie_dma_stop(way);	/* a failure of this call is in the log */
-	/* A card that was lost meanwhile may not have stopped the direction. */
+	/*
+	 * If the card was lost during the stop, the direction may not have
+	 * stopped.
+	 */
 	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
 }
 
@@ -354,8 +362,8 @@ void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, b
 }
 
 /*
- * As litepcie_owner_give(), for a file that is closed: this also drops the
- * file's ring of LitePCIe's shape.
+ * For a file that is being closed: do what litepcie_owner_give() does, and also
+ * drop the file's ring of LitePCIe's shape.
  */
 void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
@@ -365,7 +373,10 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 	mutex_unlock(&way->mutex);
 }
 
-/* Unmap the ring from the card, which is quiet and leaves the driver. */
+/*
+ * Unmap the direction's ring from the card, which is quiet and is being removed
+ * from the driver.
+ */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);

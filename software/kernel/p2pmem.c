@@ -3,11 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * PCI peer-to-peer memory, with the module parameter p2pmem: a disk reads and writes the
- * card's memory without a detour through the host's.
+ * Offers the card's memory to other devices as PCI peer-to-peer memory, if the
+ * module parameter p2pmem is set.  A disk then reads and writes the card's
+ * memory without a detour through host memory.
  *
- * The kernel's allocator gets the whole BAR.  The driver allocates those pages of the BAR
- * that are not memory and keeps them, so that no other device gets them.
+ * The kernel's allocator gets the whole BAR.  The driver allocates those pages
+ * of the BAR that are not memory and keeps them, so that no other device gets
+ * them.
  */
 
 #include <linux/module.h>
@@ -58,7 +60,7 @@ static void give_back(void *data)
 
 /*
  * Keep the pages of the BAR that are not the card's memory from other devices:
- * allocate all pages of the BAR, then give back those that are memory.
+ * allocate all pages of the BAR, then give those back that are memory.
  */
 static int reserve_rest(struct litepcie *card, unsigned int bar)
 {
@@ -84,8 +86,8 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 }
 
 /*
- * Offer the card's memory to other devices. devres takes the offer back when
- * the driver is unbound.
+ * Offer the card's memory to other devices.  The kernel's device resource
+ * management (devres) withdraws the offer when the driver is unbound.
  */
 int litepcie_p2pmem_add(struct litepcie *card)
 {

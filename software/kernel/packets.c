@@ -3,15 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Packets in a stream (LITEPCIE_IOCTL_PACKETS), and the use of records for c2h
- * buffers.
+ * Implements packets in a stream (LITEPCIE_IOCTL_PACKETS), and uses the records
+ * of c2h buffers.
  *
- * h2c: each write() is one packet.  The call waits until there is room for all
- * of the packet, and then sends all of it, or nothing.
+ * h2c: each write() is one packet.  The call waits until the ring has room for
+ * all of the packet, and then sends all of it or nothing.
  *
- * c2h: a record says where a buffer has ended and why.  This is needed without
- * packets, too: a buffer may end early by the flush time, and its data may be
- * bad.
+ * c2h: a record says where a buffer has ended and why.  read() needs the record
+ * with packets off, too: a buffer may end early by the flush time, and its data
+ * may be bad.
  */
 
 #include <linux/module.h>
@@ -22,8 +22,8 @@
 /* h2c ----------------------------------------------------------------------------- */
 
 /*
- * True if the card's table has room for @bytes more, with one descriptor for
- * each buffer that they touch.
+ * Returns true if the card's table has room for descriptors of @bytes more.
+ * Each buffer that these bytes touch needs one descriptor.
  */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 {
@@ -34,8 +34,8 @@ bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes)
 }
 
 /*
- * Note the length of the packet that the last write() was refused for. poll()
- * waits for room for that packet.
+ * Store the length in bytes of the packet for which write() was refused, or 0.
+ * poll() waits for room for that packet.
  */
 static void set_wanted(const struct litepcie_run *run, u64 bytes)
 {
@@ -47,7 +47,10 @@ static void set_wanted(const struct litepcie_run *run, u64 bytes)
 	spin_unlock_irq(&way->wait.lock);
 }
 
-/* Begin a write() of @bytes.  With packets on, these bytes are one packet. */
+/*
+ * Begin a write() of @bytes.  With packets on, all of these bytes are one
+ * packet.
+ */
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 {
 	const struct litepcie_ring *ring = run->ring;
@@ -55,8 +58,8 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 	if (!run->way->ends.packets)
 		return 0;
 	/*
-	 * A packet may begin in the middle of a buffer, and so take one buffer
-	 * more.
+	 * A packet may begin in the middle of a buffer, and so touch one buffer
+	 * more than its length needs.
 	 */
 	if (bytes > litepcie_ring_bytes(ring) - ring->geometry.size)
 		return -EMSGSIZE;
@@ -65,7 +68,10 @@ int litepcie_packet_begin(struct litepcie_run *run, size_t bytes)
 	return 0;
 }
 
-/* Called when the packet has no room now, and its write() must not wait. */
+/*
+ * Called when the ring has no room for the packet now, and its write() must not
+ * wait.
+ */
 void litepcie_packet_refuse(const struct litepcie_run *run)
 {
 	if (run->needs)
@@ -73,8 +79,8 @@ void litepcie_packet_refuse(const struct litepcie_run *run)
 }
 
 /*
- * Copy all of the packet to the ring before the first part of it is sent.  So
- * all of the packet is sent, or nothing.
+ * Copy all of the packet to the ring before the first part of it is handed over
+ * to the card.  So either all of the packet is sent, or nothing.
  */
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 {
@@ -91,8 +97,8 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 		done += part;
 	}
 	/*
-	 * This must be called at least once: it returns an error if another
-	 * thread has stopped the run.
+	 * litepcie_stream_hand_over() must be called at least once: it returns
+	 * an error if another thread has stopped the run.
 	 */
 	do {
 		err = litepcie_stream_hand_over(run, true);
@@ -121,15 +127,16 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	/* the card wrote this length, so never copy beyond the buffer */
+	/* the card wrote the length, so never copy beyond the buffer */
 	*bytes = min(*bytes, size);
 	return err;
 }
 
 /*
- * True if read() must fail at this buffer, because its packet came with
- * `error`. read() fails once for each such buffer.  If the call has copied data
- * already, it returns that data, and the next call fails.
+ * Returns true if read() must fail at this buffer, because the packet in it
+ * came with the flag error.  read() fails once for each such buffer.  If the
+ * read() has copied data already, it returns that data, and the next read()
+ * fails.
  */
 static bool is_bad(const struct litepcie_run *run, u32 flags)
 {
@@ -144,8 +151,8 @@ static bool is_bad(const struct litepcie_run *run, u32 flags)
 }
 
 /*
- * Find out how the buffer that is read next has ended.  Returns -EBADMSG if the
- * user must hear of an error.
+ * Get the length and flags of the buffer that read() returns next.  Returns
+ * -EBADMSG if the program has not yet been told that the buffer's data is bad.
  */
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {

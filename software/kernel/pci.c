@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The PCI driver: probe, remove, shutdown, reset, error recovery and sleep.
+ * Is the PCI driver: probe, remove, shutdown, reset, error recovery and sleep
+ * of a card.
  */
 
 #include <linux/log2.h>
@@ -34,8 +35,8 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 		return -EINVAL;
 	card->cause[way->cause] = way;
 	/*
-	 * The ring has one entry more than the card's table, for the last
-	 * descriptor that is done.
+	 * The ring held.end has one entry more than the card's table has
+	 * descriptors: the entry of the last descriptor that is done.
 	 */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
@@ -111,9 +112,9 @@ static int add_channels(struct litepcie *card)
 /* The card made quiet, and taken back into use ---------------------------- */
 
 /*
- * Make the card quiet.  When this returns, litepcie_enter() fails, no direction
- * runs, no interrupt handler runs and the card makes no request.  The owner of
- * a direction that was running gets @error.
+ * Make the card quiet.  When this function returns, litepcie_enter() fails, no
+ * direction runs, no interrupt handler runs and the card makes no request.  The
+ * owner of a direction that was running gets @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -136,8 +137,8 @@ static int set_dma_mask(struct litepcie *card)
 }
 
 /*
- * Stop all DMA of the card.  Before a kexec another kernel may have started
- * DMA.
+ * Stop all DMA of the card at the probe.  If this kernel was started by a
+ * kexec, the kernel before may have started DMA.
  */
 static int halt_everything(struct litepcie *card)
 {
@@ -219,7 +220,7 @@ static void unmap_bars(struct litepcie *card)
 	pci_disable_device(card->pdev);
 }
 
-/* Unmap all memory from the card, which makes no more requests. */
+/* Unmap all rings and notices from the card, which makes no more requests. */
 static void unmap_rings(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -278,8 +279,8 @@ quiesce:
 	pci_clear_master(card->pdev);
 unmap:
 	/*
-	 * a program may have opened a channel that was added, and so have a
-	 * ring mapped for the card
+	 * A program may have opened a channel that was already added, and so
+	 * have a ring that is mapped for the card.
 	 */
 	unmap_rings(card);
 	litepcie_irq_exit(card);
@@ -318,7 +319,10 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/* An unplugged card never answers, so do not wait for answers. */
+	/*
+	 * An unplugged card never answers, so mark it as lost: no function then
+	 * waits for an answer.
+	 */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
@@ -335,8 +339,8 @@ static void litepcie_remove(struct pci_dev *pdev)
 }
 
 /*
- * This also runs before a kexec: the card must not write to the memory of the
- * next kernel.
+ * Make the card quiet before the machine shuts down.  This also runs before a
+ * kexec: the card must not write to the memory of the next kernel.
  */
 static void litepcie_shutdown(struct pci_dev *pdev)
 {
@@ -381,8 +385,8 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 }
 
 /*
- * Called when all devices on the bus have recovered.  Before that DMA must not
- * start.
+ * Called when all devices on the bus have recovered from a PCIe error.  DMA
+ * must not start before that.
  */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {

@@ -3,16 +3,17 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The driver's counts of how far the card is, and the wakeup of the threads
- * that wait for them.  Every interrupt takes this path, so sim/host.py counts
- * its instructions.
+ * Keeps the driver's counts of how far the card is, and wakes the threads that
+ * wait for them.  Every interrupt takes this path, so sim/host.py counts its
+ * instructions.
  *
- * In the loop the card's status has the index of the last descriptor that the
- * card is done with, and the number of rounds before.  Index plus rounds is one
- * less than the number of descriptors that are done.  So every buffer below
- * that count is certainly in memory (c2h) or fetched (h2c): a whole buffer has
- * followed it, which is more than LitePCIe's stock endpoint has in flight.
- * Other endpoints count no buffer before its data is there.
+ * In LitePCIe's loop the card's register loop status has the index of the last
+ * descriptor that the card is done with, and the number of rounds before.
+ * Index plus rounds, counted in descriptors, is one less than the number of
+ * descriptors that are done.  So every buffer below that count is certainly in
+ * memory (c2h) or fetched (h2c): a whole buffer has followed it, which is more
+ * than LitePCIe's stock endpoint has in flight.  Other endpoints count no
+ * buffer before its data is there.
  */
 
 #include <linux/module.h>
@@ -21,12 +22,13 @@
 #include "compat.h"
 #include "trace.h"
 
-#define ROUNDS	BIT_ULL(16)	/* the card's counter of rounds has 16 bits */
+/* the card's counter of rounds has 16 bits, so it wraps after this many */
+#define ROUNDS	BIT_ULL(16)
 
 /*
- * Ask the card how far it is.  Returns true if it is further than before.
- * *@lost is set if the card may have gone.  The caller then calls
- * litepcie_check_lost() after it has dropped the lock, since that function
+ * Ask the card how far it is.  Returns true if it is further than at the last
+ * call.  *@lost is set if the card may have gone.  The caller then calls
+ * litepcie_check_lost() after it has dropped wait.lock, since that function
  * takes the lock to wake the waiters.
  */
 static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
@@ -46,7 +48,9 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	/* Programs poll this word: c2h data must be visible before it. */
+	/*
+	 * Programs poll the word @buffers: c2h data must be visible before it.
+	 */
 	way->status->position = way->hw_count * way->ring->geometry.size;
 	smp_store_release(&way->status->buffers, way->hw_count);
 	return position != before;
@@ -67,8 +71,9 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * The same as update_locked(), for any context.  The card is asked with the
- * lock held: otherwise an older answer could be stored after a newer one.
+ * Ask the card how far it is, in any context.  Returns true if it is further
+ * than before.  The card is asked with wait.lock held: otherwise an older
+ * answer could be stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
@@ -83,7 +88,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	return news;
 }
 
-/* Wake the threads that wait, and signal the eventfd. */
+/* Wake the threads that wait for this direction, and signal its eventfd. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -94,9 +99,10 @@ void litepcie_dma_news(struct litepcie_way *way)
 }
 
 /*
- * Ask the card now, for a caller that does not wait for an interrupt.  In a run
- * in which the card writes its status line, a card that has gone just stops
- * writing.  So a register is read to find out whether the card is still there.
+ * Ask the card how far it is, for a caller that does not wait for an interrupt,
+ * and wake the waiters if there is news.  In a run in which the card writes its
+ * status line, a card that has gone just stops writing.  So a register is read
+ * to find out whether the card is still there.
  */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
@@ -107,7 +113,9 @@ void litepcie_dma_ask(struct litepcie_way *way)
 }
 
 /*
- * Called by the interrupt handler, after it has cleared the direction's cause.
+ * Handle the direction's interrupt: ask the card for progress and wake the
+ * waiters.  With MSI the interrupt handler has cleared the direction's cause
+ * before this call.
  */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {

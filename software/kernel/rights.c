@@ -3,22 +3,24 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The registers and memories that may be written to without CAP_SYS_RAWIO,
- * listed by the block types of the capability table.
+ * Lists the registers and memories that a file without CAP_SYS_RAWIO may write
+ * to, by the block types of the capability table.
  *
- * A write anywhere else is refused.  That includes blocks whose type or version
- * this driver does not know, and bytes that belong to no block.  Some of those
- * registers may make the card write to any address of the host, as those of the
- * DMA and of the MSI-X table do.  Others may take the card away from its other
- * users.
+ * A write to any other place is refused.  That includes blocks whose type or
+ * version this driver does not know, and bytes that belong to no block.  Some
+ * of those registers may make the card write to any address of the host, as
+ * those of the DMA and of the MSI-X table do.  Others may take the card away
+ * from its other users.
  */
 
 #include <linux/module.h>
 
 #include "card.h"
 
-#define VERSION		1	/* the version of blocks that the list below is for */
-#define ALL		0xff	/* stands for the whole block, in place of a parameter */
+/* the version of a block's entry that the list of rights holds for */
+#define VERSION		1
+/* value of struct right's parameter that stands for the whole block */
+#define ALL		0xff
 
 /*
  * Bits of the pattern block's control register that act on one direction alone.
@@ -28,7 +30,11 @@
 
 struct right {
 	u16	type;
-	u8	parameter;	/* the parameter with the offset of the allowed register; or ALL */
+	/*
+	 * number of the parameter that has the offset of the allowed register;
+	 * or ALL
+	 */
+	u8	parameter;
 	bool	steers;		/* the register acts on DMA data: see litepcie_owner_steer() */
 };
 
@@ -36,7 +42,7 @@ static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_CONTROL, LITEPCIE_CONTROL_SCRATCH },
 	/*
 	 * The control register of the counters takes snapshots and clears
-	 * counters.  At worst another user reads wrong figures.
+	 * counters.  At worst a write makes another user read wrong figures.
 	 */
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
@@ -64,7 +70,7 @@ static struct span place_of(const struct litepcie_block *block)
 
 /*
  * Returns the part of the block that may be written to.  The span is empty if
- * there is none.
+ * the block has no such part.
  */
 static struct span allowed_in(const struct litepcie_block *block, const struct right *right)
 {
@@ -76,8 +82,9 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	if (right->parameter == ALL)
 		return range;
 	/*
-	 * An older table may lack the parameter. litepcie_parameter() would
-	 * then return 0, which is the offset of another register.
+	 * The capability table may be older than this parameter.
+	 * litepcie_parameter() would then return 0, which is the offset of
+	 * another register.
 	 */
 	if (right->parameter >= block->parameters)
 		return (struct span){ };
@@ -136,7 +143,8 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
 
 /*
  * Returns the bits of the pattern block's control register that act on
- * direction @id.  A bit whose meaning is unknown may act on it.
+ * direction @id.  Bits whose meaning is unknown are included, since they may
+ * act on this direction.
  */
 u32 litepcie_steered(enum litepcie_direction id)
 {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The buffers of one direction: ordinary pages, mapped for the card.
+ * Allocates and maps rings.  A ring is the buffers of one direction, in
+ * ordinary pages that are mapped for the card.
  */
 
 #include <linux/gfp.h>
@@ -15,8 +16,8 @@
 #include "ring.h"
 
 /*
- * Large chunks need fewer entries in an IOMMU. 2 MiB is the size of a huge
- * page.
+ * Bytes of the chunks (contiguous parts of a ring) that are tried first.  Large
+ * chunks need fewer entries in an IOMMU.  2 MiB is the size of a huge page.
  */
 #define CHUNK_BYTES_WANTED	SZ_2M
 
@@ -47,8 +48,8 @@ void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * Returns the buffer's address for the card.  A buffer never crosses a chunk's
- * end, since both sizes are powers of two and a chunk is not smaller.
+ * Returns the DMA address of a buffer.  A buffer never crosses a chunk's end,
+ * since both sizes are powers of two and a chunk is not smaller than a buffer.
  */
 dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 {
@@ -59,8 +60,8 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 }
 
 /*
- * Sync the buffer for the processor.  A copy may come late: if the ring was
- * unmapped from the card meanwhile, nothing is synced.
+ * Sync the buffer for the processor, before a copy.  If the ring has already
+ * been unmapped from the card, nothing is synced.
  */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
@@ -138,7 +139,10 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-/* Map the ring's pages for DMA by @dev. */
+/*
+ * Map the ring's pages for DMA by @dev.  On failure no page is mapped, and
+ * -ENOMEM is returned.
+ */
 int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
@@ -200,8 +204,8 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 }
 
 /*
- * Returns the order of chunks to try first.  Smaller orders are tried after it,
- * down to the size of a buffer.
+ * Returns the order (log2 of the pages) of the chunks to try first.  If
+ * allocation fails, smaller orders are tried, down to the size of a buffer.
  */
 static int largest_order(const struct litepcie_geometry *geometry)
 {
@@ -234,8 +238,8 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_dire
 }
 
 /*
- * Make a ring of @memory, in chunks of contiguous pages.  Returns NULL on
- * failure: @memory is then still the caller's.
+ * Make a ring of @memory, in chunks of 2^order contiguous pages.  Returns NULL
+ * on failure, and @memory then still belongs to the caller.
  */
 static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
 					    const struct litepcie_geometry *geometry,
@@ -256,9 +260,9 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 }
 
 /*
- * Make a ring in @memory, which has as many bytes as @geometry says and then
- * belongs to the ring.  On failure this returns an error, and @memory is still
- * the caller's.
+ * Make a ring in @memory, which has as many bytes as @geometry says.  On
+ * success @memory belongs to the ring.  On failure an error is returned, and
+ * @memory still belongs to the caller.
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,
@@ -278,8 +282,8 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	/*
-	 * The process accesses its memory without dma_sync_*(), so it would not
-	 * see the card's data.
+	 * The process accesses its own memory without dma_sync_*(), so it would
+	 * not see the card's data if a sync is needed.
 	 */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The buffers of one direction: ordinary pages, mapped for the card.  Either
- * the driver allocates the pages, or they are a process's own memory
- * (memory.c), which the process has mapped.
+ * Declares rings.  A ring is the buffers of one direction, in ordinary pages
+ * that are mapped for the card.  Either the driver allocates the pages, or they
+ * are a process's own memory (memory.c), which the process has mapped.
  *
  * The pages have struct pages and reference counts: I/O under way (O_DIRECT,
  * io_uring) keeps the pages after the ring and the card are gone.  User
@@ -42,7 +42,7 @@ struct litepcie_geometry {
 				     .per_interrupt = LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT })
 
 struct litepcie_chunk {
-	struct page	*page;	/* the first of 2^chunk_order contiguous pages */
+	struct page	*page;	/* the first of the chunk's 2^chunk_order contiguous pages */
 	dma_addr_t	dma;
 };
 
@@ -53,7 +53,7 @@ struct litepcie_ring {
 	/* the device that the ring is mapped for, or NULL */
 	struct device			*dev;
 	enum dma_data_direction		direction;
-	/* dma_sync_*() must be called: see litepcie_needs_sync() */
+	/* true if dma_sync_*() must be called: see litepcie_needs_sync() */
 	bool				needs_sync;
 	/*
 	 * The memory of the process that the ring lies in.  NULL: the driver

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The calls that set up a direction: the shape and memory of its ring, and
- * packets.
+ * Implements the calls that set up a direction: the shape and memory of its
+ * ring, and its packet settings.
  */
 
 #include <linux/log2.h>
@@ -27,9 +27,10 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 }
 
 /*
- * Give the direction a ring.  @memory is the process's own memory for the ring,
- * and then belongs to the ring.  After an error it is still the caller's.  If
- * @memory is NULL, the driver allocates the memory.
+ * Give the direction a ring of the shape @setup.  If @memory is not NULL, the
+ * ring lies in this memory of the process, and on success @memory belongs to
+ * the ring.  After an error @memory still belongs to the caller.  If @memory is
+ * NULL, the driver allocates the ring's memory.
  */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
@@ -61,9 +62,9 @@ int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *
 }
 
 /*
- * LITEPCIE_IOCTL_RING_MEMORY.  The memory is pinned before litepcie_enter(),
- * since a page may have to be read from a disk, and a reset of the card must
- * not wait for that.
+ * LITEPCIE_IOCTL_RING_MEMORY: make a ring in the process's own memory.  The
+ * memory is pinned before litepcie_enter(), since a page may have to be read
+ * from a disk, and a reset of the card must not wait for that.
  */
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request)
 {
@@ -99,8 +100,8 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 }
 
 /*
- * LITEPCIE_IOCTL_PACKETS.  The settings act on the file's next runs, not on the
- * run that is under way.
+ * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act
+ * on the file's next runs, not on the run that is under way.
  */
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets)
 {
@@ -124,8 +125,8 @@ int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_pac
 
 /*
  * LITEPCIE_IOCTL_RING_INFO: describe the ring that the direction has, whichever
- * file owns it.  If the direction has none, describe the ring that @file would
- * get.
+ * file owns it.  If the direction has no ring, describe the ring that @file
+ * would get.
  */
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
 {

@@ -3,19 +3,19 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of any length
- * at a time.
+ * Implements read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of
+ * any length at a time.
  *
- * The ring is treated as one endless row of bytes, and stream.at is the place
- * in that row up to which the user has read or written.
+ * The stream is counted as one endless row of bytes, and stream.at is the place
+ * in that row up to which the program has read or written.
  *
  * c2h: a buffer goes back to the card when it has been read to its end.  If the
- * buffer has ended early, the rest of it is skipped.
+ * card has ended the buffer early, the rest of it is skipped.
  *
- * h2c: the card gets the whole beats (of LITEPCIE_BEAT_BYTES) of what was
- * written.  An incomplete beat waits for more data, so the division into calls
- * does not show in the user's logic. sync.c has the code that sends an
- * incomplete beat, packets.c what is different with packets on.
+ * h2c: of the bytes that were written, the card gets the whole beats (of
+ * LITEPCIE_BEAT_BYTES).  An incomplete beat waits for more data, so the user's
+ * logic does not see how the data was divided into calls.  sync.c has the code
+ * that sends an incomplete beat, packets.c what is different with packets on.
  */
 
 #include <linux/math64.h>
@@ -44,8 +44,9 @@ static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
  */
 
 /*
- * Returns how many bytes of the ring the user may read, or write.  Returns 0 if
- * the direction runs no stream, or (h2c) if the card's table is full.
+ * Returns how many bytes of the ring the program may read (c2h) or write (h2c).
+ * Returns 0 if the direction runs no stream, or (h2c) if the card's table is
+ * full.
  */
 static u64 ready_bytes(struct litepcie_way *way)
 {
@@ -68,8 +69,8 @@ static u64 ready_bytes(struct litepcie_way *way)
 }
 
 /*
- * Returns ready_bytes(), or 0 if that is less than the packet @needs.  @needs
- * is 0 if there is no packet.
+ * Returns ready_bytes(), or 0 if the ring or the card's table has no room for a
+ * packet of @needs bytes.  @needs is 0 if no packet is waiting.
  */
 static u64 ready_for(struct litepcie_way *way, u64 needs)
 {
@@ -79,8 +80,9 @@ static u64 ready_for(struct litepcie_way *way, u64 needs)
 }
 
 /*
- * For poll(): true if read() or write() could copy anything now.  After a
- * write() of a packet was refused, there must be room for that packet.
+ * For poll(): returns true if read() or write() could copy anything now.  If
+ * write() of a packet was refused before, the ring must have room for that
+ * packet.
  */
 bool litepcie_stream_ready(struct litepcie_way *way)
 {
@@ -94,7 +96,7 @@ bool litepcie_stream_ready(struct litepcie_way *way)
 
 /*
  * Returns ready_bytes() for a call of read() or write().  Returns 0 if the run
- * of the call is over, or if its packet needs more room.
+ * of the call is over, or if the call's packet needs more room.
  */
 u64 litepcie_stream_bytes(const struct litepcie_run *run)
 {
@@ -121,8 +123,8 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
  */
 
 /*
- * c2h: give the card all buffers that were read to their end.  At the start of
- * a run these are all buffers of the ring.
+ * c2h: give all buffers back to the card that were read to their end.  At the
+ * start of a run these are all buffers of the ring.
  */
 static void give_back(struct litepcie_way *way)
 {
@@ -141,9 +143,10 @@ static void give_back(struct litepcie_way *way)
 }
 
 /*
- * h2c: hand over what was written, up to the end of its buffer, as one
- * descriptor.  With @all that includes an incomplete last beat, which ends a
- * packet.  The caller has made sure that the card's table has room.
+ * h2c: hand over the bytes that were written, up to the end of their buffer, as
+ * one descriptor.  With @all the descriptor includes an incomplete last beat,
+ * which ends a packet.  The caller has made sure that the card's table has
+ * room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -167,7 +170,11 @@ static void send_part(struct litepcie_way *way, bool all)
 	spin_unlock_irq(&way->wait.lock);
 }
 
-/* Hand buffers over to the card.  Returns -ECANCELED if the run is over. */
+/*
+ * Hand buffers over to the card: c2h those that were read, h2c those that were
+ * written.  @all includes an incomplete beat of h2c.  Returns -ECANCELED if the
+ * run is over.
+ */
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 {
 	struct litepcie_way *way = run->way;
@@ -215,8 +222,8 @@ int litepcie_stream_reason(const struct litepcie_run *run)
  */
 
 /*
- * Start the stream for @file, unless it runs already.  @run keeps a reference
- * to the stream's ring for the call.
+ * Begin a read() or write(): start the stream for @file, unless it runs
+ * already.  @run keeps a reference to the stream's ring for the call.
  */
 static int run_begin(struct litepcie_run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -293,8 +300,8 @@ ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *f
 }
 
 /*
- * Copy all that can be copied without waiting.  Returns 0, or the error that
- * keeps more from being copied.
+ * Copy all bytes that can be copied without waiting.  Returns 0, or the error
+ * that keeps more bytes from being copied.
  */
 static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 {
@@ -309,8 +316,8 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 			return part;
 		err = litepcie_stream_hand_over(run, false);
 		/*
-		 * c2h: the data has been copied to the user, so it counts even
-		 * if the run is over now.
+		 * c2h: the data has been copied to the user, so read() counts
+		 * it even if the run has ended meanwhile.
 		 */
 		if (!err || run->way->id == LITEPCIE_C2H)
 			run->done += part;
@@ -319,9 +326,9 @@ static int transfer_ready(struct litepcie_run *run, struct iov_iter *iter)
 }
 
 /*
- * True if a blocking call must go on. write() goes on until it has taken
- * everything. read() of packets goes on to the end of the packet. read()
- * without packets returns as soon as it has some data.
+ * Returns true if a blocking call must go on.  write() goes on until it has
+ * taken all of its data.  read() with packets on goes on to the end of the
+ * packet.  read() with packets off returns as soon as it has some data.
  */
 static bool goes_on(const struct litepcie_run *run, const struct iov_iter *iter)
 {
@@ -347,8 +354,8 @@ static int transfer(struct litepcie_run *run, struct iov_iter *iter, bool nonblo
 }
 
 /*
- * Make the transfer of one call. way->io is held, even while the call waits, so
- * that the data of two calls is not mixed.
+ * Make the transfer of one read() or write().  The caller holds way->io, even
+ * while the call waits, so that the data of two calls is not mixed.
  */
 static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
 			       struct iov_iter *iter, bool nonblock)
@@ -366,7 +373,7 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 }
 
 /*
- * read() or write() of a stream.  This never returns 0, which would mean the
+ * Make a read() or write() of a stream.  Never returns 0, which would mean the
  * end of the file.
  */
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,

@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Declarations that the files of the stream share: stream.c moves bytes,
- * packets.c keeps the ends of packets, sync.c sends what was written last and
- * waits for its end.
+ * Declares what the files of the stream share: stream.c moves bytes, packets.c
+ * keeps the ends of packets, sync.c sends an incomplete beat and waits until
+ * the card has fetched all data.
  */
 #ifndef LITEPCIE_STREAM_H
 #define LITEPCIE_STREAM_H
@@ -27,12 +27,13 @@ struct litepcie_run {
 	 */
 	unsigned int		generation;
 	/*
-	 * h2c: bytes of room that the whole packet needs. 0 if there is no
-	 * packet.
+	 * h2c: bytes of the packet, for all of which the ring needs room.  0
+	 * with packets off.
 	 */
 	u64			needs;
 	ssize_t			done;	/* bytes copied so far by this call */
-	bool			ended;	/* c2h: the call has copied up to the end of a packet */
+	/* c2h: true if the call has copied up to the end of a packet */
+	bool			ended;
 };
 
 /* Functions of stream.c. */

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The card's own interrupt moderation, for LitePCIe's loop.
+ * Sets the card's own interrupt moderation, for LitePCIe's loop.
  *
  * The card keeps back an interrupt that comes within moderation_us of the last
  * one.  It sends the interrupt at once if a quarter of the ring is ready (half
@@ -23,8 +23,9 @@ module_param(moderation_us, uint, 0644);
 MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
 
 /*
- * Returns how many interrupts at most the card may merge into one: as many as a
- * share of the ring causes.
+ * Returns how many interrupts at most the card may merge into one: as many as
+ * the buffers of a quarter of the ring raise (of half of a ring with
+ * RING_INDEXED).
  */
 static u32 most_kept(const struct litepcie_geometry *geometry)
 {
@@ -34,9 +35,10 @@ static u32 most_kept(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Set the moderation for a run that begins.  Called when way->run is set,
- * before the engine is enabled.  Only the loop in interrupt mode is moderated.
- * In a held run the program decides which buffers interrupt.
+ * Set the interrupt moderation for a run that begins.  Called after way->run
+ * has been set and before the DMA engine is enabled.  Only a LOOP in interrupt
+ * mode is moderated.  In a held run the program decides which buffers
+ * interrupt.
  */
 void litepcie_throttle_start(struct litepcie_way *way)
 {

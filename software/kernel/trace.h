@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tracepoints of the driver, events/litepcie in tracefs: a direction starts or
- * stops (litepcie_run), gets a ring (litepcie_ring) or has progressed
- * (litepcie_progress), and the card changes its state (litepcie_state).
+ * Declares the driver's tracepoints, which are in events/litepcie of tracefs:
+ * litepcie_run when a direction starts or stops, litepcie_ring when it gets a
+ * ring, litepcie_progress when the card has got further, and litepcie_state
+ * when the card's state changes.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

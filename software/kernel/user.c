@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The interrupt of the logic in the card's user slot, which signals an eventfd of one
- * file.  The interrupt's cause is enabled while there is an eventfd.
+ * Handles the interrupt of the logic in the card's user slot, which signals an
+ * eventfd of one open file.  The interrupt's cause is enabled while an eventfd
+ * is set.
  */
 
 #include <linux/module.h>
@@ -29,7 +30,10 @@ int litepcie_user_init(struct litepcie *card)
 	return 0;
 }
 
-/* Called by the interrupt handler, after it has cleared the cause. */
+/*
+ * Signal the eventfd for an interrupt of the user's logic.  With MSI the
+ * interrupt handler has cleared the cause before this call.
+ */
 void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
@@ -62,9 +66,10 @@ static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 }
 
 /*
- * Set the eventfd that the user logic's interrupt signals.  If @event is NULL,
- * there is none from now on.  On success the reference to @event is consumed.
- * The caller is between litepcie_enter() and litepcie_exit().
+ * Set the eventfd that the interrupt of the user's logic signals.  If @event is
+ * NULL, no eventfd is signalled from now on.  On success the reference to
+ * @event is consumed.  The caller is between litepcie_enter() and
+ * litepcie_exit().
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
@@ -78,7 +83,10 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 	err = swap_event(user, file, &event);
 	if (err)
 		return err;
-	/* Drop an interrupt that was raised before there was an eventfd. */
+	/*
+	 * Drop an interrupt that the user's logic raised before an eventfd was
+	 * set.
+	 */
 	if (enable && !event)
 		writel(BIT(user->cause), card->irq_clear);
 	litepcie_cause_enable(card, user->cause, enable);
@@ -88,8 +96,9 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 }
 
 /*
- * Drop the eventfd of @file, which is closed.  @live says that the caller is
- * between litepcie_enter() and litepcie_exit().
+ * Drop the eventfd that @file has set for the user's logic, because the file is
+ * being closed.  @live says that the caller is between litepcie_enter() and
+ * litepcie_exit().
  */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {
@@ -104,7 +113,10 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 		eventfd_ctx_put(event);
 }
 
-/* Drop the eventfd when the card is reset or goes.  Its interrupts are off. */
+/*
+ * Drop the user logic's eventfd when the card is reset or goes.  All interrupts
+ * of the card are already off.
+ */
 void litepcie_user_forget(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;

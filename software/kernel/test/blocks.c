@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests capability.c on a table in memory: the blocks of a DMA channel are found by the channel's
- * index, whatever the order of the table, and also if another channel has no such block.
+ * Tests capability.c on a capability table in memory.  The blocks of a DMA channel must be found by
+ * the channel's index, whatever the order of the table, and also if another channel has no such
+ * block.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -99,7 +100,10 @@ static void need(bool true_, const char *what)
 	exit(1);
 }
 
-/* Write a table of blocks without parameters. Block n has its registers in page n + 1. */
+/*
+ * Write a capability table of blocks without parameters.  Block n has its registers in page n + 1
+ * of BAR0.
+ */
 static void write_table(const u32 (*blocks)[2], u32 count)
 {
 	u32 *table = (u32 *)(bar0 + LITEPCIE_CAP_OFFSET);

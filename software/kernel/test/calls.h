@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Calls of the driver that the test programs share.
+ * Defines short forms of the driver's calls, which the test programs share.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -61,9 +61,9 @@ static inline void loopback(int fd, int enable)
 }
 
 /*
- * Make the direction the file's, with a ring of 32 buffers, for tests that start a direction often.
- * The driver fills the card's table for such a ring in some 100 register writes, not 770.
- * Interrupts are as rare as with LitePCIe's ring.
+ * Make the file the direction's owner and give it a ring of 32 buffers, for tests that start a
+ * direction often.  The driver fills the card's table for such a ring in some 100 register writes,
+ * not 770. The card interrupts after every 32 buffers, as with LitePCIe's ring.
  */
 static inline int small_ring(int fd, unsigned int way)
 {

@@ -3,30 +3,30 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the driver costs its processor, in instructions: for QEMU's -icount, in which an instruction
- * takes 1 ns. The card's generator fills the c2h ring. The program does not look at the data, as if
- * it passed the data on to a device.
+ * Measures what the driver costs its processor, in instructions.  The program is made for QEMU's
+ * -icount, in which an instruction takes 1 ns.  The card's generator fills the c2h ring.  The
+ * program does not look at the data, as if it passed the data on to a device.
  *
  *   cost clock				the price of a loop of known length
  *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
- *					the generator. WAY is one of
- *	abi	LitePCIe's zero copy: mapped ring, poll(), counts read and set by ioctl()
- *	read	LitePCIe's copy: read() of the data that is there
- *	poll	as abi, but with counts in the mapped index page, if the driver has one
+ * 					the generator. WAY is one of
+ * 	abi	LitePCIe's zero copy: mapped ring, poll(), counts read and set by ioctl()
+ * 	read	LitePCIe's copy: read() of the data that is there
+ * 	poll	as abi, but with counts in the mapped index page, if the driver has one
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	count the system calls that WAY makes, and the
- *					bytes that they read. WAY may also be `index`, which is
- *					poll without poll(): it looks at the index page again
- *					and again. Its instructions are not counted, since they
- *					only show how long the card takes.
+ * 					bytes that they read. WAY may also be `index`, which is
+ * 					poll without poll(): it looks at the status page again
+ * 					and again. Its instructions are not counted, since they
+ * 					only show how long the card takes.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
  * Busy time is the clock's time less the time that the kernel knows to have been idle, from the
- * beginning of a way to its end. So it includes whatever the program does to wait. `most` is the
- * largest number of buffers that the program ever found at once. A program whose sleep is not
+ * beginning of a way to its end.  So it includes whatever the program does to wait.  `most` is the
+ * largest number of buffers that the program ever found at once.  A program whose sleep is not
  * counted would find more buffers than the ring has.
  *
- * Exit status: 0 done, 1 it could not be done, 2 wrong usage.
+ * Exit status: 0 the measurement is done, 1 it failed (with a sentence), 2 wrong usage.
  */
 #include <poll.h>
 #include <signal.h>
@@ -44,11 +44,11 @@
 #include "cost.h"
 
 static int fd;
-/* The part of c2h in the status page. NULL: the driver has no such page. */
+/* The c2h part of the driver's status page, mapped.  NULL: the driver has no such page. */
 static const struct litepcie_status_way *status_page;
-/* The part of c2h in the index page. NULL: the driver has no such page. */
+/* The c2h part of the file's index page, mapped.  NULL: the driver has no such page. */
 static struct litepcie_index_way *index_page;
-static uint64_t most;				/* the most buffers that were found at once */
+static uint64_t most;				/* most buffers that the program found at once */
 
 static void need(bool true_, const char *what)
 {
@@ -57,7 +57,7 @@ static void need(bool true_, const char *what)
 }
 
 /*
- * A system call that marks the beginning and the end of the counted part, for a tracer of this
+ * Make a system call that marks the beginning or the end of the counted part, for a tracer of this
  * process.
  */
 static void mark(void)
@@ -120,7 +120,7 @@ static struct litepcie_index_way *map_index(void)
 	return &page->way[LITEPCIE_WAY_C2H];
 }
 
-/* Take the buffers that are ready, without a system call. Returns false if there are none. */
+/* Take the buffers that are ready, without a system call.  Returns false if no buffer is ready. */
 static bool consume(uint64_t *done)
 {
 	uint64_t hardware = __atomic_load_n(&status_page->buffers, __ATOMIC_ACQUIRE);
@@ -177,7 +177,10 @@ static const struct taking *find_taking(const char *name)
 
 /* Counting instructions ----------------------------------------------------------------------- */
 
-/* Set up a ring whose counts are in the index page. LitePCIe's driver does not know the call. */
+/*
+ * Set up a c2h ring whose counts are in the index page.  LitePCIe's driver does not know the call,
+ * and is then used without an index page.
+ */
 static void set_up_index(void)
 {
 	struct litepcie_ring_setup setup = {
@@ -245,7 +248,10 @@ struct seen {
 	int marks;
 };
 
-/* Called at each stop of the traced child: before a system call (@entering), and after it. */
+/*
+ * Called at each stop of the traced child, before a system call (@entering) and after it.  Count
+ * the calls, and the bytes that read() and write() moved, between the two marks.
+ */
 static void look(pid_t child, bool entering, struct seen *seen)
 {
 	struct user_regs_struct registers;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The clock of the program cost, and its parts.
+ * Declares what the parts of the program cost share: its clock and its commands.
  */
 #ifndef COST_H
 #define COST_H
@@ -13,16 +13,19 @@
 
 #include "../uapi/litepcie_capability.h"
 
-/* LitePCIe's number, which is used for Lanebox's driver, too, where the two are compared. */
+/*
+ * LitePCIe's number of buffers for each interrupt.  It is used for Lanebox's driver, too, where the
+ * two drivers are compared.
+ */
 #define BUFFERS_PER_INTERRUPT	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 
 /*
- * Instructions so far, including idle time: with -icount shift=0 an instruction takes one
- * nanosecond.
+ * Returns the instructions since the guest's start, including idle time.  With -icount shift=0 an
+ * instruction takes one nanosecond, so this is the clock's time.
  */
 uint64_t now(void);
 
-/* Instructions so far, without idle time. */
+/* Returns the instructions since the guest's start, without idle time. */
 uint64_t busy(void);
 
 void sleep_ms(unsigned int ms);

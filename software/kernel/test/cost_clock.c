@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Counts instructions by the guest's clock.
+ * Counts instructions by the guest's clock, for the program cost.
  */
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #define IDLE_SECONDS	3
 #define LOOK_MS		200
 #define MOST_LOOKS	150
-/* the guest is quiet if its work takes less than 1/100 of the time */
+/* the guest counts as quiet if its work takes less than 1/100 of the time */
 #define QUIET		100
 
 uint64_t now(void)
@@ -36,7 +36,8 @@ static uint64_t number_after(const char *text, const char *name)
 }
 
 /*
- * Idle time as the scheduler's tick counts it: in nanoseconds, without the interrupts in between.
+ * Returns the guest's idle time in nanoseconds, as the scheduler's tick counts it.  The time of
+ * interrupts in between is not included.
  */
 static uint64_t idle(void)
 {
@@ -51,7 +52,10 @@ static uint64_t idle(void)
 		size += (size_t)got;
 	close(file);
 	text[size] = 0;
-	/* The sum of two times: idle with nothing to wait for, and idle while a disk works. */
+	/*
+	 * The kernel counts idle time in two sums: with nothing to wait for, and while a disk
+	 * works.
+	 */
 	return number_after(text, ".idle_sleeptime") + number_after(text, ".iowait_sleeptime");
 }
 
@@ -68,8 +72,8 @@ void sleep_ms(unsigned int ms)
 }
 
 /*
- * Wait until the guest is quiet. Linux 6.12 still works in the background for seconds after it has
- * begun to run programs.
+ * Wait until the guest is quiet, since Linux 6.12 still works in the background for seconds after
+ * it has begun to run programs.
  */
 static void wait_until_quiet(void)
 {
@@ -84,8 +88,8 @@ static void wait_until_quiet(void)
 }
 
 /*
- * Print the instructions of a loop of two instructions, of a measurement itself, and of what the
- * guest does anyway.
+ * Print three numbers: the instructions of a loop of known length divided by that length, the
+ * instructions that a measurement itself takes, and those that an idle guest takes in a second.
  */
 int cost_clock(void)
 {

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The cost of writing a ring to a disk: through a bounce buffer by one thread and by four, in
- * chunks of several sizes, or directly, also from a ring in the program's own memory. For each way
- * the program prints what it costs the processor, and how fast it is here. `cost run` measures the
- * same of another program that writes from other memory.
+ * Measures the cost of writing a ring to a disk.  The data goes through a bounce buffer or
+ * directly, by one thread or by four, in chunks of several sizes, and also directly from a ring in
+ * the program's own memory.  For each of these cases the program prints what it costs the processor
+ * in instructions, and how long it took on this machine.  `cost run` measures the same of another
+ * program that writes from other memory.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -47,7 +48,7 @@ static void *write_part(void *argument)
 	return NULL;
 }
 
-/* Returns memory whose pages are there already. */
+/* Returns anonymous memory that has been written to, so that all of its pages exist. */
 static char *anonymous(size_t bytes)
 {
 	char *memory = aligned_alloc(4096, bytes);
@@ -126,8 +127,8 @@ static char *big_ring(int fd)
 }
 
 /*
- * Returns how many bytes of the mapping that begins at @start are in huge pages, as the kernel
- * tells.
+ * Returns how many bytes of the mapping that begins at @start are in huge pages, by
+ * /proc/self/smaps.
  */
 static size_t huge_bytes(const char *start)
 {
@@ -147,7 +148,7 @@ static size_t huge_bytes(const char *start)
 	return kib << 10;
 }
 
-/* Make the same ring in the program's own memory, which is in huge pages. */
+/* Make a ring of the same size in the program's own memory, which is in huge pages. */
 static char *own_ring(int fd)
 {
 	struct litepcie_ring_memory request = {
@@ -193,7 +194,10 @@ int cost_disk(const char *device, const char *name)
 	return 0;
 }
 
-/* Run another program, which writes so many bytes in chunks. Its start and end are counted, too. */
+/*
+ * Run another program, which writes @bytes in chunks of @chunk bytes, and print what it costs.  The
+ * program's start and end are counted, too.
+ */
 int cost_run(const char *name, size_t chunk, size_t bytes, char **command)
 {
 	uint64_t begin = busy(), start = now(), took;

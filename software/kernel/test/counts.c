@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests progress.c and held.c, with a kernel and a card that are no more than the functions and
- * variables in this file. Counts go on beyond the wrap of the card's 32 bits, a buffer is announced
- * only after its data, and a descriptor raises an interrupt where it should and nowhere else.
+ * Tests progress.c and held.c.  Functions and variables of this file stand for the kernel and the
+ * card.  The tests show that counts go on beyond the wrap of the card's 32 bits, that a buffer is
+ * announced only after its data, and that a descriptor raises an interrupt where it was asked for
+ * and nowhere else.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -25,7 +26,7 @@
 
 #define DEPTH	32u	/* descriptors that the card's table holds */
 #define SIZE	4096u
-/* descriptors that were done before the test, close to the wrap at 2^32 */
+/* descriptors that were done before the test begins, close to the wrap at 2^32 */
 #define AHEAD	((1ull << 32) - 5)
 
 typedef uint8_t u8;
@@ -99,14 +100,16 @@ static struct litepcie_status_way status;
 static struct litepcie_file file;
 static struct litepcie_way *const way = &file.way;
 static u32 loop_status;		/* value of the card's register loop status */
-static unsigned int reads;	/* reads of loop_status since it changed */
+static unsigned int reads;	/* reads of the register loop status since its value changed */
 static u64 recorded;		/* number of descriptors for which the card has written records */
 static u64 line_goes_on;	/* buffers that the card adds to its status line after each load */
-static bool raises[DEPTH];	/* for each descriptor in the table: it raises an interrupt */
+/* for each descriptor in the table: true if it raises an interrupt */
+static bool raises[DEPTH];
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
-static unsigned int told_others;	/* wakeups of others that wait for this direction */
+/* times that the eventfd of other waiting threads was signalled */
+static unsigned int told_others;
 static unsigned int suspected;		/* calls that checked whether the card has gone */
 
 static void fail(const char *what)
@@ -148,9 +151,10 @@ static u64 litepcie_load_told(const __u64 *word)
 }
 
 /*
- * Check that a count is announced only when its data is there. In a held run of c2h the data is
- * there when a register read has been answered after it. The user who sees the new count takes the
- * position from the same page, so the position must have been stored before.
+ * Stands for smp_store_release() of a count to the status page.  Check that a count is announced
+ * only when its data is there.  In a held run of c2h the data is there when a register read has
+ * been answered after it.  A program that sees the new count takes the position from the same page,
+ * so the position must have been stored before.
  */
 static void announce(__u64 *buffers, u64 count)
 {
@@ -246,8 +250,8 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 }
 
 /*
- * Begin a held run as if @ahead descriptors had been handed over before, as whole buffers, and were
- * done.
+ * Begin a held run as if @ahead descriptors had been handed over before, each a whole buffer, and
+ * were done.
  */
 static void begin_held(enum litepcie_direction id, u64 ahead, u32 mode)
 {
@@ -275,9 +279,9 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 }
 
 /*
- * In the loop the register has the number of rounds in its upper half, which wraps, and the index
- * in its lower half. The driver's count goes on beyond that wrap, and an index that no table has
- * makes it check whether the card has gone.
+ * In LitePCIe's loop the register loop status has the number of rounds in its upper half, which
+ * wraps, and the index in its lower half.  The driver's count goes on beyond that wrap.  An index
+ * beyond the table makes the driver check whether the card has gone.
  */
 static void the_loop_goes_on(u32 count)
 {
@@ -316,8 +320,8 @@ static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
 }
 
 /*
- * Each fourth buffer of a run raises an interrupt, and so does the last one of a call that asks for
- * it. In the mode without interrupts none does.
+ * Every fourth buffer of a run raises an interrupt, and so does the last buffer of a call with the
+ * flag NOTIFY. In LITEPCIE_MODE_POLL no buffer raises one.
  */
 static void interrupts_are_where_they_were_asked_for(u32 mode)
 {
@@ -337,8 +341,8 @@ static void interrupts_are_where_they_were_asked_for(u32 mode)
 }
 
 /*
- * A call with a wrong length is refused as a whole, and the card never has more buffers than the
- * ring. The ring has half as many buffers as the table has places.
+ * An ADVANCE with a wrong length is refused as a whole, and the card never has more buffers than
+ * the ring.  In this test the ring has half as many buffers as the card's table has places.
  */
 static void no_more_than_there_is_room_for(void)
 {
@@ -362,8 +366,9 @@ static void no_more_than_there_is_room_for(void)
 }
 
 /*
- * The stock endpoint's h2c counts a buffer when it has requested the data. So up to in_flight bytes
- * before its count may not have arrived, and the buffers that hold them are not announced.
+ * h2c of LitePCIe's endpoint counts a buffer when it has requested the buffer's data.  So up to
+ * in_flight bytes before its count may not have arrived, and the driver does not announce the
+ * buffers that hold them.
  */
 static void what_is_in_flight_is_the_card_s(void)
 {
@@ -379,8 +384,8 @@ static void what_is_in_flight_is_the_card_s(void)
 }
 
 /*
- * If the card writes its progress to memory, no register is read, and the driver leaves the counts
- * in the status page to the card.
+ * If the card writes its progress to memory, the driver reads no register, and leaves the counts in
+ * the status page to the card.
  */
 static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 {
@@ -411,8 +416,8 @@ static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 }
 
 /*
- * Records of c2h count before the status line does. When the line then reaches the same count, this
- * is no progress.
+ * A c2h record makes the driver count its buffer before the status line does.  When the line then
+ * reaches the same count, the driver reports no progress.
  */
 static void records_tell_before_the_line(void)
 {
@@ -438,8 +443,8 @@ static void records_tell_before_the_line(void)
 }
 
 /*
- * The position never includes a buffer that the count lacks, even if every load of the status line
- * finds more than the load before.
+ * The position that the driver reports never includes a buffer that its count lacks, even if every
+ * load of the status line finds more than the load before.
  */
 static void a_position_is_never_ahead_of_its_buffers(enum litepcie_direction id)
 {

@@ -7,15 +7,16 @@
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * Half of the calls are random. The other half aim at the outcome that was reached least
+ * Half of the calls are random.  The other half aim at the outcome that was reached least
  * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
  * After N calls the program goes on, to twice as many at most, until each outcome was reached once
- * in a thousand calls. It prints how often each outcome was reached.
+ * in a thousand calls.  It prints how often each outcome was reached.
  *
- * GONE is the descriptor of an open file whose card has gone. RESET is the descriptor of the card's
- * `reset` in sysfs. With them calls end in ENODEV and EIO as well.
+ * GONE is the descriptor of an open file whose card has gone.  RESET is the descriptor of the
+ * card's file `reset` in sysfs.  With them calls end in ENODEV and EIO as well.
  *
- * Exit status: 0 done, 1 it could not begin, 2 wrong usage.
+ * Exit status: 0 the calls were made, 1 the program could not begin or go on (with a sentence), 2
+ * wrong usage.
  */
 #include <poll.h>
 #include <sys/mman.h>
@@ -99,8 +100,8 @@ static void random_advance(struct litepcie_advance *advance)
 }
 
 /*
- * Release and take the file's directions, so that they lose the rings they had. Otherwise c2h could
- * be mapped twice for one memory.
+ * Release and take the file's directions, so that they lose the rings that they had.  Otherwise the
+ * c2h ring could already be mapped, or be in the same memory.
  */
 static void take_anew(int fd)
 {
@@ -119,7 +120,9 @@ static void random_memory(struct litepcie_ring_memory *memory)
 	memory->reserved = !pick(16);
 }
 
-/* Fill in a random argument. Most fields get values that pass the first checks. */
+/*
+ * Fill in a random argument of a call.  Most fields get values that pass the driver's first checks.
+ */
 static void random_argument(enum call call, void *argument)
 {
 	unsigned char *bytes = argument;
@@ -203,7 +206,7 @@ static void random_mmap(int fd)
 	if (maps[slot] == MAP_FAILED)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
-		/* leave a hole in the mapping: the rest of it stays */
+		/* leave a hole in the mapping: all but its first page stays */
 		munmap(maps[slot], 4096);
 }
 
@@ -255,7 +258,7 @@ static void print_outcomes(void)
 				       outcomes[call][error]);
 }
 
-/* Print the progress fifty times in a run, for users that wait. */
+/* Print the progress fifty times in a run, for a person who watches the test. */
 static void print_progress(unsigned long wanted)
 {
 	static unsigned long next;
@@ -276,8 +279,8 @@ static int fuzz(unsigned long wanted)
 		fcntl(fds[i], F_SETFL, O_NONBLOCK);
 	}
 	/*
-	 * Limit locked memory: it must hold the rings that files and mappings keep, and be less
-	 * than half a gigabyte.
+	 * Limit locked memory: the limit must allow the rings that files and mappings keep, and be
+	 * less than half a gigabyte.
 	 */
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534))
 		fail("setuid: %s", strerror(errno));

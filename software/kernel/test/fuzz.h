@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of fuzz share: random calls, calls that aim at an outcome, and a card that is
- * away.
+ * Declares what the parts of the program fuzz share: random calls, calls that aim at an outcome,
+ * and a card that is away.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -17,7 +17,7 @@
 /* offset of the pattern's control register in the default gateware */
 #define PATTERN_CONTROL	0x5000
 
-#define FDS	4	/* number of open files; the aimed calls use the first two */
+#define FDS	4	/* number of open files; calls that aim at an outcome use the first two */
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
@@ -25,7 +25,8 @@ enum call {
 	MMAP, READ, WRITE, SYNC, POLL, OPEN, CALLS
 };
 
-extern int fds[FDS + 1];	/* the card of the last file has gone; -1: there is no such file */
+/* the open files; the card of the last one has gone; -1: there is no such file */
+extern int fds[FDS + 1];
 extern const char *device;
 extern const unsigned long requests[];	/* ioctl numbers of the calls from REG to PACKETS */
 extern const char *const names[];
@@ -36,7 +37,7 @@ const char *outcome_name(int error);
 /* Unmap all that random calls have mapped. */
 void unmap_all(void);
 
-/* Count a call by its outcome. Returns the call's error, or 0. */
+/* Count a call by its outcome: success, or the errno.  Returns the errno, or 0 after a success. */
 int count(enum call call, bool ok);
 
 union argument {
@@ -58,13 +59,14 @@ union argument {
 
 enum card {
 	THERE,
-	GONE,		/* the card of the last file, which has gone for good */
+	GONE,		/* the call is made by the last file, whose card has gone for good */
 	IN_RESET,	/* the card is being reset while the call is made */
 };
 
 /* The kinds of memory for a ring in the program's own memory. */
 enum place {
-	GIVEN,		/* the address in the argument; also for calls without memory */
+	/* the address is that of the argument; also used for calls without memory */
+	GIVEN,
 	HUGE_PAGES, SMALL_PAGES, READ_ONLY, SHARED, PLACES
 };
 
@@ -84,7 +86,7 @@ struct branch {
 	unsigned long hits, tries;
 };
 
-/* Functions of fuzz_calls.c: preparations, and the call itself. */
+/* Functions of fuzz_calls.c, which prepare the state for a call and make it. */
 void calls_init(void);
 void nobodys(void);
 void first_owns(void);
@@ -109,12 +111,12 @@ unsigned long memory_at(enum place place);
 
 /* Functions of fuzz_branches.c. */
 void branches_step(void);
-unsigned long branches_least(void);	/* how often the rarest outcome was reached */
+unsigned long branches_least(void);	/* returns how often the rarest outcome was reached */
 void branches_print(void);
 
 /* Functions of fuzz_away.c. */
-extern char gone_path[];	/* opens the device node whose card has gone */
-extern int reset_fd;		/* descriptor of the card's `reset`; -1: none */
+extern char gone_path[];	/* path that opens the device node whose card has gone */
+extern int reset_fd;		/* descriptor of the card's file `reset` in sysfs; -1: none */
 void away_init(int gone, int reset);
 void reset_begin(void);
 void reset_end(void);

@@ -3,12 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The calls of /dev/litepcieN, one node for each DMA channel.
+ * Declares the ioctl() numbers, structures and flags of /dev/litepcieN.  Each
+ * DMA channel has one such device node.
  *
- * Numbers 0 to 27 are those of LitePCIe's driver (2024.12), with its layouts and
- * names: LitePCIe's reader is h2c (host to card) here, its writer is c2h.
- * Numbers from 64 on are Lanebox's own.  Their structures are padded by hand, and
- * the caller sets reserved fields to 0, or the call fails with -EINVAL.
+ * The ioctl numbers 0 to 27 are those of LitePCIe's driver (2024.12), with its
+ * layouts and names: LitePCIe's reader is h2c (host to card) in Lanebox, its
+ * writer is c2h.  The numbers from 64 on are Lanebox's own.  Their structures
+ * are padded by hand, and the caller sets reserved fields to 0, or the call
+ * fails with -EINVAL.
  */
 #ifndef LITEPCIE_UAPI_H
 #define LITEPCIE_UAPI_H
@@ -21,18 +23,18 @@
 /* LitePCIe's own calls ------------------------------------------------ */
 
 /*
- * Read or write the register at BAR0 + @addr, which is a multiple of 4.
+ * REG: read or write the register at BAR0 + @addr, which is a multiple of 4.
  *
- * Everybody may read all registers.  Without CAP_SYS_RAWIO only these registers
- * may be written to, by the type of their block in the capability table
- * (LITEPCIE_BLOCK_):
+ * Every open file may read all registers.  Without CAP_SYS_RAWIO only these
+ * registers may be written to, by the type of their block in the capability
+ * table (LITEPCIE_BLOCK_):
  *
  *   CONTROL	the register "scratch"
  *   COUNTERS	the register "control"
  *   PATTERN	the register "control".  A bit that acts on a direction can be
- *		changed by the direction's owner only.  Others get -EBUSY.
+ * 		changed by the direction's owner only.  Other files get -EBUSY.
  *   MEMORY, USER, USER_WINDOW
- *		all of the block
+ * 		all of the block
  *
  * A write to any other register, including those of block types that the driver
  * does not know, fails with -EPERM.
@@ -44,23 +46,24 @@ struct litepcie_ioctl_reg {
 };
 
 /*
- * Switch the loopback inside the DMA, which returns h2c data as c2h data.
- * Fails with -EBUSY if the switch would change while another open file has a
- * direction.
+ * DMA: switch the loopback inside the DMA, which returns h2c data as c2h data,
+ * on or off.  The call fails with -EBUSY if the switch would change while
+ * another open file owns a direction.
  */
 struct litepcie_ioctl_dma {
 	__u8 loopback_enable;
 };
 
 /*
- * Start LitePCIe's loop in a direction (@enable 1), or stop the direction (0).
- * If it is in that state already, the call only returns the counts:
+ * DMA_WRITER (c2h) and DMA_READER (h2c): start LitePCIe's loop in a direction
+ * (@enable 1), or stop the direction (@enable 0).  If the direction is in that
+ * state already, the call only returns the counts:
  *   @hw_count	buffers that the card is done with, as of the last interrupt
  *   @sw_count	buffers that software is done with
- * A start makes the caller the owner of a direction that has none.  Errors:
- *   -EBUSY	another file owns the direction, or it runs in another way
+ * A start makes the caller the owner of a direction that has no owner.  Errors:
+ *   -EBUSY	another file owns the direction, or it runs as another kind of run
  *   -EIO		this or another direction of the card did not stop, so bus
- *		mastering is off until the card is reset
+ * 		mastering is off until the card is reset
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -75,15 +78,15 @@ struct litepcie_ioctl_dma_reader {
 };
 
 /*
- * The offsets in bytes at which mmap() finds the rings, and the shapes of the
- * rings.  In the field names tx is h2c, rx is c2h.
+ * MMAP_DMA_INFO: returns the offsets in bytes at which mmap() finds the rings,
+ * and the shapes of the rings.  In the field names tx is h2c, rx is c2h.
  *
  * Each open file has rings of its own, which no other file can map, export,
- * read or write. mmap() fails with -EBUSY while another file has the direction.
- * A file that maps a ring before it takes the direction maps the ring that it
- * will have.  A new ring is all zeros.  It has LitePCIe's shape, 256 buffers of
- * 8 KiB, until RING_SETUP or RING_MEMORY replaces it.  Once the direction is
- * released, the file's next ring has LitePCIe's shape again.
+ * read or write.  mmap() fails with -EBUSY while another file owns the
+ * direction.  A file that maps a ring before it takes the direction maps the
+ * ring that it will have.  A new ring is all zeros.  It has LitePCIe's shape,
+ * 256 buffers of 8 KiB, until RING_SETUP or RING_MEMORY replaces it.  Once the
+ * direction is released, the file's next ring has LitePCIe's shape again.
  *
  * The memory of rings cannot be swapped, and is charged as locked memory is.
  * It counts in VmPin of the process.  Without CAP_IPC_LOCK all processes of a
@@ -104,9 +107,9 @@ struct litepcie_ioctl_mmap_dma_info {
 };
 
 /*
- * Take or release directions.  A status of 0 refuses a request, because the
- * direction has an owner already.  A release stops the direction, and so does
- * close().
+ * LOCK: take or release directions.  A status of 0 says that the request was
+ * refused, because the direction has an owner already.  A release stops the
+ * direction, and so does close().
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -139,35 +142,42 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_WAY_C2H	1
 
 /* Modes: how the driver learns how far the card is in a direction. */
-#define LITEPCIE_MODE_INTERRUPT	0	/* one interrupt for each buffers_per_interrupt buffers */
-#define LITEPCIE_MODE_ADAPTIVE	1	/* by an interrupt, then by timer until nothing is new */
-#define LITEPCIE_MODE_POLL	2	/* by timer, each interval_us, without interrupts */
+/* one interrupt after every buffers_per_interrupt buffers */
+#define LITEPCIE_MODE_INTERRUPT	0
+/* by an interrupt, then by timer until the card has nothing new */
+#define LITEPCIE_MODE_ADAPTIVE	1
+#define LITEPCIE_MODE_POLL	2	/* by timer, every interval_us, without interrupts */
 
 /*
- * poll() compares with the software count in the index page, not with sw_count.
+ * Flag of RING_SETUP: poll() compares the card's count with @software of the
+ * index page, and not with sw_count.
  */
 #define LITEPCIE_RING_INDEXED	1u
 
 /*
- * Set by RING_INFO only: the ring lies in the owner's own memory (RING_MEMORY).
+ * Flag that only RING_INFO returns: the ring lies in the owner's own memory
+ * (RING_MEMORY).
  */
 #define LITEPCIE_RING_MEMORY	2u
 
-/* Set by RING_INFO only: another open file owns the direction and its ring. */
+/*
+ * Flag that only RING_INFO returns: another file owns the direction and its
+ * ring.
+ */
 #define LITEPCIE_RING_BUSY	4u
 
 /*
- * The kinds of run.  The call that starts a direction decides how it runs.
- * Until the direction is stopped, calls that want another kind of run fail with
+ * The kinds of run.  The call that starts a direction decides its kind.  Until
+ * the direction is stopped, calls that want another kind of run fail with
  * -EBUSY.
  *
  *   LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
- *		ring and never waits for software.  Buffers for which software is too
- *		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
+ * 		ring and never waits for software.  Buffers for which software is too
+ * 		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
  *   HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
- *		over, then waits for more
+ * 		over, then waits for more
  *   STREAM	started by read() or write(), which hand over buffers as bytes come
- *		and go; the card waits as in HELD
+ * 		and go; as in HELD, the card waits for more buffers
  *
  * Numbers 21 and 22 with @enable 0 stop any kind of run.  A reset or a lost
  * card ends a run with an error.  The owner's calls then fail with that error
@@ -190,7 +200,10 @@ struct litepcie_ring_setup {
 	__u32 buffer_count;		/* number of buffers: 4 to table_depth, see RING_INFO */
 	__u32 buffers_per_interrupt;	/* buffers for each interrupt: 1 to buffer_count */
 	__u32 mode;			/* how the driver learns of progress: LITEPCIE_MODE_ */
-	/* period of the timer in us: 10 to 1000000; 0 with MODE_INTERRUPT */
+	/*
+	 * period of the driver's timer in us: 10 to 1000000; 0 with
+	 * MODE_INTERRUPT
+	 */
 	__u32 interval_us;
 	__u32 flags;			/* flags of the ring: LITEPCIE_RING_ */
 	__u32 reserved;
@@ -198,8 +211,9 @@ struct litepcie_ring_setup {
 
 /*
  * RING_INFO: describes the ring that a direction has now, whichever file owns
- * it.  If no file does, it describes the ring that the caller would get.  The
- * driver reads @way and @reserved only, and fills in the rest.
+ * it.  If no file owns the direction, the call describes the ring that the
+ * caller would get.  The driver reads @way and @reserved only, and fills in all
+ * other fields.
  */
 struct litepcie_ring_info {
 	__u32 way;
@@ -210,10 +224,11 @@ struct litepcie_ring_info {
 	__u64 status_offset;		/* mmap() offset of the page with struct litepcie_status */
 	__u64 index_offset;		/* mmap() offset of the page with struct litepcie_index */
 	__u32 table_depth;		/* number of descriptors that the card's table holds */
-	__u32 chunk_bytes;		/* bytes that are contiguous for the card; 0: no ring yet */
+	/* bytes of the ring that are contiguous for the card; 0: no ring yet */
+	__u32 chunk_bytes;
 	/* c2h: mmap() offset of the ring of struct litepcie_record */
 	__u64 records_offset;
-	/* length of the records' mapping; 0: the card writes none */
+	/* bytes to map at records_offset; 0: the card writes no records */
 	__u64 records_bytes;
 };
 
@@ -227,15 +242,15 @@ struct litepcie_ring_info {
  * when the direction is released or gets another ring, and no read() or write()
  * still copies.  Until then the card writes to these physical pages.  If the
  * process unmaps or discards the memory, what is mapped there later does not
- * show the card's data.  The child of a fork() has copies of its own.
+ * show the card's data.  After a fork() the child has copies of the pages.
  * MADV_DONTFORK keeps the parent's memory in huge pages after a fork().
  *
  * Errors beside those of RING_SETUP:
- *   -EFAULT	no memory is mapped there, or the caller may not write to it
+ *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
  *   -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
- *		and a ring that is aligned to a huge page, allow up to 2 MiB.
+ * 		and a ring that is aligned to a huge page, allow up to 2 MiB.
  *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
- *		does not reach all memory without a bounce buffer
+ * 		does not reach all memory without a bounce buffer
  *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  *
  * mmap() and EXPORT of such a ring fail with -EADDRINUSE, because the caller
@@ -254,16 +269,16 @@ struct litepcie_ring_memory {
  * takes and starts a direction at rest, even with a @count of 0.
  *
  *   @count	number of buffers.  With those that the card still has, they may be
- *		at most the ring's count.
+ * 		at most the ring's count.
  *   @flags	LITEPCIE_ADVANCE_
  *   @lengths	h2c: the address of @count words of 32 bits, the bytes of each buffer,
- *		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
+ * 		from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
  *   @advanced	returned: buffers that were handed over since the start of the run
  *
  * Errors:
  *   -EINVAL	the card would have more buffers than the ring, or a length is 0 or
- *		more than buffer_size
- *   -EBUSY	another file owns the direction, or it runs in another way
+ * 		more than buffer_size
+ *   -EBUSY	another file owns the direction, or it runs as another kind of run
  *   -EIO		the card was reset while the direction ran
  */
 struct litepcie_advance {
@@ -282,16 +297,17 @@ struct litepcie_advance {
  *
  *   @flags	LITEPCIE_PACKETS_
  *   @flush_us	microseconds, 0 to 1000000
- *		c2h: a partly filled buffer ends when no more data has come for so
- *		long.  0: it never ends for this reason.  A run of ADVANCE ignores
- *		@flush_us without PACKETS_ON.  Before the first call it is 100 for
- *		read().
- *		h2c: write() sends an incomplete beat after so long, rounded up to
- *		ticks of the kernel's timer.  0: never.
+ * 		c2h: a partly filled buffer ends when no more data has come for so
+ * 		long.  0: it never ends for this reason.  A run of ADVANCE ignores
+ * 		@flush_us without PACKETS_ON.  Before the first call it is 100 for
+ * 		read().
+ * 		h2c: write() sends an incomplete beat after so long, rounded up to
+ * 		ticks of the kernel's timer.  0: an incomplete beat is never sent
+ * 		for this reason.
  *
- * With packets on, write() waits until there is room for all of its packet.
- * With O_NONBLOCK it fails with EAGAIN instead, and poll() then says that it
- * can be called when all of that packet has room.
+ * With packets on, write() waits until the ring has room for all of its packet.
+ * With O_NONBLOCK it fails with EAGAIN instead, and poll() then reports POLLOUT
+ * when all of that packet has room.
  *
  * Errors:
  *   -EOPNOTSUPP	the card writes no records, so it announces only full buffers
@@ -304,18 +320,18 @@ struct litepcie_packets {
 };
 
 /*
- * h2c: each buffer that ADVANCE hands over, and each write(), is one packet.
- * c2h: the end of a packet ends its buffer, and read() returns at most the rest
- * of one packet.
+ * Flag of PACKETS: packets are on.  h2c: each buffer that ADVANCE hands over,
+ * and each write(), is one packet.  c2h: the end of a packet ends its buffer,
+ * and read() returns at most the rest of one packet.
  */
 #define LITEPCIE_PACKETS_ON	1u
 
 /*
- * The record that the card writes when a c2h buffer has ended, in a run of
- * ADVANCE or read().  Buffer n has record n modulo the number of records.  The
- * record is valid when @sequence is n + 1.  A buffer ends when it is full, and
- * earlier at the end of a packet or after the flush time.  A packet that is
- * longer than a buffer continues in the next one.
+ * The record, which the card writes when a c2h buffer has ended, in a run of
+ * ADVANCE or read().  Buffer n (from 0) has record n modulo the number of
+ * records.  The record is valid when @sequence is n + 1.  A buffer ends when it
+ * is full, and earlier at the end of a packet or after the flush time.  A
+ * packet that is longer than a buffer continues in the next one.
  */
 struct litepcie_record {
 	__u32 bytes;	/* bytes of data in the buffer */
@@ -330,13 +346,13 @@ struct litepcie_record {
 #define LITEPCIE_ADVANCE_NOTIFY	1u
 
 /*
- * COUNTS: ask the card how far a direction is.  Every open file may ask, and
- * the call starts nothing.
+ * COUNTS: ask the card how far a direction is.  Every open file may make this
+ * call, and the call starts nothing.
  *   @hardware	buffers that the card is done with since the start
  *   @advanced	buffers handed over to the card since the start; 0 in a LOOP
  *   @position	bytes that the card is done with since the start.  While the card goes
- *		on, these may be the bytes of fewer than @hardware buffers, never of
- *		more.
+ * 		on, these may be the bytes of fewer than @hardware buffers, never of
+ * 		more.
  *   @run		LITEPCIE_RUN_
  *   @error	why the last run was stopped: -errno, or 0
  */
@@ -352,16 +368,16 @@ struct litepcie_counts {
 };
 
 /*
- * EVENT: signal an eventfd.
+ * EVENT: let the driver signal an eventfd.
  *   @way	LITEPCIE_WAY_: signal it when the direction's counts or state change.  Only
- *	the direction's owner may ask.  The eventfd is also signalled at once, if the
- *	run has made progress or failed before this call.
- *	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
- *	its interrupt.  One file at a time may ask.  A reset of the card ends this.
+ * 	the direction's owner may ask.  The eventfd is also signalled at once, if the
+ * 	run has made progress or failed before this call.
+ * 	LITEPCIE_EVENT_USER: signal it when the logic in the card's user slot raises
+ * 	its interrupt.  One file at a time may ask.  A reset of the card ends this.
  *   @fd	the eventfd; -1: signal none from now on
  * Errors:
  *   -EBUSY	the caller does not own the direction, or another file has the
- *		interrupt of the user's logic
+ * 		interrupt of the user's logic
  *   -ENXIO	the user's logic has no interrupt
  */
 struct litepcie_event {
@@ -373,13 +389,13 @@ struct litepcie_event {
 
 /*
  * BAR: get the offset and size of a BAR for mmap().  Memory (a prefetchable
- * BAR) is mapped write-combining, registers uncached.  Fails with -ENODEV if
- * the card has no such BAR.
+ * BAR) is mapped write-combining, registers uncached.  The call fails with
+ * -ENODEV if the card has no such BAR.
  *
- * Everybody may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
+ * Every open file may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
  * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
- * USER_WINDOW only.  Their offsets and sizes are in the capability table, and
- * are multiples of 4 KiB. mmap() fails with -EPERM if a page has a register
+ * USER_WINDOW only.  The capability table has their offsets and sizes, which
+ * are multiples of 4 KiB.  mmap() fails with -EPERM if a page has a register
  * that REG may not write to.
  */
 struct litepcie_bar {
@@ -390,10 +406,10 @@ struct litepcie_bar {
 };
 
 /*
- * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to it,
- * and other processes can map it with MAP_SHARED.  @fd_flags may have O_CLOEXEC
- * and O_RDWR.  The ring's memory is charged until the last descriptor is closed
- * and the last mapping is gone.
+ * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to the
+ * dma-buf, and other processes can map it with MAP_SHARED.  @fd_flags may have
+ * O_CLOEXEC and O_RDWR.  The ring's memory is charged until the last descriptor
+ * is closed and the last mapping is gone.
  */
 struct litepcie_export {
 	__u32 way;
@@ -403,14 +419,15 @@ struct litepcie_export {
 };
 
 /*
- * The part of one direction in a channel's status page, which everybody may map
- * to read.  The counts begin with the run and never wrap.  The card has filled
- * (c2h) or fetched (h2c) all buffers whose number is below @buffers.
+ * The part of one direction in a channel's status page, which every open file
+ * may map for reading.  The counts begin with 0 at the start of a run and never
+ * wrap.  The card has filled (c2h) or fetched (h2c) all buffers whose number,
+ * from 0 on, is below @buffers.
  *
- * A card that writes records also writes the first 32 bytes of this struct
- * itself, in a run of ADVANCE, read() or write().  They are then up to date
- * without a call or an interrupt.  Otherwise the driver writes them when it has
- * asked the card.
+ * In a run of ADVANCE, read() or write(), a card that writes records also
+ * writes the first 32 bytes of this struct itself.  They are then up to date
+ * without a call or an interrupt.  In all other cases the driver writes them
+ * when it has asked the card.
  */
 struct litepcie_status_way {
 	__u64 position;			/* bytes that the card is done with */
@@ -430,13 +447,13 @@ struct litepcie_status {
 };
 
 /*
- * The part of one direction in the index page, of which each open file has its
- * own.  With RING_INDEXED the program writes to it how many buffers it is done
- * with, and poll() goes by that.  With "buffers" from the status page, c2h is
- * readable while @software < buffers, and h2c is writable while @software <
- * buffers + the ring's count - 1.  A start sets @software to 0.  The driver
- * uses the word for these comparisons only, so a wrong value harms no program
- * but the one that wrote it.
+ * The part of one direction in the index page.  Each open file has an index
+ * page of its own.  With RING_INDEXED the program writes to @software how many
+ * buffers it is done with, and poll() compares that number with @buffers of the
+ * status page.  c2h is readable while @software < @buffers, and h2c is writable
+ * while @software < @buffers + the ring's count - 1.  A start of the direction
+ * sets @software to 0.  The driver uses the word for these comparisons only, so
+ * a wrong value harms no program but the one that wrote it.
  */
 struct litepcie_index_way {
 	__u64 software;

@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Decides which of the driver's requests is refused, and keeps the list of what the driver holds:
- * see faults.h. It also reports errors to the driver that the machine at hand cannot produce.
+ * Decides which of the driver's requests to the kernel is refused, and keeps the list of what the
+ * driver holds: see faults.h.  A test can also make it report PCIe errors to the driver that the
+ * machine at hand cannot produce.
  */
 
 #include <linux/module.h>
@@ -32,7 +33,7 @@ struct taken {
 static DEFINE_SPINLOCK(lock);	/* lock: protects the variables below */
 static struct held held[HELD_MAX];
 static struct taken taken[LOCKS_MAX];
-/* times that a thing was given back but not held, or held beyond the list's size */
+/* times that a resource was given back without being held, or was held when the list was full */
 static unsigned int wrong;
 
 static int fail;
@@ -48,8 +49,8 @@ module_param(struck, int, 0644);
 MODULE_PARM_DESC(struck, "how many have been refused");
 
 /*
- * Decide whether this request fails. Processors are not ordered here: a test makes one request
- * after the other.
+ * Returns true if this request of the driver is to fail.  Requests on several processors are not
+ * ordered: a test makes one request after the other.
  */
 bool faults_strike(const char *what)
 {
@@ -102,7 +103,8 @@ void faults_drop(const char *what, const void *key)
 }
 
 /*
- * Returns the list's entry for a lock that this task holds. With no @key it returns a free entry.
+ * Returns the list's entry for the lock @key if @task holds it.  Without @key it returns a free
+ * entry.
  */
 static struct taken *find_taken(const void *key, const struct task_struct *task)
 {
@@ -113,8 +115,8 @@ static struct taken *find_taken(const void *key, const struct task_struct *task)
 }
 
 /*
- * Called before a lock is taken. A task that waits for a lock that it holds itself would wait for
- * ever, so the machine panics with a sentence instead.
+ * Called before the driver takes a lock.  A task that waits for a lock that it holds itself would
+ * wait for ever, so the machine panics with a sentence instead.
  */
 void faults_want_lock(const char *name, const char *function, const void *key)
 {
@@ -159,7 +161,10 @@ void faults_leave_lock(const char *name, const void *key)
 		pr_err("fault: lock %s is left by a task that does not have it\n", name);
 }
 
-/* Print what is held, by name, and how many errors the list has found. */
+/*
+ * Module parameter `held`: print what the driver holds, by name, and how many errors the list has
+ * found.
+ */
 static int held_get(char *buffer, const struct kernel_param *param)
 {
 	int length = 0;
@@ -188,7 +193,7 @@ bool faults_stuck;
 module_param_named(stuck, faults_stuck, bool, 0644);
 MODULE_PARM_DESC(stuck, "no direction stops, as far as the driver can see");
 
-/* Make a call for all cards of the driver, one after the other, with the device's lock held. */
+/* Make a call for each card of the driver, one after the other, with the device's lock held. */
 static void for_each_card(void (*call)(struct pci_dev *pdev, const char *value),
 			  const char *value)
 {
@@ -222,8 +227,8 @@ static void tell_fatal(struct pci_dev *pdev, const char *value)
 }
 
 /*
- * Report a fatal PCIe error in the way in which the kernel reports it to drivers, but without the
- * reset of the bus in between.
+ * Module parameter `fatal`: report a fatal PCIe error in the way in which the kernel reports it to
+ * drivers, but without the reset of the bus in between.
  */
 static int fatal_set(const char *value, const struct kernel_param *param)
 {

@@ -3,13 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Included in front of each of the driver's files in a test's build. The driver's requests to the
- * kernel may then be refused, and everything that the driver gets must be given back.
+ * Is included in front of each of the driver's files in a test's build.  The driver's requests to
+ * the kernel may then be refused, and everything that the driver gets must be given back.
  *
- * Debian's kernels have no fault injection. Here a wrapper of the same name replaces every request
- * of the driver. The wrapper fails when its turn has come, and keeps a list of what the driver
- * holds, by name and key. Where the driver asserts that a lock is held, this is checked. Mutexes
- * and rwsems are on the list while they are held, so none may be on it when a call has returned.
+ * Debian's kernels have no fault injection.  In this build a wrapper of the same name replaces
+ * every request of the driver.  The wrapper fails when its turn has come, and keeps a list of what
+ * the driver holds, by name and key.  Where the driver asserts that a lock is held, the build
+ * checks it.  Mutexes and rwsems are on the list while they are held, so none may be on it when a
+ * call has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -44,7 +45,8 @@ void faults_leave_lock(const char *name, const void *lock);
 #ifndef FAULTS_THEMSELVES
 
 /*
- * Wrap a call that returns a pointer (NULL on failure), and the call that gives the pointer back.
+ * Define a wrapper for a call that returns a pointer, or NULL on failure.  A pointer that the call
+ * returns is put on the list of what the driver holds.
  */
 #define FAULTY_POINTER(_what, _type, _name, _arguments, ...)			\
 	static inline _type __maybe_unused faulty_##_name _arguments		\
@@ -56,7 +58,10 @@ void faults_leave_lock(const char *name, const void *lock);
 		return got;							\
 	}
 
-/* Wrap a call that returns 0 or an error. */
+/*
+ * Define a wrapper for a call that returns 0 or an error.  After a success @_key is put on the list
+ * of what the driver holds.
+ */
 #define FAULTY_CALL(_what, _name, _key, _error, _arguments, ...)		\
 	static inline int __maybe_unused faulty_##_name _arguments		\
 	{									\
@@ -131,7 +136,10 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 	       node, gfp, order)
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
-/* Pins all pages in one call, since a test pins only a few. */
+/*
+ * Wraps the pinning of user pages.  The list has one entry for a call, since a test pins only so
+ * few pages that one call pins all.
+ */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
 							    unsigned int flags,
 							    struct page **pages)
@@ -147,7 +155,7 @@ GIVEN_BACK("pins", unpin_user_pages, pages, (struct page **pages, unsigned long 
 GIVEN_BACK("pins", unpin_user_pages_dirty_lock, pages,
 	   (struct page **pages, unsigned long count, bool dirty), pages, count, dirty)
 
-/* The process that pinned pages are charged to. */
+/* Wraps the reference to the process that pinned pages are charged to. */
 static inline void __maybe_unused faulty_mmgrab(struct mm_struct *mm)
 {
 	faults_hold("mm", mm);
@@ -202,7 +210,10 @@ FAULTY_CALL("vectors", pci_alloc_irq_vectors, pdev, -ENOSPC,
 	    pdev, least, most, flags)
 GIVEN_BACK("vectors", pci_free_irq_vectors, pdev, (struct pci_dev *pdev), pdev)
 
-/* The key is made of the interrupt number and the cookie, so both must be those of the request. */
+/*
+ * The key of an interrupt is made of its number and its cookie, so free_irq() must get both as
+ * request_irq() got them.
+ */
 FAULTY_CALL("interrupt", request_irq, (char *)cookie + irq, -EBUSY,
 	    (unsigned int irq, irq_handler_t handler, unsigned long flags, const char *name,
 	     void *cookie), irq, handler, flags, name, cookie)
@@ -325,7 +336,10 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define eventfd_ctx_fdget	faulty_eventfd_ctx_fdget
 #define eventfd_ctx_put		faulty_eventfd_ctx_put
 
-/* Wrap a request whose result need not be given back, or is given back by other code. */
+/*
+ * Define a wrapper for a request whose result need not be given back, or is given back by other
+ * code.
+ */
 #define REFUSED(_name, _error, ...) \
 	(faults_strike(#_name) ? (_error) : _name(__VA_ARGS__))
 #define dev_set_name(...)		REFUSED(dev_set_name, -ENOMEM, __VA_ARGS__)
@@ -337,15 +351,15 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
 
-/* Replaces the wait for a register bit, so that a test can let the bit never come. */
+/* Replaces the wait for a register bit, so that a test can make the wait time out. */
 #undef readl_poll_timeout
 #define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\
 	(faults_stuck ? ((_value) = readl(_address), -ETIMEDOUT) :			\
 	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
 /*
- * Checks that some task holds the lock. This is a weak check, but without it Debian's kernels check
- * nothing.
+ * Checks that some task holds the lock.  This is a weak check, but without it Debian's kernels
+ * would check nothing.
  */
 #undef lockdep_assert_held
 #define lockdep_assert_held(_lock)							\
