@@ -100,8 +100,9 @@ static void random_advance(struct litepcie_advance *advance)
 }
 
 /*
- * Release and take the file's directions, so that they lose the rings that they had.  Otherwise the
- * c2h ring could already be mapped, or be in the same memory.
+ * Release and take the file's directions, so that they lose the rings that they had.  Otherwise a
+ * new ring could lie in the same memory as the ring before it, and the card would have that memory
+ * mapped twice.
  */
 static void take_anew(int fd)
 {

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The calls on a card that is away: it has gone for good for one file, and is being reset for all
- * others.
+ * Makes calls on a card that is away: for one open file the card has gone for good, and for all
+ * others it is being reset.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define RESET_MS	10000	/* longest wait until the reset has begun, in ms */
+#define RESET_MS	10000	/* longest wait in ms until the reset has begun */
 
 char gone_path[32];
 int reset_fd = -1;
@@ -22,8 +22,8 @@ int reset_fd = -1;
 static pthread_t resetter;
 
 /*
- * Called as root: a device node that was removed cannot be opened by anybody else, so its mode is
- * changed here.
+ * Note the descriptors of the file whose card has gone and of `reset`. Called as root: only root
+ * can open a device node that was removed, so its mode is changed to let every user open it.
  */
 void away_init(int gone, int reset)
 {
@@ -37,15 +37,15 @@ void away_init(int gone, int reset)
 }
 
 /*
- * Reset the card. The kernel's answer does not matter: QEMU's root ports do not report the link, so
- * the kernel may call the reset a failure.
+ * Thread that resets the card.  The kernel's answer does not matter: QEMU's root ports do not
+ * report the link, so the kernel may call the reset a failure.
  */
 static void *reset(void *unused)
 {
 	return pwrite(reset_fd, "1", 1, 0) < 0 ? unused : NULL;
 }
 
-/* Wait until poll() tells the user that the direction's run has ended. */
+/* Wait until poll() reports that the run of the direction @way (POLLIN or POLLOUT) has ended. */
 static void wait_stopped(short way)
 {
 	struct pollfd poller = { .fd = fds[0], .events = way };
@@ -61,8 +61,8 @@ static void wait_stopped(short way)
 }
 
 /*
- * Begin a reset. When this returns, the card is away, and both directions, which were running, are
- * stopped.
+ * Begin a reset.  When this function returns, the card is away, and both directions, which were
+ * running, are stopped.
  */
 void reset_begin(void)
 {

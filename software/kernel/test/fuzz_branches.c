@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The list of every way in which a call may end, and the choice of the one that is tried next.
+ * Lists every way in which a call may end (a branch), and chooses the branch that is tried next.
  */
 #include <limits.h>
 #include <sys/mman.h>
@@ -18,9 +18,10 @@
 #define REGION(n)	((off_t)(n) << 40)
 #define BAR_REGION(n)	REGION(6 + (n))
 #define BAR0_SIZE	LITEPCIE_BAR0_SIZE
-/* bytes of the records: one record for each descriptor of the table */
+/* bytes of the mapped records: a record of 16 bytes for each descriptor of the card's table */
 #define RECORDS		4096
-#define SAFE_PAGE	0x10000		/* a page of registers that drive no hardware */
+/* offset of a page of BAR0 that drives no hardware, and that every user may write to */
+#define SAFE_PAGE	0x10000
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \
 	{ .call = _call, .error = _error, .what = _what, .prepare = _prepare, \
@@ -246,14 +247,20 @@ static bool is_possible(const struct branch *branch)
 	return branch->card == THERE || (branch->card == GONE ? fds[FDS] : reset_fd) >= 0;
 }
 
-/* Branches that take long get a quarter of the others' share. */
+/*
+ * Returns the weight by which a branch's rank is multiplied: 4 for a branch that takes long, which
+ * is then tried a quarter as often, or 1.
+ */
 static unsigned long share(const struct branch *branch)
 {
 	return branch->prepare == has_data || branch->error == ENOMEM ||
 	       branch->card == IN_RESET ? 4 : 1;
 }
 
-/* A branch that is hard to reach is tried more often, but must not starve the others. */
+/*
+ * Returns the rank of a branch: the branch with the lowest rank is tried next.  A branch that is
+ * hard to reach is tried more often, but must not starve the others, so failed tries count, too.
+ */
 static unsigned long rank(const struct branch *branch)
 {
 	if (!is_possible(branch))
@@ -272,7 +279,10 @@ static void make_burst(struct branch *branch, int calls)
 	}
 }
 
-/* Reset the card once and try every branch that needs a reset, since a reset takes long. */
+/*
+ * Reset the card once and try every branch that needs a reset.  All are tried at once, since a
+ * reset takes long.
+ */
 static void reset_step(void)
 {
 	both_run();

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Prepares the state in which a call ends as its branch says, whatever the state was before, and
- * makes the call.
+ * Prepares the state in which a call ends as its branch of fuzz_branches.c says, whatever the state
+ * was before, and makes the call.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define WAIT_MS		2000	/* longest wait for data on a busy machine, in ms */
+#define WAIT_MS		2000	/* longest wait for data in ms, long enough for a busy machine */
 #define FAR		(1ll << 40)
 
 static int event_fd;
@@ -42,8 +42,8 @@ static void lock_both(int fd, bool request)
 }
 
 /*
- * Make all directions free. A mapping keeps a file that was closed, and so the directions that the
- * file owns, so all mappings go first.
+ * Release all directions.  A mapping keeps a file that was closed, and so the directions that the
+ * file owns, so all mappings are removed first.
  */
 void nobodys(void)
 {
@@ -128,7 +128,8 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring. c2h has no buffer, so the loopback and the card fill up, and h2c is held up.
+ * Fill the h2c ring by write() until it has no room.  c2h has no buffer, so the loopback and the
+ * card fill up, and h2c is held up.
  */
 void full_stream(void)
 {
@@ -148,8 +149,8 @@ void others_have_room(void)
 }
 
 /*
- * Make both directions the second file's, with loopback and pattern off. The first file may then
- * switch neither on.
+ * Make the second file the owner of both directions, with loopback and pattern off.  The first file
+ * may then switch neither on.
  */
 void second_steers(void)
 {
@@ -161,8 +162,8 @@ void second_steers(void)
 }
 
 /*
- * Let c2h run for the first file, and set its software count to 0, so that its buffers count as
- * unread data again.
+ * Let c2h run for the first file until it has data, and set its software count to 0, so that its
+ * buffers count as unread data again.
  */
 void has_data(void)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Memory of each kind, for rings that lie in the program's own memory.
+ * Makes memory of each kind (enum place), for rings that lie in the program's own memory.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -17,8 +17,8 @@
 static char *places[PLACES];
 
 /*
- * Map memory that is aligned to a huge page, with nothing mapped behind it. A kernel may have no
- * huge pages to give.
+ * Map memory that is aligned to a huge page, with nothing mapped behind it.  @advice asks for huge
+ * pages or for small ones; a kernel may have no huge pages to give.
  */
 static char *map(int flags, int advice)
 {

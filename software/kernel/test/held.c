@@ -7,13 +7,13 @@
  * repeated or torn.
  *
  *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers are compared, with random lengths of
- *				h2c, numbers of buffers handed over, pauses and ways to wait
+ * 				h2c, numbers of buffers handed over, pauses and ways to wait
  *   held stops DEV COUNT SEED	the same, stopped at random and begun anew, COUNT times
  *   held refuse DEV		calls that must be refused, each with its error
  *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
  *   held sync DEV		fsync() sends an incomplete beat, and later data begins a new beat
  *   held reset DEV FILE	make FILE while both directions run, and wait for the reset: calls fail
- *				as they should, and then all works again
+ * 				as they should, and DMA works again after the reset
  *   held user DEV		the interrupt of logic that raises one for each write to its memory
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
@@ -121,11 +121,14 @@ static void take(void)
 
 /* Runs through the loopback ------------------------------------------------------------------- */
 
-/* A stream of numbers, which goes out in buffers of any length and must come back without a gap. */
+/*
+ * The state of a stream of dwords that count up.  The dwords are sent in h2c buffers of any length,
+ * and must come back by c2h without a gap.
+ */
 struct stream {
-	/* dwords that were sent by h2c and received by c2h */
+	/* dwords that were sent by h2c, and dwords that c2h has brought back */
 	uint64_t	sent, got;
-	/* buffers: h2c handed over; c2h given back; c2h compared */
+	/* counts of buffers: h2c handed over; c2h handed over; c2h compared */
 	uint64_t	h2c, c2h_given, c2h;
 };
 
@@ -139,8 +142,8 @@ static void fill(struct stream *stream, uint32_t bytes)
 }
 
 /*
- * Send up to as many buffers as there is room for, each of random length. The part of a buffer that
- * is not sent is overwritten.
+ * Send a random number of h2c buffers, up to the room in the ring, each of random length.  The part
+ * of a buffer that is not sent keeps old data.
  */
 static void send(struct stream *stream)
 {
@@ -181,7 +184,7 @@ static void receive(struct stream *stream)
 		check(stream);
 }
 
-/* Give back a random number of the c2h buffers that were compared. */
+/* Hand a random number of the c2h buffers that were compared to the card again. */
 static void give_back(struct stream *stream)
 {
 	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);
@@ -193,8 +196,8 @@ static void give_back(struct stream *stream)
 }
 
 /*
- * Wait in a random way: sleep briefly, since there may be nothing under way that would end the
- * sleep, or ask the card.
+ * Wait in a random way: by poll(), by asking the card for its counts, by a short sleep, or not at
+ * all.  poll() has a short time limit, since no data may be under way that would end it.
  */
 static void wait_some(const struct stream *stream)
 {
@@ -214,7 +217,7 @@ static void wait_some(const struct stream *stream)
 	}
 }
 
-/* Start c2h before h2c: data that comes while c2h is off is dropped. */
+/* Start c2h, which must be done before h2c starts: data that comes while c2h is off is dropped. */
 static void start(void)
 {
 	need(!advance(LITEPCIE_WAY_C2H, 0, NULL, 0), "start of c2h");
@@ -228,7 +231,7 @@ static void turn(struct stream *stream)
 	receive(stream);
 }
 
-/* Print a line for each twentieth of a run, since the run may take an hour. */
+/* Print a progress line for each twentieth of a run, since the run may take an hour. */
 static void say_progress(uint64_t done, uint64_t all, const char *of_what)
 {
 	static uint64_t next;
@@ -280,8 +283,8 @@ static int stops(uint64_t runs)
 			turn(&stream);
 		compared += stream.c2h;
 		/*
-		 * c2h is off now and drops what still comes, so no data of this run gets into the
-		 * next one.
+		 * Stop h2c first and wait 2 ms.  c2h takes the data that is under way, and drops
+		 * what comes when it is off.  So no data of this run gets into the next one.
 		 */
 		need(!run_h2c(fd, 0, NULL), "stop of h2c");
 		usleep(2000);
@@ -317,8 +320,8 @@ static void refuse_numbers(void)
 }
 
 /*
- * The call that starts a direction decides how it runs. Calls that want another kind of run are
- * refused.
+ * The call that starts a direction decides its kind of run.  Calls that want another kind of run
+ * are refused.
  */
 static void refuse_mixing(const char *device)
 {
@@ -336,7 +339,10 @@ static void refuse_mixing(const char *device)
 	need(!run_c2h(fd, 1, NULL), "the loop");
 	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
 	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
-	/* No data comes, so a call that waited for the owner's data would wait for ever. */
+	/*
+	 * No data comes from the card, so a call that waited for the owner's data would wait for
+	 * ever.
+	 */
 	alarm(60);
 	refused(read(other, bytes, sizeof(bytes)) < 0, EBUSY, "read() of another's loop");
 	alarm(0);
@@ -355,7 +361,7 @@ static int refuse(const char *device)
 
 /* poll() and O_NONBLOCK ----------------------------------------------------------------------- */
 
-/* A read() that ends only when there is data, or when its direction is stopped. */
+/* Thread with a read() that ends only when data comes, or when its direction is stopped. */
 static void *read_for_ever(void *unused)
 {
 	char byte;
@@ -369,7 +375,7 @@ static void ready_beside_a_reader(void)
 	pthread_t reader;
 	char byte;
 
-	alarm(60);	/* ends a read() that waits although it must not */
+	alarm(60);	/* end the program if a read() waits although it must not */
 	need(!pthread_create(&reader, NULL, read_for_ever, NULL), "thread");
 	for (int i = 0; counts_of(LITEPCIE_WAY_C2H).run != LITEPCIE_RUN_STREAM && i < 2000; i++)
 		usleep(5000);
@@ -430,8 +436,8 @@ static void receive_bytes(char *to, size_t bytes)
 }
 
 /*
- * True if the card writes records. They say where a packet ends, so that only its bytes come back,
- * without the padding of its last beat.
+ * Returns true if the card writes records.  Records say where a packet ends, so read() then returns
+ * only the packet's bytes, without the padding of its last beat.
  */
 static bool tells_of_ends(void)
 {
@@ -442,8 +448,8 @@ static bool tells_of_ends(void)
 }
 
 /*
- * fsync() sends an incomplete beat. Without records c2h returns whole buffers, so more data follows
- * until three buffers are full.
+ * fsync() sends an incomplete beat, and data that is written later begins a new beat.  Without
+ * records c2h returns whole buffers, so more data follows until three buffers are full.
  */
 static int sync_beats(void)
 {
@@ -507,7 +513,10 @@ static int reset(const char *flag)
 		if (status->way[way].run || status->way[way].error != -EIO)
 			fail("the status page does not say that the card was reset");
 	}
-	/* Only a call can tell whether the reset is over. The run's error stays after it. */
+	/*
+	 * Only a call can tell whether the reset is over.  The error of the run that the reset
+	 * ended stays after the reset.
+	 */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	for (unsigned int way = 0; way < 2; way++)
@@ -534,7 +543,7 @@ static volatile uint32_t *map_user_memory(void)
 	struct litepcie_bar bar = { .bar = 2 };
 
 	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR2");
-	/* The AXI bus of the user slot is the upper half of the BAR. */
+	/* The window of the user slot's AXI bus is the upper half of BAR2. */
 	return (volatile uint32_t *)map(bar.offset + bar.size / 2, 4096, PROT_READ | PROT_WRITE);
 }
 

@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Starts another kernel without a reset in between: for the tests in sim/test.
+ * Starts another kernel without a reset of the machine in between, for the tests in sim/test.
  *
  *   kexec KERNEL INITRD OPTIONS
  *
- * Exit status: the program does not return if all is well; 1 with a sentence, 2 wrong usage.
+ * Exit status: the program does not return if the other kernel starts; 1 if it cannot be started
+ * (with a sentence), 2 wrong usage.
  */
 #include <linux/reboot.h>
 #include <sys/syscall.h>

@@ -8,8 +8,9 @@
  *
  *   locks DEV		make a call for each lock, in a process of its own; each call must return
  *
- * A process that waits for a mutex cannot be killed. So its parent waits for it and says which call
- * it is in. These calls also take the spinlocks: a guest in which one is held stands still.
+ * A process that waits for a mutex cannot be killed.  So its parent waits for it, with a time
+ * limit, and says in which call it hangs.  These calls also take the spinlocks: if one is held, the
+ * whole guest hangs.
  *
  * Exit status: 0 if every call returns, 1 if one does not (with a sentence), 2 wrong usage.
  */
@@ -25,7 +26,7 @@
 
 #define PATIENCE_MS	10000
 
-/* name of the call that the child is in; memory shared with the child */
+/* name of the call that the child process is in; this memory is shared with the child */
 static const char *volatile *stage;
 
 static void need(bool true_, const char *call)
@@ -34,13 +35,15 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check a call that may have nothing to do: its error does not matter as long as it returns. */
+/* Check a call that must return with success or with @error.  Which of the two does not matter. */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);
 }
 
-/* Calls that take way->mutex (the ring and the owner are asked for) and card->live. */
+/*
+ * Make calls that take way->mutex and card->live: they need the ring or the owner of the direction.
+ */
 static void way_mutex(int fd, uint32_t way)
 {
 	struct litepcie_ring_info info = { .way = way };
@@ -60,8 +63,8 @@ static void way_mutex(int fd, uint32_t way)
 }
 
 /*
- * Calls that take the same locks to hand over buffers and to ask for counts, and the lock of the
- * user's interrupt.
+ * Make calls that take way->mutex and card->live to hand over buffers and to ask for counts, and a
+ * call that takes the lock of the user logic's interrupt.
  */
 static void way_counts(int fd, uint32_t way)
 {
@@ -83,7 +86,7 @@ static void stop(int fd)
 	need(!run_c2h(fd, 0, NULL) && !run_h2c(fd, 0, NULL), "stop");
 }
 
-/* Calls that take way->io and way->wait.lock, without waiting. */
+/* Make calls that take way->io and way->wait.lock, without waiting for data or room. */
 static void way_io(int fd)
 {
 	static char buffer[BUFFER];
@@ -104,7 +107,7 @@ static void every_call(const char *device)
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
 	int fd;
 
-	*stage = "open()";	/* takes card->live, way->mutex, card->files_lock */
+	*stage = "open()";	/* open() takes card->live and card->files_lock */
 	fd = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	need(fd >= 0, device);
 	*stage = "LOCK";

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests what a process may do that is a member of the card's group and has no other rights, and
- * whom it could affect, for the tests in sim/test.
+ * whether it could affect other processes, for the tests in sim/test.
  *
  *   member registers DEV	write to every register of BAR0 by ioctl(); print what was allowed
  *   member pages DEV		map every page of BAR0 and BAR2 to write; print what was allowed
@@ -15,7 +15,7 @@
  *   member compat DEV		the calls of a 32-bit program
  *   member as PROGRAM ...	run any program as a member
  *   member stuck DEV STUCK CONFIG
- *				as root: a direction that does not stop, on a module with faults
+ * 				as root: a direction that does not stop, on a module with faults
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
@@ -25,7 +25,7 @@
 
 #include "member.h"
 
-/* number of the user and the group that a member of the card's group has */
+/* user number and group number of the process that stands for a member of the card's group */
 #define MEMBER	1000
 
 void need(bool true_, const char *what)
@@ -42,8 +42,8 @@ void refused(long rc, int error, const char *what)
 }
 
 /*
- * Ask for the lock of these DMA directions. Returns how many of them the open
- * file owns now.
+ * Ask for the lock of the h2c and c2h directions.  Returns how many of the two the open file owns
+ * now.
  */
 int take(int fd, bool h2c, bool c2h)
 {
@@ -93,7 +93,7 @@ struct litepcie_index *map_index(int fd)
 	return index;
 }
 
-/* Returns the number in the line @field of /proc/self/status. */
+/* Returns the number in the line @field of /proc/self/status, which is in KiB. */
 unsigned long status_kb(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "re");

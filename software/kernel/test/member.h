@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of the program member share.
+ * Declares what the parts of the program member share.
  */
 #ifndef MEMBER_H
 #define MEMBER_H

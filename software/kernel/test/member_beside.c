@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Two open files of one card: the second only looks, and neither sees nor changes what the first
- * has.
+ * Tests two open files of one card.  The second file makes calls beside the first, and neither sees
+ * nor changes what the first has.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ static uint32_t read_register(int fd, uint32_t addr)
 	return reg.val;
 }
 
-/* Returns where the first block of this type has its registers. */
+/* Returns the offset in BAR0 of the first block of type @type in the capability table. */
 static uint32_t find_block(int fd, unsigned int type)
 {
 	uint32_t blocks = read_register(fd, LITEPCIE_CAP_OFFSET + 4 * LITEPCIE_CAP_HEADER_BLOCKS);
@@ -82,7 +82,10 @@ static void refuse_mappings(int fd)
 	}
 }
 
-/* The calls of a program that only looks work, and say that another file owns the rings. */
+/*
+ * Make the calls of a program that only looks at a card in use.  They work, and say that another
+ * file owns the rings.
+ */
 static void look(int fd)
 {
 	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
@@ -101,7 +104,7 @@ static void look(int fd)
 }
 
 /*
- * Nobody but the owner can write to its index page. Everybody may read the status page, and nobody
+ * Only a file itself can write to its index page.  Every file may read the status page, and none
  * may write to it.
  */
 static void write_to_pages(int owner, int other)
@@ -125,7 +128,8 @@ static void write_to_pages(int owner, int other)
 		refused(-1, EPERM, "the status page for writing");
 	}
 	refused(mprotect(status, 4096, PROT_READ | PROT_WRITE), EACCES, "the status page, later");
-	munmap(status, 4096);	/* a mapping keeps its file open, so it goes before the close() */
+	/* a mapping keeps its file open, so all are removed before the file is closed */
+	munmap(status, 4096);
 	munmap(theirs, 4096);
 	munmap(mine, 4096);
 }
@@ -143,7 +147,7 @@ static void fill(uint32_t *words, size_t bytes)
 		words[i] = SECRET;
 }
 
-/* A file may map its rings before it owns the direction: no other file uses these rings. */
+/* A file may map its rings before it owns the direction, since no other file uses these rings. */
 static void map_early(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -159,7 +163,7 @@ static void map_early(const char *device)
 		usleep(1000);
 	if (c2h[0] != SECRET || c2h[BUFFER / 4] != SECRET)
 		fail("a ring that was mapped early is not the one that the card fills");
-	/* The mappings of the first file stay, and keep it open. */
+	/* The mappings of the first file stay after the release, and keep the file open. */
 	release(first);
 	need(take(second, true, true) == 2, "taking what was released");
 	need_zeros(map_ring(second, 1), RING, "the c2h ring of the next file");
@@ -195,7 +199,7 @@ int beside(const char *device)
 	refused(set_pattern(other, 2), EBUSY, "another's pattern, checked");
 	refused(run_c2h(other, 0, NULL), EBUSY, "stopping another's direction");
 	write_to_pages(owner, other);
-	/* A file that owns h2c alone cannot change c2h, nor the data of c2h. */
+	/* A file that owns only h2c cannot change c2h or the data of c2h. */
 	need(!run_h2c(owner, 0, NULL), "stop");
 	need(!ioctl(owner, LITEPCIE_IOCTL_LOCK, &(struct litepcie_ioctl_lock) {
 		.dma_reader_release = 1 }), "release of h2c");
@@ -223,8 +227,8 @@ static void write_secret(int fd)
 }
 
 /*
- * A direction belongs to one file until that file is closed. The next file then sends only what it
- * wrote itself.
+ * A direction belongs to one file until that file is closed.  The next file that owns the direction
+ * then sends only data that it wrote itself.
  */
 int leftovers(const char *device)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The calls of a 32-bit program, and a direction that does not stop.
+ * Tests the calls of a 32-bit program, and a direction that does not stop.
  */
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 /* Calls of a 32-bit program ------------------------------------------------------------------- */
 
-/* The argument of numbers 21 and 22, as a compiler for i386 lays it out. */
+/* The argument of the ioctl numbers 21 and 22, as a compiler for i386 lays it out. */
 struct run32 {
 	uint8_t		enable;
 	int64_t		hw_count __attribute__((packed, aligned(4)));
@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct run32) == 20, "i386 aligns a long long to 4 bytes")
 #define WRITER32	_IOWR(LITEPCIE_IOCTL, 21, struct run32)
 #define READER32	_IOWR(LITEPCIE_IOCTL, 22, struct run32)
 
-/* Make an ioctl() as a 32-bit program does. @argument lies below 4 GiB. */
+/* Make an ioctl() as a 32-bit program does.  @argument must lie below 4 GiB. */
 static int ioctl32(int fd, unsigned long request, void *argument)
 {
 	long rc = 54;	/* number of ioctl on i386 */
@@ -39,8 +39,8 @@ static int ioctl32(int fd, unsigned long request, void *argument)
 }
 
 /*
- * Make the call in both ways with @argument, and compare the answers. The 32-bit call needs its
- * argument below 4 GiB, at @low.
+ * Make the ioctl @request as a 64-bit and as a 32-bit program with the same @argument, and compare
+ * the answers.  The 32-bit call needs its argument below 4 GiB, at @low.
  */
 static void same_for_both(int fd, unsigned long request, void *low, const void *argument,
 			  size_t size, const char *what)
@@ -55,7 +55,10 @@ static void same_for_both(int fd, unsigned long request, void *low, const void *
 		fail("%s: 32-bit programs get another answer", what);
 }
 
-/* The calls of a held run of h2c. The last call is made in the 32-bit way alone. */
+/*
+ * Test the calls of a held run of h2c.  All but the last are made as a 64-bit and as a 32-bit
+ * program, the last only as a 32-bit program.
+ */
 static void held_calls(int fd, void *low)
 {
 	const struct litepcie_packets packets = { .flags = LITEPCIE_PACKETS_ON };
@@ -119,7 +122,10 @@ static void say(const char *parameter, const char *value)
 	close(fd);
 }
 
-/* True if the card's command register has bus mastering on. */
+/*
+ * Returns true if the command register in the card's config space, which is the file @config, has
+ * bus mastering on.
+ */
 static bool is_master(const char *config)
 {
 	int fd = open(config, O_RDONLY);
@@ -131,8 +137,8 @@ static bool is_master(const char *config)
 }
 
 /*
- * While a direction may still write, the card may make no request. It may make requests again when
- * both directions have stopped.
+ * While a direction has not stopped and may still write, bus mastering is off, so the card makes no
+ * request.  Bus mastering is on again when both directions have stopped.
  */
 int stuck(const char *device, const char *parameter, const char *config)
 {
@@ -142,7 +148,7 @@ int stuck(const char *device, const char *parameter, const char *config)
 	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
 	need(is_master(config), "bus mastering of a card that runs");
 	/*
-	 * h2c is stopped first: once the card may make no request, a direction that has requests to
+	 * h2c is stopped before c2h: while bus mastering is off, a direction that has requests to
 	 * make cannot stop.
 	 */
 	need(!run_h2c(fd, 0, NULL), "stop of h2c");

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The memory of rings is limited as locked memory is, and charged for as long as anything keeps it:
- * a descriptor, a mapping, another process.
+ * Tests that the memory of rings is limited as locked memory is, and charged for as long as a
+ * descriptor, a mapping or another process keeps it.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,9 +15,9 @@
 #include "member.h"
 
 #define MIB		(1u << 20)
-#define RING_MIB	2u	/* size of the rings of ask_for_ring() */
+#define RING_MIB	2u	/* size in MiB of the rings that ask_for_ring() makes */
 #define LIMIT_MIB	8u
-#define TOO_MANY	64	/* number of rings that would be eight times the limit */
+#define TOO_MANY	64	/* number of rings that would be sixteen times the limit */
 
 static void limit_to(unsigned int bytes)
 {
@@ -51,8 +51,8 @@ static void need_pinned(unsigned int mib, const char *when)
 }
 
 /*
- * LitePCIe's rings are free of charge, since its programs know of no limit, and some systems allow
- * 64 KiB by default.
+ * Rings of LitePCIe's shape are free of charge, since its programs know of no limit, and some
+ * systems allow 64 KiB of locked memory by default.
  */
 static void litepcies_rings_are_free(const char *device)
 {
@@ -66,7 +66,10 @@ static void litepcies_rings_are_free(const char *device)
 	close(fd);
 }
 
-/* In each direction one ring at a time is free of charge. The next one is charged to its user. */
+/*
+ * In each direction of the card one ring at a time is free of charge.  A second ring is charged to
+ * its user.
+ */
 static void one_is_free(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
@@ -85,8 +88,8 @@ static void one_is_free(const char *device)
 }
 
 /*
- * A ring that was replaced by another shape is gone: its memory and its data, and the new ring may
- * take its allowance.
+ * When another shape has replaced a ring, the old ring's memory and data are gone, and another
+ * file's ring may take its allowance.
  */
 static void a_replaced_ring_is_free(const char *device)
 {
@@ -183,8 +186,8 @@ static void send_descriptor(int channel, int fd)
 }
 
 /*
- * Fork a process that makes a ring, sends its descriptor to @channel, and exits. Returns true if
- * the process got a ring.
+ * Fork a process that makes a c2h ring, sends the descriptor of its dma-buf to the socket @channel,
+ * and exits.  Returns true if the process got a ring.
  */
 static bool child_leaves_ring(const char *device, int channel)
 {
@@ -207,12 +210,15 @@ static bool child_leaves_ring(const char *device, int channel)
 }
 
 /*
- * The limit is that of the user: rings count even if only descriptors in a socket keep them, and
- * the processes that made them have ended.
+ * The limit holds for all processes of a user together.  Rings count even if only descriptors in a
+ * socket keep them, and the processes that made the rings have ended.
  */
 static void the_dead_are_charged(const char *device)
 {
-	/* Twice, since all that was dropped with the socket must be free again. */
+	/*
+	 * The test runs twice, since all memory that was dropped with the first socket must be free
+	 * again.
+	 */
 	for (int round = 0; round < 2; round++) {
 		unsigned int n = 0;
 		int channel[2];
@@ -229,7 +235,7 @@ static void the_dead_are_charged(const char *device)
 }
 
 /*
- * A file that cannot start a direction, since it gets no ring, does not own the direction
+ * If a file cannot start a direction, since it gets no ring, it does not own the direction
  * afterwards.
  */
 static void a_start_that_fails_takes_nothing(const char *device)

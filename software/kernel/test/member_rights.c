@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tries one by one to which registers and pages a member of the card's group may write.
+ * Tries for each register and page of the card whether a member of the card's group may write to
+ * it.
  */
 #include <sys/mman.h>
 
@@ -12,8 +13,8 @@
 #define PAGE	4096u
 
 /*
- * The line that is printed next: allowed neighbours are joined to one line with what, start and
- * end.
+ * The output line that is printed next.  Neighbouring places that may be written to are joined to
+ * one line, which has the kind of access, the start and the end.
  */
 static struct {
 	const char	*what;
@@ -47,7 +48,10 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 	return bar.offset;
 }
 
-/* Write 0 to all registers that may be written to. The card runs nothing meanwhile. */
+/*
+ * Try to write 0 to each register of BAR0, and print those that may be written to.  The card runs
+ * nothing meanwhile.
+ */
 static void try_registers(int fd, uint64_t start, uint64_t end)
 {
 	for (uint64_t at = start; at < end; at += 4) {
@@ -61,7 +65,10 @@ static void try_registers(int fd, uint64_t start, uint64_t end)
 	print_line();
 }
 
-/* Map each page for writing. The program only maps the pages, and writes to none. */
+/*
+ * Try to map each page of a BAR for writing, and print those that may be mapped.  The program only
+ * maps the pages, and writes to none.
+ */
 static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)
 {
 	uint64_t size, offset = bar_of(fd, number, &size);
@@ -109,7 +116,7 @@ int pages(const char *device)
 	return 0;
 }
 
-/* Try registers and pages of a part of BAR0. */
+/* Try the registers and the pages of BAR0 from @start to @end. */
 int part(const char *device, uint64_t start, uint64_t end)
 {
 	int fd = open_or_fail(device);

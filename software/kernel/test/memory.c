@@ -57,7 +57,7 @@ struct litepcie_ring_info info_of(unsigned int way)
 }
 
 /*
- * Returns memory that is aligned to a huge page, and that has been written to. @advice is
+ * Returns @bytes of memory that is aligned to a huge page and has been written to.  @advice is
  * MADV_HUGEPAGE or MADV_NOHUGEPAGE.
  */
 char *memory(size_t bytes, int advice)
@@ -75,9 +75,9 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Set up a ring. Interrupts are as rare as they can be: at a simulated card's pace an interrupt for
- * each buffer takes longer than the buffer, and a machine on which each access is slow would do
- * nothing else.
+ * Set up a ring in the program's own memory.  The card interrupts only twice in a round of the
+ * ring: with a simulated card an interrupt for each buffer takes longer than the buffer, and a
+ * machine on which each access is slow would do nothing else.
  */
 int set_up(unsigned int way, char *place, unsigned int size, unsigned int count)
 {
@@ -102,8 +102,8 @@ void refused(int rc, int error, const char *what)
 /* Data of the rings --------------------------------------------------------------------------- */
 
 /*
- * Fill a ring with numbers that go on from buffer to buffer and never change. So c2h must receive
- * them in order.
+ * Fill an h2c ring with numbers that go on from buffer to buffer and never change.  So c2h must
+ * receive them in order.
  */
 void fill(char *ring, size_t bytes)
 {
@@ -150,9 +150,9 @@ void wait_received(long long buffers)
 static const struct shape {
 	unsigned int size, count;
 	int advice;
-	unsigned int chunk;	/* bytes of a chunk that the driver must make of it */
+	unsigned int chunk;	/* bytes of the chunks that the driver must divide the ring into */
 } shape_table[] = {
-	/* LitePCIe's shape, but in the program's own memory */
+	/* LitePCIe's shape, 256 buffers of 8 KiB, but in the program's own memory */
 	{ 8192, 256, MADV_HUGEPAGE, HUGE },
 	{ 4096, 16, MADV_NOHUGEPAGE, 4096 },
 	{ 65536, 48, MADV_HUGEPAGE, 1u << 20 },	/* a ring of one and a half huge pages */
@@ -189,8 +189,8 @@ static void shape(const struct shape *shape)
 }
 
 /*
- * A ring of LitePCIe's shape in the program's own memory is not passed to the next owner of the
- * direction.
+ * A ring of LitePCIe's shape in the program's own memory is not passed on when the direction is
+ * released.
  */
 static void shape_default(void)
 {
@@ -207,7 +207,10 @@ static void shape_default(void)
 	printf("shape: LitePCIe's\n");
 }
 
-/* read() and write() copy to and from such a ring as to and from any other ring. */
+/*
+ * read() and write() copy to and from a ring in the program's own memory as to and from any other
+ * ring.
+ */
 static void shape_copied(void)
 {
 	static char sent[4 * BUFFER], got[4 * BUFFER];

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of the program memory share.
+ * Declares what the parts of the program memory share.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -16,7 +16,7 @@
 #define HUGE		(2u << 20)
 #define PATIENCE_MS	20000
 
-extern int fd;	/* descriptor of the device */
+extern int fd;	/* descriptor of the open device node */
 
 /* Functions of memory.c. */
 void need(bool true_, const char *what);

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A ring lies in a process's own memory, and the process or the card goes while DMA runs.
+ * Tests rings in a process's own memory when the process or the card goes while DMA runs.
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "memory.h"
 
-#define FLOWS	64	/* number of buffers after which data is known to flow */
+#define FLOWS	64	/* number of received buffers after which data is known to flow */
 
 /* The process leaves -------------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static void both_in(char *h2c, char *c2h)
 	wait_received(FLOWS);
 }
 
-/* After a fork() the child has a copy, and the parent sees what the card writes. */
+/* After a fork() the child has copies of the rings, and the parent sees what the card writes. */
 static void leave_fork(char *h2c, char *c2h)
 {
 	pid_t child;
@@ -49,8 +49,8 @@ static void leave_fork(char *h2c, char *c2h)
 }
 
 /*
- * After munmap() the card still writes to the pages that it had, and not to huge pages that are
- * handed out next.
+ * After munmap() of its ring the card still writes to the pages that it had, and not to the huge
+ * pages that the kernel hands out next.
  */
 static void leave_munmap(char *h2c, char *c2h)
 {
@@ -71,8 +71,8 @@ static void leave_munmap(char *h2c, char *c2h)
 }
 
 /*
- * A killed process loses its memory, and another process that has the card open sees the end of the
- * run.
+ * When a process is killed, its ring in own memory is gone.  Another process that has the card open
+ * can then take the directions and run DMA with LitePCIe's rings.
  */
 static void leave_killed(const char *device)
 {
@@ -117,8 +117,8 @@ int leave(const char *device)
 /* The card leaves ----------------------------------------------------------------------------- */
 
 /*
- * Run DMA until the card leaves. With @away the program ends as soon as the card is being reset,
- * else when it has gone.
+ * Run DMA in own memory until the card leaves.  With @away the program ends as soon as the card is
+ * being reset, else when the card has gone.
  */
 int hold(const char *flag, bool away)
 {

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Memory that no ring may lie in, and the charge for memory that a ring may lie in.
+ * Tests memory in which no ring may lie, and the charge for memory in which a ring may lie.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -45,7 +45,7 @@ static void refuse_numbers(char *huge)
 	bad.address += 512;
 	refuse_request("address", bad, EINVAL);
 	bad = good;
-	/* the range wraps round the end of the address space */
+	/* the ring's range wraps round the end of the address space */
 	bad.address = 0xffffffffffffe000u;
 	refuse_request("wrapped", bad, EFAULT);
 }
@@ -90,7 +90,7 @@ int bounce(void)
 
 /* The charge for pinned memory ---------------------------------------------------------------- */
 
-/* Returns the KiB that the process has pinned. */
+/* Returns how many KiB of memory the process has pinned, by VmPin. */
 long pinned(void)
 {
 	char line[128];

@@ -7,22 +7,22 @@
  * write().
  *
  *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
- *					their records
+ * 					their records
  *   packets node DEV COUNT SEED	the same by one write() and one read() for each packet
- *   packets full DEV			write packets until there is no room, then read them all
+ *   packets full DEV			write packets until the rings have no room, then read them all
  *   packets bytes DEV			the same with bytes, in pieces that do not divide a buffer
  *   packets places DEV			a packet waits that has more buffers than the table has
- *					free places
+ * 					free places
  *   packets flush DEV			a buffer ends after the flush time, and so does an
- *					incomplete beat
+ * 					incomplete beat
  *   packets late DEV			the beat's flush time is over while nothing can be handed
- *					over, and while fsync() waits: the beat is sent all the same
+ * 					over, and while fsync() waits: the beat is sent all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
- *					the first is bad, and fsync() says so once
+ * 					the first is bad, and fsync() says so once
  *   packets bad_end DEV		the same with a packet whose bad end lies in a second buffer
  *   packets ended DEV			another thread ends the run while write() copies a packet
  *   packets refuse DEV			calls that must be refused, each with its error
- *   packets off DEV REGISTER		the register must be 0
+ *   packets off DEV REGISTER		the register at this offset of BAR0 must be 0
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
  */
@@ -151,10 +151,12 @@ static void stop(void)
 
 /* Packets by ADVANCE -------------------------------------------------------------------------- */
 
-static uint64_t sent, taken, given;	/* h2c buffers sent; c2h buffers read and handed over */
+/* counts of h2c buffers sent, c2h buffers read and c2h buffers handed over */
+static uint64_t sent, taken, given;
 
 /*
- * Wait for the next record by looking at memory, without a call: the card itself writes it there.
+ * Wait for the next c2h record by looking at memory, without a call: the card itself writes the
+ * record to host memory.
  */
 static const struct litepcie_record *next_record(void)
 {
@@ -180,7 +182,8 @@ static void send_packet(const uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Check one packet: its buffers are full except the last, whose record says that the packet ends.
+ * Check one received packet: all its c2h buffers are full except the last, whose record says that
+ * the packet ends.
  */
 static void check_packet(const uint8_t *packet, uint32_t bytes)
 {
@@ -220,8 +223,8 @@ static void fill(uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Send packets, of which several are under way at a time. A random number of the c2h buffers that
- * were read is handed over again.
+ * Send packets by ADVANCE, several at a time, and check them.  At random moments all c2h buffers
+ * that were read are handed over again.
  */
 static int held(unsigned int count)
 {
@@ -251,8 +254,8 @@ static int held(unsigned int count)
 		done += now;
 	}
 	/*
-	 * At the place of the next record stands the record of an older buffer, so a buffer that
-	 * the card still has must be refused.
+	 * The memory of the next record still has the record of an older buffer, which must not
+	 * count.  So ADVANCE must refuse a buffer that the card still has.
 	 */
 	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
 		"a buffer that the card still has");
@@ -265,7 +268,7 @@ static int held(unsigned int count)
 
 /* Packets by read() and write() --------------------------------------------------------------- */
 
-/* Start c2h: while it is off, it drops data that is sent to it. */
+/* Start c2h by a read(). While c2h is off, it drops data that is sent to it. */
 void start_c2h(void)
 {
 	char byte;
@@ -276,8 +279,8 @@ void start_c2h(void)
 }
 
 /*
- * If a packet's memory ends before the packet does, no part of the packet is sent or kept for the
- * next one.
+ * If the memory that write() gets ends before the packet does, no part of the packet is sent or
+ * kept for the next packet.
  */
 static void refuse_torn_memory(void)
 {
@@ -289,8 +292,8 @@ static void refuse_torn_memory(void)
 }
 
 /*
- * Send packets and read them. At most half of what both rings hold is under way, so no write() has
- * to wait for a read().
+ * Send packets by write() and read each one before the next is sent, so no write() has to wait for
+ * a read().
  */
 static int node(unsigned int count)
 {
@@ -327,7 +330,7 @@ static int node(unsigned int count)
 /* The flush time ------------------------------------------------------------------------------ */
 
 /*
- * The flush time ends a c2h buffer. The data that is sent is no packet, so nothing else ends the
+ * The flush time ends a c2h buffer.  The data is sent with packets off, so nothing else ends the
  * buffer.
  */
 static void flush_held(void)

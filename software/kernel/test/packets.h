@@ -2,6 +2,8 @@
 /*
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares what the parts of the program packets share.
  */
 #ifndef PACKETS_H
 #define PACKETS_H
@@ -12,34 +14,34 @@
 #include "calls.h"
 
 #define BEAT		32u		/* bytes of a beat */
-/* larger than a c2h buffer, so that a packet may take three of those */
+/* bytes of an h2c buffer, larger than a c2h buffer, so that a packet may take three c2h buffers */
 #define H2C_SIZE	16384u
 #define C2H_SIZE	4096u
 #define COUNT		16u
 #define TIMEOUT_S	60
 
 extern int fd;
-/* the status page; set after map_all() has been called */
+/* the driver's status page; map_all() sets it */
 extern const struct litepcie_status *status;
 
 void need(bool true_, const char *what);
 void refused(long rc, int error, const char *what);
 
-/* Let a signal come after @us, which ends a sleeping call with EINTR. */
+/* Let the signal SIGALRM come after @us microseconds, which ends a sleeping call with EINTR. */
 void interrupt_in(unsigned int us);
 
 int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us);
 int advance(unsigned int way, uint32_t count, uint32_t bytes);
 
-/* Take both directions, with the DMA's loopback and rings of COUNT buffers. */
+/* Take both directions, with the DMA's loopback on and rings of COUNT buffers. */
 void take(void);
 void map_all(void);
 struct litepcie_ring_info info_of(unsigned int way);
 
-/* Start c2h: while it is off, it drops data that is sent to it. */
+/* Start c2h.  While c2h is off, it drops data that is sent to it. */
 void start_c2h(void);
 
-/* Commands of packets_full.c and packets_bad.c. */
+/* Commands that packets_full.c and packets_bad.c implement. */
 int full(void);
 int bytes(void);
 int places(void);

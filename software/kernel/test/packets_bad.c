@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The commands of packets for data that the host did not deliver, and for a run that ends too
- * early.
+ * Implements the commands of the program packets for data that the host did not deliver, and for a
+ * run that ends too early.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 /* Bad data ------------------------------------------------------------------------------------ */
 
-/* read() fails once before it returns a bad packet, and no packet is passed over. */
+/* read() fails once before it returns a bad packet, and no packet is skipped. */
 int bad(void)
 {
 	uint8_t packet[64], got[128];
@@ -52,8 +52,8 @@ int bad(void)
 }
 
 /*
- * A packet is bad in its second buffer. The first read() returns the buffer before it, the next one
- * fails, and the one after that returns the bad end.
+ * A packet is bad in its second buffer.  The first read() returns the buffer before the bad one,
+ * the second read() fails, and the third returns the bad end.
  */
 int bad_end(void)
 {
@@ -88,7 +88,7 @@ static void *write_packet(void *unused)
 	return NULL;
 }
 
-/* Make a page that is not there yet. A thread that reads it sleeps until bring_page(). */
+/* Map a page that does not exist yet.  A thread that reads the page sleeps until bring_page(). */
 static int missing_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -110,7 +110,9 @@ static void bring_page(int faults)
 	need(!ioctl(faults, UFFDIO_ZEROPAGE, &page), "the page");
 }
 
-/* A write() whose run is ended meanwhile has sent nothing, and must not say that it has. */
+/*
+ * If the run is ended during a write(), the write() has sent nothing and must not say that it has.
+ */
 int ended(void)
 {
 	struct uffd_msg message;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The commands of packets for a ring or a table that is full.
+ * Implements the commands of the program packets for a ring or a descriptor table that is full.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 /* A ring full of packets ---------------------------------------------------------------------- */
 
 /*
- * When the rings are full, write() waits and overwrites nothing: c2h has its buffers, and no
- * program gives them back.
+ * When the rings are full, write() waits and overwrites nothing: all c2h buffers are filled, and no
+ * program gives them back to the card.
  */
 int full(void)
 {
@@ -54,7 +54,10 @@ int full(void)
 
 /* A ring full of bytes ------------------------------------------------------------------------ */
 
-/* Fill a piece with bytes whose values tell their place: no ring is a multiple of 251. */
+/*
+ * Fill @to with the stream's bytes from @at on.  A byte's value tells its place: no ring's size is
+ * a multiple of 251.
+ */
 static void fill_from(uint8_t *to, size_t at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
@@ -62,8 +65,8 @@ static void fill_from(uint8_t *to, size_t at, size_t bytes)
 }
 
 /*
- * Write pieces of the bytes from @at on, until there is no room for one more. Returns where the
- * last piece ends.
+ * Write pieces of @bytes each from place @at of the stream on, until the ring has no room for one
+ * more or @most pieces are written.  Returns where the last piece ends.
  */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
@@ -108,8 +111,8 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the table is full of descriptors. The place at which the card
- * then stands may be the end of a buffer, by chance. So two lengths of pieces are tried.
+ * The ring is full of bytes before the table is full of descriptors.  The place at which the card
+ * then stops may be the end of a buffer by chance.  So two lengths of pieces are tried.
  */
 int bytes(void)
 {
@@ -137,8 +140,8 @@ int bytes(void)
 /* A table full of descriptors ----------------------------------------------------------------- */
 
 /*
- * Let the card come to a halt: c2h's ring is full, and no program reads. Returns where the last
- * written piece ends.
+ * Write until the card stops fetching: c2h's ring is full, and no program reads.  Returns where the
+ * last written piece ends.
  */
 static size_t stall(void)
 {
@@ -155,7 +158,7 @@ static size_t stall(void)
 	return end;
 }
 
-/* True if poll() says within @ms that write() has room. */
+/* Returns true if poll() reports within @ms milliseconds that write() has room. */
 static bool is_writable(int ms)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLOUT };
@@ -164,8 +167,8 @@ static bool is_writable(int ms)
 }
 
 /*
- * The table has one place left, and then none. poll() says that a packet can be written when all of
- * the refused packet has room.
+ * The card's table has one place left, and then none.  poll() reports POLLOUT only when all of the
+ * refused packet has room.
  */
 int places(void)
 {
@@ -203,8 +206,9 @@ int places(void)
 /* The flush time when the table is full ------------------------------------------------------- */
 
 /*
- * One byte more is written than the table has room for. fsync() holds the lock that the flush
- * needs, and is ended by a signal. The byte is sent all the same.
+ * The card's table is full, and one byte more is written than could be handed over.  fsync() holds
+ * the lock that the flush of this byte needs, and a signal ends fsync(). When reads have made room,
+ * the byte is sent all the same.
  */
 int late(void)
 {

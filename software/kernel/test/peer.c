@@ -3,11 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A disk writes and reads the card's memory by peer-to-peer DMA: for the tests in sim/test.
+ * Tests that a disk writes and reads the card's memory by peer-to-peer DMA, for the tests in
+ * sim/test.
  *
  *   peer CARD DEV DISK OFFSET SIZE
  *
- * CARD is the card's folder in sysfs, where the kernel offers the card's memory. The data must
+ * CARD is the card's folder in sysfs, where the kernel offers the card's memory.  The data must
  * arrive in DEV's BAR2, between OFFSET and OFFSET + SIZE. Exit status: 0 if every check holds, 1 if
  * one fails (with a sentence), 2 wrong usage.
  */
@@ -48,7 +49,7 @@ static uint32_t *allocate(const char *card)
 	return memory;
 }
 
-/* Map the card's memory through the driver, to see what the card itself has. */
+/* Map the card's memory in BAR2 through the driver, to see what the card itself has stored. */
 static volatile uint32_t *bar2(const char *device, size_t offset, size_t size)
 {
 	struct litepcie_bar bar = { .bar = 2 };

@@ -9,7 +9,7 @@
  *   pinned splice DEV		give pages of the ring to a pipe, and find them at its other end
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage, 3 if
- * io_uring takes no file's memory, as before Linux 6.5.
+ * io_uring cannot register a file's memory, as before Linux 6.5.
  */
 #include <linux/io_uring.h>
 #include <stdbool.h>
@@ -79,7 +79,7 @@ static struct uring open_uring(void)
 	return ring;
 }
 
-/* Make one operation with the registered buffer, and wait for it. */
+/* Make one io_uring operation with the registered buffer, and wait for its end. */
 static void operate(struct uring *ring, uint8_t operation, int disk, void *memory, uint64_t offset)
 {
 	uint32_t *tail = (uint32_t *)(ring->submitted + ring->at.sq_off.tail);
@@ -141,8 +141,8 @@ static int splice_ring(const char *device)
 
 		need(vmsplice(ends[1], &pages, 1, 0) == (ssize_t)pages.iov_len, "vmsplice");
 		/*
-		 * The pipe has the pages themselves and no copy: a later change of the ring shows
-		 * in it.
+		 * The pipe has the ring's pages themselves and no copy, so a later change of the
+		 * ring shows in the pipe.
 		 */
 		memory[at / 4 + 1] ^= 1;
 		for (size_t n = 0; n < 16; n++) {

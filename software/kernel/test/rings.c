@@ -44,7 +44,7 @@ void need(bool true_, const char *what)
 
 static void run(unsigned int way, int enable)
 {
-	/* the argument has the same layout for both directions */
+	/* the ioctl's argument has the same layout for both directions */
 	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, way == LITEPCIE_WAY_C2H ? LITEPCIE_IOCTL_DMA_WRITER :
@@ -146,7 +146,7 @@ static void direct_ring(unsigned int way, const char *disk)
 	need(pwrite(out, ring, bytes, 0) == (ssize_t)bytes, "write from the ring with O_DIRECT");
 	need(pread(out, back, bytes, 0) == (ssize_t)bytes, "read the disk");
 	compare(back, ring, bytes / 4, way_names[way]);
-	/* And read from the disk into a ring, to be sent. */
+	/* Also read from the disk into the ring, as a program does that sends the data. */
 	memset(ring, 0, bytes);
 	need(pread(out, ring, bytes, 0) == (ssize_t)bytes, "read into the ring with O_DIRECT");
 	compare(ring, back, bytes / 4, way_names[way]);
@@ -177,8 +177,8 @@ static int direct(const char *disk)
 /* Shapes of rings, and the index page --------------------------------------------------------- */
 
 /*
- * Run the loopback through both rings. With @busy, wait by looking at memory only. Returns the
- * number of buffers compared.
+ * Run the loopback through both rings until @buffers have come back.  With @busy, wait by looking
+ * at memory only.  Returns the number of buffers compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {
@@ -302,7 +302,10 @@ static void refused(int rc, int error, const char *what)
 		     strerror(error));
 }
 
-/* Accesses just beyond the end are refused. The last word and the last page are not. */
+/*
+ * Accesses just beyond the end of BAR0 are refused.  Accesses to the last word and the last page
+ * are allowed.
+ */
 static void refuse_bounds(void)
 {
 	struct litepcie_bar bar = { .bar = 0 };
@@ -370,7 +373,10 @@ static bool cannot_map(int dmabuf, size_t bytes, int flags)
 	return mmap(NULL, bytes, PROT_READ, flags, dmabuf, 0) == MAP_FAILED && errno == EINVAL;
 }
 
-/* Another process maps the same memory, whole or in part. Only a shared mapping is allowed. */
+/*
+ * Test mmap() of a dma-buf: it shows the ring's memory, whole or in part.  Only a shared mapping is
+ * allowed.
+ */
 static void map_export(int dmabuf, uint32_t *ring, size_t bytes)
 {
 	uint32_t *whole = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);

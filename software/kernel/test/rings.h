@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the parts of the program rings share.
+ * Declares what the parts of the program rings share.
  */
 #ifndef RINGS_H
 #define RINGS_H
@@ -14,7 +14,7 @@
 
 #define fail(...)	(fprintf(stderr, "rings: " __VA_ARGS__), fputc('\n', stderr), exit(1))
 
-extern int fd;	/* descriptor of the device */
+extern int fd;	/* descriptor of the open device node */
 
 /* Functions of rings.c. */
 void need(bool true_, const char *what);

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The card's BARs, mapped: registers whose mapping is taken away, and memory.
+ * Tests mappings of the card's BARs: registers whose mapping ends when the card goes, and memory.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() returns what the card has written, and no buffer before the card has written it.
+ * Tests that read() returns what the card has written, and no buffer before the card has written
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +18,9 @@
 #include "rings.h"
 
 /*
- * The card takes longer for a buffer of this size than the processor takes for its interrupt. So a
- * buffer that is read too early still has older data. The two rings differ in length, so that older
- * data is that of another buffer.
+ * Bytes of a buffer.  The card takes longer for a buffer of this size than the processor takes for
+ * its interrupt.  So a buffer that is read too early still has older data.  The two rings differ in
+ * their number of buffers, so that the older data is that of another buffer.
  */
 #define SIZE		(256u << 10)
 #define H2C_COUNT	7u
@@ -30,7 +31,7 @@ static uint32_t got[SIZE / 4];
 
 static struct litepcie_ioctl_dma_writer run(unsigned long request, int enable)
 {
-	/* the argument has the same layout for both directions */
+	/* the ioctl's argument has the same layout for both directions */
 	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, request, &run), "start, stop or counts");
@@ -46,7 +47,7 @@ static void set_up(unsigned int way, unsigned int count)
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
-/* Compare the next buffer. Returns false if there is none. */
+/* Read the next buffer and compare it.  Returns false if no buffer is ready. */
 static bool read_one(void)
 {
 	ssize_t bytes = read(fd, got, SIZE);
@@ -55,7 +56,7 @@ static bool read_one(void)
 	if (bytes < 0 && errno == EAGAIN)
 		return false;
 	need(bytes == SIZE, "read");
-	/* c2h runs already, so this only reads the counts */
+	/* c2h runs already, so this call only returns the counts */
 	counts = run(LITEPCIE_IOCTL_DMA_WRITER, 1);
 	compare(got, sent + (counts.sw_count - 1) % H2C_COUNT * (SIZE / 4), SIZE / 4, "read()");
 	return true;

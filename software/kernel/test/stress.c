@@ -3,17 +3,17 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Ill-treats /dev/litepcieN, for the tests in sim/test.
+ * Treats /dev/litepcieN badly and checks that the driver bears it, for the tests in sim/test.
  *
  *   stress hold DEV FILE	run DMA with readers, pollers and mappings; make FILE when data flows;
- *				end well when, and only when, all of them see the card go
- *   stress reset DEV FILE	run DMA, make FILE when data flows; end well when DMA is stopped by
- *				a reset, and runs again on the same file
+ * 				end with 0 when, and only when, all of them see the card go
+ *   stress reset DEV FILE	run DMA, make FILE when data flows; end with 0 when DMA is stopped by
+ * 				a reset, and runs again on the same file
  *   stress cycle DEV N		open, start, stop, close, N times, each fourth with the default
- *				rings, the others with short ones
+ * 				rings, the others with short ones
  *   stress share DEV N		processes that read and write one file at once, N buffers each
  *   stress race DEV N		threads that start and stop while others close, N times each
- *   stress starve DEV N		use it N times while fault injection takes memory away
+ *   stress starve DEV N		use DEV N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence), 2 wrong usage.
@@ -28,11 +28,11 @@
 
 #include "calls.h"
 
-#define FLOWS	64	/* number of buffers after which data is known to flow */
+#define FLOWS	64	/* number of received buffers after which data is known to flow */
 
 /* The card goes while it is in use ------------------------------------------------------------ */
 
-static int ready[2];	/* a pipe to which each part writes when it is ready */
+static int ready[2];	/* pipe to which each child process writes a byte when it is ready */
 
 static void say_ready(void)
 {
@@ -106,7 +106,10 @@ static int hold(const char *device, const char *flag)
 		fail("start: %s", strerror(errno));
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
-			/* Only the owner of a ring may map it, so these parts use its file. */
+			/*
+			 * Only the owner of a ring may map it, so the reader and the mapping use
+			 * the owner's file, and only the poller opens its own.
+			 */
 			parts[i](parts[i] == hold_poller ? open_or_fail(device) : fd);
 	close(ready[1]);
 	for (int i = 0; i < 3; i++)
@@ -176,7 +179,7 @@ static int cycle(const char *device, long rounds)
 			run_c2h(fd, 1, &hw);
 		if (i % 2 && (run_h2c(fd, 0, NULL) || run_c2h(fd, 0, NULL)))
 			fail("round %ld: stop: %s", i, strerror(errno));
-		close(fd);	/* every other time only this close() stops the DMA */
+		close(fd);	/* in every other round only this close() stops the DMA */
 	}
 	printf("cycle: %ld rounds\n", rounds);
 	return 0;
@@ -184,7 +187,8 @@ static int cycle(const char *device, long rounds)
 
 /* Processes that share a file ----------------------------------------------------------------- */
 
-#define SHARERS	3	/* processes for each direction; a wakeup of one wakes all */
+/* number of processes for each direction; progress of the card wakes all of them */
+#define SHARERS	3
 
 static void share_one(int fd, bool in, long rounds)
 {
@@ -277,7 +281,7 @@ static int race(const char *device, long rounds)
 
 static unsigned long refusals;
 
-/* Switch the kernel's fault injection for this task's requests off (@enough) or on. */
+/* Switch the kernel's fault injection for this task's requests off (@enough true) or on. */
 static void feed(bool enough)
 {
 	static int fd = -1;
@@ -311,7 +315,10 @@ static void use_starving(int fd, unsigned int way)
 		return;
 	ring = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)(1 + way) << 40);
 	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0) {
-		/* munmap() may fail for want of memory, too, and would then keep the file open */
+		/*
+		 * munmap() may also fail for want of memory, and the mapping would then keep the
+		 * file open
+		 */
 		feed(true);
 		munmap(ring, size);
 		feed(false);
@@ -340,7 +347,7 @@ static int starve(const char *device, long rounds)
 
 /* Write into a BAR ---------------------------------------------------------------------------- */
 
-/* Write a file to a BAR in words, as the card has registers. */
+/* Write a file to a BAR in words of 32 bits, since the card has registers of that width. */
 static int poke(const char *resource, size_t offset, const char *name)
 {
 	int fd = open(resource, O_RDWR), file = open(name, O_RDONLY);

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests moderation.c with a kernel of nothing but one timer: an interrupt on another processor, or
- * a stop, comes at each place of the timer's callback in turn.
+ * Tests moderation.c with a stand-in for the kernel that has one timer.  An interrupt on another
+ * processor, or a stop, comes at each step of the timer's callback in turn.
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
- * interrupt may have queued it meanwhile. Afterwards a direction that runs must have its cause
- * switched on or its timer queued, or it would never hear of progress again. A direction that is
- * stopped must have neither.
+ * interrupt may have queued it meanwhile.  Afterwards a direction that runs must have its cause
+ * switched on or its timer queued, or the driver would never hear of progress again.  A direction
+ * that is stopped must have neither.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
  */
@@ -44,7 +44,7 @@ struct litepcie_way {
 	struct { bool lock; } wait;
 	unsigned int		run;
 	bool			cause, news, told;
-	/* the enabling of the cause is on its way to the card */
+	/* true while the write that enables the cause is on its way to the card */
 	bool			posted;
 	unsigned int		mode, interval_us;
 };
@@ -53,7 +53,8 @@ static struct litepcie_way way = { .interval_us = 10 };
 static ktime_t now;
 static unsigned int place, strike_at;
 static void (*strike)(void);
-static unsigned int seen;	/* the news that the callback finds, one bit for each look */
+/* what the callback finds when it asks for progress, one bit for each question; 1: news */
+static unsigned int seen;
 
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
@@ -65,8 +66,8 @@ static void fail(const char *what)
 }
 
 /*
- * The event on another processor happens between two steps of the callback, unless the callback
- * holds the lock.
+ * Called at each step of the timer's callback.  The event on another processor happens at step
+ * number strike_at, unless the callback holds wait.lock.
  */
 static void step(void)
 {
@@ -97,8 +98,8 @@ static void hrtimer_start(struct hrtimer *timer, ktime_t delay, int mode)
 }
 
 /*
- * Stands for the kernel's WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED), for a timer whose time
- * has come.
+ * Stands for the kernel's function, with its WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED) for a
+ * timer that is due.
  */
 __attribute__((unused))
 static void hrtimer_forward_now(struct hrtimer *timer, ktime_t delay)
@@ -165,8 +166,8 @@ static void litepcie_dma_news(struct litepcie_way *way)
 #include "../moderation.c"
 
 /*
- * An interrupt on another processor, after which so much time passes that the timer it starts is
- * due before the callback ends.
+ * An interrupt on another processor.  So much time passes after it that the timer which it starts
+ * is due before the callback ends.
  */
 static void interrupt_elsewhere(void)
 {
@@ -193,13 +194,16 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		way.run = true;
 		way.cause = false;
 		way.posted = false;
-		/* the kernel takes the timer from the queue before it calls it */
+		/* the kernel takes the timer from its queue before it calls the callback */
 		way.timer.queued = false;
 		if (look(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;
 		if (way.run && !way.cause && !way.timer.queued)
 			fail("a running direction will get neither an interrupt nor its timer");
-		/* The stop goes on after the callback, as hrtimer_cancel() waits for it. */
+		/*
+		 * The stop on the other processor goes on after the callback, since
+		 * hrtimer_cancel() waits for the callback.
+		 */
 		if (!way.run) {
 			litepcie_moderation_stop(&way);
 			if (way.cause || way.timer.queued)

@@ -3,14 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN in which the driver requests something of the kernel. Each of
- * these requests may be refused in the test's build in faults/.
+ * Makes every call of /dev/litepcieN in which the driver requests something of the kernel.  In the
+ * test's build of the driver in faults/, each of these requests may be refused.
  *
  *   unwind all DEV		make all calls; print how many failed
  *   unwind export DEV FILE	export a ring and replace it; make FILE, and keep the export until SIGTERM
  *
- * Exit status: 0 if each call did what it should or failed since a request was refused; 1
- * otherwise; 2 wrong usage.
+ * Exit status: 0 if each call succeeded, or failed since a request was refused; 1 otherwise; 2
+ * wrong usage.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,13 +20,13 @@
 
 #include "calls.h"
 
-#define PAGES	4u	/* pages of a ring; each page is a buffer */
+#define PAGES	4u	/* number of pages of a ring; each page is a buffer */
 
 static int failures;
 
 /*
- * Check a call: the errors listed are those that a refused request may become on its way to the
- * caller.
+ * Check a call of the driver.  Returns false after one of the errors that a refused request may
+ * become on its way to the caller, and ends the program after any other error.
  */
 static bool ok(bool done, const char *what)
 {

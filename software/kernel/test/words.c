@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A long stream that is cheap to make and to compare: each word of 64 bits has its own value.
+ * Makes and compares a long stream that costs little time: each word of 64 bits has its own value.
  *
- *   words make BYTES	write these bytes to standard output
+ *   words make BYTES	write BYTES bytes of the stream to standard output
  *   words check BYTES	check that standard input has these bytes, in this order
  *
  * Exit status: 0 done, 1 the data differs, 2 wrong usage.
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS	8192	/* words that are made or compared at a time */
+#define WORDS	8192	/* words of 64 bits that are made or compared at a time */
 #define OFTEN	(64ull << 20)	/* bytes between two lines that show the progress */
 
 static void fail(const char *what)
@@ -26,7 +26,9 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Fill in word @first and those that follow it. No two words of a stream are alike. */
+/*
+ * Fill @words with words of the stream from number @first on.  No two words of a stream are alike.
+ */
 static void fill(uint64_t *words, uint64_t first)
 {
 	for (uint64_t n = 0; n < WORDS; n++)

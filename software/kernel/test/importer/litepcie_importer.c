@@ -3,9 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A device that imports dma-bufs, to test the driver's dma-bufs. Write a file descriptor to
- * /dev/litepcie_importer. Each read then returns the sum of the dma-buf's 32-bit words as they are
- * at that time. The device keeps the last dma-buf until it gets the next one.
+ * Is a device that imports dma-bufs, to test the driver's dma-bufs.  Write a file descriptor of a
+ * dma-buf to /dev/litepcie_importer.  Each read then returns the sum of the dma-buf's 32-bit words
+ * at that time, computed in two ways.  The device keeps the last dma-buf until it gets the next
+ * one.
  */
 
 #include <linux/dma-buf.h>
@@ -76,8 +77,8 @@ static ssize_t importer_write(struct file *file, const char __user *user, size_t
 }
 
 /*
- * Sum the words once through the kernel's mapping, and once through the pages that a device would
- * use.
+ * Sum the dma-buf's words twice: *@mapped through the kernel's mapping, and *@scattered through the
+ * pages that a device would use.
  */
 static int sums(u32 *mapped, u32 *scattered)
 {

@@ -3,5 +3,6 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Empty: a test program itself defines what the driver's source uses from this header.
+ * Stands for the kernel's header of this name and is empty: the test program that includes the
+ * driver's source defines what that source uses from it.
  */

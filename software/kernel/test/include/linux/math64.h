@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The kernel's functions for division, for files of the driver that a test includes.
+ * Stands for the kernel's header of this name: defines its functions for division, for test
+ * programs that include the driver's sources.
  */
 #ifndef MATH64_H
 #define MATH64_H

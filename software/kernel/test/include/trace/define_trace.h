@@ -3,5 +3,6 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Defines no tracepoints, for files of the driver that a test includes.
+ * Stands for the kernel's header of this name and defines no tracepoints, for test programs that
+ * include the driver's sources.
  */
