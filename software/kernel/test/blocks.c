@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests capability.c on a capability table in memory.  The blocks of a DMA channel must be found by
+ * Tests capability.c on a capability table in memory. The blocks of a DMA channel must be found by
  * the channel's index, whatever the order of the table, and also if another channel has no such
  * block.
  *
@@ -101,7 +101,7 @@ static void need(bool true_, const char *what)
 }
 
 /*
- * Write a capability table of blocks without parameters.  Block n has its registers in page n + 1
+ * Write a capability table of blocks without parameters. Block n has its registers in page n + 1
  * of BAR0.
  */
 static void write_table(const u32 (*blocks)[2], u32 count)

@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Measures what the driver costs its processor, in instructions.  The program is made for QEMU's
- * -icount, in which an instruction takes 1 ns.  The card's generator fills the c2h ring.  The
+ * Measures what the driver costs its processor, in instructions. The program is made for QEMU's
+ * -icount, in which an instruction takes 1 ns. The card's generator fills the c2h ring. The
  * program does not look at the data, as if it passed the data on to a device.
  *
  *   cost clock				the price of a loop of known length
@@ -22,8 +22,8 @@
  *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
  * Busy time is the clock's time less the time that the kernel knows to have been idle, from the
- * beginning of a way to its end.  So it includes whatever the program does to wait.  `most` is the
- * largest number of buffers that the program ever found at once.  A program whose sleep is not
+ * beginning of a way to its end. So it includes whatever the program does to wait. `most` is the
+ * largest number of buffers that the program ever found at once. A program whose sleep is not
  * counted would find more buffers than the ring has.
  *
  * Exit status: 0 the measurement is done, 1 it failed (with a sentence), 2 wrong usage.
@@ -44,9 +44,9 @@
 #include "cost.h"
 
 static int fd;
-/* The c2h part of the driver's status page, mapped.  NULL: the driver has no such page. */
+/* The c2h part of the driver's status page, mapped. NULL: the driver has no such page. */
 static const struct litepcie_status_way *status_page;
-/* The c2h part of the file's index page, mapped.  NULL: the driver has no such page. */
+/* The c2h part of the file's index page, mapped. NULL: the driver has no such page. */
 static struct litepcie_index_way *index_page;
 static uint64_t most;				/* most buffers that the program found at once */
 
@@ -120,7 +120,7 @@ static struct litepcie_index_way *map_index(void)
 	return &page->way[LITEPCIE_WAY_C2H];
 }
 
-/* Take the buffers that are ready, without a system call.  Returns false if no buffer is ready. */
+/* Take the buffers that are ready, without a system call. Returns false if no buffer is ready. */
 static bool consume(uint64_t *done)
 {
 	uint64_t hardware = __atomic_load_n(&status_page->buffers, __ATOMIC_ACQUIRE);
@@ -178,7 +178,7 @@ static const struct taking *find_taking(const char *name)
 /* Counting instructions ----------------------------------------------------------------------- */
 
 /*
- * Set up a c2h ring whose counts are in the index page.  LitePCIe's driver does not know the call,
+ * Set up a c2h ring whose counts are in the index page. LitePCIe's driver does not know the call,
  * and is then used without an index page.
  */
 static void set_up_index(void)
@@ -249,7 +249,7 @@ struct seen {
 };
 
 /*
- * Called at each stop of the traced child, before a system call (@entering) and after it.  Count
+ * Called at each stop of the traced child, before a system call (@entering) and after it. Count
  * the calls, and the bytes that read() and write() moved, between the two marks.
  */
 static void look(pid_t child, bool entering, struct seen *seen)

@@ -14,13 +14,13 @@
 #include "../uapi/litepcie_capability.h"
 
 /*
- * LitePCIe's number of buffers for each interrupt.  It is used for Lanebox's driver, too, where the
+ * LitePCIe's number of buffers for each interrupt. It is used for Lanebox's driver, too, where the
  * two drivers are compared.
  */
 #define BUFFERS_PER_INTERRUPT	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 
 /*
- * Returns the instructions since the guest's start, including idle time.  With -icount shift=0 an
+ * Returns the instructions since the guest's start, including idle time. With -icount shift=0 an
  * instruction takes one nanosecond, so this is the clock's time.
  */
 uint64_t now(void);

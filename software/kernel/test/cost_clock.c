@@ -36,7 +36,7 @@ static uint64_t number_after(const char *text, const char *name)
 }
 
 /*
- * Returns the guest's idle time in nanoseconds, as the scheduler's tick counts it.  The time of
+ * Returns the guest's idle time in nanoseconds, as the scheduler's tick counts it. The time of
  * interrupts in between is not included.
  */
 static uint64_t idle(void)

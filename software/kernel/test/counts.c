@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests progress.c and held.c.  Functions and variables of this file stand for the kernel and the
- * card.  The tests show that counts go on beyond the wrap of the card's 32 bits, that a buffer is
+ * Tests progress.c and held.c. Functions and variables of this file stand for the kernel and the
+ * card. The tests show that counts go on beyond the wrap of the card's 32 bits, that a buffer is
  * announced only after its data, and that a descriptor raises an interrupt where it was asked for
  * and nowhere else.
  *
@@ -151,9 +151,9 @@ static u64 litepcie_load_told(const __u64 *word)
 }
 
 /*
- * Stands for smp_store_release() of a count to the status page.  Check that a count is announced
- * only when its data is there.  In a held run of c2h the data is there when a register read has
- * been answered after it.  A program that sees the new count takes the position from the same page,
+ * Stands for smp_store_release() of a count to the status page. Check that a count is announced
+ * only when its data is there. In a held run of c2h the data is there when a register read has
+ * been answered after it. A program that sees the new count takes the position from the same page,
  * so the position must have been stored before.
  */
 static void announce(__u64 *buffers, u64 count)
@@ -280,7 +280,7 @@ static int advance(u32 count, u32 flags, const u32 *lengths)
 
 /*
  * In LitePCIe's loop the register loop status has the number of rounds in its upper half, which
- * wraps, and the index in its lower half.  The driver's count goes on beyond that wrap.  An index
+ * wraps, and the index in its lower half. The driver's count goes on beyond that wrap. An index
  * beyond the table makes the driver check whether the card has gone.
  */
 static void the_loop_goes_on(u32 count)
@@ -342,7 +342,7 @@ static void interrupts_are_where_they_were_asked_for(u32 mode)
 
 /*
  * An ADVANCE with a wrong length is refused as a whole, and the card never has more buffers than
- * the ring.  In this test the ring has half as many buffers as the card's table has places.
+ * the ring. In this test the ring has half as many buffers as the card's table has places.
  */
 static void no_more_than_there_is_room_for(void)
 {
@@ -366,7 +366,7 @@ static void no_more_than_there_is_room_for(void)
 }
 
 /*
- * h2c of LitePCIe's endpoint counts a buffer when it has requested the buffer's data.  So up to
+ * h2c of LitePCIe's endpoint counts a buffer when it has requested the buffer's data. So up to
  * in_flight bytes before its count may not have arrived, and the driver does not announce the
  * buffers that hold them.
  */
@@ -416,7 +416,7 @@ static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 }
 
 /*
- * A c2h record makes the driver count its buffer before the status line does.  When the line then
+ * A c2h record makes the driver count its buffer before the status line does. When the line then
  * reaches the same count, the driver reports no progress.
  */
 static void records_tell_before_the_line(void)

@@ -7,13 +7,13 @@
  *
  *   fuzz DEV N SEED [GONE RESET]
  *
- * Half of the calls are random.  The other half aim at the outcome that was reached least
+ * Half of the calls are random. The other half aim at the outcome that was reached least
  * (fuzz_branches.c), so that each outcome is reached often, however fast card and machine are.
  * After N calls the program goes on, to twice as many at most, until each outcome was reached once
- * in a thousand calls.  It prints how often each outcome was reached.
+ * in a thousand calls. It prints how often each outcome was reached.
  *
- * GONE is the descriptor of an open file whose card has gone.  RESET is the descriptor of the
- * card's file `reset` in sysfs.  With them calls end in ENODEV and EIO as well.
+ * GONE is the descriptor of an open file whose card has gone. RESET is the descriptor of the
+ * card's file `reset` in sysfs. With them calls end in ENODEV and EIO as well.
  *
  * Exit status: 0 the calls were made, 1 the program could not begin or go on (with a sentence), 2
  * wrong usage.
@@ -100,7 +100,7 @@ static void random_advance(struct litepcie_advance *advance)
 }
 
 /*
- * Release and take the file's directions, so that they lose the rings that they had.  Otherwise a
+ * Release and take the file's directions, so that they lose the rings that they had. Otherwise a
  * new ring could lie in the same memory as the ring before it, and the card would have that memory
  * mapped twice.
  */
@@ -122,7 +122,7 @@ static void random_memory(struct litepcie_ring_memory *memory)
 }
 
 /*
- * Fill in a random argument of a call.  Most fields get values that pass the driver's first checks.
+ * Fill in a random argument of a call. Most fields get values that pass the driver's first checks.
  */
 static void random_argument(enum call call, void *argument)
 {

@@ -37,7 +37,7 @@ const char *outcome_name(int error);
 /* Unmap all that random calls have mapped. */
 void unmap_all(void);
 
-/* Count a call by its outcome: success, or the errno.  Returns the errno, or 0 after a success. */
+/* Count a call by its outcome: success, or the errno. Returns the errno, or 0 after a success. */
 int count(enum call call, bool ok);
 
 union argument {

@@ -37,7 +37,7 @@ void away_init(int gone, int reset)
 }
 
 /*
- * Thread that resets the card.  The kernel's answer does not matter: QEMU's root ports do not
+ * Thread that resets the card. The kernel's answer does not matter: QEMU's root ports do not
  * report the link, so the kernel may call the reset a failure.
  */
 static void *reset(void *unused)
@@ -61,7 +61,7 @@ static void wait_stopped(short way)
 }
 
 /*
- * Begin a reset.  When this function returns, the card is away, and both directions, which were
+ * Begin a reset. When this function returns, the card is away, and both directions, which were
  * running, are stopped.
  */
 void reset_begin(void)

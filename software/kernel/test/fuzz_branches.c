@@ -258,7 +258,7 @@ static unsigned long share(const struct branch *branch)
 }
 
 /*
- * Returns the rank of a branch: the branch with the lowest rank is tried next.  A branch that is
+ * Returns the rank of a branch: the branch with the lowest rank is tried next. A branch that is
  * hard to reach is tried more often, but must not starve the others, so failed tries count, too.
  */
 static unsigned long rank(const struct branch *branch)
@@ -280,7 +280,7 @@ static void make_burst(struct branch *branch, int calls)
 }
 
 /*
- * Reset the card once and try every branch that needs a reset.  All are tried at once, since a
+ * Reset the card once and try every branch that needs a reset. All are tried at once, since a
  * reset takes long.
  */
 static void reset_step(void)

@@ -42,7 +42,7 @@ static void lock_both(int fd, bool request)
 }
 
 /*
- * Release all directions.  A mapping keeps a file that was closed, and so the directions that the
+ * Release all directions. A mapping keeps a file that was closed, and so the directions that the
  * file owns, so all mappings are removed first.
  */
 void nobodys(void)
@@ -128,7 +128,7 @@ void streams(void)
 }
 
 /*
- * Fill the h2c ring by write() until it has no room.  c2h has no buffer, so the loopback and the
+ * Fill the h2c ring by write() until it has no room. c2h has no buffer, so the loopback and the
  * card fill up, and h2c is held up.
  */
 void full_stream(void)
@@ -149,7 +149,7 @@ void others_have_room(void)
 }
 
 /*
- * Make the second file the owner of both directions, with loopback and pattern off.  The first file
+ * Make the second file the owner of both directions, with loopback and pattern off. The first file
  * may then switch neither on.
  */
 void second_steers(void)

@@ -17,7 +17,7 @@
 static char *places[PLACES];
 
 /*
- * Map memory that is aligned to a huge page, with nothing mapped behind it.  @advice asks for huge
+ * Map memory that is aligned to a huge page, with nothing mapped behind it. @advice asks for huge
  * pages or for small ones; a kernel may have no huge pages to give.
  */
 static char *map(int flags, int advice)

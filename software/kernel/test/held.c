@@ -122,7 +122,7 @@ static void take(void)
 /* Runs through the loopback ------------------------------------------------------------------- */
 
 /*
- * The state of a stream of dwords that count up.  The dwords are sent in h2c buffers of any length,
+ * The state of a stream of dwords that count up. The dwords are sent in h2c buffers of any length,
  * and must come back by c2h without a gap.
  */
 struct stream {
@@ -142,7 +142,7 @@ static void fill(struct stream *stream, uint32_t bytes)
 }
 
 /*
- * Send a random number of h2c buffers, up to the room in the ring, each of random length.  The part
+ * Send a random number of h2c buffers, up to the room in the ring, each of random length. The part
  * of a buffer that is not sent keeps old data.
  */
 static void send(struct stream *stream)
@@ -197,7 +197,7 @@ static void give_back(struct stream *stream)
 
 /*
  * Wait in a random way: by poll(), by asking the card for its counts, by a short sleep, or not at
- * all.  poll() has a short time limit, since no data may be under way that would end it.
+ * all. poll() has a short time limit, since no data may be under way that would end it.
  */
 static void wait_some(const struct stream *stream)
 {
@@ -283,8 +283,8 @@ static int stops(uint64_t runs)
 			turn(&stream);
 		compared += stream.c2h;
 		/*
-		 * Stop h2c first and wait 2 ms.  c2h takes the data that is under way, and drops
-		 * what comes when it is off.  So no data of this run gets into the next one.
+		 * Stop h2c first and wait 2 ms. c2h takes the data that is under way, and drops
+		 * what comes when it is off. So no data of this run gets into the next one.
 		 */
 		need(!run_h2c(fd, 0, NULL), "stop of h2c");
 		usleep(2000);
@@ -320,7 +320,7 @@ static void refuse_numbers(void)
 }
 
 /*
- * The call that starts a direction decides its kind of run.  Calls that want another kind of run
+ * The call that starts a direction decides its kind of run. Calls that want another kind of run
  * are refused.
  */
 static void refuse_mixing(const char *device)
@@ -436,7 +436,7 @@ static void receive_bytes(char *to, size_t bytes)
 }
 
 /*
- * Returns true if the card writes records.  Records say where a packet ends, so read() then returns
+ * Returns true if the card writes records. Records say where a packet ends, so read() then returns
  * only the packet's bytes, without the padding of its last beat.
  */
 static bool tells_of_ends(void)
@@ -448,7 +448,7 @@ static bool tells_of_ends(void)
 }
 
 /*
- * fsync() sends an incomplete beat, and data that is written later begins a new beat.  Without
+ * fsync() sends an incomplete beat, and data that is written later begins a new beat. Without
  * records c2h returns whole buffers, so more data follows until three buffers are full.
  */
 static int sync_beats(void)
@@ -514,7 +514,7 @@ static int reset(const char *flag)
 			fail("the status page does not say that the card was reset");
 	}
 	/*
-	 * Only a call can tell whether the reset is over.  The error of the run that the reset
+	 * Only a call can tell whether the reset is over. The error of the run that the reset
 	 * ended stays after the reset.
 	 */
 	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)

@@ -8,8 +8,8 @@
  *
  *   locks DEV		make a call for each lock, in a process of its own; each call must return
  *
- * A process that waits for a mutex cannot be killed.  So its parent waits for it, with a time
- * limit, and says in which call it hangs.  These calls also take the spinlocks: if one is held, the
+ * A process that waits for a mutex cannot be killed. So its parent waits for it, with a time
+ * limit, and says in which call it hangs. These calls also take the spinlocks: if one is held, the
  * whole guest hangs.
  *
  * Exit status: 0 if every call returns, 1 if one does not (with a sentence), 2 wrong usage.
@@ -35,7 +35,7 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check a call that must return with success or with @error.  Which of the two does not matter. */
+/* Check a call that must return with success or with @error. Which of the two does not matter. */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);

@@ -42,7 +42,7 @@ void refused(long rc, int error, const char *what)
 }
 
 /*
- * Ask for the lock of the h2c and c2h directions.  Returns how many of the two the open file owns
+ * Ask for the lock of the h2c and c2h directions. Returns how many of the two the open file owns
  * now.
  */
 int take(int fd, bool h2c, bool c2h)

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests two open files of one card.  The second file makes calls beside the first, and neither sees
+ * Tests two open files of one card. The second file makes calls beside the first, and neither sees
  * nor changes what the first has.
  */
 #include <signal.h>
@@ -83,7 +83,7 @@ static void refuse_mappings(int fd)
 }
 
 /*
- * Make the calls of a program that only looks at a card in use.  They work, and say that another
+ * Make the calls of a program that only looks at a card in use. They work, and say that another
  * file owns the rings.
  */
 static void look(int fd)
@@ -104,7 +104,7 @@ static void look(int fd)
 }
 
 /*
- * Only a file itself can write to its index page.  Every file may read the status page, and none
+ * Only a file itself can write to its index page. Every file may read the status page, and none
  * may write to it.
  */
 static void write_to_pages(int owner, int other)
@@ -227,7 +227,7 @@ static void write_secret(int fd)
 }
 
 /*
- * A direction belongs to one file until that file is closed.  The next file that owns the direction
+ * A direction belongs to one file until that file is closed. The next file that owns the direction
  * then sends only data that it wrote itself.
  */
 int leftovers(const char *device)

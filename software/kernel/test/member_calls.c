@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct run32) == 20, "i386 aligns a long long to 4 bytes")
 #define WRITER32	_IOWR(LITEPCIE_IOCTL, 21, struct run32)
 #define READER32	_IOWR(LITEPCIE_IOCTL, 22, struct run32)
 
-/* Make an ioctl() as a 32-bit program does.  @argument must lie below 4 GiB. */
+/* Make an ioctl() as a 32-bit program does. @argument must lie below 4 GiB. */
 static int ioctl32(int fd, unsigned long request, void *argument)
 {
 	long rc = 54;	/* number of ioctl on i386 */
@@ -40,7 +40,7 @@ static int ioctl32(int fd, unsigned long request, void *argument)
 
 /*
  * Make the ioctl @request as a 64-bit and as a 32-bit program with the same @argument, and compare
- * the answers.  The 32-bit call needs its argument below 4 GiB, at @low.
+ * the answers. The 32-bit call needs its argument below 4 GiB, at @low.
  */
 static void same_for_both(int fd, unsigned long request, void *low, const void *argument,
 			  size_t size, const char *what)
@@ -56,7 +56,7 @@ static void same_for_both(int fd, unsigned long request, void *low, const void *
 }
 
 /*
- * Test the calls of a held run of h2c.  All but the last are made as a 64-bit and as a 32-bit
+ * Test the calls of a held run of h2c. All but the last are made as a 64-bit and as a 32-bit
  * program, the last only as a 32-bit program.
  */
 static void held_calls(int fd, void *low)
@@ -138,7 +138,7 @@ static bool is_master(const char *config)
 
 /*
  * While a direction has not stopped and may still write, bus mastering is off, so the card makes no
- * request.  Bus mastering is on again when both directions have stopped.
+ * request. Bus mastering is on again when both directions have stopped.
  */
 int stuck(const char *device, const char *parameter, const char *config)
 {

@@ -67,7 +67,7 @@ static void litepcies_rings_are_free(const char *device)
 }
 
 /*
- * In each direction of the card one ring at a time is free of charge.  A second ring is charged to
+ * In each direction of the card one ring at a time is free of charge. A second ring is charged to
  * its user.
  */
 static void one_is_free(const char *device)
@@ -187,7 +187,7 @@ static void send_descriptor(int channel, int fd)
 
 /*
  * Fork a process that makes a c2h ring, sends the descriptor of its dma-buf to the socket @channel,
- * and exits.  Returns true if the process got a ring.
+ * and exits. Returns true if the process got a ring.
  */
 static bool child_leaves_ring(const char *device, int channel)
 {
@@ -210,7 +210,7 @@ static bool child_leaves_ring(const char *device, int channel)
 }
 
 /*
- * The limit holds for all processes of a user together.  Rings count even if only descriptors in a
+ * The limit holds for all processes of a user together. Rings count even if only descriptors in a
  * socket keep them, and the processes that made the rings have ended.
  */
 static void the_dead_are_charged(const char *device)

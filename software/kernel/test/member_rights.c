@@ -13,7 +13,7 @@
 #define PAGE	4096u
 
 /*
- * The output line that is printed next.  Neighbouring places that may be written to are joined to
+ * The output line that is printed next. Neighbouring places that may be written to are joined to
  * one line, which has the kind of access, the start and the end.
  */
 static struct {
@@ -49,7 +49,7 @@ static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
 }
 
 /*
- * Try to write 0 to each register of BAR0, and print those that may be written to.  The card runs
+ * Try to write 0 to each register of BAR0, and print those that may be written to. The card runs
  * nothing meanwhile.
  */
 static void try_registers(int fd, uint64_t start, uint64_t end)
@@ -66,7 +66,7 @@ static void try_registers(int fd, uint64_t start, uint64_t end)
 }
 
 /*
- * Try to map each page of a BAR for writing, and print those that may be mapped.  The program only
+ * Try to map each page of a BAR for writing, and print those that may be mapped. The program only
  * maps the pages, and writes to none.
  */
 static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)

@@ -57,7 +57,7 @@ struct litepcie_ring_info info_of(unsigned int way)
 }
 
 /*
- * Returns @bytes of memory that is aligned to a huge page and has been written to.  @advice is
+ * Returns @bytes of memory that is aligned to a huge page and has been written to. @advice is
  * MADV_HUGEPAGE or MADV_NOHUGEPAGE.
  */
 char *memory(size_t bytes, int advice)
@@ -75,7 +75,7 @@ char *memory(size_t bytes, int advice)
 }
 
 /*
- * Set up a ring in the program's own memory.  The card interrupts only twice in a round of the
+ * Set up a ring in the program's own memory. The card interrupts only twice in a round of the
  * ring: with a simulated card an interrupt for each buffer takes longer than the buffer, and a
  * machine on which each access is slow would do nothing else.
  */
@@ -102,7 +102,7 @@ void refused(int rc, int error, const char *what)
 /* Data of the rings --------------------------------------------------------------------------- */
 
 /*
- * Fill an h2c ring with numbers that go on from buffer to buffer and never change.  So c2h must
+ * Fill an h2c ring with numbers that go on from buffer to buffer and never change. So c2h must
  * receive them in order.
  */
 void fill(char *ring, size_t bytes)

@@ -71,7 +71,7 @@ static void leave_munmap(char *h2c, char *c2h)
 }
 
 /*
- * When a process is killed, its ring in own memory is gone.  Another process that has the card open
+ * When a process is killed, its ring in own memory is gone. Another process that has the card open
  * can then take the directions and run DMA with LitePCIe's rings.
  */
 static void leave_killed(const char *device)
@@ -117,7 +117,7 @@ int leave(const char *device)
 /* The card leaves ----------------------------------------------------------------------------- */
 
 /*
- * Run DMA in own memory until the card leaves.  With @away the program ends as soon as the card is
+ * Run DMA in own memory until the card leaves. With @away the program ends as soon as the card is
  * being reset, else when the card has gone.
  */
 int hold(const char *flag, bool away)

@@ -223,7 +223,7 @@ static void fill(uint8_t *packet, uint32_t bytes)
 }
 
 /*
- * Send packets by ADVANCE, several at a time, and check them.  At random moments all c2h buffers
+ * Send packets by ADVANCE, several at a time, and check them. At random moments all c2h buffers
  * that were read are handed over again.
  */
 static int held(unsigned int count)
@@ -255,7 +255,7 @@ static int held(unsigned int count)
 	}
 	/*
 	 * The memory of the next record still has the record of an older buffer, which must not
-	 * count.  So ADVANCE must refuse a buffer that the card still has.
+	 * count. So ADVANCE must refuse a buffer that the card still has.
 	 */
 	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
 		"a buffer that the card still has");
@@ -330,7 +330,7 @@ static int node(unsigned int count)
 /* The flush time ------------------------------------------------------------------------------ */
 
 /*
- * The flush time ends a c2h buffer.  The data is sent with packets off, so nothing else ends the
+ * The flush time ends a c2h buffer. The data is sent with packets off, so nothing else ends the
  * buffer.
  */
 static void flush_held(void)

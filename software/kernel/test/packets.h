@@ -38,7 +38,7 @@ void take(void);
 void map_all(void);
 struct litepcie_ring_info info_of(unsigned int way);
 
-/* Start c2h.  While c2h is off, it drops data that is sent to it. */
+/* Start c2h. While c2h is off, it drops data that is sent to it. */
 void start_c2h(void);
 
 /* Commands that packets_full.c and packets_bad.c implement. */

@@ -52,7 +52,7 @@ int bad(void)
 }
 
 /*
- * A packet is bad in its second buffer.  The first read() returns the buffer before the bad one,
+ * A packet is bad in its second buffer. The first read() returns the buffer before the bad one,
  * the second read() fails, and the third returns the bad end.
  */
 int bad_end(void)
@@ -88,7 +88,7 @@ static void *write_packet(void *unused)
 	return NULL;
 }
 
-/* Map a page that does not exist yet.  A thread that reads the page sleeps until bring_page(). */
+/* Map a page that does not exist yet. A thread that reads the page sleeps until bring_page(). */
 static int missing_page(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

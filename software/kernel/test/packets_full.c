@@ -55,7 +55,7 @@ int full(void)
 /* A ring full of bytes ------------------------------------------------------------------------ */
 
 /*
- * Fill @to with the stream's bytes from @at on.  A byte's value tells its place: no ring's size is
+ * Fill @to with the stream's bytes from @at on. A byte's value tells its place: no ring's size is
  * a multiple of 251.
  */
 static void fill_from(uint8_t *to, size_t at, size_t bytes)
@@ -66,7 +66,7 @@ static void fill_from(uint8_t *to, size_t at, size_t bytes)
 
 /*
  * Write pieces of @bytes each from place @at of the stream on, until the ring has no room for one
- * more or @most pieces are written.  Returns where the last piece ends.
+ * more or @most pieces are written. Returns where the last piece ends.
  */
 static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
 {
@@ -111,8 +111,8 @@ static void read_pieces(size_t at, size_t end)
 }
 
 /*
- * The ring is full of bytes before the table is full of descriptors.  The place at which the card
- * then stops may be the end of a buffer by chance.  So two lengths of pieces are tried.
+ * The ring is full of bytes before the table is full of descriptors. The place at which the card
+ * then stops may be the end of a buffer by chance. So two lengths of pieces are tried.
  */
 int bytes(void)
 {
@@ -140,7 +140,7 @@ int bytes(void)
 /* A table full of descriptors ----------------------------------------------------------------- */
 
 /*
- * Write until the card stops fetching: c2h's ring is full, and no program reads.  Returns where the
+ * Write until the card stops fetching: c2h's ring is full, and no program reads. Returns where the
  * last written piece ends.
  */
 static size_t stall(void)
@@ -167,7 +167,7 @@ static bool is_writable(int ms)
 }
 
 /*
- * The card's table has one place left, and then none.  poll() reports POLLOUT only when all of the
+ * The card's table has one place left, and then none. poll() reports POLLOUT only when all of the
  * refused packet has room.
  */
 int places(void)
@@ -206,7 +206,7 @@ int places(void)
 /* The flush time when the table is full ------------------------------------------------------- */
 
 /*
- * The card's table is full, and one byte more is written than could be handed over.  fsync() holds
+ * The card's table is full, and one byte more is written than could be handed over. fsync() holds
  * the lock that the flush of this byte needs, and a signal ends fsync(). When reads have made room,
  * the byte is sent all the same.
  */

@@ -177,8 +177,8 @@ static int direct(const char *disk)
 /* Shapes of rings, and the index page --------------------------------------------------------- */
 
 /*
- * Run the loopback through both rings until @buffers have come back.  With @busy, wait by looking
- * at memory only.  Returns the number of buffers compared.
+ * Run the loopback through both rings until @buffers have come back. With @busy, wait by looking
+ * at memory only. Returns the number of buffers compared.
  */
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {
@@ -303,7 +303,7 @@ static void refused(int rc, int error, const char *what)
 }
 
 /*
- * Accesses just beyond the end of BAR0 are refused.  Accesses to the last word and the last page
+ * Accesses just beyond the end of BAR0 are refused. Accesses to the last word and the last page
  * are allowed.
  */
 static void refuse_bounds(void)
@@ -374,7 +374,7 @@ static bool cannot_map(int dmabuf, size_t bytes, int flags)
 }
 
 /*
- * Test mmap() of a dma-buf: it shows the ring's memory, whole or in part.  Only a shared mapping is
+ * Test mmap() of a dma-buf: it shows the ring's memory, whole or in part. Only a shared mapping is
  * allowed.
  */
 static void map_export(int dmabuf, uint32_t *ring, size_t bytes)

@@ -18,8 +18,8 @@
 #include "rings.h"
 
 /*
- * Bytes of a buffer.  The card takes longer for a buffer of this size than the processor takes for
- * its interrupt.  So a buffer that is read too early still has older data.  The two rings differ in
+ * Bytes of a buffer. The card takes longer for a buffer of this size than the processor takes for
+ * its interrupt. So a buffer that is read too early still has older data. The two rings differ in
  * their number of buffers, so that the older data is that of another buffer.
  */
 #define SIZE		(256u << 10)
@@ -47,7 +47,7 @@ static void set_up(unsigned int way, unsigned int count)
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
-/* Read the next buffer and compare it.  Returns false if no buffer is ready. */
+/* Read the next buffer and compare it. Returns false if no buffer is ready. */
 static bool read_one(void)
 {
 	ssize_t bytes = read(fd, got, SIZE);

@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tests moderation.c with a stand-in for the kernel that has one timer.  An interrupt on another
+ * Tests moderation.c with a stand-in for the kernel that has one timer. An interrupt on another
  * processor, or a stop, comes at each step of the timer's callback in turn.
  *
  * The kernel warns when a callback moves its own timer forward while that timer is queued, as an
- * interrupt may have queued it meanwhile.  Afterwards a direction that runs must have its cause
- * switched on or its timer queued, or the driver would never hear of progress again.  A direction
+ * interrupt may have queued it meanwhile. Afterwards a direction that runs must have its cause
+ * switched on or its timer queued, or the driver would never hear of progress again. A direction
  * that is stopped must have neither.
  *
  * Exit status: 0 if every check holds, 1 if one fails (with a sentence).
@@ -66,7 +66,7 @@ static void fail(const char *what)
 }
 
 /*
- * Called at each step of the timer's callback.  The event on another processor happens at step
+ * Called at each step of the timer's callback. The event on another processor happens at step
  * number strike_at, unless the callback holds wait.lock.
  */
 static void step(void)
@@ -166,7 +166,7 @@ static void litepcie_dma_news(struct litepcie_way *way)
 #include "../moderation.c"
 
 /*
- * An interrupt on another processor.  So much time passes after it that the timer which it starts
+ * An interrupt on another processor. So much time passes after it that the timer which it starts
  * is due before the callback ends.
  */
 static void interrupt_elsewhere(void)

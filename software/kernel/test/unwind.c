@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Makes every call of /dev/litepcieN in which the driver requests something of the kernel.  In the
+ * Makes every call of /dev/litepcieN in which the driver requests something of the kernel. In the
  * test's build of the driver in faults/, each of these requests may be refused.
  *
  *   unwind all DEV		make all calls; print how many failed
@@ -25,7 +25,7 @@
 static int failures;
 
 /*
- * Check a call of the driver.  Returns false after one of the errors that a refused request may
+ * Check a call of the driver. Returns false after one of the errors that a refused request may
  * become on its way to the caller, and ends the program after any other error.
  */
 static bool ok(bool done, const char *what)

@@ -27,7 +27,7 @@ static void fail(const char *what)
 }
 
 /*
- * Fill @words with words of the stream from number @first on.  No two words of a stream are alike.
+ * Fill @words with words of the stream from number @first on. No two words of a stream are alike.
  */
 static void fill(uint64_t *words, uint64_t first)
 {

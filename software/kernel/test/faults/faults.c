@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Decides which of the driver's requests to the kernel is refused, and keeps the list of what the
- * driver holds: see faults.h.  A test can also make it report PCIe errors to the driver that the
+ * driver holds: see faults.h. A test can also make it report PCIe errors to the driver that the
  * machine at hand cannot produce.
  */
 
@@ -49,7 +49,7 @@ module_param(struck, int, 0644);
 MODULE_PARM_DESC(struck, "how many have been refused");
 
 /*
- * Returns true if this request of the driver is to fail.  Requests on several processors are not
+ * Returns true if this request of the driver is to fail. Requests on several processors are not
  * ordered: a test makes one request after the other.
  */
 bool faults_strike(const char *what)
@@ -103,7 +103,7 @@ void faults_drop(const char *what, const void *key)
 }
 
 /*
- * Returns the list's entry for the lock @key if @task holds it.  Without @key it returns a free
+ * Returns the list's entry for the lock @key if @task holds it. Without @key it returns a free
  * entry.
  */
 static struct taken *find_taken(const void *key, const struct task_struct *task)
@@ -115,7 +115,7 @@ static struct taken *find_taken(const void *key, const struct task_struct *task)
 }
 
 /*
- * Called before the driver takes a lock.  A task that waits for a lock that it holds itself would
+ * Called before the driver takes a lock. A task that waits for a lock that it holds itself would
  * wait for ever, so the machine panics with a sentence instead.
  */
 void faults_want_lock(const char *name, const char *function, const void *key)

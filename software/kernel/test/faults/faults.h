@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Is included in front of each of the driver's files in a test's build.  The driver's requests to
+ * Is included in front of each of the driver's files in a test's build. The driver's requests to
  * the kernel may then be refused, and everything that the driver gets must be given back.
  *
- * Debian's kernels have no fault injection.  In this build a wrapper of the same name replaces
- * every request of the driver.  The wrapper fails when its turn has come, and keeps a list of what
- * the driver holds, by name and key.  Where the driver asserts that a lock is held, the build
- * checks it.  Mutexes and rwsems are on the list while they are held, so none may be on it when a
+ * Debian's kernels have no fault injection. In this build a wrapper of the same name replaces
+ * every request of the driver. The wrapper fails when its turn has come, and keeps a list of what
+ * the driver holds, by name and key. Where the driver asserts that a lock is held, the build
+ * checks it. Mutexes and rwsems are on the list while they are held, so none may be on it when a
  * call has returned.
  */
 #ifndef LITEPCIE_FAULTS_H
@@ -45,7 +45,7 @@ void faults_leave_lock(const char *name, const void *lock);
 #ifndef FAULTS_THEMSELVES
 
 /*
- * Define a wrapper for a call that returns a pointer, or NULL on failure.  A pointer that the call
+ * Define a wrapper for a call that returns a pointer, or NULL on failure. A pointer that the call
  * returns is put on the list of what the driver holds.
  */
 #define FAULTY_POINTER(_what, _type, _name, _arguments, ...)			\
@@ -59,7 +59,7 @@ void faults_leave_lock(const char *name, const void *lock);
 	}
 
 /*
- * Define a wrapper for a call that returns 0 or an error.  After a success @_key is put on the list
+ * Define a wrapper for a call that returns 0 or an error. After a success @_key is put on the list
  * of what the driver holds.
  */
 #define FAULTY_CALL(_what, _name, _key, _error, _arguments, ...)		\
@@ -137,7 +137,7 @@ FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, u
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
 
 /*
- * Wraps the pinning of user pages.  The list has one entry for a call, since a test pins only so
+ * Wraps the pinning of user pages. The list has one entry for a call, since a test pins only so
  * few pages that one call pins all.
  */
 static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
@@ -358,7 +358,7 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
 /*
- * Checks that some task holds the lock.  This is a weak check, but without it Debian's kernels
+ * Checks that some task holds the lock. This is a weak check, but without it Debian's kernels
  * would check nothing.
  */
 #undef lockdep_assert_held
