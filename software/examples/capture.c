@@ -5,8 +5,9 @@
  */
 
 /*
- * Capture the card's stream into a file. With O_DIRECT the disk reads the
- * buffers where the card has written them, and no processor copies the data.
+ * Example: capture the card's c2h stream into a file. The file is opened with
+ * O_DIRECT, so the disk reads the buffers where the card has written them, and
+ * no processor copies the data.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,8 +27,8 @@ static const char text[] =
 	"  -n MIB     how much (64)";
 
 /*
- * Write all data. An almost full disk takes a part first. The next write fails
- * with the reason.
+ * Write @size bytes to the file. If the disk is almost full, one write() takes
+ * only a part, and the next one fails with the reason.
  */
 static int write_all(int file, const char *data, size_t size)
 {
@@ -50,7 +51,10 @@ int main(int argc, char **argv)
 	const uint64_t buffers = ((uint64_t)mib << 20) / BUFFER;
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
-		/* with false: the data of the logic in the user slot */
+		/*
+		 * true: the card's own pattern; false: the data of the user
+		 * slot's logic
+		 */
 		.pattern = true,
 		.c2h_limit = buffers,
 	};

@@ -5,14 +5,15 @@
  */
 
 /*
- * What the examples share: options, an open card, and an error message at the
- * end.
+ * Defines what the C examples share: options, an open card, and an error
+ * message at the end.
  *
  * begin() takes the options and opens the card, which is closed when the
  * program ends. check() and some() end the program if a call has failed. A
  * program of your own may handle errors instead.
  *
- * Exit status 0: all went well, 1: something failed, 2: usage.
+ * Exit status of each example: 0 success, 1 something failed (with a sentence),
+ * 2 wrong usage.
  */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
@@ -23,8 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS		10000	/* longest wait for a buffer in ms */
-#define OPTIONS		128	/* values of options, by the option's letter */
+#define WAIT_MS		10000	/* longest wait for a buffer, in ms */
+/* entries of the table of option values, one for each letter */
+#define OPTIONS		128
 
 static struct litepcie *opened;
 static const char *program, *text_of_usage;
@@ -47,7 +49,8 @@ static inline void usage(FILE *file, int status)
 }
 
 /*
- * Return the result of a call of the library, or end the program if it failed.
+ * Return the result @rc of a call of the library, or end the program with the
+ * library's sentence if the call failed.
  */
 static inline int check(int rc)
 {
@@ -57,8 +60,8 @@ static inline int check(int rc)
 }
 
 /*
- * Return the result of a wait, or end the program if it failed or found no
- * buffer.
+ * Return the number of buffers that a wait has found. End the program if the
+ * wait failed or found no buffer.
  */
 static inline unsigned int some(int rc)
 {
@@ -84,9 +87,9 @@ static inline unsigned long number(char letter, unsigned long otherwise,
 }
 
 /*
- * Take -d, --help and the options @letters, each of which has a value. From
- * @least to @most words may follow, from argv[optind] on. Returns the open
- * card.
+ * Read the command line: -d, --help and the options @letters, each of which has
+ * a value. From @least to @most words may follow, from argv[optind] on. Returns
+ * the open card.
  */
 static inline struct litepcie *begin(int argc, char **argv,
 				     const char *letters, int least, int most,

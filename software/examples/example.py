@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the examples share: options, and an error message at the end.
+"""Define the options and the error message that the Python examples share.
 
-Exit status 0: all went well, 1: something failed, 2: usage.
+Exit status of each example: 0 success, 1 something failed (with a sentence), 2
+wrong usage.
 """
 
 import argparse
@@ -12,8 +13,9 @@ from pathlib import Path
 
 
 def options(text: str) -> argparse.ArgumentParser:
-    """Make a parser with the option -d. The first line of the text becomes its
-    description.
+    """Return a parser with the option -d.
+
+    The first line of `text` is its description.
     """
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument(
@@ -27,7 +29,7 @@ def options(text: str) -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    """Parse an option's number, 1 or more."""
+    """Parse the number of an option; it must be 1 or more."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: it must be 1 or more")
     return int(text)
@@ -38,11 +40,14 @@ def fail(sentence: object) -> None:
 
 
 def run(program, parser: argparse.ArgumentParser) -> None:
-    """Call the program, and turn an error into a sentence and exit status 1."""
+    """Parse the command line and call `program` with the arguments.
+
+    An error becomes a sentence and exit status 1.
+    """
     args = parser.parse_args()
     try:
         program(args)
-    except OSError as error:  # errors of the card are OSErrors, too
+    except OSError as error:  # errors of lanebox_host are OSErrors, too
         fail(error)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -5,11 +5,12 @@
  */
 
 /*
- * Wait for the interrupts that the logic in the user slot raises by its signal
- * `irq`.
+ * Example: wait for the interrupts that the logic in the user slot raises by
+ * its signal `irq`.
  *
- * The logic of gateware.user.axi_memory:SlowMemoryOnAxi raises one for each
- * write to its memory. With -w 2:0x100000 this program writes there itself.
+ * The logic of gateware.user.axi_memory:SlowMemoryOnAxi raises an interrupt for
+ * each write to its memory. With -w 2:0x100000 this program makes these writes
+ * itself.
  */
 #include "example.h"
 
@@ -23,7 +24,10 @@ static const char text[] =
 	"  -w BAR:OFFSET\n"
 	"             write there before each wait";
 
-/* Write to BAR:OFFSET, which makes the logic raise its interrupt. */
+/*
+ * Write a word to BAR:OFFSET, which makes the logic in the user slot raise its
+ * interrupt.
+ */
 static void ring(struct litepcie *dev, const char *place)
 {
 	const uint32_t word = 1;

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Wait for the interrupts of the logic in the user slot.
 
-The logic raises them by its signal `irq`. SlowMemoryOnAxi, of the module
-gateware.user.axi_memory, raises one for each write to its memory, and with
--w 2:0x100000 this program writes there itself.
+The logic raises interrupts by its signal `irq`. SlowMemoryOnAxi, of the module
+gateware.user.axi_memory, raises one for each write to its memory. With
+-w 2:0x100000 this program makes these writes itself.
 """
 
 from lanebox_host import Card

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draw 16-bit samples of the card's stream into a picture, a PNG.
 
-The dwords of the card's pattern count up, so the picture of their lower halves
+The dwords of the card's pattern count up, so the picture of their lower 16 bits
 is a sawtooth. The PNG is written with zlib alone, so that no plotting library
 is needed.
 """
@@ -20,7 +20,10 @@ WIDTH, HEIGHT = 1024, 256
 
 
 def draw(samples: np.ndarray) -> np.ndarray:
-    """Draw each stretch of samples as a column from least to largest."""
+    """Return a picture of the samples.
+
+    Each column shows a stretch of samples, from its least to its largest value.
+    """
     picture = np.full((HEIGHT, WIDTH), 255, np.uint8)
     rows = HEIGHT - 1 - samples.astype(np.int64) * HEIGHT // 65536
     for x, part in enumerate(np.array_split(rows, WIDTH)):
@@ -29,7 +32,7 @@ def draw(samples: np.ndarray) -> np.ndarray:
 
 
 def png(picture: np.ndarray) -> bytes:
-    """Return the bytes of an 8-bit greyscale PNG."""
+    """Return the bytes of an 8-bit greyscale PNG of the picture."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (

@@ -5,9 +5,9 @@
  */
 
 /*
- * Read and write registers by name; without a name, list them. The card itself
- * names the registers of its own blocks, and the csr.json of its build names
- * all.
+ * Example: read and write registers by name; without a name, list them. The
+ * card itself names the registers of its own blocks. The csr.json of the card's
+ * build names all registers.
  */
 #include <limits.h>
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read and write registers by name, or list them all.
 
-The card itself names the registers of its own blocks, and the csr.json of its
-build names all.
+The card itself names the registers of its own blocks. The csr.json of the
+card's build names all registers.
 """
 
 from lanebox_host import Card
@@ -13,7 +13,9 @@ from example import options, run
 
 
 def register(word: str) -> tuple:
-    """Split a word into a register's name, and a value or None."""
+    """Split a word of the command line into a register's name, and a value or
+    None.
+    """
     name, given, value = word.partition("=")
     return name, int(value, 0) if given else None
 

@@ -5,11 +5,12 @@
  */
 
 /*
- * Send requests of 64 bytes to the logic in the user slot, and time the
- * answers. The logic of the default gateware answers with the request itself.
+ * Example: send requests of 64 bytes to the logic in the user slot, and time
+ * the answers. The logic of the default gateware answers with the request
+ * itself.
  *
- * The time is measured on this machine, software included. On a simulated card
- * it says nothing about a real one.
+ * The time is measured on the host, software included. On a simulated card it
+ * says nothing about a real card.
  */
 #include <time.h>
 
@@ -41,8 +42,8 @@ static int compare(const void *one, const void *other)
 }
 
 /*
- * Send request number @count, which differs from all others, and compare its
- * answer.
+ * Send request number @count, whose bytes differ from those of all other
+ * requests, and compare its answer.
  */
 static void ask(struct litepcie *dev, unsigned long count)
 {

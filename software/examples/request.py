@@ -4,8 +4,8 @@
 """Send packets of 64 bytes, compare and time the answers.
 
 The logic of the default gateware answers with the request itself. The time is
-measured on this machine, software included. On a simulated card it says nothing
-about a real one.
+measured on the host, software included. On a simulated card it says nothing
+about a real card.
 """
 
 import os

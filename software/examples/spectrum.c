@@ -5,12 +5,12 @@
  */
 
 /*
- * A live spectrum of the card's stream: 16-bit samples, a line of output for
- * each 4096 of them.
+ * Example: draw a live spectrum of the card's c2h stream. The samples have 16
+ * bits, and the program prints a line for each 4096 of them.
  *
  * The default gateware sends back the data that it gets. So this program sends
  * a sine whose frequency rises with each line. Logic that makes its own samples
- * needs no sine: then leave out all calls of h2c.
+ * needs no sine: for such logic leave out all calls of h2c.
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -34,8 +34,8 @@ static const char text[] =
 	"  -n LINES   how many (until Ctrl-C)";
 
 /*
- * Make a sine of half of full scale, with a frequency of @bin periods in
- * SAMPLES.
+ * Fill SAMPLES samples with a sine of half of full scale that has @bin periods
+ * in SAMPLES.
  */
 static void sine(int16_t *samples, unsigned int bin)
 {
@@ -46,8 +46,8 @@ static void sine(int16_t *samples, unsigned int bin)
 }
 
 /*
- * Compute the spectrum of the @n samples in[0], in[step], ...; @n is a power of
- * two.
+ * Compute the spectrum of the @n samples in[0], in[step], in[2 * step] and so
+ * on. @n is a power of two.
  */
 static void fft(const double *in, double complex *out, unsigned int n,
 		unsigned int step)
@@ -73,8 +73,9 @@ static double decibels(double complex bin)
 }
 
 /*
- * Print a line, darker for each 10 dB above -100 dB. A sine of full scale has 0
- * dB.
+ * Print the spectrum of SAMPLES samples as a line of characters: blank below
+ * -90 dB, and darker for each 10 dB above. A sine of full scale has 0 dB.
+ * Behind the line stand the strongest bin and its level.
  */
 static void draw(const int16_t *samples)
 {
@@ -83,7 +84,7 @@ static void draw(const int16_t *samples)
 	static double in[SAMPLES];
 	unsigned int peak = 0;
 
-	/* apply a Hann window */
+	/* weight the samples by a Hann window */
 	for (unsigned int i = 0; i < SAMPLES; i++)
 		in[i] = samples[i] * (1 - cos(2 * M_PI * i / SAMPLES)) / 0x8000;
 	fft(in, out, SAMPLES, 1);

@@ -5,8 +5,8 @@
 
 The samples have 16 bits, and each line shows 4096 of them. The default gateware
 sends back the data that it gets. So this program sends a sine whose frequency
-rises with each line. Logic that makes its own samples needs no sine: then use
-receive() in place of loopback().
+rises with each line. Logic that makes its own samples needs no sine: for such
+logic use receive() in place of loopback().
 """
 
 import itertools
@@ -21,18 +21,23 @@ SAMPLES, COLUMNS = 4096, 64
 # bins of the spectrum that one column of the line shows
 BINS = SAMPLES // 2 // COLUMNS
 TURN = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
-WINDOW = 1 - np.cos(TURN)  # the Hann window
+WINDOW = 1 - np.cos(TURN)  # Hann window by which the samples are weighted
 SHADES = np.array(list(" .:-=+*#%@"))
 
 
 def sine(bin: int) -> np.ndarray:
-    """Return a sine of half of full scale, with `bin` periods in SAMPLES."""
+    """Return SAMPLES samples of a sine of half of full scale, with `bin`
+    periods.
+    """
     return np.rint(0x4000 * np.sin(bin * TURN)).astype(np.int16)
 
 
 def draw(samples: np.ndarray) -> str:
-    """Return a line of characters, darker for each 10 dB from -100 dB to full
-    scale (0 dB).
+    """Return the spectrum as a line of characters, with its strongest bin and
+    level.
+
+    A character is blank below -90 dB, and darker for each 10 dB above. A sine
+    of full scale has 0 dB.
     """
     bins = np.abs(np.fft.rfft(samples * WINDOW / 0x8000))[:-1] * 2 / SAMPLES
     levels = 20 * np.log10(bins + 1e-9)

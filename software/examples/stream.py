@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Send random data through the logic in the user slot, and compare.
 
-Both directions run at once from one thread: it fills the buffers that are free,
-and compares those that have come back.
+Both directions run at once from one thread: the program fills the h2c buffers
+that are free, and compares the c2h buffers that have come back.
 """
 
 import numpy as np

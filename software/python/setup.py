@@ -1,7 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds liblitepcie with make and puts it into the package, which needs no installed library."""
+"""Build liblitepcie with make and put it into the Python package, so that no installed library is
+needed.
+"""
 
 import shutil
 import subprocess
@@ -14,10 +16,10 @@ SOURCE = Path(__file__).resolve().parents[1] / "user"
 
 
 class BuildLibrary(build_py):
-    """Build the shared library in the build folder, and copy it beside the package's modules."""
+    """Build the shared library in the build folder, and copy it into the package's folder."""
 
     def run(self):
-        """Build the package, and the library into it."""
+        """Build the package's modules, then the library, and copy the library into the package."""
         super().run()
         package = Path(
             self.get_package_dir("lanebox_host")
@@ -34,7 +36,7 @@ class Binary(Distribution):
     """Mark the wheel as built for this platform, since it contains the library."""
 
     def has_ext_modules(self):
-        """Say that the package is not pure Python, so that its wheel is for this machine alone."""
+        """Return True: the package is not pure Python, so its wheel is for this platform alone."""
         return True
 
 

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers, memory and DMA of a Lanebox card, by liblitepcie.
+"""Access registers, memory and DMA of a Lanebox card, by the C library liblitepcie.
 
 with Card("/dev/litepcie0") as card:
     card.registers["ctrl_scratch"] = 1

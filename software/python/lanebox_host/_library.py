@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie by ctypes: the structures and calls of liblitepcie.h.
+"""Declare the structures and calls of liblitepcie.h for ctypes, and open cards by them.
 
-A test compares the offset of every field with the compiler's.
+A test compares the offset of every structure's field with the C compiler's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHY_SIZE = 320
 H2C, C2H = 1, 2
 WAYS = {"h2c": H2C, "c2h": C2H}
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
-LONGEST = (1 << 31) - 1  # the longest timeout in milliseconds: the largest int of C
+LONGEST = (1 << 31) - 1  # longest timeout in milliseconds: the largest int of C
 
 
 class CardFields(Structure):
@@ -137,7 +137,7 @@ class StatsFields(Structure):
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-STATUS = {  # argument types of those calls whose result is 0, a count, or -errno
+STATUS = {  # argument types of the library's calls whose result is 0, a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
     "reset": (HANDLE,),
     "time": (HANDLE, WORD64),
@@ -189,10 +189,10 @@ PLAIN = {
 
 
 def load() -> ctypes.CDLL:
-    """Load the library that the environment's LIBLITEPCIE names, else that of this package, else
-    that of the system.
+    """Load the C library and declare its calls.
 
-    Raises ImportError if there is none.
+    The library is the one that the environment's LIBLITEPCIE names, else that of this package, else
+    that of the system. Raises ImportError if there is none.
     """
     beside = Path(__file__).with_name("liblitepcie.so.1")
     path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
@@ -216,7 +216,7 @@ def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[A
 
 
 def field_names(structure: Structure | type[Structure]) -> list[str]:
-    """Return the names of a structure's fields, in their order."""
+    """Return the names of a ctypes structure's fields, in their order."""
     return [field[0] for field in structure._fields_]
 
 
@@ -224,8 +224,9 @@ LIBRARY = load()
 
 
 def milliseconds(seconds: float) -> int:
-    """Convert a timeout in seconds to the library's milliseconds. A negative timeout or infinity
-    waits for ever (-1).
+    """Convert a timeout in seconds to the library's milliseconds.
+
+    A negative timeout or infinity becomes -1, with which the library waits for ever.
     """
     if seconds < 0 or math.isinf(seconds):
         return -1
@@ -233,11 +234,11 @@ def milliseconds(seconds: float) -> int:
 
 
 class Handle:
-    """An open card: `call("time", ...)` is litepcie_time(handle, ...), or an exception.
+    """An open card of the C library: `handle.call("time", ...)` calls litepcie_time(handle, ...).
 
-    A call on a closed card raises ValueError, even if another thread closes the card at the same
-    time: each thread registers itself before it checks that the card is open, and close() frees the
-    handle only when no thread is registered.
+    A call that fails raises an exception. A call on a closed card raises ValueError, even if
+    another thread closes the card at the same time: each thread registers itself before it checks
+    that the card is open, and close() frees the library's handle only when no thread is registered.
     """
 
     def __init__(self, name: str) -> None:
@@ -253,7 +254,7 @@ class Handle:
             fail(-code, why.value.decode(errors="replace"))
 
     def plain(self, name: str, *arguments: object) -> Any:
-        """Make a call that returns no status, and return its result."""
+        """Make the library call litepcie_`name`, which returns no status, and return its result."""
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
         try:
@@ -266,7 +267,10 @@ class Handle:
             self._inside.discard(thread)
 
     def call(self, name: str, *arguments: object) -> int:
-        """Make a call that returns a status. Returns 0 or a count; raises LaneboxError below 0."""
+        """Make the library call litepcie_`name`, which returns a status.
+
+        Returns the status if it is 0 or a count. Raises LaneboxError if it is negative.
+        """
         code = cast(int, self.plain(name, *arguments))
         if code < 0:
             why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
@@ -274,7 +278,10 @@ class Handle:
         return code
 
     def close(self) -> None:
-        """Close the card; closing again does nothing. Waits of other threads are ended first."""
+        """End the waits of other threads, then close the card.
+
+        To close the card again does nothing.
+        """
         handle, self._handle = self._handle, HANDLE()
         if not handle:
             return
@@ -288,7 +295,7 @@ class Handle:
 
 
 class Ring:
-    """The memory of one direction's ring, by NumPy's array interface.
+    """The memory of one direction's ring, which NumPy can use by its array interface.
 
     NumPy arrays made from a Ring keep it alive. The Ring keeps the library's mapping alive, or the
     memory that the program has given as the ring's place. So the memory stays valid as long as one
@@ -307,7 +314,7 @@ class Ring:
             "data": (place, False),
         }
 
-    # The default argument keeps the function alive when the interpreter ends and clears this
-    # module.
+    # The default argument keeps the function litepcie_ring_drop alive when the interpreter ends and
+    # clears this module.
     def __del__(self, drop: Callable[[c_void_p], None] = LIBRARY.litepcie_ring_drop) -> None:
         drop(self._memory)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card: its description, its registers and memories, its counters, and its streams."""
+"""Describe and use a card: its properties, registers and memories, its counters, and its streams."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:  # only a type checker needs this import
 
 @dataclass(frozen=True)
 class Info:
-    """The card's properties from its capability table: widths in bits, `tick_ps` in picoseconds."""
+    """The card's properties from its capability table: widths in bits, `tick_ps` (the length of a
+    tick of the card's clock) in picoseconds.
+    """
 
     target: str
     digest: str
@@ -54,7 +56,9 @@ class Info:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The link as negotiated: `mps` and `mrrs` in bytes, and whether the host has enabled MSI."""
+    """The card's PCIe link as it was negotiated: `mps` and `mrrs` in bytes, and whether the host
+    has enabled MSI.
+    """
 
     mps: int
     mrrs: int
@@ -66,8 +70,9 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Pattern:
-    """The result of the card's pattern check, in beats of 32 bytes. `first_error` is the number of
-    a beat.
+    """The result of the card's pattern checker, counted in beats of 32 bytes.
+
+    `errors` is the number of wrong beats, and `first_error` the index of the first of them.
     """
 
     beats: int
@@ -77,10 +82,11 @@ class Pattern:
 
 @dataclass(frozen=True)
 class SlotSide:
-    """One stream of the user slot. Its counts begin with the card's reset and wrap at 2^48.
+    """The state and counts of one stream of the user slot.
 
-    `since` is the device time in seconds at which valid or ready last changed. A stall is a cycle
-    with valid and without ready: in h2c the logic holds the data up, in c2h the DMA does.
+    The counts begin with the card's reset and wrap at 2^48. `since` is the device time in seconds
+    at which valid or ready last changed. A stall is a cycle with valid and without ready: in h2c
+    the user's logic holds the data up, in c2h the DMA does.
     """
 
     valid: bool
@@ -93,7 +99,9 @@ class SlotSide:
 
 @dataclass(frozen=True)
 class Slot:
-    """The user slot at device time `time`, in seconds: its sink (h2c) and its source (c2h)."""
+    """State and counts of the user slot's sink (h2c) and source (c2h) at device time `time`, in
+    seconds.
+    """
 
     time: float
     h2c: SlotSide
@@ -106,13 +114,15 @@ def _fields(structure: ctypes.Structure) -> dict[str, Any]:
 
 
 class Registers(Mapping[str, int]):
-    """The card's registers by name, as a mapping that can be written to."""
+    """The card's registers by name, as a mapping whose values can be read and written."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Take in the register names of the csr.json of the card's build, your own among them."""
+        """Add the register names of the csr.json of the card's build, which also names your own
+        registers.
+        """
         self._handle.call("csr_load", os.fsencode(path))
 
     def __getitem__(self, name: str) -> int:
@@ -156,8 +166,9 @@ class Registers(Mapping[str, int]):
 
 
 class Card:
-    """An open card: `with Card("/dev/litepcie0") as card`. The name may also be "vfio:ADDRESS" or
-    "sim:SOCKET".
+    """An open card, for use as `with Card("/dev/litepcie0") as card`.
+
+    The name may also be "vfio:ADDRESS" or "sim:SOCKET".
     """
 
     def __init__(self, name: str = "/dev/litepcie0") -> None:
@@ -182,7 +193,7 @@ class Card:
     def close(self) -> None:
         """Stop the DMA and close the card.
 
-        Arrays of its rings stay valid memory with undefined contents.
+        Arrays of the card's rings stay valid memory with undefined contents.
         """
         self._handle.close()
 
@@ -194,7 +205,7 @@ class Card:
 
     @property
     def backend(self) -> str:
-        """How the card is reached: "kernel", "vfio" or "sim"."""
+        """Name of the back end by which the card is reached: "kernel", "vfio" or "sim"."""
         return str(self._handle.plain("backend").decode())
 
     @property
@@ -214,14 +225,14 @@ class Card:
 
     @property
     def time(self) -> float:
-        """The card's device time in seconds."""
+        """The card's device time now, in seconds."""
         ticks = ctypes.c_uint64()
         self._handle.call("time", byref(ticks))
         return ticks.value * self.info.tick_ps * 1e-12
 
     @property
     def counters(self) -> Counters:
-        """The counters of the card's four TLP streams, at one moment."""
+        """A reading of the counters of the card's four TLP streams, all at one moment."""
         fields = CountersFields()
         self._handle.call("counters", byref(fields))
         return Counters.of(fields, self.info.tick_ps)
@@ -232,7 +243,10 @@ class Card:
 
     @property
     def slot(self) -> Slot:
-        """State and counts of the user slot. Raises NotOnCard if the card has no slot monitor."""
+        """A reading of the user slot's state and counts.
+
+        Raises NotOnCard if the card has no slot monitor.
+        """
         fields, tick = SlotFields(), self.info.tick_ps * 1e-12
         self._handle.call("slot", byref(fields))
         sides = {}
@@ -244,7 +258,9 @@ class Card:
 
     @property
     def pattern(self) -> Pattern:
-        """Result of the card's pattern checker for the last stream sent with `pattern=True`."""
+        """The result of the card's pattern checker for the last stream that was sent with
+        `pattern=True`.
+        """
         fields = PatternFields()
         self._handle.call("pattern", byref(fields))
         return Pattern(**_fields(fields))
@@ -266,11 +282,11 @@ class Card:
     # Memory ---------------------------------------------------------------------------------------
 
     def bar_size(self, bar: int) -> int:
-        """Size of a BAR in bytes; 0 if the card does not have it."""
+        """Return the size of a BAR in bytes, or 0 if the card does not have this BAR."""
         return int(self._handle.plain("bar_size", bar))
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
-        """Read from a BAR with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
+        """Read `size` bytes from a BAR with one access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
         data = (ctypes.c_uint8 * size)()
         self._handle.call("bar_read", bar, offset, data, size)
         return bytes(data)
@@ -292,11 +308,12 @@ class Card:
         self._handle.call("ring_setup", *shape)
 
     def place(self, way: str, memory: Any) -> None:
-        """Put the "h2c" or "c2h" ring into your own memory from the next run on. None ends this.
+        """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
 
         The memory is any writable buffer that begins at a page boundary and is as large as the
-        ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With the kernel driver each buffer
-        must lie in one page: take huge pages, or buffers of 4 KiB.
+        ring, like mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE). With `memory` None the library makes
+        the ring's memory again. With the kernel driver each buffer must lie in one page: take huge
+        pages, or buffers of 4 KiB.
         """
         if memory is None:
             self._handle.call("ring_place", WAYS.get(way, 0), None, 0)
@@ -309,19 +326,23 @@ class Card:
         self._handle.places[WAYS[way]] = place
 
     def receive(self, **options: Unpack[Options]) -> Receive:
-        """A stream from the card to the host, as a context manager. Its options are those of
-        dma.Options.
+        """Return a stream from the card to the host, as a context manager.
+
+        The options are those of dma.Options.
         """
         return Receive(self._handle, **options)
 
     def send(self, **options: Unpack[Options]) -> Send:
-        """Return a stream from the host to the card, with the options of receive()."""
+        """Return a stream from the host to the card, as a context manager.
+
+        The options are those of dma.Options.
+        """
         return Send(self._handle, **options)
 
     def loopback(self, *, inside: bool = True, **options: Unpack[Options]) -> Loopback:
-        """A stream to the card and back, with the options of receive().
+        """Return a stream from the host to the card and back, as a context manager.
 
-        It goes through the DMA's own loopback, or with `inside=False` through the logic in the user
-        slot.
+        The data goes through the DMA's own loopback, or with `inside=False` through the logic in
+        the user slot. The options are those of dma.Options.
         """
         return Loopback(self._handle, inside=inside, **options)

@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The card's streams as NumPy arrays that lie in the DMA's own rings: nothing is copied.
+"""Give access to the card's streams as NumPy arrays that lie in the DMA's own rings.
 
-The card may write to an array again when the loop goes on, or when the `with` block ends, so copy()
-data that is needed for longer. An array stays valid memory as long as it exists, even after the
-card is closed. But its contents are undefined then: old data, or that of a later run.
+Nothing is copied. The card may write to an array again when the loop goes on, or when the `with`
+block ends, so copy() data that is needed for longer. An array stays valid memory as long as it
+exists, even after the card is closed. But its contents are undefined then: old data, or that of a
+later run.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from lanebox_host.errors import BadPacket, WaitTimeout
 if TYPE_CHECKING:  # only a type checker needs this import
     from typing_extensions import Unpack
 
-TIMEOUT = 10.0  # longest wait for a buffer in seconds, unless the caller names another
+TIMEOUT = 10.0  # longest wait for a buffer, in seconds, unless the caller names another
 
 Array = npt.NDArray[Any]
 Data = Union[npt.NDArray[Any], bytes, bytearray]
@@ -48,16 +49,16 @@ SomeRun = TypeVar("SomeRun", bound="Run")
 
 
 class Options(TypedDict, total=False):
-    """The options of a run, each with its default.
+    """The options of a run of the DMA, each with its default.
 
-    pattern          False: the card's own pattern takes the place of the user slot
-    limit            0: c2h ends after so many buffers; 0: never
+    pattern          False; True: the card's own pattern takes the place of the user slot
+    limit            0: number of buffers after which c2h ends; 0: never
     interrupt_every  0: buffers between two interrupts; 0: the library chooses
     batch            0: buffers that are handed to the card together; 0: the library chooses
-    packets          False: each h2c buffer is a packet, and a packet's end ends a c2h buffer
+    packets          False; True: each h2c buffer is a packet, and a packet's end ends a c2h buffer
     flush            0: seconds without data after which a c2h buffer with some data ends; 0: never
     poll             0: seconds between two polls of the card, in place of interrupts; 0: interrupts
-    adaptive         False: polling begins with an interrupt, and ends when a poll finds nothing
+    adaptive         False; True: an interrupt begins polling, and a poll that finds nothing ends it
     timeout          10: longest wait for a buffer in seconds; negative: for ever
     dtype            uint8: the type of the elements of the arrays, like "<i2"
     """
@@ -75,9 +76,9 @@ class Options(TypedDict, total=False):
 
 
 class Run:
-    """A run of one or both directions, from the beginning to the end of its `with` block.
+    """A DMA run of one or both directions, from the beginning to the end of its `with` block.
 
-    Card.receive(), Card.send() and Card.loopback() make it.
+    Card.receive(), Card.send() and Card.loopback() return a run.
     """
 
     directions = 0
@@ -115,7 +116,7 @@ class Run:
         self._running = False
 
     def _check_dtype(self) -> None:
-        """Raise ValueError if a buffer cannot be an array of the chosen type."""
+        """Raise ValueError if a buffer of the ring cannot be an array of the run's dtype."""
         size = self._handle.plain("buffer_size")
         if self._dtype.hasobject:
             raise ValueError(f"dtype {self._dtype} has objects of Python: the card sends bytes")
@@ -130,8 +131,8 @@ class Run:
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
         self._parts: list[bytes] = []  # data of a packet whose last buffer has not yet come
-        # The rings' addresses are known only after the start. The view of each buffer is made once,
-        # here.
+        # The rings' addresses are known only after the start. The array of each buffer is made
+        # once, at this place.
         ways = [way for way in (H2C, C2H) if self.directions & way]
         rings = {way: np.asarray(Ring(self._handle, way)) for way in ways}
         self._bytes: dict[int, list[Array]] = {way: list(ring) for way, ring in rings.items()}
@@ -150,12 +151,12 @@ class Run:
         try:
             self._handle.call("dma_stop")
         except (OSError, ValueError):
-            # the error that ended the block has already said that the card is gone
+            # the error that ended the `with` block has already said that the card is gone
             if error is None:
                 raise
 
     def _look(self, call: str, timeout: float | None) -> tuple[int, int]:
-        """Wait for a buffer; a negative timeout waits for ever.
+        """Wait for a buffer for `timeout` seconds; a negative timeout waits for ever.
 
         Returns how many buffers the program may use, and the number of the first of them.
         """
@@ -166,7 +167,9 @@ class Run:
         return self._handle.call(call, ctypes.byref(first), longest), first.value
 
     def diagnose(self) -> str:
-        """Say in a sentence what the run waits for: waiting buffers, and the user slot's state."""
+        """Return a sentence that says what the run waits for: waiting buffers, and the user slot's
+        state.
+        """
         text = ctypes.create_string_buffer(WHY_SIZE)
         self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
         return text.value.decode(errors="replace")
@@ -186,21 +189,26 @@ class Run:
 
     @property
     def stats(self) -> dict[str, int]:
-        """The library's counts since the start, by name. They stay after the end of the run."""
+        """The library's counts since the start of the run, by name.
+
+        They stay after the run's end.
+        """
         fields = StatsFields()
         self._handle.plain("stats", ctypes.byref(fields))
         return {name: getattr(fields, name) for name in field_names(fields)}
 
 
 class Receive(Run):
-    """A stream from the card to the host: `for buffer in stream` gives an array for each buffer."""
+    """A stream from the card to the host: `for buffer in stream` yields an array for each c2h
+    buffer.
+    """
 
     directions = C2H
 
     def take(self, timeout: float | None = None) -> list[Array]:
-        """Wait for a filled buffer, and return all of them. release() gives them back.
+        """Wait for a filled c2h buffer, and return all that are filled. release() gives them back.
 
-        Raises WaitTimeout if none comes in `timeout` seconds.
+        Raises WaitTimeout if no buffer is filled within `timeout` seconds.
         """
         count, first = self._look("c2h_peek", timeout)
         if not count:
@@ -209,14 +217,14 @@ class Receive(Run):
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def release(self, count: int) -> None:
-        """Give the oldest `count` buffers back to the card."""
+        """Give the oldest `count` c2h buffers back to the card."""
         self._handle.call("c2h_release", count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """Return the next packet of a run with `packets`. It may span several buffers.
+        """Return the next packet of a run with `packets`. The packet may span several buffers.
 
-        Raises BadPacket if the logic has marked the packet as bad. After a WaitTimeout nothing is
-        lost: the next call continues with the same packet.
+        Raises BadPacket if the logic in the card has marked the packet as bad. After a WaitTimeout
+        nothing is lost: the next call continues with the same packet.
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
@@ -230,7 +238,9 @@ class Receive(Run):
         return packet
 
     def _take_part(self, number: int) -> int:
-        """Copy a buffer's data, release the buffer, and return the flags of its record."""
+        """Copy the data of c2h buffer `number`, release the buffer, and return the flags of its
+        record.
+        """
         record, ring = RecordFields(), self._bytes[C2H]
         self._handle.call("c2h_record", number, ctypes.byref(record))
         self._parts.append(ring[number % len(ring)][: record.bytes].tobytes())
@@ -238,8 +248,9 @@ class Receive(Run):
         return int(record.flags)
 
     def __iter__(self) -> Iterator[Array]:
-        """Yield all buffers up to the limit, if there is one. Each buffer is released when the loop
-        goes on.
+        """Yield all c2h buffers, up to the run's limit if it has one.
+
+        Each buffer is released when the loop goes on.
         """
         limit, taken = self._config.c2h_limit, 0
         while not limit or taken < limit:
@@ -256,14 +267,16 @@ def _bytes_of(data: Data) -> npt.NDArray[np.uint8]:
 
 
 class Send(Run):
-    """A stream to the card: `stream.send(data)`, or fill buffers of `stream.free()` in place."""
+    """A stream from the host to the card: `stream.send(data)`, or fill buffers of `stream.free()`
+    in place.
+    """
 
     directions = H2C
 
     def free(self, timeout: float | None = None) -> list[Array]:
-        """Wait for a free buffer, and return all of them. submit() sends them.
+        """Wait for a free h2c buffer, and return all that are free. submit() sends them.
 
-        Raises WaitTimeout if none is free in `timeout` seconds.
+        Raises WaitTimeout if no buffer is free within `timeout` seconds.
         """
         return self._free(self._views[H2C], timeout)
 
@@ -274,13 +287,14 @@ class Send(Run):
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def submit(self, count: int) -> None:
-        """Send the oldest `count` free buffers."""
+        """Send the oldest `count` free h2c buffers, which the program has filled."""
         self._handle.call("h2c_submit", count)
 
     def send(self, data: Data) -> int:
-        """Copy data into buffers and send these. The rest of the last buffer is filled with zeros.
+        """Copy data into h2c buffers and send them. The rest of the last buffer is filled with
+        zeros.
 
-        Returns the number of buffers.
+        Returns the number of buffers that were sent.
         """
         rest, sent = _bytes_of(data), 0
         while rest.size:
@@ -293,7 +307,7 @@ class Send(Run):
         return sent
 
     def send_packet(self, data: Data) -> None:
-        """Copy data into a buffer and send it as a packet. The run must have `packets`."""
+        """Copy data into an h2c buffer and send it as one packet. The run must have `packets`."""
         part, buffer = _bytes_of(data), self._free(self._bytes[H2C])[0]
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
@@ -301,15 +315,16 @@ class Send(Run):
         self._handle.call("h2c_send", part.size)
 
     def drain(self, timeout: float | None = None) -> None:
-        """Wait until the card has received all data that was submitted."""
+        """Wait until the card has received all h2c data that was submitted."""
         self._handle.call("dma_flush", self.directions)
         longest = milliseconds(self._timeout if timeout is None else timeout)
         self._handle.call("h2c_drain", longest)
 
 
 class Loopback(Receive, Send):
-    """A stream in both directions, through the DMA's own loopback (`inside`) or the logic in the
-    user slot.
+    """A stream to the card and back.
+
+    The data goes through the DMA's own loopback (`inside`), or through the logic in the user slot.
     """
 
     directions = H2C | C2H
@@ -319,6 +334,6 @@ class Loopback(Receive, Send):
         self._config.loopback = inside
 
     def ask(self, request: Data, timeout: float | None = None) -> bytes:
-        """Send a packet, and return the next packet that comes back."""
+        """Send `request` as a packet, and return the next packet that comes back."""
         self.send_packet(request)
         return self.receive_packet(timeout)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The library's errors as exceptions: each is an OSError with its errno and a sentence."""
+"""Define the library's errors as exceptions: each is an OSError with its errno and a sentence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NoReturn
 
 
 class LaneboxError(OSError):
-    """The base class of all errors of the library."""
+    """The base class of all exceptions that the package raises for errors of the library."""
 
     def __str__(self) -> str:
-        """The library's sentence, without the errno in front."""
+        """Return the library's sentence, without the errno in front."""
         return self.strerror or super().__str__()
 
 
@@ -30,21 +30,26 @@ class WaitTimeout(LaneboxError, TimeoutError):
 
 
 class WayBusy(LaneboxError):
-    """EBUSY: the direction, its interrupt, or the card is in use by another program, or DMA of this
-    handle already runs.
+    """EBUSY: the direction, its interrupt or the card is in use by another program, or this handle
+    already runs DMA.
     """
 
 
 class WrongPeer(LaneboxError):
-    """EPROTO: another protocol, another card, or a version of it that the library does not know."""
+    """EPROTO: the peer speaks another protocol, or is another card or a version that the library
+    does not know.
+    """
 
 
 class Unsupported(LaneboxError):
-    """EOPNOTSUPP: this card, or this back end, cannot do what the call asks."""
+    """EOPNOTSUPP: this card, or the back end by which it is reached, cannot do what the call asks."""
 
 
 class BadPacket(LaneboxError):
-    """EBADMSG: the logic in the card has marked this packet as bad. `data` is what was received."""
+    """EBADMSG: the logic in the card has marked a packet as bad.
+
+    `data` has the bytes that were received.
+    """
 
     def __init__(self, data: bytes) -> None:
         super().__init__(errno.EBADMSG, f"a packet of {len(data)} bytes came with an error")
@@ -69,5 +74,5 @@ KINDS = {
 
 
 def fail(code: int, sentence: str) -> NoReturn:
-    """Raise the exception that belongs to this errno."""
+    """Raise the exception that belongs to the errno `code`, with the given sentence."""
     raise KINDS.get(code, LaneboxError)(code, sentence)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lanebox-live: the card's four TLP streams, once a second, in a terminal.
 
-Rates are by device time. A simulated card's time stands still while the card is idle, and then all
-rates are 0.
+The program reads the card's counters while another program uses the card. Rates are by device time.
+A simulated card's time stands still while the card is idle, and then all rates are 0.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
 def line(name: str, passed: Counters, width: int) -> str:
-    """Return a line for one stream: payload rate, TLPs, share of cycles with a beat, share of
-    stalls, and a bar.
+    """Return a line of text for one TLP stream.
+
+    The line has the payload rate in GB/s, TLPs in a us, the share of cycles with a beat, the share
+    of stalls, and a bar.
     """
     stream, ticks = getattr(passed, name), passed.time or 1
     rate, tlps_per_us = passed.rate(name), stream.tlps / (ticks * passed.tick_ps * 1e-6)
@@ -37,13 +39,13 @@ def line(name: str, passed: Counters, width: int) -> str:
 
 
 def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
-    """Return the lines of one picture of the counters."""
+    """Return the lines of one picture: a title, the column heads, and a line for each TLP stream."""
     title = f"{name}   device time {now.seconds:.6f} s, {passed.seconds * 1e6:.0f} us passed"
     return [title[:width], HEAD, *(line(stream, passed, width) for stream in NAMES)]
 
 
 def watch(card: Card, interval: float, count: int) -> None:
-    """Print `count` pictures, `interval` seconds apart; 0: until Ctrl-C."""
+    """Print `count` pictures of the counters, `interval` seconds apart; 0 pictures: until Ctrl-C."""
     terminal = sys.stdout.isatty()
     before, shown = card.counters, 0
     while not count or shown < count:
@@ -77,7 +79,7 @@ def seconds(text: str) -> float:
 
 
 def main() -> int:
-    """Run lanebox-live. Returns its exit status."""
+    """Run lanebox-live, and return its exit status."""
     parser = argparse.ArgumentParser(prog="lanebox-live", description=__doc__.splitlines()[0])
     parser.add_argument("-d", "--device", default="/dev/litepcie0", help="as for litepcie_util")
     parser.add_argument("-n", "--count", type=number, default=0, help="pictures (0: until Ctrl-C)")
@@ -86,7 +88,7 @@ def main() -> int:
     try:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
-    except OSError as error:  # the error comes from the card, or from writing the output
+    except OSError as error:  # an error of the card, or of writing the output
         if not isinstance(error, BrokenPipeError):  # a closed pipe, as from `| head`, is no error
             print(f"lanebox-live: {error}", file=sys.stderr)
         # the interpreter flushes stdout at exit, which would fail again
