@@ -4,8 +4,8 @@
 
 """A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
 
-It moves a buffer at a time and knows no TLPs, so it proves nothing about gateware. It tests
-software against a card that misbehaves on request (see FAULTS).
+The stand-in moves a buffer at a time and knows no TLPs, so it proves nothing about gateware. Tests
+use it to try software against a card that misbehaves on request (see FAULTS).
 """
 
 import json
@@ -22,49 +22,51 @@ BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = numbers.BAR0_SIZE, 0x1000
 SCRATCH_RESET = 0x12345678
 
-# device time in ticks of 4 ns: of an MMIO read, and of moving a buffer of 8 KiB
+# how much device time, in ticks of 4 ns, an MMIO read takes, and moving a buffer of any size
 READ_TICKS, BUFFER_TICKS = 187, 300
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 BEAT = numbers.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
-    "flip": None,  # (direction, number of a buffer): one bit of this buffer flips
-    "lose_msi": (),  # the numbers, counted from 1, of interrupts that are lost
-    "stall_after": None,  # number of buffers after which the DMA stalls; None: it does not stall
+    "flip": None,  # (direction, number of a buffer): one bit of this buffer is flipped
+    "lose_msi": (),  # numbers, counted from 1, of the interrupts that are lost
+    "stall_after": None,  # number of buffers after which the DMA stalls; None: no stall
     "dead": False,  # every register of BAR0 reads as all ones
     "wide": "right",  # "stock": accesses of 8 bytes get the wrong answers that stock LitePCIe gives
-    "tick_ns": numbers.TICK_NS,  # tick of the card's clock in ns
+    "tick_ns": numbers.TICK_NS,  # length of a tick of the card's clock, in ns
     "stuck": 0,  # bits of the scratch register that always read as 1
-    # (word, value): the capability table has this value in this word. The checksum is made to fit,
-    # so the value itself is what software must refuse.
+    # (word, value): word number `word` of the capability table has this value. The checksum is made
+    # to fit, so the value itself is what software must refuse.
     "table": None,
-    "checksum": 0,  # bits in which the table's checksum is wrong
+    "checksum": 0,  # bits in which the capability table's checksum is wrong
     "done_before": 0,  # count of descriptors with which each direction begins after a flush
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
-    # the card writes records and status lines; an h2c buffer is done when its data is there
+    # True: the card writes records and status lines, and counts an h2c buffer as done when its data
+    # has arrived
     "records": False,
-    "line_ahead": 0,  # by how many buffers the status lines exceed the true count
+    "line_ahead": 0,  # number of buffers by which the status lines exceed the true count
     "no_record": None,  # number, counted from 0, of the descriptor whose record is missing
     "slot": None,  # values of the slot monitor's registers, by name; None: the card has no monitor
-    # so many copies of the monitor change while they are read, as if another program had made a
-    # copy
+    # number of copies of the slot monitor whose registers change while they are read, as if another
+    # program had made a copy
     "copies": 0,
 }
 
 
 class Registers:
-    """The names and addresses of the gateware's registers, from the csr.json of its build."""
+    """The names and addresses of the gateware's registers, read from the csr.json of its build."""
 
     def __init__(self, path):
         csr = json.loads(path.read_text())
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        # csr.json has the identifier in lower case
+        # csr.json has the identifier in lower case, the card has it in title case
         self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
-        self.bell = self.memory0 + 0xFFC  # a write to this address raises the user's interrupt
+        # a write to this address in BAR0 raises the interrupt of the user's logic
+        self.bell = self.memory0 + 0xFFC
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
             "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
@@ -73,7 +75,10 @@ class Registers:
 
 
 def capability_table(registers, fault):
-    """Return the capability table as words by offset. Every build of Lanebox has such a table."""
+    """Return the stand-in's capability table as a dict of 32-bit words by offset in BAR0.
+
+    Every build of Lanebox has such a table.
+    """
     base = registers.base
     places = capability.BLOCK_TYPES
     dma = {name: 0 for name in places["dma"].parameters} | {
@@ -136,11 +141,11 @@ def capability_place(word):
 
 
 class Channel:
-    """One direction of the DMA: its descriptor table and its counts."""
+    """One direction of the stand-in's DMA: its descriptor table and its counts."""
 
     def __init__(self, base, done, line):
         self.base = base
-        self.line = line  # register with the address of this direction's status line
+        self.line = line  # name of the register with the address of this direction's status line
         self.table = deque()
         self.done = done  # number of descriptors done; loop_status shows the lower 32 bits
         self.position = 0  # bytes in the descriptors that are done
@@ -151,8 +156,8 @@ class Channel:
 class CardStandin:
     """A stand-in for a card after power-on.
 
-    `memory` is the host memory that the card's DMA reaches, by bus address. `interrupt()` is called
-    for each MSI. Both are set by `plug()`.
+    `memory` is the host memory that the stand-in's DMA reaches, by bus address. `interrupt()` is
+    called for each MSI. plug() sets both.
     """
 
     def __init__(self, registers, fault, words=()):
@@ -176,14 +181,17 @@ class CardStandin:
         )
         self.inside = deque()  # packets that have come by h2c and not yet gone back by c2h
         self.reads = 0  # number of reads of BAR0
-        self.copies = 0  # number of copies that the slot monitor has made
+        # number of copies that the slot monitor has made, one for each read of slot_now
+        self.copies = 0
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
         self.first_buffer = None  # contents of the first h2c buffer that was moved
         self.plug(None)
 
     def plug(self, interrupt):
-        """Connect to a host: configuration space is reset, and the registers stay."""
+        """Connect the card to a host: configuration space is reset, and the registers keep their
+        values.
+        """
         self.interrupt = interrupt
         self.memory = {}
         self.buffers = self.interrupts = 0
@@ -223,11 +231,13 @@ class CardStandin:
         return bool(self.config[4] & 4)
 
     def on(self, name):
-        """Return the value that software last wrote to a register of one word."""
+        """Return the value that software last wrote to the register `name` of one word; 0 if it
+        wrote none.
+        """
         return self.word.get(self.registers.address[name], 0)
 
     def wide(self, name):
-        """Return the value that software last wrote to a register of two words."""
+        """Return the value that software last wrote to the register `name` of two words."""
         at = self.registers.address[name]
         return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
@@ -243,7 +253,7 @@ class CardStandin:
             return text[(offset - self.registers.identifier) // 4]
         for name, value in self._wide_values().items():
             at = offset - self.registers.address[name]
-            if at in (0, 4):  # these registers have their upper word at the lower address
+            if at in (0, 4):  # registers of two words have their upper word at the lower address
                 return value >> 32 if at == 0 else value & 0xFFFFFFFF
         for name, value in self._values().items():
             if offset == self.registers.address[name]:
@@ -259,8 +269,9 @@ class CardStandin:
         }
 
     def _slot(self):
-        """Return the slot monitor's registers of two words. In a spoilt copy they change between
-        reads.
+        """Return the slot monitor's registers of two words, by name.
+
+        In the first copies, as many as the fault `copies` says, the registers change between reads.
         """
         found = dict(self.fault["slot"] or {})
         if 0 < self.copies <= self.fault["copies"]:
@@ -324,9 +335,9 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Return two booleans: whether h2c and whether c2h can move a buffer."""
+        """Return two booleans: whether h2c can move a buffer now, and whether c2h can."""
         most = self.fault["stall_after"]
-        # read this fault only once: a test may set it while buffers move
+        # read the fault stall_after only once: a test may set it while buffers move
         stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False
@@ -370,8 +381,9 @@ class CardStandin:
         )
 
     def _joined(self):
-        """Take the data of the next c2h buffer out of the loopback. Also return whether a packet
-        ends there.
+        """Take the data of the next c2h buffer out of the loopback.
+
+        Returns the data, and whether a packet ends there.
         """
         _, size, _, wanted = self.c2h.table[0]
         whole = b""
@@ -398,7 +410,7 @@ class CardStandin:
         self.beats += len(data) // 32
 
     def _place(self, address):
-        """Return the memory that holds this bus address, and the offset in it."""
+        """Return the host memory that holds this bus address, and the address's offset in it."""
         base = max(base for base in self.memory if base <= address)
         return self.memory[base], address - base
 
@@ -418,7 +430,10 @@ class CardStandin:
             memory[at : at + 32] = struct.pack("<4Q", *line)
 
     def _move(self, channel, direction, data=None, ends=False):
-        """Run the first descriptor: read host memory, or write `data` to it. Returns the data."""
+        """Run the first descriptor of a channel: read host memory, or write `data` to it.
+
+        Returns the data. `ends` says that a packet ends with it.
+        """
         address, size, asks, _ = channel.table.popleft()
         memory, at = self._place(address)
         size = size if data is None else len(data)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Builds the user software for its tests, once, with address and undefined behaviour checks."""
+"""Build the user software for its tests, once, with address and undefined behaviour sanitizers."""
 
 import json
 import subprocess
@@ -13,12 +13,14 @@ from tools.locks import locked
 from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
-TIMEOUT = 60  # seconds; a command takes less than a tenth of it
+TIMEOUT = 60  # longest time for a command in seconds; a command takes less than a tenth of it
 
 
 @dataclass(frozen=True)
 class Built:
-    """The result of a build with sanitizers, and the csr.json of its gateware."""
+    """The folder of a build with sanitizers, and the csr.json of the gateware that it was built
+    for.
+    """
 
     out: Path
     csr_json: Path
@@ -29,7 +31,10 @@ class Built:
 
 
 def build_software():
-    """Build for the default gateware. If nothing has changed, nothing is compiled."""
+    """Build the user software with sanitizers, for the default gateware. Returns a Built.
+
+    If no source has changed, nothing is compiled.
+    """
     gateware = ROOT / "build" / "sim"
     result = run_sim_target("--build")
     assert result.returncode == 0, result.stderr
@@ -50,7 +55,10 @@ def build_software():
 
 
 def make(out, *options):
-    """Build litepcie_util and the C tests in the folder `out`, with options of the Makefile."""
+    """Build litepcie_util and the C tests in the folder `out`, with `options` of the Makefile.
+
+    Returns `out`.
+    """
     command = [
         "make",
         "-s",
@@ -68,13 +76,16 @@ def make(out, *options):
 
 
 def build_unchecked(*options):
-    """Build without sanitizers, as users do, or with Makefile `options`. Returns the folder."""
+    """Build the user software without sanitizers, as users do, or with `options` of the Makefile.
+
+    Returns the folder of the build.
+    """
     name = "-".join(["test-software", "plain", *(o.split("=")[1] for o in options)])
     return make(ROOT / "build" / name, *options)
 
 
 class Util:
-    """Runs litepcie_util and captures its output. A finding of a sanitizer fails the test."""
+    """Run litepcie_util and capture its output. A finding of a sanitizer fails the test."""
 
     def __init__(self, program):
         self.program = program
@@ -89,7 +100,10 @@ class Util:
         return result
 
     def json(self, device, *arguments):
-        """Run a command with --json. Returns the exit status and the parsed report."""
+        """Run a command of litepcie_util with --json.
+
+        Returns the exit status and the parsed report.
+        """
         result = self.run("-d", str(device), "--json", *arguments)
         return result.returncode, json.loads(result.stdout)
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes a root folder for LITEPCIE_ROOT, with the sysfs of a machine that has cards.
+"""Make a root folder for LITEPCIE_ROOT, which has the sysfs of a machine with cards.
 
 The folder has plain files only: a write to a file has no effect unless a test makes it.
 """
@@ -10,7 +10,7 @@ The folder has plain files only: a write to a file has no effect unless a test m
 import struct
 
 PCI = "sys/bus/pci"
-EXPRESS = 0x70  # offset in config space at which the stand-in has the PCI Express capability
+EXPRESS = 0x70  # offset in config space of the PCI Express capability in this stand-in
 
 
 def config_space(
@@ -24,7 +24,10 @@ def config_space(
     mps_supported=512,
     rcb=64,
 ):
-    """Return config space with a PCI Express capability, encoded as the specification says."""
+    """Return 4096 bytes of config space with a PCI Express capability.
+
+    The fields are encoded as the PCIe specification says. Sizes are in bytes.
+    """
 
     def code(size):
         return (size // 128).bit_length() - 1
@@ -45,7 +48,9 @@ def config_space(
 
 
 class Machine:
-    """A machine's sysfs, as in `Machine(tmp_path).add("0000:22:00.0", driver="vfio-pci")`."""
+    """A stand-in for a machine's sysfs, as in `Machine(path).add("0000:22:00.0",
+    driver="vfio-pci")`.
+    """
 
     def __init__(self, root):
         self.root = root
@@ -64,7 +69,7 @@ class Machine:
         return (self.root / path).read_text()
 
     def driver(self, name):
-        """Add a loaded driver's folder to the stand-in for sysfs."""
+        """Add the folder of the loaded driver `name` to the stand-in for sysfs."""
         self.write(f"{PCI}/drivers/{name}/unbind", "")
 
     def add(
@@ -79,7 +84,10 @@ class Machine:
         numa=0,
         **files,
     ):
-        """Add a PCI function; `below` has the addresses of the bridges above it, root first."""
+        """Add a PCI function, and return its folder.
+
+        `below` has the addresses of the bridges above the function, root first.
+        """
         place = self.root.joinpath("sys/devices/pci0000:00", *below, address)
         place.mkdir(parents=True)
         (self.devices / address).symlink_to(place)
@@ -106,7 +114,7 @@ class Machine:
         return place
 
     def node(self, minor, place):
-        """Add the class entry of /dev/litepcieN for the function at `place`."""
+        """Add the sysfs class entry of /dev/litepcie`minor` for the function at `place`."""
         folder = self.root / f"sys/class/litepcie/litepcie{minor}"
         folder.mkdir(parents=True)
         (folder / "device").symlink_to(place)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests litepcie_util dma_test with a stand-in for the card, with and without faults."""
+"""Test `litepcie_util dma_test` with a stand-in for the card, with and without faults."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-COUNTERS = 50  # words of a reading of the counters: four streams and the time
+COUNTERS = 50  # register reads of one reading of the counters: those of four streams, and the time
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
@@ -19,7 +19,10 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("buffers", [1, 31, 32, 33, 255, 256, 257, 700])
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
-    """dma_test moves, compares and counts all buffers: sizes around a batch, interrupt and ring."""
+    """dma_test moves, compares and counts all buffers.
+
+    The sizes are just below, at and above a batch, an interrupt's share and a ring.
+    """
     size = buffers * BUFFER
     with card():
         arguments = ("--direction", direction, "--size", str(size))
@@ -40,7 +43,10 @@ def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, dir
 
 
 def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
-    """The rate of a long run is without start and end. The stand-in moves 8 KiB in 300 ticks."""
+    """The rate that dma_test reports for a long run leaves out the run's start and end.
+
+    The stand-in for the card moves 8 KiB in 300 ticks.
+    """
     with card():
         _, report = util.json(device, "dma_test", "--direction", "c2h", "--size", "8M")
     window = report["window"]
@@ -54,9 +60,7 @@ def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
 
 
 def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
-    """If the size is no multiple of a buffer, it is rounded up, and the report has the rounded
-    size.
-    """
+    """dma_test rounds a size up to whole buffers of 8 KiB, and its report has the rounded size."""
     with card():
         _, report = util.json(device, "dma_test", "--size", "100K")
     assert report["size_bytes"] == report["c2h"]["compared_bytes"] == 13 * BUFFER
@@ -64,7 +68,9 @@ def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_dma_test_ends_after_the_duration(util, card, device, direction):
-    """A run with a duration ends when it has passed by the host's clock, and has compared data."""
+    """dma_test with --duration ends when that time has passed by the host's clock, and has compared
+    data.
+    """
     with card():
         arguments = ("--direction", direction, "--duration", "0.5")
         status, report = util.json(device, "dma_test", *arguments)
@@ -86,7 +92,11 @@ def test_dma_test_ends_after_the_duration(util, card, device, direction):
     ],
 )
 def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
-    """A flipped bit fails the run. The message has buffer and offset, and both values if known."""
+    """One flipped bit makes dma_test fail.
+
+    The message has the buffer and the offset, and the expected and the wrong value if both are
+    known.
+    """
     with card(flip=flip):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
     assert status == 1
@@ -103,7 +113,7 @@ def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, directio
 @pytest.mark.parametrize("direction", ["loopback", "c2h", "h2c"])
 @pytest.mark.parametrize("lost", [1, 5, 8])
 def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
-    """If the first, a middle or the last of eight interrupts is lost, the run fails."""
+    """If the first, a middle or the last of eight interrupts is lost, dma_test fails."""
     with card(lose_msi=[lost]):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "2M")
     assert status == 1
@@ -114,7 +124,7 @@ def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
 @pytest.mark.parametrize("late", [0.1, 0.3])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
-    """If an interrupt comes after its data was found, the run waits for it and passes."""
+    """If an interrupt comes after its data was found, dma_test waits for it and passes."""
     with card(late_msi=late):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
     assert status == 0, report["failures"]
@@ -123,8 +133,9 @@ def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late)
 
 
 def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
-    """Two directions may share interrupts, so the loss of one is not seen, and that of all fails
-    the run.
+    """dma_test of both directions fails if all interrupts are lost, and still compares all data.
+
+    Two directions may share interrupts, so the loss of one interrupt would not be seen.
     """
     with card(lose_msi=range(1000)):
         status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
@@ -135,8 +146,9 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """Progress of a card with records is read from memory: a longer run reads its counters once
-    more.
+    """dma_test finds the progress of a card with records in host memory.
+
+    So a longer run causes no register reads but one more reading of the counters.
     """
     reads = []
     with card(records=True) as standin:
@@ -145,7 +157,7 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    # a card without records would have at least 22 reads more
+    # with a card without records the difference would be at least 22 reads more
     assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
@@ -160,7 +172,9 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ids=str,
 )
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """Impossible counts, a missing record, a stall and a flipped bit each fail the run."""
+    """dma_test on a card with records fails by an impossible count, a missing record, a stall or a
+    flipped bit.
+    """
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
         result = util.run("-d", device, *arguments)
@@ -169,8 +183,10 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """If the card writes no more records into host memory, the library reads a register. If that is
-    all ones, the run fails with the sentence that the card has lost its state.
+    """If a card with records stops writing them, the library reads a register.
+
+    If the register reads as all ones, dma_test fails with the sentence that the card has lost its
+    state.
     """
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
@@ -182,7 +198,7 @@ def test_a_card_with_records_that_dies_is_noticed(util, card, device):
 
 
 def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
-    """If the board process ends, the run fails at once, and the message says so."""
+    """If the board process ends, dma_test fails at once, and its message says so."""
     with card(leave_after=100):
         start = time.monotonic()
         result = util.run("-d", device, "dma_test", "--size", "64M")
@@ -192,7 +208,7 @@ def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
 
 
 def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
-    """A stalled card fails the run after the timeout, with the buffers done so far."""
+    """If the card stalls, dma_test fails after the timeout, and says how many buffers were done."""
     with card(stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", "c2h", "--timeout", "1")
     assert result.returncode == 1
@@ -215,8 +231,8 @@ HELD = {
 
 
 def test_a_stall_in_the_user_slot_is_named(util, card, device):
-    """If a stall is in the user slot, the message has the side, the duration and the waiting
-    buffers.
+    """If the user slot causes a stall, dma_test's message has the side, the duration and the number
+    of waiting buffers.
     """
     with card(slot=HELD):
         result = util.run("-d", device, "-e", "dma_test", "--size", "1M", "--timeout", "1")
@@ -228,8 +244,8 @@ def test_a_stall_in_the_user_slot_is_named(util, card, device):
 
 @pytest.mark.parametrize("direction", ["loopback", "c2h"])
 def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, device, direction):
-    """If the DMA's loopback or the card's pattern stalls, the message does not mention the user
-    slot.
+    """If a run stalls that uses the DMA's loopback or the card's pattern, dma_test's message does
+    not mention the user slot.
     """
     with card(slot=HELD, stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", direction, "--timeout", "1")
@@ -246,7 +262,9 @@ def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, devi
     ],
 )
 def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
-    """doctor prints the user slot's counts, and has a finding if its logic takes no more data."""
+    """doctor prints the user slot's counts, and has a finding if the slot's logic takes no more
+    data.
+    """
     with card(slot=slot):
         status, report = util.json(device, "doctor", "--look")
         text = util.run("-d", device, "doctor", "--look").stdout
@@ -267,7 +285,10 @@ def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
 
 
 def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
-    """A count of all ones means that the card is lost. It does not count as progress."""
+    """dma_test takes a count of all ones as a lost card and fails.
+
+    It does not count this as progress.
+    """
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
@@ -279,7 +300,10 @@ def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
-    """After Ctrl-C the status is 1, DMA, interrupts and bus master are off, and the card works."""
+    """After Ctrl-C or SIGTERM dma_test ends with status 1, and the card is quiet and works again.
+
+    Quiet means that DMA, interrupts and bus mastering are off.
+    """
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
@@ -292,8 +316,9 @@ def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
 
 
 def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
-    """A new client stops a run that a killed client left. The stand-in keeps its registers
-    meanwhile.
+    """A new client stops the DMA that a killed client left running.
+
+    The stand-in for the card keeps its registers between the two clients.
     """
     with card(keep_state=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
@@ -306,7 +331,7 @@ def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, de
 
 
 def test_the_seed_decides_the_data(util, card, device):
-    """The same seed sends the same bytes, and another seed sends others."""
+    """dma_test sends the same bytes for the same --seed, and other bytes for another seed."""
     sent = []
     for seed in ("7", "7", "8"):
         with card() as standin:

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests liblitepcie: the C programs of software/user/test, installation, and manual pages."""
+"""Test liblitepcie: the C programs of software/user/test, installation, and manual pages."""
 
 import importlib.util
 import json
@@ -27,7 +27,9 @@ def built():
 
 
 def load_layout():
-    """Import liblitepcie/layout.py by its path, since it belongs to no package."""
+    """Return the module liblitepcie/layout.py, imported by its path, since it belongs to no
+    package.
+    """
     spec = importlib.util.spec_from_file_location("layout", LIBRARY / "layout.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,39 +44,49 @@ def _run(program, *arguments):
 
 @pytest.fixture(scope="session")
 def raced():
-    """Return the folder with the test programs that are built with the thread sanitizer."""
+    """Return the folder with the C test programs that are built with the thread sanitizer."""
     return build_unchecked("SANITIZE=thread") / "test"
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """The rings hand out only buffers that belong to the program: rings.c, with its back end."""
+    """The C test rings.c passes: rings hand out only buffers that belong to the program.
+
+    The C test has a back end of its own, so no card is needed.
+    """
     _run(built.out / "test" / "rings")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The counts of the rings have no data races: rings.c under the thread sanitizer."""
+    """The C test rings.c passes under the thread sanitizer: the counts of the rings have no data
+    races.
+    """
     _run(raced / "rings")
 
 
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks):
-    """The program told.c: counts, lengths and errors that the card has written to host memory are
-    used without a register read, but refused if they cannot be true.
+    """The C test told.c passes.
+
+    The library uses the counts, lengths and errors that the card has written to host memory without
+    a register read, and refuses those that cannot be true.
     """
     found = request.getfixturevalue(checks)
     _run((found.out / "test" if checks == "built" else found) / "told")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """A stop waits for a lost read as long as the card's longest read can last: rests.c."""
+    """The C test rests.c passes: a stop waits for a lost read as long as the card's longest read
+    can last.
+    """
     _run(built.out / "test" / "rests")
 
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks, records):
-    """Each blocking call sleeps until data, a stop or a signal, and says which has ended it:
-    waits.c.
+    """The C test waits.c passes.
+
+    Each blocking call sleeps until data, a stop or a signal, and says which of them has ended it.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "waits"
@@ -86,7 +98,10 @@ def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_pat
 
 @pytest.fixture(scope="module", params=RECORDS)
 def bar0(request, built, tmp_path_factory):
-    """BAR0 of the card's stand-in as a file, and memory0's offset, with records and without."""
+    """Return a file with the contents of the card stand-in's BAR0, and memory0's offset in it.
+
+    The fixture has two forms: a card with records and a card without.
+    """
     registers = Registers(built.csr_json)
     card = CardStandin(registers, FAULTS | {"records": request.param})
     path = tmp_path_factory.mktemp("bar0") / "image"
@@ -95,15 +110,17 @@ def bar0(request, built, tmp_path_factory):
 
 
 def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
-    """The library calls the kernel's driver as it must, for root and for users: the programs of
-    driver/.
+    """The C test driver/calls.c passes: the library calls the kernel driver as it must, for root
+    and for users.
     """
     path, memory = bar0
     _run(built.out / "test" / "calls", path, hex(memory))
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
-    """A card without stamp registers is recognised by the command latency: stamps.c."""
+    """The C test stamps.c passes: the command latency recognises a card that has no stamp
+    registers.
+    """
     with Standin(tmp_path / "s", built.csr_json):
         _run(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
 
@@ -123,14 +140,19 @@ SLOT = {
 
 
 def said(built, tmp_path, **faults):
-    """Return the lines that software/user/test/slot.c prints, by their first word, and the card."""
+    """Return what software/user/test/slot.c prints, and the stand-in for the card.
+
+    The output is a dict of lines by their first word.
+    """
     with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
         text = _run(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
     return dict(line.split(": ", 1) for line in text.splitlines()), standin.card
 
 
 def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
-    """On a card without a slot monitor a diagnosis has only the number of buffers that wait."""
+    """On a card without a slot monitor the library's diagnosis has only the number of buffers that
+    wait.
+    """
     lines, _ = said(built, tmp_path)
     assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
     unknown = ". The card does not tell what its user slot does"
@@ -143,8 +165,8 @@ def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
 
 
 def test_what_hangs_is_named(built, tmp_path):
-    """A diagnosis names the side that stalls, for how long it has done so, and the buffers that
-    wait.
+    """The library's diagnosis names the side of the user slot that stalls, for how long it has
+    stalled, and the buffers that wait.
     """
     lines, _ = said(built, tmp_path, slot=SLOT)
     assert lines["slot"] == (
@@ -170,8 +192,8 @@ def test_what_hangs_is_named(built, tmp_path):
     ],
 )
 def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
-    """Each state of valid and ready is described in its own words, and only a stall is called a
-    stall.
+    """The diagnosis describes each state of the slot's valid and ready in its own words, and calls
+    only a stall a stall.
     """
     lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
     assert f"h2c: the user slot {h2c} (" in lines["hung"]
@@ -179,15 +201,18 @@ def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
 
 
 def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tmp_path):
-    """If another program replaces the slot monitor's copy during a reading, the reading is
-    repeated.
+    """If another program replaces the slot monitor's copy during a reading, the library reads
+    again.
     """
     lines, card = said(built, tmp_path, slot=SLOT, copies=3)
     assert lines["slot"].startswith("5000 h2c 1 0 3975 ") and card.copies > 3
 
 
 def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
-    """After eight replaced copies the library gives up, and a diagnosis leaves out the slot."""
+    """If other programs replace the slot monitor's copy again and again, the library gives up.
+
+    A diagnosis then leaves out the user slot.
+    """
     lines, _ = said(built, tmp_path, slot=SLOT, copies=1000)
     assert lines["slot"].startswith("-11 other programs read the monitor")
     assert lines["hung"] == "h2c: 16 buffers wait. c2h: 16 buffers wait"
@@ -200,7 +225,9 @@ def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
 )
 @pytest.mark.parametrize("records", RECORDS)
 def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
-    """The library's counts stay right over a wrap of the card's 32-bit counters: wraps.c."""
+    """The C test wraps.c passes: the library's counts stay right over a wrap of the card's 32-bit
+    counters.
+    """
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
     assert text.count("wraps: ") == 3
@@ -209,8 +236,8 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
-    """Threads move all data, for several shapes and batches, with an event and after a reset:
-    streams.c.
+    """The C test streams.c passes: threads move all data, for rings of several shapes and several
+    batches.
     """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
@@ -225,7 +252,11 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
 def test_rings_lie_where_and_news_come_as_a_program_says(
     request, built, tmp_path, name, checks, records
 ):
-    """Rings work in own memory (places.c), and polling works in place of interrupts (modes.c)."""
+    """The C tests places.c and modes.c pass.
+
+    Rings work in the program's own memory (places.c), and polling works in place of interrupts
+    (modes.c).
+    """
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / name
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
@@ -235,7 +266,9 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
 
 
 def test_the_user_s_logic_calls(built, tmp_path):
-    """Each interrupt of the user's logic ends one wait, also while DMA runs: user_events.c."""
+    """The C test user_events.c passes: each interrupt of the user's logic ends one wait, also while
+    DMA runs.
+    """
     with Standin(tmp_path / "s", built.csr_json) as standin:
         _run(
             built.out / "test" / "user_events",
@@ -247,7 +280,9 @@ def test_the_user_s_logic_calls(built, tmp_path):
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """All calls work on a card without faults, which is at rest afterwards: library.c."""
+    """The C test library.c passes: all calls work on a card without faults, which is quiet
+    afterwards.
+    """
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
@@ -255,7 +290,7 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """Return the folder that `make install` has filled, without any gateware."""
+    """Return the folder that `make install` has filled. No gateware is needed for that."""
     root = tmp_path_factory.mktemp("installed")
     command = [
         "make",
@@ -273,13 +308,15 @@ def installed(tmp_path_factory):
 
 
 def declared():
-    """Return the names of all calls in the public header."""
+    """Return the names of all functions that the public header liblitepcie.h declares, as a set."""
     text = re.sub(r"/\*.*?\*/", "", (LIBRARY / "liblitepcie.h").read_text(), flags=re.DOTALL)
     return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
 
 
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
-    """The shared library exports exactly the header's calls, with versions and a fixed soname."""
+    """The shared library exports exactly the public header's functions, with versions and a fixed
+    soname.
+    """
     library = installed / "lib" / "liblitepcie.so"
     symbols = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
@@ -294,7 +331,7 @@ def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
 
 
 def words_of_pkg_config(installed):
-    """Return the compiler's and linker's flags in the installed pkg-config file."""
+    """Return the compiler's and linker's flags in the installed pkg-config file, as a list."""
     pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
     values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
@@ -304,7 +341,9 @@ def words_of_pkg_config(installed):
 
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
-    """A strict C11 program compiles with pkg-config's flags, and runs on a card without faults."""
+    """A strict C11 program compiles with the installed pkg-config file's flags, and runs on a card
+    without faults.
+    """
     source = LIBRARY.parent / "test" / "csr.c"
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
@@ -321,7 +360,9 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
 )
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
-    """A C++ program links with the library's header, and with those for LitePCIe's programs."""
+    """A C++ program links and runs with the library's own header, and with the headers for
+    LitePCIe's programs.
+    """
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
     command = [
@@ -339,7 +380,9 @@ def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, op
 
 
 def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
-    """Each installed header that declares calls has `extern "C"`: without it C++ would not link."""
+    """Each installed header that declares functions has `extern "C"`, without which C++ programs
+    would not link.
+    """
     for header in (installed / "include").rglob("*.h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
         declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
@@ -348,7 +391,7 @@ def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(install
 
 @pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
 def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
-    """LitePCIe's own programs compile unchanged against the folder of stock headers."""
+    """LitePCIe's own programs compile unchanged against the installed headers in litepcie-stock."""
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     source = package / "software" / "user" / f"{name}.c"
     includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
@@ -376,8 +419,8 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
 def test_the_layout_of_blocks_is_the_builds(built):
     """layout.h, which gives registers their names and offsets, agrees with the gateware's build.
 
-    A build may have more registers. A register that moves inside a block needs a new version of the
-    block's type.
+    A build may have more registers than layout.h. A register that moves inside a block needs a new
+    version of the block's type.
     """
     layout = load_layout()
     build = built.csr_json.parent
@@ -413,7 +456,9 @@ def test_the_layout_of_blocks_is_the_builds(built):
     ids=range(10),
 )
 def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sentence):
-    """A csr.json that is cut, malformed or of another build is refused, and known names stay."""
+    """The library refuses a csr.json that is cut, malformed or of another build, and keeps the
+    names that it knows.
+    """
     path = tmp_path / "csr.json"
     path.write_text(text)
     with Standin(tmp_path / "s", built.csr_json):
@@ -447,7 +492,9 @@ def test_the_library_exports_only_its_own_names(built):
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No source has an `#if` on a CSR_ macro: the card is asked which registers it has."""
+    """No C source or header has an `#if` on a CSR_ macro: software asks the card which registers it
+    has.
+    """
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()
         assert not re.search(r"^\s*#\s*if.*\bCSR_", text, re.MULTILINE), source.name
@@ -459,7 +506,9 @@ EXAMPLES = sorted((LIBRARY.parent / "man" / "examples").glob("*.c"))
 
 
 def test_every_call_has_a_page_without_a_fault(installed):
-    """Each call has a manual page with all its sections, and groff reports no warning."""
+    """Each function of the library has a manual page with all its sections, and groff reports no
+    warning.
+    """
     folder = installed / "share" / "man" / "man3"
     assert {page.stem for page in folder.iterdir()} == declared()
     pages = sorted(folder.iterdir())
@@ -479,7 +528,7 @@ def test_every_call_has_a_page_without_a_fault(installed):
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
-    """The manual's examples compile without a warning, and run on a card without faults."""
+    """The C examples of the manual compile without a warning, and run on a card without faults."""
     program = tmp_path / "example"
     subprocess.run(
         [

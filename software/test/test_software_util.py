@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests litepcie_util as its users call it: usage, errors, JSON, and each test command.
+"""Test litepcie_util as its users call it: usage, errors, JSON, and each test command.
 
 The card is a stand-in, with and without faults. The tests in sim/test use the real gateware.
 """
@@ -18,7 +18,7 @@ from software.test.card_standin import SCRATCH_RESET
 from software.test.vfio_user_standin import REGION_READ, VERSION
 from tools.testing.repository import ROOT
 
-# Commands that work with any card, and the arguments that they need.
+# Commands of litepcie_util that work with any card, and the arguments that they need.
 COMMANDS = {
     "info": [],
     "peek": ["ctrl_scratch"],
@@ -30,8 +30,8 @@ COMMANDS = {
     "dma_bench": ["--size", "4M"],
     "doctor": ["--look"],
 }
-# The other commands. test_util_pci.py tests those of PCI, sim/test/util/test_util_latency.py tests
-# `latency`.
+# The other commands of litepcie_util. test_util_pci.py tests those of PCI,
+# sim/test/util/test_util_latency.py tests `latency`.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
 
 
@@ -76,7 +76,7 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
     ids=" ".join,
 )
 def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
-    """A wrong command line gives status 2 before any card is opened."""
+    """A wrong command line gives status 2 and points to the help, before any card is opened."""
     result = util.run(*arguments)
     assert result.returncode == 2
     assert "try: litepcie_util" in result.stderr
@@ -87,7 +87,11 @@ def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
     "arguments", [["--help"], *([name, "--help"] for name in [*COMMANDS, *OTHERS])], ids=" ".join
 )
 def test_help_teaches_on_stdout(util, arguments):
-    """--help prints usage and examples on stdout in 80 columns, with status 0."""
+    """--help of litepcie_util and of each command prints usage and examples to stdout, with status
+    0.
+
+    No line has more than 80 columns.
+    """
     result = util.run(*arguments)
     assert result.returncode == 0
     assert result.stderr == ""
@@ -97,7 +101,7 @@ def test_help_teaches_on_stdout(util, arguments):
 
 
 def test_help_names_every_command_and_the_exit_statuses(util):
-    """The general help lists every command, and the exit statuses."""
+    """The general help of litepcie_util lists every command and the exit statuses."""
     text = util.run("--help").stdout
     listed = text.partition("commands:")[2].partition("options:")[0]
     assert set(re.findall(r"^  (\w+) ", listed, re.MULTILINE)) == {*COMMANDS, *OTHERS}
@@ -108,7 +112,7 @@ def test_help_names_every_command_and_the_exit_statuses(util):
 
 
 def _socket_file(path):
-    """Make a socket file on which nobody listens, since its process has ended."""
+    """Make a socket file on which no process listens, as after the end of a board process."""
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(path))
     dead.close()
@@ -134,7 +138,9 @@ def _socket_file(path):
     ],
 )
 def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, sentence):
-    """If a device cannot be opened, the status is 1 and one sentence says why, also with --json."""
+    """If a device cannot be opened, litepcie_util ends with status 1 and one sentence, also with
+    --json.
+    """
     (tmp_path / "file").write_text("text")
     _socket_file(tmp_path / "dead")
     device = name.format(tmp=tmp_path)
@@ -173,8 +179,10 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
 def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
-    """If the peer is silent, speaks another protocol, or has a dead card, a sentence says so in
-    time.
+    """If the peer is silent, speaks another protocol or has a faulty card, the open fails with a
+    sentence.
+
+    A silent peer fails the open after the timeout.
     """
     with card(**faults):
         result = util.run("-d", f"{device},timeout=1", "info")
@@ -186,7 +194,7 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 
 
 def test_info_shows_what_was_negotiated(util, card, device):
-    """info shows the card's MPS and MRRS, which are those that the device string asks for."""
+    """info shows the card's MPS and MRRS, which are those that the device name asks for."""
     with card() as standin:
         status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
     assert status == 0
@@ -199,7 +207,10 @@ def test_info_shows_what_was_negotiated(util, card, device):
 
 
 def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):
-    """MPS is by default what the card advertises, here 512 bytes. A larger MPS is refused."""
+    """MPS is by default what the card advertises, 512 bytes for the stand-in.
+
+    A larger MPS is refused.
+    """
     with card():
         assert util.json(device, "info")[1]["mps_bytes"] == 512
         result = util.run("-d", f"{device},mps=1024", "info")
@@ -208,14 +219,17 @@ def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, ca
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """If a board reads host memory by message, the library answers. The memory begins as zeros."""
+    """If a board reads host memory by message, the library answers it. New memory is all zeros."""
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert standin.asked == bytes(4096)
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
-    """A request that comes with an answer is served at once, since no later wait would find it."""
+    """The library answers a board's request that comes together with an answer at once.
+
+    No later wait for the socket would find such a request.
+    """
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert len(standin.asked) == 4096
@@ -231,8 +245,9 @@ def test_scratch_test_restores_the_reset_value(util, card, device):
 
 
 def test_scratch_test_reports_a_stuck_bit(util, card, device):
-    """A stuck bit of the scratch register gives status 1, with the value written and the value
-    read.
+    """A stuck bit of the scratch register makes scratch_test fail with status 1.
+
+    The report has the value written and the value read.
     """
     with card(stuck=0x100):
         status, report = util.json(device, "scratch_test")
@@ -246,7 +261,9 @@ def test_scratch_test_reports_a_stuck_bit(util, card, device):
 
 
 def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
-    """mmio_bench gives values in device time with a histogram, and restores the memory."""
+    """mmio_bench reports times in device time, each with a histogram, and restores the card's
+    memory.
+    """
     with card() as standin:
         standin.preset_memory0([0xA5A50000 + n for n in range(256)])
         status, report = util.json(device, "mmio_bench", "--count", "20")
@@ -258,7 +275,7 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
         assert row["reason"] is None
         assert row["min_ns"] <= row["median_ns"] <= row["p99_ns"] <= row["max_ns"]
         assert sum(entry["count"] for entry in row["histogram"]) == row["samples"] == 20
-    # In the stand-in an MMIO read takes 187 ticks of 4 ns, and a posted write takes one tick.
+    # The stand-in's MMIO read takes 187 ticks of 4 ns, and its posted write takes one tick.
     assert report["clock_round_trip_ns"] == 748
     assert rows["mmio_read/4"]["value"] == 748
     assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
@@ -267,10 +284,11 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
 
 @pytest.mark.parametrize("tick_ns, limit", [(4, 7.4219), (8, 3.7647)])
 def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
-    """Times and rates use the length of a tick that the card's own table gives.
+    """litepcie_util computes times and rates with the length of a tick that the card's own table
+    gives.
 
     A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 it is not the wire
-    that binds then but the card's interface, which has 7.5294 GB/s at 250 MHz.
+    that limits its c2h but the card's interface, which has 7.5294 GB/s at 250 MHz.
     """
     with card(tick_ns=tick_ns):
         _, info = util.json(device, "info")
@@ -286,8 +304,10 @@ def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
 
 
 def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
-    """If a size is answered wrongly (8 bytes with stock LitePCIe), its row has a reason. The status
-    is 0.
+    """If the card answers accesses of one size wrongly, mmio_bench's row has a reason in place of a
+    value.
+
+    Stock LitePCIe so answers accesses of 8 bytes. The status is 0.
     """
     with card(wide="stock"):
         status, report = util.json(device, "mmio_bench", "--count", "3")
@@ -320,8 +340,8 @@ def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device
 
 
 def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
-    """On a card without stamps the interrupt rows of latency have a reason, and the dma rows have
-    times.
+    """On a card without stamps the rows interrupt/* of latency have a reason, and the rows dma/*
+    have times.
     """
     with card():
         status, report = util.json(device, "latency", "--count", "2")
@@ -334,7 +354,9 @@ def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device
 
 
 def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):
-    """A board without REGION_WRITE_MULTI gets one write in each message, and the report says so."""
+    """The library sends a board without REGION_WRITE_MULTI one write in each message, and the
+    report says so.
+    """
     with card(write_multi=False):
         status, report = util.json(device, "mmio_bench", "--count", "2")
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -348,7 +370,7 @@ RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "st
 
 
 def test_dma_bench_tells_how_it_goes_on(util, card, device):
-    """--interval gives consecutive intervals. Their rates are taken by the card's clock."""
+    """dma_bench --interval reports consecutive intervals, with rates by the card's clock."""
     arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
     with card():
         status, report = util.json(device, *arguments)
@@ -363,14 +385,16 @@ def test_dma_bench_tells_how_it_goes_on(util, card, device):
         assert entry["to_s"] - entry["from_s"] >= 0.001
         assert entry["value"] == pytest.approx(entry["bytes"] / (entry["cycles"] * 4))
         assert entry["ratio"] == pytest.approx(entry["value"] / entry["limit"])
-        # at most 8 KiB in 300 ticks of 4 ns; the reads of registers take time, too
+        # the stand-in moves at most 8 KiB in 300 ticks of 4 ns; register reads take time, too
         assert 0 <= entry["value"] < 8192 / 1200 * 1.01
     assert 4 << 20 < sum(entry["bytes"] for entry in found) <= 8 << 20
     assert len(re.findall(r"^  c2h +[\d.]+-", text.stdout, re.MULTILINE)) > 1
 
 
 def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device):
-    """If the user slot moves nothing, each row has a reason, and the status is 0."""
+    """If the logic in the user slot moves no data, each row of dma_bench --slot has a reason, and
+    the status is 0.
+    """
     with card():
         status, report = util.json(device, "dma_bench", "--slot", "--size", "4M")
         alone = util.run("-d", device, "dma_bench", "--slot", "--direction", "c2h").stdout
@@ -383,7 +407,7 @@ def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device
 
 
 def test_dma_bench_sweeps_over_sizes(util, card, device):
-    """--sweep moves and compares transfers of 64 bytes to 64 KiB, on a card with records."""
+    """On a card with records dma_bench --sweep moves and compares transfers of 64 bytes to 64 KiB."""
     with card(records=True):
         status, report = util.json(device, "dma_bench", "--sweep")
         assert status == 0, report["failures"]
@@ -399,7 +423,10 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
 
 
 def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
-    """On a card without records sizes below 4 KiB have a reason, and the status is 0."""
+    """On a card without records dma_bench --sweep gives a reason for sizes below 4 KiB.
+
+    The status is 0.
+    """
     with card():
         status, report = util.json(device, "dma_bench", "--sweep")
     without = [row["size_bytes"] for row in report["rows"] if row["value"] is None]
@@ -408,7 +435,7 @@ def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
 
 
 def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
-    """`dma_bench --sweep` compares its packets: one flipped bit makes the command fail."""
+    """dma_bench --sweep compares its packets: one flipped bit makes the command fail."""
     with card(records=True, flip=("c2h", 40)):
         status, report = util.json(device, "dma_bench", "--sweep")
     assert status == 1 and "differ" in report["failures"][0]
@@ -419,7 +446,9 @@ def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_object_with_the_same_head(util, card, device, command):
-    """The JSON object of each command begins with command, ok, failures and conditions."""
+    """With --json each command prints one object that begins with command, ok, failures and
+    conditions.
+    """
     with card():
         result = util.run("-d", device, "--json", command, *COMMANDS[command])
     report = json.loads(result.stdout)
@@ -446,7 +475,7 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     ids=" ".join,
 )
 def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
-    """Results fit into 80 columns, if the name of the device is short."""
+    """Results of litepcie_util fit into 80 columns, if the name of the device is short."""
     with card():
         result = util.run("-d", device, *command)
     assert result.returncode == 0, result.stderr
@@ -455,7 +484,7 @@ def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
 
 
 def test_a_result_that_cannot_be_written_fails(util, card, device):
-    """If stdout cannot be written, the status is 1."""
+    """If stdout cannot be written, litepcie_util ends with status 1 and says so."""
     with card(), open("/dev/full", "w") as full:
         result = subprocess.run(
             [util.program, "-d", device, "--json", "info"],
@@ -482,7 +511,9 @@ def test_a_result_that_cannot_be_written_fails(util, card, device):
 
 
 def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
-    """The manual page has every option of the help texts and every key of the JSON output."""
+    """litepcie_util's manual page has every option of the help texts and every key of the JSON
+    output.
+    """
     page = (ROOT / "software" / "user" / "litepcie_util.1").read_text()
     words = set(re.findall(r"[\w-]+", page))
     texts = [util.run(*name, "--help").stdout for name in ([], *zip([*COMMANDS, *OTHERS]))]
@@ -499,7 +530,7 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
 
 
 def _keys(value):
-    """Return all keys of a report, at every depth."""
+    """Return all keys of a JSON report as a set, at every depth."""
     if isinstance(value, list):
         return set().union(*(_keys(entry) for entry in value)) if value else set()
     if not isinstance(value, dict):
@@ -508,7 +539,7 @@ def _keys(value):
 
 
 def test_the_manual_page_is_well_formed():
-    """groff reports no warning for the manual page."""
+    """groff reports no warning for litepcie_util's manual page."""
     page = ROOT / "software" / "user" / "litepcie_util.1"
     command = ["groff", "-mdoc", "-Tutf8", "-ww", page]
     result = subprocess.run(command, capture_output=True, text=True)

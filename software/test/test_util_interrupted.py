@@ -2,9 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests that Ctrl-C soon ends every long command of litepcie_util, and that unmeasured rows are
-empty.
-"""
+"""Test litepcie_util after Ctrl-C: long commands end soon, and unmeasured rows have no value."""
 
 import json
 import signal
@@ -18,7 +16,10 @@ MARKS = [0xA5A50000 + n for n in range(1024)]
 
 
 def interrupt(util, device, *arguments, after=1.0):
-    """Interrupt a command after `after` seconds. Returns status, report and error lines."""
+    """Start a command of litepcie_util with --json, and send it SIGINT after `after` seconds.
+
+    Returns its status, its report and its error lines.
+    """
     process = util.start("-d", device, "--json", *arguments)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
@@ -39,7 +40,9 @@ def interrupt(util, device, *arguments, after=1.0):
     ids=" ".join,
 )
 def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
-    """After Ctrl-C the status is 1 with one sentence, and the card's memory is as before."""
+    """Ctrl-C ends a long command with status 1 and one sentence, and the card's memory is as
+    before.
+    """
     with card(slow=0.0005) as standin:
         standin.preset_memory0(MARKS)
         status, report, errors = interrupt(util, device, *arguments)
@@ -49,10 +52,10 @@ def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
 
 
 def test_what_was_not_measured_has_no_value(util, card, device):
-    """After Ctrl-C the row that is being measured and the rows after it have no value.
+    """After Ctrl-C mmio_bench has no value in the row that it was measuring and in later rows.
 
-    The interrupted run may take less than half as long as the first one. It is then repeated, with
-    an earlier interruption.
+    The interrupted run may take less than half as long as the first one, and so end before the
+    interruption. The test then repeats it with an earlier interruption.
     """
     arguments = ("mmio_bench", "--target", "scratch", "--count", "1500")
     with card():

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests that litepcie_util's limits are those of sim/rows/limits.py, for every link of a card."""
+"""Test that litepcie_util's limits are those of sim/rows/limits.py, for every link of a card."""
 
 import itertools
 import subprocess
@@ -17,8 +17,9 @@ TABLE = ROOT / "software" / "user" / "litepcie_util" / "limits_table.h"
 
 
 def test_the_table_is_what_the_formulas_give():
-    """limits_table.h is what sim/rows/limits_header.py generates. The command for that is in the
-    file.
+    """limits_table.h is what sim/rows/limits_header.py generates.
+
+    The file names the command for that.
     """
     assert TABLE.read_text() == limits_header.header() + "\n"
 
@@ -39,7 +40,10 @@ def _expected(
 
 
 def test_every_limit_is_the_formulas(monkeypatch):
-    """C and Python give the same limits for all generations, widths, sizes, tags and clocks."""
+    """litepcie_util and limits.py give the same limits.
+
+    All link generations, widths, sizes, tags, round trip times and clocks of a grid are compared.
+    """
     out = build_software().out
     grid = [
         case
@@ -74,6 +78,9 @@ def test_every_limit_is_the_formulas(monkeypatch):
 
 
 def test_a_narrow_link_is_bound_by_its_wire(monkeypatch):
-    """Gen3 x1 has an eighth of the raw 7.877 GB/s of x8, so c2h at MPS 256 is limited to 0.889."""
+    """The wire of a Gen3 x1 link limits c2h at MPS 256 to 0.889 GB/s.
+
+    The raw rate of such a link is an eighth of the 7.877 GB/s of x8.
+    """
     limit = _expected(monkeypatch, 3, 1, 256, 512, 256, 64, 600, 1)[0]
     assert limit.binds == "wire" and limit.value == pytest.approx(0.889, abs=0.001)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests litepcie_util list, vfio, reset and rescan, with a sysfs made by the test."""
+"""Test litepcie_util list, vfio, reset and rescan, with a sysfs that the test makes."""
 
 import json
 import os
@@ -42,7 +42,11 @@ def report(util, *arguments):
 
 
 def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
-    """list shows cards with the driver, with VFIO and without a driver, and no other device."""
+    """litepcie_util list shows cards with Lanebox's driver, with VFIO, with another driver and
+    without one.
+
+    It shows no device that is not a card.
+    """
     machine.node(1, machine.add("0000:01:00.0", driver="litepcie"))
     machine.add("0000:02:00.0", driver="vfio-pci")
     machine.add("0000:03:00.0")
@@ -67,7 +71,7 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
 
 
 def test_a_machine_without_a_card_is_no_error(util, machine):
-    """On a machine without a card list succeeds, and suggests sim:SOCKET."""
+    """On a machine without a card litepcie_util list succeeds, and suggests sim:SOCKET."""
     result = util.run("list")
     assert result.returncode == 0
     assert "sim:SOCKET" in result.stdout
@@ -77,15 +81,15 @@ def test_a_machine_without_a_card_is_no_error(util, machine):
 
 
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
-    """bind writes driver_override, unbinds the old driver, and probes, in this order.
+    """vfio bind writes driver_override, unbinds the old driver, and lets the kernel probe the card.
 
-    Here no driver takes the card, which the command reports. It clears driver_override again, so
-    that the old driver takes the card at the next probe.
+    In this test no driver takes the card, which the command reports. It then clears driver_override
+    again, so that the old driver takes the card at the next probe.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", "22:00.0")
-    # the last write, a newline, has overwritten the first byte of "vfio-pci"
+    # bind's last write, a newline, has overwritten the first byte of "vfio-pci"
     assert (place / "driver_override").read_text() == "\nfio-pci"
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
@@ -95,7 +99,9 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
 
 
 def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
-    """If a card had no driver before, and vfio-pci does not take it, bind says that it has none."""
+    """If vfio-pci does not take a card that had no driver before, vfio bind says that the card has
+    none.
+    """
     machine.add(CARD, group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", CARD)
@@ -103,7 +109,9 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
-    """status gives the name by which a bound card is opened. To bind it again changes nothing."""
+    """vfio status gives the name by which a bound card is opened. vfio bind of a bound card changes
+    nothing.
+    """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     for verb in ("status", "bind"):
@@ -117,7 +125,11 @@ def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
 
 @pytest.mark.parametrize("groups", [True, False])
 def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
-    """iommufd is used if this user may open it, with or without the older interface."""
+    """vfio status says that a card is ready by iommufd if this user may open /dev/iommu and the
+    card's file.
+
+    This holds with and without the files of the older interface, type1.
+    """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     (place / "vfio-dev" / "vfio3").mkdir(parents=True)
     if groups:
@@ -133,7 +145,9 @@ def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups
 
 
 def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
-    """unbind clears driver_override with an empty line, unbinds vfio-pci, and probes."""
+    """vfio unbind clears driver_override with an empty line, unbinds vfio-pci, and lets the kernel
+    probe.
+    """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     assert report(util, "vfio", "unbind", CARD)[0] == 0
     assert (place / "driver_override").read_text().startswith("\n")
@@ -142,7 +156,10 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
 
 
 def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
-    """unbind refuses while a program has the card open: the kernel would wait for that program."""
+    """vfio unbind refuses while a program has the card open, and names the program.
+
+    The kernel would wait until that program closes the card.
+    """
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     before = (place / "driver_override").read_text()
@@ -184,9 +201,10 @@ def _asleep(machine):
 
 @pytest.mark.parametrize("plant", [_no_group, _shared_group, _asleep])
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
-    """status and bind name what prevents VFIO: no IOMMU, a neighbour's driver, or power state D3.
+    """vfio status and vfio bind name what prevents VFIO, and bind then changes nothing.
 
-    A bridge's driver does not count. bind then changes nothing.
+    VFIO is prevented by a missing IOMMU, by the driver of another function in the group, and by
+    power state D3. A bridge's driver does not prevent it.
     """
     machine.driver("vfio-pci")
     place, sentence = plant(machine)
@@ -200,14 +218,14 @@ def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant
 
 
 def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
-    """A bound card counts as ready only if this user may open its group."""
+    """vfio status says that a bound card is ready only if this user may open its IOMMU group."""
     machine.add(CARD, driver="vfio-pci", group=GROUP)
     status, found = report(util, "vfio", "status", CARD)
     assert status == 0 and found["ready"] is False
     assert f"/dev/vfio/{GROUP} is missing" in found["findings"][0]
     machine.write(f"dev/vfio/{GROUP}", "")
     assert "/dev/vfio/vfio is missing" in report(util, "vfio", "status", CARD)[1]["findings"][0]
-    if os.geteuid() != 0:  # except for root, who may open any file
+    if os.geteuid() != 0:  # root may open any file, so this check needs another user
         machine.write(f"dev/vfio/{GROUP}", "").chmod(0)
         assert "by root only" in report(util, "vfio", "status", CARD)[1]["findings"][0]
 
@@ -224,13 +242,17 @@ def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
     ],
 )
 def test_what_cannot_be_meant_is_a_sentence(util, machine, arguments, status, sentence):
-    """If the card is missing, or the verb or the address is wrong, a sentence says so."""
+    """If the card is missing, or the verb or the address is wrong, litepcie_util says so in a
+    sentence.
+    """
     result = util.run(*arguments)
     assert result.returncode == status and sentence in result.stderr
 
 
 def test_without_the_module_bind_says_to_load_it(util, machine):
-    """Without the module vfio-pci, bind says to load it, and the card keeps its driver."""
+    """If the module vfio-pci is not loaded, vfio bind says to load it, and the card keeps its
+    driver.
+    """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     result = util.run("vfio", "bind", CARD)
     assert result.returncode == 1 and "modprobe vfio-pci" in result.stderr
@@ -241,7 +263,10 @@ def test_without_the_module_bind_says_to_load_it(util, machine):
 
 
 def test_rescan_removes_the_card_and_looks_again(util, machine):
-    """rescan writes to the card's `remove` and the bus' `rescan`, by address or by device node."""
+    """litepcie_util rescan writes to the card's `remove` and to the bus' `rescan` in sysfs.
+
+    The card is given by its address or by its device node.
+    """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
     for arguments in (["rescan", "22:00.0"], ["-c", "0", "rescan"]):
@@ -254,10 +279,13 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
 
 
 def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
-    """reset writes to the function's `reset`. If that file is missing, the message says rescan."""
+    """litepcie_util reset writes to the card's `reset` in sysfs.
+
+    Without that file the message suggests rescan.
+    """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
-    # this fails only after the reset, since there is no /dev/litepcie0 here
+    # the command fails only after the reset, since the machine has no /dev/litepcie0
     util.run("-c", "0", "reset")
     assert (place / "reset").read_text() == "1"
     (place / "reset").unlink()

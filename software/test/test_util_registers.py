@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests litepcie_util peek, poke and dump with a stand-in for the card."""
+"""Test litepcie_util peek, poke and dump with a stand-in for the card."""
 
 import json
 
@@ -24,7 +24,7 @@ def device(standin, tmp_path):
 
 
 def test_a_register_has_a_name_and_a_place(util, standin, device):
-    """peek gives the same value by the register's name and by its offset."""
+    """peek gives the same value by a register's name and by its offset in BAR0."""
     named = util.json(device, "peek", "ctrl_scratch")[1]
     placed = util.json(device, "peek", hex(named["offset_bytes"]))[1]
     assert named["value"] == placed["value"] == SCRATCH_RESET
@@ -34,7 +34,7 @@ def test_a_register_has_a_name_and_a_place(util, standin, device):
 
 @pytest.mark.parametrize("place", ["ctrl_scratch", "0x4"])
 def test_poke_writes_and_says_nothing(util, standin, device, place):
-    """poke writes to the register and prints nothing."""
+    """poke writes the value to the register and prints nothing."""
     result = util.run("-d", device, "poke", place, "0xcafe0001")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert standin.scratch() == 0xCAFE0001
@@ -55,7 +55,9 @@ def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, dev
 
 
 def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device, built):
-    """dump prints memory as bytes, little endian, 16 in a line, with their letters beside them."""
+    """dump prints the card's memory as bytes, little endian, 16 in a line, with their letters
+    beside them.
+    """
     memory0 = json.loads(built.csr_json.read_text())["memories"]["memory0"]["base"]
     standin.preset_memory0([0x656E614C, 0x00786F62, 0xFFFFFFFF, 0, 0x12345678])
     lines = util.run("-d", device, "dump", hex(memory0), "20").stdout.splitlines()
@@ -87,7 +89,9 @@ def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device
     ],
 )
 def test_what_cannot_be_read_or_written_is_a_sentence(util, device, arguments, status, sentence):
-    """A wrong command line gives status 2. A place that the card does not have gives status 1."""
+    """peek, poke and dump end with status 2 for a wrong command line, and with status 1 for a place
+    that the card does not have.
+    """
     result = util.run("-d", device, *arguments)
     assert result.returncode == status
     assert sentence in result.stderr and len(result.stderr.splitlines()) <= 2

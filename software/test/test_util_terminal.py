@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests litepcie_util in a terminal: progress, colours and completion."""
+"""Test litepcie_util in a terminal: progress, colours and completion by bash."""
 
 import os
 import pty
@@ -26,7 +26,7 @@ def device(built, tmp_path):
 
 
 def in_terminal(program, *arguments, **environment):
-    """Run a program in a terminal. Returns its output and its status."""
+    """Run a program in a pseudoterminal. Returns its output and its exit status."""
     child, terminal = pty.fork()
     if child == 0:
         os.execve(program, [str(program), *arguments], {**os.environ, **environment})
@@ -44,7 +44,10 @@ def in_terminal(program, *arguments, **environment):
 
 
 def test_long_work_shows_its_rate_and_the_time_left(util, device):
-    """Long work shows its rate and the time left in one line of a terminal, and nowhere else."""
+    """dma_test shows its rate and the time left in one line of a terminal.
+
+    If the output is no terminal, this line is not printed.
+    """
     arguments = ("-d", device, "dma_test", "--duration", "2")
     text, status = in_terminal(util.program, *arguments)
     assert status == 0, text
@@ -55,7 +58,7 @@ def test_long_work_shows_its_rate_and_the_time_left(util, device):
 
 
 def test_colours_are_for_terminals_only(util, device):
-    """Output has colours on a terminal only, and not with --json or NO_COLOR."""
+    """litepcie_util prints colours only to a terminal, and not with --json or NO_COLOR."""
     arguments = ("-d", device, "dump", "ctrl")
     assert "\x1b[1mctrl_scratch" in in_terminal(util.program, *arguments)[0]
     assert "\x1b" not in in_terminal(util.program, *arguments, NO_COLOR="1")[0]
@@ -77,7 +80,9 @@ def test_colours_are_for_terminals_only(util, device):
     ],
 )
 def test_bash_completes_what_there_is(built, line, wanted):
-    """bash completes commands, the options of the command on the line, and their values."""
+    """bash completes litepcie_util's commands, the options of the command on the line, and their
+    values.
+    """
     script = f"""
         set -eu
         . {ROOT}/software/user/litepcie_util.bash

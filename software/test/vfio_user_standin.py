@@ -5,7 +5,8 @@
 """A stand-in for the board process: a vfio-user server with the calls that the software's tests
 need.
 
-The card behind the server is that of card_standin.py. Both have faults that a test may switch on.
+The card behind the server is that of card_standin.py. Server and card have faults that a test may
+switch on.
 """
 
 import json
@@ -41,37 +42,38 @@ REGION_READ, REGION_WRITE = COMMANDS["REGION_READ"], COMMANDS["REGION_WRITE"]
 REGION_WRITE_MULTI = COMMANDS["REGION_WRITE_MULTI"]
 REPLY, NO_REPLY = WIRE.numbers["TYPE_REPLY"], WIRE.numbers["FLAG_NO_REPLY"]
 ERROR = WIRE.numbers["FLAG_ERROR"]
-HEADER = WIRE.layouts["header"]  # fields of a message header: id, command, size, flags, error
-ACCESS = WIRE.layouts["region_access"]  # fields of an access: offset, region, count
+HEADER = WIRE.layouts["header"]  # layout of a message header: id, command, size, flags, error
+ACCESS = WIRE.layouts["region_access"]  # layout of an access: offset, region, count
 ENOTSUP = 95
 
 SERVER_FAULTS = {
     "leave_after": None,  # number of buffers after which the board closes the connection
-    "silent": None,  # number of a command that the board never answers
+    "silent": None,  # number of a vfio-user command that the board never answers
     "slow": 0,  # seconds that the board takes to answer a read
-    # bytes sent as the answer to the first message, after which the connection is closed
+    # bytes that are sent as the answer to the first message; the connection is then closed
     "garbage": None,
     # True: the board reads a page of host memory by message. "behind": it sends that request
     # together with each answer to a read of loop_status, and asserts that the client answers it
     # before its next message.
     "ask_memory": False,
-    "write_multi": True,  # with False the board does not support REGION_WRITE_MULTI
-    "wrong_id": False,  # answers have another message number than their requests
+    "write_multi": True,  # False: the board does not support REGION_WRITE_MULTI
+    "wrong_id": False,  # True: answers have another message number than their requests
     # seconds by which the first interrupt is late; the second one is late by twice as much
     "late_msi": 0,
-    "keep_state": False,  # the card keeps its registers when a client leaves, as a real card does
+    # True: the card keeps its registers when a client leaves, as a real card does
+    "keep_state": False,
 }
 
 
 class Left(Exception):
-    """Raised when the client has closed the connection."""
+    """Raised when the client has closed the connection, or the stand-in closes it."""
 
 
 class Standin:
-    """Serve one client after another, in a thread, until the end of the `with` block.
+    """A stand-in for the board process, which serves one client after another in a thread.
 
-    The faults are those of the card and SERVER_FAULTS. A test may change self.fault while the
-    thread runs.
+    It serves until the end of the `with` block. The faults are those of the card (FAULTS) and of
+    the server (SERVER_FAULTS). A test may change self.fault while the thread runs.
     """
 
     def __init__(self, path, csr_json, **faults):
@@ -80,10 +82,11 @@ class Standin:
         assert not unknown, f"no such fault: {unknown}"
         self.fault.update(faults)
         self.registers = Registers(csr_json)
-        self.preset = {}  # words that memory has at power-on, by offset
+        self.preset = {}  # words that the card's memory has at power-on, by offset in BAR0
         self.card = None
         self.asked = None  # the client's answer to the DMA_READ that the fault ask_memory sends
-        # the answer to the board's own request is due now; no other message may come before it
+        # True while the client owes the answer to the board's own request; no other message may
+        # come before that answer
         self.due = False
         self.msi = -1
         self.listener = socket.socket(socket.AF_UNIX)
@@ -110,7 +113,7 @@ class Standin:
     # For the tests ------------------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Set the contents of the card's memory0 at power-on."""
+        """Set the words that the card's memory0 has at power-on."""
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 
     def memory0(self, count):
@@ -120,7 +123,7 @@ class Standin:
         return self.card.on("ctrl_scratch")
 
     def quiet(self):
-        """Return whether DMA, interrupts, pattern and bus mastering are off."""
+        """Return whether the card's DMA, loopback, interrupts, pattern and bus mastering are off."""
         names = [
             "pcie_dma0_reader_enable",
             "pcie_dma0_writer_enable",
@@ -142,12 +145,16 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        # error in the server's thread, which __exit__ raises again in the test
+        # an error in the server's thread; __exit__ raises it again in the test
         except Exception as error:
             self.failure = error
 
     def _wait(self, sock, timeout):
-        """Wait for the socket. Returns "stop", "ready", or None if nothing came in time."""
+        """Wait for data on a socket, or for the end of the stand-in.
+
+        Returns "stop" at the end of the stand-in, "ready" if the socket has data, or None if
+        neither came within `timeout` seconds.
+        """
         ready = select.select([self.stop_read, sock], [], [], timeout)[0]
         return "stop" if self.stop_read in ready else "ready" if ready else None
 
@@ -225,7 +232,7 @@ class Standin:
             )
 
     def _handle(self, command, body, fds):
-        """Handle a request. Returns the body of the reply, or None for an error."""
+        """Handle a request of the client. Returns the body of the reply, or None for an error."""
         if command == VERSION:
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
@@ -275,12 +282,17 @@ class Standin:
             self.client.sendall(self._request())
 
     def _request(self):
-        """Return a DMA_READ of the first page of the memory that the client has mapped."""
+        """Return a DMA_READ message for the first 4096 bytes of the memory that the client has
+        mapped.
+        """
         request = struct.pack("<QQ", min(self.card.memory), 4096)
         return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
-        """Return the board's own request that is sent together with an answer, or nothing."""
+        """Return the board's own request that is sent together with an answer, or nothing.
+
+        With the fault ask_memory "behind", an answer to a read of loop_status gets such a request.
+        """
         status = [
             self.registers.address[f"pcie_dma0_{side}_table_loop_status"]
             for side in ("reader", "writer")

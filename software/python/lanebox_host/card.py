@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Describe and use a card: its properties, registers and memories, its counters, and its streams."""
+"""Describe and use a card: its properties, registers, memories, counters and streams."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class WrongPeer(LaneboxError):
 
 
 class Unsupported(LaneboxError):
-    """EOPNOTSUPP: this card, or the back end by which it is reached, cannot do what the call asks."""
+    """EOPNOTSUPP: this card, or the back end by which it is reached, cannot do what is asked."""
 
 
 class BadPacket(LaneboxError):

@@ -39,13 +39,13 @@ def line(name: str, passed: Counters, width: int) -> str:
 
 
 def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
-    """Return the lines of one picture: a title, the column heads, and a line for each TLP stream."""
+    """Return the lines of one picture: title, column heads, and a line for each TLP stream."""
     title = f"{name}   device time {now.seconds:.6f} s, {passed.seconds * 1e6:.0f} us passed"
     return [title[:width], HEAD, *(line(stream, passed, width) for stream in NAMES)]
 
 
 def watch(card: Card, interval: float, count: int) -> None:
-    """Print `count` pictures of the counters, `interval` seconds apart; 0 pictures: until Ctrl-C."""
+    """Print `count` pictures of the counters, `interval` seconds apart; 0: until Ctrl-C."""
     terminal = sys.stdout.isatty()
     before, shown = card.counters, 0
     while not count or shown < count:
