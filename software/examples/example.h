@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define WAIT_MS		10000	/* longest wait for a buffer, in ms */
-/* entries of the table of option values, one for each letter */
+/* size of the table of option values, whose index is the letter */
 #define OPTIONS		128
 
 static struct litepcie *opened;

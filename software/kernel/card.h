@@ -75,10 +75,12 @@ struct litepcie_file;
  * counts begin with 0 at the start of the run, and never wrap.
  */
 struct litepcie_held {
-	u64	advanced;	/* count of descriptors handed to the card */
-	u64	done;		/* count of descriptors that the card is done with */
-	u64	bytes;		/* bytes in all descriptors handed to the card */
-	u64	position;	/* bytes that the card is done with, by its status line */
+	u64	advanced;	/* descriptors of the run that were handed to the card */
+	u64	done;		/* descriptors of the run that the card is done with */
+	/* bytes in all descriptors of the run that were handed to the card */
+	u64	bytes;
+	/* bytes of the run that the card is done with, by its status line */
+	u64	position;
 	/*
 	 * ring of u64: entry n (modulo entries) is the value of @bytes after
 	 * descriptor n
@@ -123,7 +125,10 @@ struct litepcie_stream {
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
-	/* register group of the direction; offsets: LITEPCIE_DMA_GROUP_ */
+	/*
+	 * address of the direction's registers; their offsets are
+	 * LITEPCIE_DMA_GROUP_
+	 */
 	void __iomem		*regs;
 	u32			cause;		/* number of the direction's interrupt cause */
 	/* number of descriptors that the card's table holds */
@@ -151,7 +156,10 @@ struct litepcie_way {
 	 * returns
 	 */
 	struct mutex		io;
-	struct mutex		mutex;		/* lock: protects owner, rings, start and stop */
+	/*
+	 * lock: protects the direction's owner and ring, its start and its stop
+	 */
+	struct mutex		mutex;
 	struct litepcie_file	*owner;
 	struct litepcie_ring	*ring;		/* the owner's ring, mapped for the card; or NULL */
 	/*
@@ -170,8 +178,10 @@ struct litepcie_way {
 	/* this direction's part of the channel's status page */
 	struct litepcie_status_way *status;
 	u32			run;		/* kind of the run: LITEPCIE_RUN_ */
-	int			error;		/* -errno that stopped the last run, or 0 */
-	unsigned int		generation;	/* incremented by each start and stop */
+	/* error (-errno) that ended the direction's last run, or 0 */
+	int			error;
+	/* number that each start and stop of the direction increments */
+	unsigned int		generation;
 	/* buffers, mode and timer period in us of the last run's ring */
 	u32			count, mode, interval_us;
 	struct litepcie_ends	ends;		/* packet settings that the last run began with */
@@ -188,7 +198,11 @@ struct litepcie_way {
 	 */
 	s64			hw_count, sw_count;
 	struct litepcie_held	held;
-	u32			margin;		/* half of the number of buffers in the ring */
+	/*
+	 * half the number of the ring's buffers: how far write() may be ahead
+	 * in a LOOP
+	 */
+	u32			margin;
 	/*
 	 * counts since the probe: interrupts, buffers lost, findings of the
 	 * watchdog that interrupts are missing
@@ -200,7 +214,11 @@ struct litepcie_way {
 	 */
 	u64			unsent;
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;		/* eventfd signalled when @wait is woken, or NULL */
+	/*
+	 * eventfd that is signalled when the direction's waiters are woken, or
+	 * NULL
+	 */
+	struct eventfd_ctx	*event;
 
 	/* timer whose callback asks the card for progress, see moderation.c */
 	struct hrtimer		timer;
@@ -213,8 +231,9 @@ struct litepcie_way {
 	 * direction runs
 	 */
 	struct delayed_work	watchdog;
-	s64			watched;	/* value of hw_count when the watchdog last ran */
-	/* value of @interrupts when the watchdog last ran */
+	/* buffers done (hw_count) when the watchdog last ran */
+	s64			watched;
+	/* count of interrupts when the watchdog last ran */
 	u64			watched_interrupts;
 };
 
@@ -232,11 +251,13 @@ struct litepcie_notices {
 	bool			able;
 	/* true while the pages of the notices are mapped for the card */
 	bool			mapped;
-	struct litepcie_record	*records;	/* a ring of @entries records, in 2^@order pages */
+	/* ring of @entries c2h records, in 2^@order pages */
+	struct litepcie_record	*records;
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;		/* lock: protects the field control */
+	struct mutex		lock;		/* lock: protects @control */
+	/* copy of the notices' control register in the card */
 	u32			control;
 };
 
@@ -260,9 +281,12 @@ struct litepcie_user {
 	 * logic has none
 	 */
 	u32			cause;
-	spinlock_t		lock;		/* lock: protects the fields event and file */
-	struct eventfd_ctx	*event;		/* eventfd that the interrupt signals, or NULL */
-	struct litepcie_file	*file;		/* the file that has set @event, or NULL */
+	/* lock: protects the user interrupt's @event and @file */
+	spinlock_t		lock;
+	/* eventfd that the user logic's interrupt signals, or NULL */
+	struct eventfd_ctx	*event;
+	/* open file that has set the eventfd @event, or NULL */
+	struct litepcie_file	*file;
 	char			irq_name[24];
 };
 
@@ -299,7 +323,8 @@ struct litepcie {
 	struct rw_semaphore	live;		/* lock: protects the card's state */
 	enum litepcie_state	state;
 
-	spinlock_t		irq_lock;	/* lock: protects the field irq_enabled */
+	/* lock: protects the mask of enabled interrupt causes */
+	spinlock_t		irq_lock;
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
 	bool			msix;		/* true if the gateware can send MSI-X messages */
@@ -311,7 +336,7 @@ struct litepcie {
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 
-	/* protects the field unquiet and the bus master bit */
+	/* lock: protects the mask @unquiet and the card's bus master bit */
 	struct mutex		master_lock;
 	/*
 	 * Bit n is set if the direction with interrupt cause n did not stop
@@ -319,9 +344,12 @@ struct litepcie {
 	 */
 	u32			unquiet;
 
-	struct mutex		files_lock;	/* lock: protects the list files */
+	/* lock: protects the list of the card's open files */
+	struct mutex		files_lock;
 	struct list_head	files;
-	/* mappings of the memory BARs, which are write-combining */
+	/*
+	 * the kernel's mappings of the memory BARs, which are write-combining
+	 */
 	void __iomem		*memory[PCI_STD_NUM_BARS];
 
 	unsigned int		channels;
@@ -333,10 +361,11 @@ struct litepcie_file {
 	struct litepcie_chan	*chan;
 	struct file		*filp;
 	struct list_head	node;		/* this file's entry in the list card->files */
-	/* the index page, which all mappings of the file share */
+	/* the file's index page, which all mappings of this file share */
 	struct litepcie_index	*index;
 	/*
-	 * The file's own rings, of LitePCIe's shape.  Protected by way->mutex.
+	 * The file's own rings, which have LitePCIe's shape.  Protected by
+	 * way->mutex.
 	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
 	/* packet settings for the next runs; protected by way->mutex */

@@ -21,7 +21,7 @@
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-#define STREAM_INTERVAL_US	100	/* period of the timer of a stream while data flows */
+#define STREAM_INTERVAL_US	100	/* period in us of a stream's timer while data flows */
 /* number of register reads that together take longer than any DMA read */
 #define SETTLE_READS		64
 

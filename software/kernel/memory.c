@@ -24,7 +24,7 @@
 #include "charge.h"
 #include "memory.h"
 
-#define PIN_MOST	SZ_64K	/* most pages that are pinned between two cond_resched() */
+#define PIN_MOST	SZ_64K	/* most pages to pin between two calls of cond_resched() */
 
 struct litepcie_memory {
 	struct litepcie_charge	charge;

@@ -419,17 +419,17 @@ static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resu
  * so the probe drives a card only if it finds a capability table.
  */
 static const struct pci_device_id litepcie_ids[] = {
-	{ PCI_VDEVICE(XILINX, 0x9021) },	/* cards with a Gen2 link, by number of lanes */
+	{ PCI_VDEVICE(XILINX, 0x9021) },	/* IDs for Gen2; last digit: lanes, f: 16 */
 	{ PCI_VDEVICE(XILINX, 0x9022) },
 	{ PCI_VDEVICE(XILINX, 0x9024) },
 	{ PCI_VDEVICE(XILINX, 0x9028) },
 	{ PCI_VDEVICE(XILINX, 0x902f) },
-	{ PCI_VDEVICE(XILINX, 0x9031) },	/* cards with a Gen3 link, by number of lanes */
+	{ PCI_VDEVICE(XILINX, 0x9031) },	/* IDs for Gen3; last digit: lanes, f: 16 */
 	{ PCI_VDEVICE(XILINX, 0x9032) },
 	{ PCI_VDEVICE(XILINX, 0x9034) },
 	{ PCI_VDEVICE(XILINX, 0x9038) },
 	{ PCI_VDEVICE(XILINX, 0x903f) },
-	{ PCI_VDEVICE(XILINX, 0x9041) },	/* cards with a Gen4 link, by number of lanes */
+	{ PCI_VDEVICE(XILINX, 0x9041) },	/* IDs for Gen4; last digit: lanes */
 	{ PCI_VDEVICE(XILINX, 0x9042) },
 	{ PCI_VDEVICE(XILINX, 0x9044) },
 	{ PCI_VDEVICE(XILINX, 0x9048) },

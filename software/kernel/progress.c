@@ -123,7 +123,7 @@ void litepcie_dma_interrupt(struct litepcie_way *way)
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
-	spin_lock(&way->wait.lock);	/* interrupts are off already in an interrupt handler */
+	spin_lock(&way->wait.lock);	/* interrupts are off, as in every interrupt handler */
 	update_locked(way, &lost);
 	way->interrupts++;
 	tell_locked(way);

@@ -25,8 +25,8 @@
 /*
  * Bits of the pattern block's control register that act on one direction alone.
  */
-#define PATTERN_C2H	BIT(0)	/* this bit switches the generator of c2h data on */
-#define PATTERN_H2C	BIT(1)	/* this bit switches the checker of h2c data on */
+#define PATTERN_C2H	BIT(0)	/* bit that switches the pattern generator of c2h on */
+#define PATTERN_H2C	BIT(1)	/* bit that switches the pattern checker of h2c on */
 
 struct right {
 	u16	type;

@@ -30,8 +30,8 @@
 struct litepcie_geometry {
 	u32	size;		/* bytes of each buffer: a power of two */
 	u32	count;		/* number of buffers in the ring */
-	u32	per_interrupt;	/* number of buffers from one interrupt to the next */
-	u32	mode;		/* how the driver learns of progress: LITEPCIE_MODE_ */
+	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
+	u32	mode;		/* how the driver learns of the card's progress: LITEPCIE_MODE_ */
 	u32	interval_us;
 	u32	flags;		/* flags of the ring: LITEPCIE_RING_ */
 };
@@ -49,8 +49,8 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	spinlock_t			lock;	/* lock: protects the field dev */
-	/* the device that the ring is mapped for, or NULL */
+	spinlock_t			lock;	/* lock: protects @dev */
+	/* the PCI device that the ring is mapped for, or NULL */
 	struct device			*dev;
 	enum dma_data_direction		direction;
 	/* true if dma_sync_*() must be called: see litepcie_needs_sync() */

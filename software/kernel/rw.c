@@ -26,7 +26,7 @@
  */
 struct run {
 	struct litepcie_way	*way;
-	/* the ring of the run; this struct holds a reference to it */
+	/* ring of the run, to which this call holds a reference */
 	struct litepcie_ring	*ring;
 	/*
 	 * Value of way->generation at the start of the call.  If

@@ -19,7 +19,7 @@
  */
 struct litepcie_run {
 	struct litepcie_way	*way;
-	/* the ring of the run; this struct holds a reference to it */
+	/* ring of the run, to which this call holds a reference */
 	struct litepcie_ring	*ring;
 	/*
 	 * Value of way->generation at the start of the call.  If
@@ -31,7 +31,7 @@ struct litepcie_run {
 	 * with packets off.
 	 */
 	u64			needs;
-	ssize_t			done;	/* bytes copied so far by this call */
+	ssize_t			done;	/* bytes that this read() or write() has copied so far */
 	/* c2h: true if the call has copied up to the end of a packet */
 	bool			ended;
 };

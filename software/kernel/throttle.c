@@ -53,7 +53,10 @@ void litepcie_throttle_start(struct litepcie_way *way)
 	       way->moderation);
 }
 
-/* Find the moderation registers of channel @index, if the card has them. */
+/*
+ * Find the interrupt moderation registers of DMA channel @index, if the card
+ * has them.
+ */
 void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index)
 {
 	const struct litepcie_block *block =

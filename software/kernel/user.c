@@ -38,7 +38,7 @@ void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
 
-	spin_lock(&user->lock);	/* interrupts are off already in an interrupt handler */
+	spin_lock(&user->lock);	/* interrupts are off, as in every interrupt handler */
 	if (user->event)
 		litepcie_eventfd_signal(user->event);
 	spin_unlock(&user->lock);

@@ -123,7 +123,7 @@ class Standin:
         return self.card.on("ctrl_scratch")
 
     def quiet(self):
-        """Return whether the card's DMA, loopback, interrupts, pattern and bus mastering are off."""
+        """Return whether DMA, loopback, interrupts, pattern and bus mastering are all off."""
         names = [
             "pcie_dma0_reader_enable",
             "pcie_dma0_writer_enable",

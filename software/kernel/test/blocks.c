@@ -86,7 +86,8 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index);
 
-#pragma GCC diagnostic ignored "-Wformat"	/* the format %pa exists in the kernel only */
+/* the compiler does not know %pa, a format that only the kernel has */
+#pragma GCC diagnostic ignored "-Wformat"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "../capability.c"
 

@@ -160,8 +160,10 @@ static void take_poll(uint64_t buffers)
 static const struct taking {
 	const char *name;
 	void (*take)(uint64_t buffers);
-	bool indexed;		/* this way uses the index page, if the driver has one */
-	bool waits;		/* this way sleeps until there are buffers */
+	/* this way of taking buffers uses the index page, if the driver has one */
+	bool indexed;
+	/* this way of taking buffers sleeps until the card has filled some */
+	bool waits;
 } takings[] = {
 	{ "abi", take_abi, false, true }, { "read", take_read, false, true },
 	{ "poll", take_poll, true, true }, { "index", take_index, true, false },

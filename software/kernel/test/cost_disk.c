@@ -28,7 +28,7 @@
 
 struct part {
 	const char *from;
-	char *bounce;		/* bounce buffer; NULL: write straight from the ring */
+	char *bounce;		/* bounce buffer for the data; NULL: write straight from the ring */
 	size_t begin, end, chunk;
 	int disk;
 };

@@ -226,7 +226,7 @@ static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 byte
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 bool litepcie_dma_progress(struct litepcie_way *way);
 
-/* the kernel's own build allows these comparisons, too */
+/* the kernel's own build allows the driver's comparisons of signed and unsigned numbers, too */
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../progress.c"
 #include "../held.c"

@@ -34,7 +34,7 @@ extern const char *const names[];
 unsigned int pick(unsigned int below);
 const char *outcome_name(int error);
 
-/* Unmap all that random calls have mapped. */
+/* Unmap all memory that random calls have mapped. */
 void unmap_all(void);
 
 /* Count a call by its outcome: success, or the errno. Returns the errno, or 0 after a success. */
@@ -63,7 +63,7 @@ enum card {
 	IN_RESET,	/* the card is being reset while the call is made */
 };
 
-/* The kinds of memory for a ring in the program's own memory. */
+/* The kinds of the program's own memory in which a call asks for a ring. */
 enum place {
 	/* the address is that of the argument; also used for calls without memory */
 	GIVEN,
@@ -76,10 +76,13 @@ struct branch {
 	const char *what;
 	void (*prepare)(void);
 	enum card card;
-	int user;			/* number of the open file by which the call is made */
-	bool bad;			/* the call gets a pointer that leads nowhere */
+	/* index in fds of the open file by which the call is made */
+	int user;
+	/* true: the call gets a pointer to memory that does not exist */
+	bool bad;
 	union argument argument;	/* argument of the call, if it is an ioctl */
-	size_t size;			/* size of the call, if it is read, write or mmap */
+	/* number of bytes for the call, if it is read, write or mmap */
+	size_t size;
 	off_t offset;
 	int prot, flags;
 	enum place place;

@@ -111,7 +111,7 @@ void has_no_room(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
 }
 
-/* Hand the card all c2h buffers of the first file but one. */
+/* Start a held run of c2h for the first file, and hand the card all buffers of its ring but one. */
 void held(void)
 {
 	struct litepcie_advance most = { .way = LITEPCIE_WAY_C2H, .count = 31 };
@@ -181,7 +181,7 @@ void has_data(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
 }
 
-/* Start both directions anew for the first file. */
+/* Start LitePCIe's loop in both directions for the first file. */
 void both_run(void)
 {
 	small_rings();

@@ -28,7 +28,7 @@ _Static_assert(sizeof(struct run32) == 20, "i386 aligns a long long to 4 bytes")
 /* Make an ioctl() as a 32-bit program does. @argument must lie below 4 GiB. */
 static int ioctl32(int fd, unsigned long request, void *argument)
 {
-	long rc = 54;	/* number of ioctl on i386 */
+	long rc = 54;	/* number of the system call ioctl on i386 */
 
 	__asm__ volatile("int $0x80" : "+a"(rc)
 			 : "b"((long)fd), "c"(request), "d"(argument)

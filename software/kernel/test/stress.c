@@ -151,7 +151,7 @@ static int reset(const char *device, const char *flag)
 	if (poll(&poller, 1, 20000) != 1 || poller.revents != POLLERR)
 		fail("poll() after a reset: events %#x, not POLLERR", poller.revents);
 	while (read(fd, buffer, sizeof(buffer)) > 0)
-		;	/* h2c is stopped first, so read() may still return data */
+		;	/* a reset stops h2c before c2h, so read() may still return data */
 	if (errno != EIO)
 		fail("read() after a reset: %s, not EIO", strerror(errno));
 	/* Only a call can tell whether the reset is over. */

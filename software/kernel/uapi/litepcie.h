@@ -142,11 +142,12 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_WAY_C2H	1
 
 /* Modes: how the driver learns how far the card is in a direction. */
-/* one interrupt after every buffers_per_interrupt buffers */
+/* progress by interrupts: one after every buffers_per_interrupt buffers */
 #define LITEPCIE_MODE_INTERRUPT	0
-/* by an interrupt, then by timer until the card has nothing new */
+/* progress by an interrupt, then by timer until the card has nothing new */
 #define LITEPCIE_MODE_ADAPTIVE	1
-#define LITEPCIE_MODE_POLL	2	/* by timer, every interval_us, without interrupts */
+/* progress by timer, every interval_us, without interrupts */
+#define LITEPCIE_MODE_POLL	2
 
 /*
  * Flag of RING_SETUP: poll() compares the card's count with @software of the
@@ -198,8 +199,10 @@ struct litepcie_ring_setup {
 	__u32 way;
 	__u32 buffer_size;		/* bytes of a buffer: a power of two, 4 KiB to 4 MiB */
 	__u32 buffer_count;		/* number of buffers: 4 to table_depth, see RING_INFO */
-	__u32 buffers_per_interrupt;	/* buffers for each interrupt: 1 to buffer_count */
-	__u32 mode;			/* how the driver learns of progress: LITEPCIE_MODE_ */
+	/* buffers from one interrupt to the next: 1 to buffer_count */
+	__u32 buffers_per_interrupt;
+	/* how the driver learns of the card's progress: LITEPCIE_MODE_ */
+	__u32 mode;
 	/*
 	 * period of the driver's timer in us: 10 to 1000000; 0 with
 	 * MODE_INTERRUPT
@@ -219,7 +222,7 @@ struct litepcie_ring_info {
 	__u32 way;
 	__u32 reserved;
 	struct litepcie_ring_setup setup;
-	__u64 ring_offset;		/* mmap() offset of the ring */
+	__u64 ring_offset;		/* mmap() offset of the direction's ring */
 	__u64 ring_bytes;
 	__u64 status_offset;		/* mmap() offset of the page with struct litepcie_status */
 	__u64 index_offset;		/* mmap() offset of the page with struct litepcie_index */
@@ -334,8 +337,12 @@ struct litepcie_packets {
  * packet that is longer than a buffer continues in the next one.
  */
 struct litepcie_record {
-	__u32 bytes;	/* bytes of data in the buffer */
-	__u32 flags;	/* why the buffer ended: LITEPCIE_RECORD_FLAG_, in litepcie_capability.h */
+	__u32 bytes;	/* bytes of data in the c2h buffer */
+	/*
+	 * why the c2h buffer ended: LITEPCIE_RECORD_FLAG_, in
+	 * litepcie_capability.h
+	 */
+	__u32 flags;
 	__u64 sequence;
 };
 
@@ -400,9 +407,9 @@ struct litepcie_event {
  */
 struct litepcie_bar {
 	__u32 bar;
-	__u32 write_combining;		/* returned: 1 for memory, 0 for registers */
-	__u64 offset;			/* returned: the offset for mmap() */
-	__u64 size;			/* returned: the BAR's bytes */
+	__u32 write_combining;		/* returned: 1: the BAR is memory; 0: it is registers */
+	__u64 offset;			/* returned: the BAR's offset for mmap() */
+	__u64 size;			/* returned: the BAR's size in bytes */
 };
 
 /*
@@ -430,20 +437,25 @@ struct litepcie_export {
  * when it has asked the card.
  */
 struct litepcie_status_way {
-	__u64 position;			/* bytes that the card is done with */
-	__u64 buffers;			/* buffers that the card is done with */
-	__u64 errors;			/* how many of @buffers have missing or bad data */
-	/* card time of the write of this line; 0: the driver wrote it */
+	__u64 position;			/* bytes of the run that the card is done with */
+	__u64 buffers;			/* buffers of the run that the card is done with */
+	/* how many of @buffers have missing (h2c) or bad (c2h) data */
+	__u64 errors;
+	/*
+	 * device time at which the card wrote this status line; 0: the driver
+	 * wrote it
+	 */
 	__u64 time;
 	__u64 reserved[4];
-	__u64 advanced;			/* buffers handed over to the card; 0 in a LOOP */
+	/* buffers of the run handed over to the card; 0 in a LOOP */
+	__u64 advanced;
 	__u32 run;			/* kind of the run: LITEPCIE_RUN_ */
 	__s32 error;			/* why the last run was stopped: -errno, or 0 */
 	__u64 reserved2[6];
 };
 
 struct litepcie_status {
-	struct litepcie_status_way way[2];	/* indexed by the direction: LITEPCIE_WAY_ */
+	struct litepcie_status_way way[2];	/* entry n is for direction n (LITEPCIE_WAY_) */
 };
 
 /*
@@ -461,7 +473,7 @@ struct litepcie_index_way {
 };
 
 struct litepcie_index {
-	struct litepcie_index_way way[2];	/* indexed by the direction: LITEPCIE_WAY_ */
+	struct litepcie_index_way way[2];	/* entry n is for direction n (LITEPCIE_WAY_) */
 };
 
 #define LITEPCIE_IOCTL_RING_SETUP	_IOW(LITEPCIE_IOCTL,  64, struct litepcie_ring_setup)

@@ -30,7 +30,7 @@ struct taken {
 	const struct task_struct *task;
 };
 
-static DEFINE_SPINLOCK(lock);	/* lock: protects the variables below */
+static DEFINE_SPINLOCK(lock);	/* lock: protects the lists held and taken, and the count wrong */
 static struct held held[HELD_MAX];
 static struct taken taken[LOCKS_MAX];
 /* times that a resource was given back without being held, or was held when the list was full */

@@ -79,7 +79,10 @@ void faults_leave_lock(const char *name, const void *lock);
 		_name(__VA_ARGS__);						\
 	}
 
-/* Wrap the calls that take and leave a lock. */
+/*
+ * Define wrappers for the calls that take and leave a lock. The list of held locks has the lock in
+ * between.
+ */
 #define WATCHED_LOCK(_type, _take, _leave)						\
 	static inline void __maybe_unused faulty_##_take(_type *lock, const char *name,	\
 							 const char *function)		\

@@ -22,7 +22,7 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 static struct platform_device *device;
-static DEFINE_MUTEX(lock);	/* lock: protects the variables below */
+static DEFINE_MUTEX(lock);	/* lock: protects dmabuf, attachment and table */
 static struct dma_buf *dmabuf;
 static struct dma_buf_attachment *attachment;
 static struct sg_table *table;
