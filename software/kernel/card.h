@@ -423,7 +423,7 @@ static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file,
 
 const char *litepcie_way_name(const struct litepcie_way *way);
 
-/* Functions of card.c. */
+/* The functions that follow are defined in card.c. */
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev);
 void litepcie_card_get(struct litepcie *card);
 void litepcie_card_put(struct litepcie *card);
@@ -432,7 +432,7 @@ void litepcie_exit(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 bool litepcie_check_lost(struct litepcie *card);
 
-/* Functions of capability.c. */
+/* The functions that follow are defined in capability.c. */
 int litepcie_capability_read(struct litepcie *card);
 bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
@@ -456,14 +456,14 @@ enum litepcie_right {
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
 u32 litepcie_steered(enum litepcie_direction id);
 
-/* Functions of irq.c. */
+/* The functions that follow are defined in irq.c. */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_cause_settle(struct litepcie *card);
 
-/* Functions of dma.c. */
+/* The functions that follow are defined in dma.c. */
 void litepcie_dma_init(struct litepcie_way *way);
 int litepcie_dma_halt(struct litepcie_way *way);
 bool litepcie_dma_taken(struct litepcie_way *way);
@@ -474,7 +474,7 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
-/* Functions of owner.c. */
+/* The functions that follow are defined in owner.c. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_owner_forget(struct litepcie_way *way, bool live);
 int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
@@ -494,7 +494,7 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
-/* Functions of held.c. */
+/* The functions that follow are defined in held.c. */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 void litepcie_held_look(struct litepcie_way *way);
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
@@ -503,7 +503,7 @@ u64 litepcie_held_position(const struct litepcie_way *way);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 
-/* Functions of notices.c. */
+/* The functions that follow are defined in notices.c. */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index);
 void litepcie_notices_unmap(struct litepcie_chan *chan);
 void litepcie_notices_free(struct litepcie_chan *chan);
@@ -522,28 +522,31 @@ bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
 
-/* Functions of sync.c. */
+/* The functions that follow are defined in sync.c. */
 void litepcie_stream_init(struct litepcie_way *way);
 int litepcie_stream_sync(struct litepcie_file *file);
 void litepcie_stream_close(struct litepcie_file *file);
 
-/* Functions of progress.c. */
+/* The functions that follow are defined in progress.c. */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
-/* Functions of throttle.c. */
+/* The functions that follow are defined in throttle.c. */
 void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
 void litepcie_throttle_start(struct litepcie_way *way);
 
-/* Functions of moderation.c. */
+/* The functions that follow are defined in moderation.c. */
 void litepcie_moderation_init(struct litepcie_way *way);
 void litepcie_moderation_start(struct litepcie_way *way);
 void litepcie_moderation_stop(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
-/* Functions of bar.c, and the regions of the device node's mmap() offsets. */
+/*
+ * bar.c defines the functions that follow.  Before them stand the regions of
+ * the device node's mmap() offsets.
+ */
 /* the bits of an mmap() offset from this one up are the number of its region */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
@@ -567,34 +570,34 @@ void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
 
-/* Functions of user.c. */
+/* The functions that follow are defined in user.c. */
 int litepcie_user_init(struct litepcie *card);
 void litepcie_user_interrupt(struct litepcie *card);
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
 
-/* Functions of p2pmem.c. */
+/* The functions that follow are defined in p2pmem.c. */
 int litepcie_p2pmem_add(struct litepcie *card);
 
-/* Functions of dmabuf.c. */
+/* The functions that follow are defined in dmabuf.c. */
 struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
 				       u32 fd_flags);
 
-/* Functions of chrdev.c. */
+/* The functions that follow are defined in chrdev.c. */
 int litepcie_chrdev_init(void);
 void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 
-/* Functions of setup.c. */
+/* The functions that follow are defined in setup.c. */
 int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup);
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request);
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets);
 
-/* Functions of ioctl.c, rw.c, mmap.c and sysfs.c. */
+/* ioctl.c, rw.c, mmap.c and sysfs.c define what follows. */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);

@@ -103,8 +103,9 @@ static bool has_buffers(struct litepcie_way *way)
 }
 
 /*
- * For poll() in LitePCIe's loop.  The conditions are those of LitePCIe's own
- * driver, since its programs rely on them.
+ * For poll() in LitePCIe's loop: returns true if enough buffers are ready.  The
+ * conditions are those of LitePCIe's own driver, since its programs rely on
+ * them.
  */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {

@@ -342,7 +342,7 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (way->owner != file)
 		return;
 	if (live)
-		litepcie_dma_stop(way);	/* if the stop fails, it has logged that */
+		litepcie_dma_stop(way);	/* the function logs a failure */
 	/*
 	 * If the card was lost during the stop, the direction may not have
 	 * stopped.

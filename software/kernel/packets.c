@@ -110,8 +110,8 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 /* c2h ----------------------------------------------------------------------------- */
 
 /*
- * Get the length and flags of the buffer that is read next.  Returns -ECANCELED
- * if the run is over.
+ * c2h: get the length in bytes and the flags of the buffer that read() returns
+ * next.  Returns -ECANCELED if the run is over.
  */
 static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 {

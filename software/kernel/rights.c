@@ -17,7 +17,10 @@
 
 #include "card.h"
 
-/* the version of a block's entry that the list of rights holds for */
+/*
+ * version of a block's entry in the capability table for which the list of
+ * rights holds
+ */
 #define VERSION		1
 /* value of struct right's parameter that stands for the whole block */
 #define ALL		0xff

@@ -36,7 +36,7 @@ struct litepcie_run {
 	bool			ended;
 };
 
-/* Functions of stream.c. */
+/* The functions that follow are defined in stream.c. */
 u64 litepcie_stream_bytes(const struct litepcie_run *run);
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
 ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most);
@@ -44,14 +44,14 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
 bool litepcie_stream_is_over(const struct litepcie_run *run);
 int litepcie_stream_reason(const struct litepcie_run *run);
 
-/* Functions of packets.c. */
+/* The functions that follow are defined in packets.c. */
 bool litepcie_packet_fits(const struct litepcie_way *way, u64 bytes);
 int litepcie_packet_begin(struct litepcie_run *run, size_t bytes);
 void litepcie_packet_refuse(const struct litepcie_run *run);
 int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from);
 int litepcie_packet_read(const struct litepcie_run *run, u32 *bytes, u32 *flags);
 
-/* Functions of sync.c. */
+/* The functions that follow are defined in sync.c. */
 void litepcie_stream_flush_later(const struct litepcie_run *run);
 
 #endif /* LITEPCIE_STREAM_H */

@@ -89,7 +89,10 @@ struct branch {
 	unsigned long hits, tries;
 };
 
-/* Functions of fuzz_calls.c, which prepare the state for a call and make it. */
+/*
+ * The functions that follow are defined in fuzz_calls.c. They prepare the state for a call and
+ * make it.
+ */
 void calls_init(void);
 void nobodys(void);
 void first_owns(void);
@@ -108,16 +111,16 @@ void has_data(void);
 void both_run(void);
 bool make(const struct branch *branch);
 
-/* Functions of fuzz_memory.c. */
+/* The functions that follow are defined in fuzz_memory.c. */
 void memory_init(void);
 unsigned long memory_at(enum place place);
 
-/* Functions of fuzz_branches.c. */
+/* The functions that follow are defined in fuzz_branches.c. */
 void branches_step(void);
 unsigned long branches_least(void);	/* returns how often the rarest outcome was reached */
 void branches_print(void);
 
-/* Functions of fuzz_away.c. */
+/* The functions that follow are defined in fuzz_away.c. */
 extern char gone_path[];	/* path that opens the device node whose card has gone */
 extern int reset_fd;		/* descriptor of the card's file `reset` in sysfs; -1: none */
 void away_init(int gone, int reset);

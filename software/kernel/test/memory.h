@@ -18,7 +18,7 @@
 
 extern int fd;	/* descriptor of the open device node */
 
-/* Functions of memory.c. */
+/* The functions that follow are defined in memory.c. */
 void need(bool true_, const char *what);
 void refused(int rc, int error, const char *what);
 void take(void);
@@ -33,14 +33,14 @@ void stop(void);
 long long received(void);
 void wait_received(long long buffers);
 
-/* Functions of memory_refuse.c. */
+/* The functions that follow are defined in memory_refuse.c. */
 int refuse(void);
 int bounce(void);
 int charge(void);
 long pinned(void);
 void need_pinned(long kib, const char *when);
 
-/* Functions of memory_leave.c. */
+/* The functions that follow are defined in memory_leave.c. */
 int leave(const char *device);
 int hold(const char *flag, bool away);
 

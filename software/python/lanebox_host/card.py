@@ -31,7 +31,7 @@ from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
 
-if TYPE_CHECKING:  # only a type checker needs this import
+if TYPE_CHECKING:  # only a type checker needs the name Unpack
     from typing_extensions import Unpack
 
 

@@ -38,7 +38,7 @@ from lanebox_host._library import (
 )
 from lanebox_host.errors import BadPacket, WaitTimeout
 
-if TYPE_CHECKING:  # only a type checker needs this import
+if TYPE_CHECKING:  # only a type checker needs the name Unpack
     from typing_extensions import Unpack
 
 TIMEOUT = 10.0  # longest wait for a buffer, in seconds, unless the caller names another
