@@ -5,9 +5,9 @@
  */
 
 /*
- * One load or store of the CPU to a mapped BAR. It is one TLP, unless something between CPU and
- * card splits it. Accesses of more than 8 bytes use vector instructions, written in assembly, since
- * a compiler may split a copy.
+ * Functions that make one load or store of the CPU at a mapped BAR. It becomes one TLP, unless
+ * something between CPU and card splits it. An access of more than 8 bytes uses vector
+ * instructions, written in assembly, since a compiler may split a copy.
  */
 #include <errno.h>
 #include <string.h>
@@ -87,7 +87,10 @@ static int check_width(struct litepcie *dev, size_t size)
 	return litepcie_fail(dev, -EOPNOTSUPP, "this CPU has no load or store of %zu bytes", size);
 }
 
-/* These are volatile accesses of the exact width, which the compiler may neither split nor join. */
+/*
+ * litepcie_load() and litepcie_store() make volatile accesses of the exact width in bytes, which
+ * the compiler may neither split nor join.
+ */
 int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size)
 {
 	int rc = check_width(dev, size);
@@ -115,7 +118,8 @@ int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t s
 	if (rc < 0)
 		return rc;
 	if (size <= 8)
-		memcpy(&value, data, size);	/* the value is little-endian, as in the card */
+		/* the value is little-endian, as registers and memory of the card are */
+		memcpy(&value, data, size);
 	if (size == 1)
 		*(volatile uint8_t *)to = (uint8_t)value;
 	else if (size == 2)

@@ -123,7 +123,7 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 }
 
 /*
- * Returns the address of @offset in the mapping of the BAR, or NULL if it is not mapped for
+ * Returns the address of @offset in the mapping of the BAR, or NULL if that page is not mapped for
  * writing.
  */
 static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
@@ -137,7 +137,7 @@ static int refuse(struct litepcie *dev)
 			     "and %s", kernel_of(dev)->bar_why);
 }
 
-/* Write through the driver, which checks the right to write to each register. */
+/* Write a register through the driver, which checks whether this user may write to it. */
 static int kernel_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	return access_register(dev, offset, &value, true);

@@ -5,11 +5,12 @@
  */
 
 /*
- * The "sim" back end: the board process behind a vfio-user socket, with no machine in between.
+ * The "sim" back end: it reaches the process of a simulated board through a vfio-user socket, with
+ * no machine in between.
  *
- * This file and sim_config.c do what a BIOS and an operating system would do for a card: BAR
- * addresses, maximum sizes, MSI, DMA memory, and only then bus mastering. The board serves one
- * client at a time.
+ * This file and sim_config.c do what a BIOS and an operating system would do for a card: set BAR
+ * addresses, maximum sizes and MSI, provide DMA memory, and only then switch bus mastering on. The
+ * board serves one client at a time.
  */
 #include <errno.h>
 #include <limits.h>
@@ -50,7 +51,7 @@ static int parse_timeout(struct litepcie *dev, const char *text, int *value)
 	return 0;
 }
 
-/* Cut sim->path at its first comma and take in the options behind it. */
+/* Cut sim->path at its first comma, and take over the options behind that comma. */
 static int parse_options(struct litepcie *dev, int *timeout_s)
 {
 	struct sim *sim = sim_of(dev);
@@ -100,12 +101,12 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
 }
 
 /*
- * Map memory that the board can map, too. The pages are populated now, since a page fault at the
- * first use of each would slow down a run. A ring of more than PREPARED_BYTES gets its pages at
- * their first use.
+ * Map memory that the process of the simulated board can map, too. The pages are populated now,
+ * since a page fault at the first use of each would slow down a run. A ring of more than
+ * PREPARED_BYTES gets its pages at their first use.
  *
- * The board can only map files, so a program's own memory gets the pages of a file, with the
- * contents that the memory had.
+ * The board can only map files. So a program's own memory at @place is replaced by the pages of the
+ * file, with the contents that the memory had.
  */
 static void *map_file(int fd, size_t size, void *place)
 {
@@ -140,7 +141,10 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
-/* Stop DMA that an earlier client may have left running, before bus mastering is switched on. */
+/*
+ * Stop DMA that an earlier client may have left running on the board, before bus mastering is
+ * switched on.
+ */
 static int sim_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
@@ -161,7 +165,7 @@ static int sim_reset(struct litepcie *dev)
 	return rc < 0 ? rc : sim_bring_up(dev);
 }
 
-/* This is also called after a failed open, so it undoes only what was set up. */
+/* Undo what was set up. A failed sim_open() also calls this, so it undoes only what exists. */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
@@ -266,8 +270,8 @@ static int sim_event_fd(const struct litepcie *dev)
 }
 
 /*
- * Sleep until the eventfd of the interrupts is readable (returns 1), or until the time is over or a
- * look at the card is due (returns 0). Requests of the board are answered meanwhile.
+ * Sleep until the eventfd of the MSIs is readable (then it returns 1), or until the time is over or
+ * a look at the card is due (then it returns 0). Requests of the board are answered meanwhile.
  */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {
@@ -298,8 +302,8 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 			return 1;
 		}
 		/*
-		 * Poll again: the message that woke this thread may have been meant for another
-		 * thread, which has taken it.
+		 * Poll again before the board's message is read: the message that woke this thread
+		 * may have been meant for another thread, which has taken it.
 		 */
 		if (sim->vu.fd < 0 ||
 		    (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0))

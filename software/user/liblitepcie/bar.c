@@ -5,15 +5,15 @@
  */
 
 /*
- * Single accesses to the BARs: each is checked, then made by the back end. If the back end is
- * serial, the lock is held during the access. litepcie_get() and the functions next to it are for
- * callers that hold the lock already.
+ * The calls for single accesses to the BARs. Each access is checked, then made by the back end. If
+ * the back end is serial (all threads share one connection), the lock is held during the access.
+ * litepcie_get() and the functions next to it are for callers that hold the lock already.
  */
 #include <errno.h>
 
 #include "backend.h"
 
-#define POSTS	64u	/* most writes that the back end gets in one call */
+#define POSTS	64u	/* most writes that the back end gets in one call of post() */
 
 static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
 			size_t reach)
@@ -40,8 +40,8 @@ static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t
 }
 
 /*
- * Take the lock for one access of a serial back end. With other back ends threads share only a
- * mapping, and need not wait for each other.
+ * Take the lock for one access of a serial back end. With any other back end threads share only a
+ * mapping, so they need not wait for each other.
  */
 static void begin_access(struct litepcie *dev)
 {
@@ -195,8 +195,8 @@ int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 }
 
 /*
- * Read a counter of two words. LiteX has the upper half in the first word. If the lower half
- * carries into it between the two reads, the counter is read again.
+ * Read a 64-bit counter of two words. LiteX has the upper half in the first word. If the lower half
+ * carries into the upper half between the two reads, the counter is read again.
  */
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {

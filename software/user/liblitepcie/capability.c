@@ -5,9 +5,9 @@
  */
 
 /*
- * The card's capability table: read and checked once, when the card is opened. A card whose table
- * cannot be trusted is not opened, since every register offset that this library uses comes from
- * the table.
+ * Read and check the card's capability table once, when the card is opened. A card whose table
+ * cannot be trusted is not opened, since every register offset that the library uses comes from
+ * that table.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 static uint32_t crc_word(uint32_t crc, uint32_t word)
 {
-	crc ^= word;	/* little-endian, the order in which the CRC takes bytes */
+	crc ^= word;	/* the word enters the CRC little-endian: lowest byte first */
 	for (int bit = 0; bit < 32; bit++)
 		crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
 	return crc;
@@ -45,7 +45,10 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 	return litepcie_get_words(dev, LITEPCIE_CAP_OFFSET + 4 * from, words + from, to - from);
 }
 
-/* Check the table's header. If the card has gone, or is being reset, it reads as all ones. */
+/*
+ * Check the header of the capability table. A card that has gone, or that is being reset, reads as
+ * all ones.
+ */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
 	uint32_t magic = words[LITEPCIE_CAP_HEADER_MAGIC];
@@ -144,7 +147,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* An older card's entry may be shorter: a missing parameter counts as 0. */
+	/* The entry of an older card may have fewer parameters: a missing one counts as 0. */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 
@@ -198,8 +201,8 @@ int litepcie_capability_read(struct litepcie *dev)
 }
 
 /*
- * Check after a reset that it is still the same card. If not, the table that was read at the open
- * is wrong.
+ * Check after a reset that the card is the one that was opened. If another card is there, the
+ * capability table that was read at the open does not describe it.
  */
 int litepcie_card_check(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * The meaning of the card's registers: identity, time, link, counters, pattern. It is the same for
- * all back ends.
+ * The calls that read or set the card's registers of identity, time, link, counters and pattern.
+ * They are the same for all back ends.
  */
 #include <stdio.h>
 
@@ -21,8 +21,8 @@
 /* Identity, time, link ------------------------------------------------------------------------ */
 
 /*
- * Read the identifier, for which the gateware has a memory of one character in each register. Few
- * of these registers are used, so reading stops at the end of the text.
+ * Read the gateware's identifier, which has one character in each register of a block. Reading
+ * stops at the character that ends the text, since the block has many more registers.
  */
 int litepcie_identifier_read(struct litepcie *dev)
 {
@@ -55,7 +55,7 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
-	/* the read of the lower half latches the upper half */
+	/* reading the lower half of the time latches its upper half */
 	int rc = litepcie_get(dev, dev->map.time_low, &low);
 
 	if (rc == 0)
@@ -113,8 +113,8 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 /* Counters ------------------------------------------------------------------------------------ */
 
 /*
- * Read a counter of two words from a snapshot. It does not change, so two reads are enough, unlike
- * in litepcie_get64().
+ * Read a 64-bit counter of two words from a snapshot of the counters. A snapshot does not change,
+ * so unlike in litepcie_get64() two reads are enough.
  */
 static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
@@ -178,9 +178,9 @@ static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 }
 
 /*
- * Empty the path between the DMA and the checker. Data that an earlier run left there would be
- * compared, too. So run the checker until it has consumed all of that data, then switch it off. The
- * caller starts it again.
+ * Empty the path between the DMA and the pattern checker. Data that an earlier run left there would
+ * be compared, too. So run the checker until it has consumed all of that data, then switch it off.
+ * The caller starts the checker again.
  */
 static int flush_h2c(struct litepcie *dev)
 {

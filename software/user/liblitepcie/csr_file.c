@@ -5,9 +5,9 @@
  */
 
 /*
- * The names of all registers, from the csr.json that LiteX writes. This parser reads objects,
- * strings without escapes, numbers and words, which is all of JSON that LiteX uses in this file. At
- * anything else it fails with a sentence that gives the place in the file.
+ * Read the names of all registers from the csr.json that LiteX writes. This parser reads objects,
+ * strings without escapes, numbers and words. LiteX uses no other part of JSON in this file. At
+ * anything else the parser fails with a sentence that gives the place in the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@
 
 #define LARGEST_FILE	(4u << 20)
 #define DEEPEST		4
-#define TEXT		96	/* bytes of a key or value; those of LiteX are shorter */
+/* bytes of a key or value with its terminating zero; LiteX's are shorter */
+#define TEXT		96
 
 struct scan {
 	struct litepcie	*dev;
@@ -28,7 +29,10 @@ struct scan {
 	const char	*start, *at;
 	char		key[DEEPEST][TEXT];
 	int		depth;
-	/* The register whose JSON object is open. */
+	/*
+	 * The register that the JSON object being read describes; has_place and has_size say which
+	 * of its properties have been read.
+	 */
 	struct litepcie_register found;
 	bool		has_place, has_size;
 	char		identifier[TEXT];
@@ -46,7 +50,7 @@ static char next(struct scan *scan)
 	return *scan->at;
 }
 
-/* Read a text in quotes, or a number or word without quotes. */
+/* Read a text in quotes, or a number or word without quotes, from csr.json. */
 static int take_text(struct scan *scan, char *text)
 {
 	size_t length, quoted = next(scan) == '"';
@@ -86,7 +90,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* Called at the end of a JSON object: if it is that of a register, add the register. */
+/* Add the register that the JSON object which has just ended describes, if it describes one. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;
@@ -116,8 +120,8 @@ static int close_object(struct scan *scan)
 }
 
 /*
- * Read one member of a JSON object: its key, and its value, unless the value is an object, whose
- * members are read next.
+ * Read one member of a JSON object: its key, and its value. If the value is an object, its members
+ * are read by the next calls.
  */
 static int take_member(struct scan *scan)
 {
@@ -173,8 +177,8 @@ static int check_identifier(struct scan *scan)
 	const char *own = scan->dev->card.identifier;
 
 	/*
-	 * The file has the identifier in small letters. The card's may also end with the time of
-	 * the build, so only the beginning is compared.
+	 * csr.json has the identifier in small letters. The card's identifier may also end with the
+	 * time of the build, so only the beginning is compared.
 	 */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;
@@ -183,8 +187,8 @@ static int check_identifier(struct scan *scan)
 }
 
 /*
- * Take in all registers of the file, or none: if the file is not of this card, the known registers
- * stay as they were.
+ * Take over all registers of the file, or none: if the file is of another build than the card, the
+ * known registers stay as they were.
  */
 static int take_file(struct litepcie *dev, const char *path, const char *text)
 {

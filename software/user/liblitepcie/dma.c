@@ -5,13 +5,14 @@
  */
 
 /*
- * The rings as their user sees them: which buffers are filled and which are free, and waiting for
- * more. peek, release, get and submit are the fast path. They take no lock and access no card, as
- * long as there are buffers and less than a batch of them to hand over.
+ * The calls that hand out the buffers of the rings: which buffers are filled or free, and waiting
+ * for more. litepcie_c2h_peek(), litepcie_c2h_release(), litepcie_h2c_get() and
+ * litepcie_h2c_submit() are the fast path. They take no lock and access no card, as long as there
+ * are buffers and less than a batch of them to hand over.
  *
  * ring.hw and ring.sw only grow. Their difference says who owns the buffers:
  *   c2h: hw - sw buffers are filled and belong to the user
- *   h2c: sw - hw buffers belong to the card, the rest to the user
+ *   h2c: sw - hw buffers belong to the card, all others to the user
  */
 #include <errno.h>
 
@@ -33,7 +34,8 @@ static bool power_of_two(uint64_t value)
 }
 
 /*
- * Check that the new shape fits into the memory that litepcie_ring_place() has given to the ring.
+ * Check that rings of @count buffers of @size bytes fit into the memory that litepcie_ring_place()
+ * has given to @ring.
  */
 static int check_fits(struct litepcie *dev, const struct litepcie_ring *ring, const char *name,
 		      size_t size, unsigned int count)
@@ -99,8 +101,8 @@ static void reset_ring(struct litepcie_ring *ring, bool active)
 }
 
 /*
- * Give the directions back after a run. The memory stays mapped: the program may still look at
- * buffers that were filled.
+ * Note that a run has ended: the directions are no longer active. The memory stays mapped, as the
+ * program may still look at buffers that were filled.
  */
 static void give_up(struct litepcie *dev)
 {
@@ -110,8 +112,8 @@ static void give_up(struct litepcie *dev)
 }
 
 /*
- * Stop all directions. The lock is released on the way, so a second thread that stops has to wait
- * for the first.
+ * Stop all directions. The lock is released while this waits, so a second thread that stops has to
+ * wait for the first.
  */
 static int stop(struct litepcie *dev)
 {
@@ -274,8 +276,8 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 }
 
 /*
- * Tell the card of buffers. This is not inlined, so that a submit or release that only counts does
- * not save registers for it.
+ * Tell the card of the buffers that @direction has to hand over. Inlined, this would make a submit
+ * or release that only counts save registers for it.
  */
 __attribute__((noinline))
 static int tell(struct litepcie *dev, unsigned int direction)
@@ -334,7 +336,8 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 }
 
 /*
- * LitePCIe's engine cuts a length to whole beats, so any other length is refused for such a card.
+ * LitePCIe's engine cuts a length to whole beats, so a card with that engine is given only lengths
+ * that are a multiple of a beat.
  */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 {

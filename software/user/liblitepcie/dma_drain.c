@@ -5,8 +5,8 @@
  */
 
 /*
- * litepcie_h2c_drain(): wait until all submitted data is in the card and its user's logic has taken
- * it.
+ * litepcie_h2c_drain(): wait until all submitted h2c data is in the card and the user's logic has
+ * taken it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@
 #include "engine.h"
 #include "ring.h"
 
-#define DRAIN_STEP_MS	8	/* longest time from one look for the end to the next */
-/* bit of the enable register: the user's logic has taken all data */
+#define DRAIN_STEP_MS	8	/* ms: longest time from one look for the end to the next */
+/* bit of the register h2c.enable: the user's logic has taken all data */
 #define H2C_TAKEN	4u
 
 /*
- * Returns 1 when all submitted data is in the card, else 0. *@received gets the number of bytes
- * that have come.
+ * Returns 1 when all submitted data is in the card, else 0. @wanted is the number of bytes that
+ * were submitted; *@received gets the number of bytes that have come.
  *
  * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
  * then still be on its way, and only the card's count of received bytes shows that it has come. The
@@ -34,7 +34,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* This also brings ring.hw and the counts of the run up to date. */
+	/* The look also brings ring.hw and the counts of the run up to date. */
 	if (rc == 0)
 		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
 					    litepcie_engine_look(dev);
@@ -51,7 +51,10 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/* Returns -ETIMEDOUT with a sentence, made of this text and that of litepcie_diagnose(). */
+/*
+ * Returns -ETIMEDOUT. The sentence of litepcie_why() is @format's text, followed by that of
+ * litepcie_diagnose().
+ */
 __attribute__((format(printf, 2, 3)))
 static int late(struct litepcie *dev, const char *format, ...)
 {
@@ -66,7 +69,8 @@ static int late(struct litepcie *dev, const char *format, ...)
 }
 
 /*
- * Wait until the user's logic has taken the data that is in the card: a stop would drop that data.
+ * Wait until the user's logic has taken the h2c data that is in the card: a stop would drop that
+ * data.
  */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
@@ -89,8 +93,9 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 }
 
 /*
- * Sleep before the next look for the end. The last buffer may raise no interrupt, so the sleeps are
- * short. They double up to DRAIN_STEP_MS, so that a long wait does not look often.
+ * Sleep before the next look for the end of a drain. The card may raise no interrupt for the last
+ * buffer, so the sleeps are short. They double up to DRAIN_STEP_MS, so that a long wait does not
+ * look often.
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {

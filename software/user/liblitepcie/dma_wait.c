@@ -5,8 +5,9 @@
  */
 
 /*
- * Waiting for the card, and handing over buffers that are kept back for a batch. If both directions
- * share an interrupt, one of the waiting threads sleeps, and wakes the others when it has news.
+ * Functions that wait for the card, and that hand over the buffers that are kept back for a batch.
+ * If both directions share an interrupt, one of the waiting threads sleeps, and wakes the others
+ * when it has news.
  */
 #include <errno.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 #include "engine.h"
 #include "ring.h"
 
-#define GLANCES	16u	/* number of looks at memory before a look that also takes interrupts */
+#define GLANCES	16u	/* of so many looks at memory, one also takes interrupts */
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
@@ -32,8 +33,9 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Hand over the buffers that are kept back for a batch, unless another thread has stopped the
- * direction meanwhile: the card's table is then empty and must stay so. The lock is held.
+ * Hand over the buffers that are kept back for a batch to the card. If another thread has stopped
+ * the direction meanwhile, nothing is handed over: the card's table is then empty and must stay so.
+ * The caller holds the lock.
  */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 {
@@ -54,10 +56,10 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Before a sleep, hand over kept-back buffers of each direction in which the card has less than
- * half a ring. If the card has more than that, it makes progress, which ends the sleep. If each
- * wait handed over less than a batch, all batches would be short, and the end of a short batch
- * raises an interrupt.
+ * Before a sleep, hand over the buffers that are kept back, for each direction in which the card
+ * has less than half a ring left. If the card has more than that, it makes progress, which ends the
+ * sleep. If each wait handed over less than a batch, all batches would be short, and the end of a
+ * short batch raises an interrupt.
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -82,7 +84,8 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Wait until the thread that sleeps on behalf of all has news. Returns 1 then, 0 after @timeout_ms.
+ * Wait until the one thread that sleeps for all waiting threads has news. Returns 1 then, or 0
+ * after @timeout_ms.
  */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
@@ -95,7 +98,10 @@ static int follow(struct litepcie *dev, int timeout_ms)
 	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
 }
 
-/* Sleep once, then look at the card. Returns 1 if an interrupt came, 0 if the time is over. */
+/*
+ * Sleep once until an interrupt, then look at the card. Returns 1 if an interrupt came, 0 if the
+ * time is over.
+ */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
@@ -118,9 +124,9 @@ int litepcie_stopped(struct litepcie *dev)
 }
 
 /*
- * Look at memory in place of a sleep: a card with records writes its progress there. After GLANCES
- * of such looks a sleep of no time is made all the same, since a sleep also counts interrupts and
- * notices that the kernel wants the card back. After litepcie_dma_fd() a sleep is always made,
+ * Look at memory in place of a sleep: a card with records writes its progress there. After every
+ * GLANCES-th look that finds news the thread also sleeps for 0 ms, since a sleep counts interrupts
+ * and notices that the kernel wants the card back. After litepcie_dma_fd() a sleep is always made,
  * since that call promises that a wait clears the descriptor.
  */
 static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
@@ -134,10 +140,11 @@ static int glance(struct litepcie *dev, unsigned int directions, uint64_t before
 }
 
 /*
- * Wait until more than @before buffers are finished. Sleep before the card is asked: an interrupt
- * that came earlier ends the sleep at once, and a register read costs the card time. The sleep is
- * cut into slices, and the card's count is read after each. So a lost interrupt, or a stop by
- * another thread, delays this by one slice at most. The lock is held.
+ * Wait until the number of finished buffers differs from @before. The thread sleeps before it asks
+ * the card: an interrupt that came earlier ends the sleep at once, and a register read costs the
+ * card time. The sleep is cut into slices, and the card's count is read after each. So a lost
+ * interrupt, or a stop by another thread, delays this by one slice at most. The caller holds the
+ * lock.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
@@ -178,9 +185,9 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 }
 
 /*
- * A call with a timeout of 0 looks once. It does not clear the descriptor of litepcie_dma_fd(): the
- * look may have found news of the other direction, which the program has not looked at yet. The
- * lock is held.
+ * Look at the card once, for a call with a timeout of 0. The look does not clear the descriptor of
+ * litepcie_dma_fd(): it may have found news of the other direction, which the program has not
+ * looked at yet. The caller holds the lock.
  */
 static int look(struct litepcie *dev, unsigned int direction)
 {
@@ -197,8 +204,8 @@ static int look(struct litepcie *dev, unsigned int direction)
 }
 
 /*
- * Wait until the direction has finished more than @known buffers, the count of the caller's last
- * look. So buffers that were finished since that look end the wait.
+ * Wait until @direction has finished more than @known buffers. @known is the count at the caller's
+ * last look, so buffers that were finished since that look end the wait.
  */
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 			 int timeout_ms)

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A run of the DMA on any back end. engine.h says what each function promises. */
+/*
+ * Make a run of the DMA (start, buffers, interrupts, stop) on any back end. engine.h says what each
+ * function promises.
+ */
 #include "engine.h"
 
 #include <errno.h>
@@ -14,10 +17,11 @@
 #include "layout.h"
 #include "ring.h"
 
-/* buffers from one interrupt to the next, as in LitePCIe's driver */
+/* Default number of buffers from one interrupt to the next; LitePCIe's driver has the same. */
 #define INTERRUPT_EVERY		32u
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
-#define INTERRUPT_GRACE_MS	1000	/* an interrupt that is later than this counts as lost */
+/* ms: an interrupt that comes later than this counts as lost */
+#define INTERRUPT_GRACE_MS	1000
 
 /* Rings --------------------------------------------------------------------------------------- */
 
@@ -56,8 +60,8 @@ int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
 }
 
 /*
- * Make the rings if there are none. A litepcie_ring_setup() that failed has left none: they are
- * then made again in the last shape.
+ * Make the rings if there are none. There are none after a litepcie_ring_setup() that failed: they
+ * are then made again in the last shape that worked.
  */
 static int ensure_rings(struct litepcie *dev)
 {
@@ -67,8 +71,8 @@ static int ensure_rings(struct litepcie *dev)
 }
 
 /*
- * Empty the table of counts, as a flush empties the card's table. The ring and the memory of `asks`
- * stay.
+ * Set the counts of the descriptor table to 0, as a flush empties the card's table. The bus address
+ * of the ring and the array `asks` stay.
  */
 static void reset_table(struct litepcie_table *table, bool silent)
 {
@@ -80,8 +84,9 @@ static void reset_table(struct litepcie_table *table, bool silent)
 /* Buffers ------------------------------------------------------------------------------------- */
 
 /*
- * Give the card @count more buffers. Every interrupt_every'th asks for an interrupt, and so does
- * number @last. The card's table has an entry for each buffer of the ring, so it cannot overflow.
+ * Give the card @count more buffers. Every interrupt_every-th buffer asks for an interrupt, and so
+ * does buffer number @last. The card's table has an entry for each buffer of the ring, so it cannot
+ * overflow.
  */
 static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
 {
@@ -103,7 +108,10 @@ static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t cou
 	return dev->backend->channel->post(dev, table, first, count);
 }
 
-/* Give the card all c2h buffers up to one ring beyond @released, within the limit of the run. */
+/*
+ * Give the card c2h buffers until it has a ring's number of them beyond @released, or until the
+ * limit of the run.
+ */
 static int post_c2h(struct litepcie *dev, uint64_t released)
 {
 	uint64_t end = released + dev->buffer_count, last = UINT64_MAX;
@@ -116,7 +124,10 @@ static int post_c2h(struct litepcie *dev, uint64_t released)
 	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
 }
 
-/* Called for the first short buffer of a run: from now on the length of each buffer is kept. */
+/*
+ * Start to keep the length of each h2c buffer: this is called for the first buffer of a run that is
+ * not sent whole.
+ */
 static void begin_lengths(struct litepcie *dev)
 {
 	struct litepcie_table *table = &dev->h2c_table;
@@ -132,8 +143,8 @@ static void begin_lengths(struct litepcie *dev)
 }
 
 /*
- * Keep the length of an h2c buffer. If another thread has stopped the run meanwhile, the values
- * written here are not used.
+ * Keep the length in bytes of h2c buffer @number. If another thread has stopped the run meanwhile,
+ * nothing reads the values that are written by this function.
  */
 void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes)
 {
@@ -144,8 +155,8 @@ void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t 
 }
 
 /*
- * Move the lengths of the buffers that the card gets now to @lengths. The next buffers count as
- * whole again.
+ * Move the lengths of h2c buffers @first to @end - 1, which the card gets now, to @lengths. The
+ * next buffers at these places count as whole until a new length is set.
  */
 static void take_lengths(struct litepcie *dev, uint32_t *lengths, uint64_t first, uint64_t end)
 {
@@ -175,8 +186,8 @@ int litepcie_engine_c2h_release(struct litepcie *dev)
 }
 
 /*
- * Give the card all submitted buffers. A short batch may be the last for a while, so its last
- * buffer raises an interrupt.
+ * Give the card all submitted h2c buffers. If there are fewer of them than interrupt_every, they
+ * may be the last for a while, so the last of them raises an interrupt.
  */
 int litepcie_engine_h2c_submit(struct litepcie *dev)
 {
@@ -201,8 +212,8 @@ void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *tab
 
 /*
  * Called after a sleep without an interrupt, or in place of a sleep. The poll() that follows finds
- * the progress of a card with records in memory. The card's registers are read only when it has
- * made no progress for a while, to see whether it is still there.
+ * the progress of a card with records in memory. The card's registers are read only when the card
+ * has made no progress for LITEPCIE_WAIT_SLICE_MS, to see whether it is still there.
  */
 static int look_if_silent(struct litepcie *dev)
 {
@@ -259,24 +270,26 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Interrupts ---------------------------------------------------------------------------------- */
 
 /*
- * Returns the fewest interrupts that must have come. Two directions may share one interrupt, so
- * that is the larger of their numbers. If only one direction asks for interrupts, each lost one is
- * noticed.
+ * Returns the fewest interrupts that must have come. Two directions may share one interrupt, so the
+ * minimum is the larger number of the two directions. If only one direction asks for interrupts,
+ * each lost interrupt is noticed.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
 
-	/* On a card with records one interrupt of h2c may stand for several buffers. */
+	/*
+	 * On a card with records one h2c interrupt may stand for several buffers, so h2c is left
+	 * out.
+	 */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
 /*
- * Called when a sleep has ended without an interrupt: its timeout has passed.
- * An interrupt was lost if, since the last interrupt, a descriptor that asks
- * for one has run, and no interrupt comes within INTERRUPT_GRACE_MS. A lost
- * interrupt is counted in stats.interrupts_missed. If an interrupt comes in
- * that time it may be that of the descriptor, and nothing was lost.
+ * Called when a sleep has ended without an interrupt, because its timeout has passed. An interrupt
+ * was lost if, since the last interrupt, a descriptor that asks for one has run, and no interrupt
+ * comes within INTERRUPT_GRACE_MS. A lost interrupt is counted in stats.interrupts_missed. If an
+ * interrupt comes in that time it may be that of the descriptor, and nothing was lost.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -325,8 +338,8 @@ static bool interrupts_can_be_counted(const struct litepcie *dev)
 }
 
 /*
- * Wait for the interrupts that are under way. Those that have not come within INTERRUPT_GRACE_MS
- * are lost.
+ * Wait for the interrupts that are on their way at the end of a run. Those that have not come
+ * within INTERRUPT_GRACE_MS count as lost.
  */
 static int settle_interrupts(struct litepcie *dev)
 {
@@ -339,8 +352,8 @@ static int settle_interrupts(struct litepcie *dev)
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
 		/*
-		 * The wait is cut into slices: another thread that waits may take the interrupt,
-		 * and count it.
+		 * The wait is cut into slices: another waiting thread may take the interrupt and
+		 * count it.
 		 */
 		int slice = litepcie_slice(deadline);
 
@@ -357,16 +370,16 @@ static int settle_interrupts(struct litepcie *dev)
 /* Start, stop --------------------------------------------------------------------------------- */
 
 /*
- * Take over the settings of a run. By default an interrupt comes at least twice a round: if it came
- * once, the ring would run empty before it.
+ * Take over the settings of a run. By default an interrupt comes at least twice a round of the
+ * ring: if it came once, the ring would run empty before the interrupt.
  */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int count = dev->buffer_count, every = config->interrupt_every;
 
 	/*
-	 * In adaptive mode, buffers done while interrupts are off raise no interrupt, so the next
-	 * buffer must.
+	 * In adaptive mode a buffer that is done while interrupts are off raises none, so every
+	 * buffer asks for an interrupt.
 	 */
 	if (config->adaptive)
 		every = 1;
@@ -382,7 +395,7 @@ void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_c
 	dev->watched = false;
 }
 
-/* Start the run. The card is at rest: the open has stopped it, and so has each stop. */
+/* Start the run. The card is at rest: litepcie_open() has stopped it, and so has each stop. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
@@ -402,7 +415,10 @@ int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config
 	return rc < 0 ? rc : channel->run(dev);
 }
 
-/* Stop the run. A card that has gone needs no stop, and an earlier call has returned that error. */
+/*
+ * Stop the run. A card that has gone needs no stop. The call that noticed that it has gone has
+ * returned the error.
+ */
 int litepcie_engine_stop(struct litepcie *dev)
 {
 	int settled, rc;

@@ -57,27 +57,31 @@
 extern "C" {
 #endif
 
-/* size of the longest sentence of litepcie_why(), with its end */
+/* Size in bytes of the longest sentence of litepcie_why(), with its terminating zero. */
 #define LITEPCIE_WHY_SIZE	320
 
 /* The directions of the DMA: host to card (h2c), card to host (c2h). */
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
 
-#define LITEPCIE_PARAMETERS	16	/* most parameters in a struct litepcie_block */
+#define LITEPCIE_PARAMETERS	16	/* most parameters that a struct litepcie_block can hold */
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
 /*
- * Limits of a ring's shape. The largest number of buffers is table_depth of struct litepcie_card.
+ * Limits of the shape of a ring: the smallest and largest size of a buffer in bytes, and the fewest
+ * buffers. The largest number of buffers is table_depth of struct litepcie_card.
  */
 #define LITEPCIE_BUFFER_SMALLEST	4096u
 #define LITEPCIE_BUFFER_LARGEST		4194304u
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
-/* Largest flush_us of struct litepcie_dma_config. */
+/* Largest value of flush_us in struct litepcie_dma_config, in microseconds. */
 #define LITEPCIE_FLUSH_US_LARGEST	1000000u
 
-/* Limits of poll_us of struct litepcie_dma_config. */
+/*
+ * Smallest and largest value of poll_us in struct litepcie_dma_config, in microseconds. 0 is
+ * allowed, too, and means that the card interrupts.
+ */
 #define LITEPCIE_POLL_US_LEAST		10u
 #define LITEPCIE_POLL_US_LARGEST	1000000u
 
@@ -85,25 +89,29 @@ extern "C" {
  * The reasons for which a c2h buffer has ended: flags of struct litepcie_c2h_record. If none is
  * set, the buffer is full.
  */
-#define LITEPCIE_RECORD_LAST	1u	/* a packet ends with this buffer */
-#define LITEPCIE_RECORD_FLUSHED	2u	/* the flush time was over without more data */
+#define LITEPCIE_RECORD_LAST	1u	/* the buffer ended because a packet ended */
+/* the buffer ended because no data came for the flush time */
+#define LITEPCIE_RECORD_FLUSHED	2u
 #define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the packet as bad */
 
 struct litepcie;
 struct litepcie_memory;
 
-/* What the card's capability table says about its build. */
+/* What the card's capability table says about the build of its gateware. */
 struct litepcie_card {
-	char		target[32];	/* board that the gateware was built for */
-	char		digest[65];	/* SHA-256 over the gateware's sources, in hexadecimal */
+	char		target[32];	/* name of the board that the gateware was built for */
+	/* SHA-256 of the gateware's sources, in hexadecimal digits */
+	char		digest[65];
 	char		identifier[128];
-	char		endpoint[16];	/* "litepcie", "lanebox", or "unknown" to this library */
-	unsigned int	blocks;		/* entries of the capability table, see litepcie_block() */
-	unsigned int	channels;	/* number of DMA channels */
+	/* the gateware's endpoint: "litepcie", "lanebox" or "unknown" */
+	char		endpoint[16];
+	unsigned int	blocks;		/* number of entries in the capability table */
+	unsigned int	channels;	/* number of DMA channels on the card */
 	unsigned int	data_width;	/* width of the card's data path in bits */
-	unsigned int	address_width;	/* bits of a host address that the DMA can reach */
-	unsigned int	table_depth;	/* most descriptors, and so the most buffers in a ring */
-	unsigned int	read_tags;	/* reads that the card may have in flight */
+	unsigned int	address_width;	/* width in bits of a host address that the DMA can use */
+	/* most descriptors the card holds: the limit of a ring's buffers */
+	unsigned int	table_depth;
+	unsigned int	read_tags;	/* most reads that the card can have in flight */
 	uint32_t	clock_hz;
 	uint32_t	tick_ps;	/* length of a tick of device time in ps, never 0 */
 };
@@ -115,42 +123,51 @@ struct litepcie_card {
 struct litepcie_block {
 	unsigned int	type;
 	unsigned int	version;
-	unsigned int	index;		/* number of this block among those of its type */
+	/* number of this block among the blocks of its type, from 0 */
+	unsigned int	index;
 	unsigned int	bar;
-	uint32_t	offset;		/* place of the block in its BAR, in bytes */
+	uint32_t	offset;		/* offset of the block's first byte in its BAR, in bytes */
 	uint32_t	size;		/* length of the block in bytes */
 	unsigned int	parameters;
 	uint32_t	parameter[LITEPCIE_PARAMETERS];
 };
 
-/* A register by LiteX's name for it. A register of two words has its upper half at @offset. */
+/*
+ * A register, by the name that LiteX gives it. A register of two words (64 bits) has its upper half
+ * at @offset and its lower half 4 bytes behind.
+ */
 struct litepcie_register {
 	char		name[64];
-	uint32_t	offset;		/* place of the register in BAR0, in bytes */
+	uint32_t	offset;		/* offset of the register in BAR0, in bytes */
 	unsigned int	words;		/* the register's number of 32-bit words: 1 or 2 */
 	bool		writable;
 };
 
-/* A BAR that is mapped into this process's memory. */
+/* A BAR of the card that is mapped into this process's memory. */
 struct litepcie_window {
 	volatile void	*base;
 	size_t		size;
-	/* true: stores may merge; false: each access is one TLP */
+	/* true: the CPU may merge stores to the BAR; false: each access is one TLP */
 	bool		write_combining;
-	bool		partial;	/* a store to some of the pages ends in SIGSEGV */
+	/* some pages are read-only: a store there ends in SIGSEGV */
+	bool		partial;
 };
 
-/* The state of link and configuration, as the card sees it. */
+/* The PCIe link and the configuration of the card, as the card sees them. */
 struct litepcie_conditions {
-	unsigned int	mps;		/* largest payload of a write, in bytes */
-	unsigned int	mrrs;		/* largest read request, in bytes */
+	unsigned int	mps;		/* MPS: largest payload of a write TLP, in bytes */
+	/* MRRS: largest size that a read request may ask for, in bytes */
+	unsigned int	mrrs;
 	bool		link_up;
 	unsigned int	link_gen;	/* PCIe generation of the link: 1, 2 or 3 */
 	unsigned int	link_lanes;
-	bool		msi;		/* the host has enabled message signalled interrupts */
+	bool		msi;		/* the host has enabled MSI (interrupt messages) */
 };
 
-/* Counts of one of the hard block's TLP streams. @first and @last are device times. */
+/*
+ * Counts of one of the four TLP streams at the FPGA's hard PCIe block. @first and @last are the
+ * device times, in ticks, of the first and the last beat that was counted.
+ */
 struct litepcie_stream {
 	uint64_t	beats;
 	uint64_t	stalls;
@@ -160,44 +177,55 @@ struct litepcie_stream {
 	uint64_t	last;
 };
 
-/* The counts of the four TLP streams, all as of one clock edge at device time @time. */
+/*
+ * The counts of the hard block's four TLP streams, all read at the same clock edge. @time is the
+ * device time of that edge, in ticks.
+ */
 struct litepcie_counters {
 	uint64_t		time;
 	struct litepcie_stream	cq, cc, rq, rc;
 };
 
 /*
- * One stream of the user slot. @since is the device time of the last change of @valid or @ready.
- * The counts begin with the card's reset. A stall is a cycle with @valid and without @ready: in h2c
- * the user's logic holds the data up, in c2h the DMA does. Counts and @time wrap at 2^48, so a
- * difference of two readings must be taken modulo 2^48. @time - @since needs no correction.
+ * The state and counts of one stream of the user slot (the place for the user's logic). @since is
+ * the device time of the last change of @valid or @ready. The counts begin with the card's reset. A
+ * stall is a clock cycle with @valid and without @ready: in h2c the user's logic holds the data up,
+ * in c2h the DMA does. Counts and @time wrap at 2^48, so a difference of two readings must be taken
+ * modulo 2^48. @time - @since needs no correction, as the library corrects @since.
  */
 struct litepcie_slot_side {
 	bool		valid;
 	bool		ready;
 	uint64_t	since;
-	uint64_t	beats;		/* beats of 32 bytes that were transferred */
-	uint64_t	packets;	/* packets whose end was transferred: beats with `last` */
+	uint64_t	beats;		/* number of 32-byte beats that the stream transferred */
+	/* number of transferred beats with `last`, the end of a packet */
+	uint64_t	packets;
 	uint64_t	stalls;		/* clock cycles with @valid and without @ready */
 };
 
-/* The user slot's sink (h2c) and source (c2h), both as of one clock edge at device time @time. */
+/*
+ * The user slot's two streams: the sink of its logic (h2c) and the source of its logic (c2h). The
+ * values of the two streams belong to the same clock edge, at device time @time.
+ */
 struct litepcie_slot {
 	uint64_t			time;
 	struct litepcie_slot_side	h2c, c2h;
 };
 
-/* What the pattern checker in the card has found since it was switched on. */
+/*
+ * What the pattern checker in the card has found since it was switched on. The checker expects the
+ * value i in dword i of the h2c data.
+ */
 struct litepcie_pattern {
-	uint64_t	beats;		/* beats of 32 bytes that were compared */
-	uint32_t	errors;		/* beats with a wrong dword */
-	uint64_t	first_error;	/* number of the first beat with an error */
+	uint64_t	beats;		/* number of 32-byte beats that the checker compared */
+	uint32_t	errors;		/* number of compared beats with at least one wrong dword */
+	uint64_t	first_error;	/* number of the first beat with an error, counted from 0 */
 };
 
 struct litepcie_dma_config {
-	/* directions to start: LITEPCIE_H2C, LITEPCIE_C2H, or both */
+	/* the directions to start: LITEPCIE_H2C, LITEPCIE_C2H, or their sum for both */
 	unsigned int	directions;
-	bool		loopback;	/* inside the DMA: h2c data comes back as c2h data */
+	bool		loopback;	/* the DMA sends its h2c data back as c2h data */
 	/*
 	 * The card's pattern replaces the streams of the user slot: dword i has the value i. In c2h
 	 * the card sends the pattern from dword 0 on, in h2c it compares the data with the pattern.
@@ -216,16 +244,16 @@ struct litepcie_dma_config {
 	 */
 	uint64_t	c2h_limit;
 	/*
-	 * Buffers from one interrupt to the next, at most all of the ring. 0: 32, or half the ring
-	 * if that is less. With a smaller number the program hears of a single buffer sooner, and
-	 * there are more interrupts.
+	 * The number of buffers from one interrupt of a direction to the next, at most all buffers
+	 * of the ring. 0: 32, or half the ring if that is less. With a smaller number the program
+	 * hears of a single buffer sooner, and the card interrupts more often.
 	 */
 	unsigned int	interrupt_every;
 	/*
 	 * How many released or submitted buffers the card is told of at once, at most half the
 	 * ring. 0: 1. A larger number saves messages, or writes to the card. Up to batch - 1
-	 * buffers are kept back until there are enough, until a wait at which the card has less
-	 * than half a ring left, or until litepcie_dma_flush() or litepcie_h2c_drain().
+	 * buffers are kept back: until there are enough, until a wait at which the card has less
+	 * than half a ring left, or until a call of litepcie_dma_flush() or litepcie_h2c_drain().
 	 */
 	unsigned int	batch;
 	/*
@@ -234,24 +262,25 @@ struct litepcie_dma_config {
 	 */
 	unsigned int	flush_us;
 	/*
-	 * 0: the card interrupts when buffers are done. Otherwise it raises no interrupts, and a
-	 * wait sleeps, and looks how far the card is every so many microseconds:
+	 * 0: the card interrupts when buffers are done. Otherwise the card raises no interrupts,
+	 * and a wait sleeps and looks at the card's progress every poll_us microseconds:
 	 * LITEPCIE_POLL_US_LEAST to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver it is the
-	 * driver that looks. A look reads memory, or a register of a card without records.
-	 * interrupt_every then has no meaning.
+	 * driver that looks. A look reads memory, or a register of a card without records. With
+	 * poll_us interrupt_every has no meaning.
 	 */
 	unsigned int	poll_us;
 	/*
-	 * With poll_us: looks begin after an interrupt, which switches interrupts off. When a look
-	 * finds no further buffer done, looks end and interrupts are on again.
+	 * For poll_us: the looks begin after an interrupt, which switches the card's interrupts
+	 * off. When a look finds no further buffer done, the looks end and the interrupts are on
+	 * again.
 	 */
 	bool		adaptive;
 };
 
-/* How a filled c2h buffer has ended. */
+/* How a c2h buffer that the card filled has ended. */
 struct litepcie_c2h_record {
-	uint32_t	bytes;		/* bytes of data, from the buffer's start */
-	uint32_t	flags;		/* why the buffer has ended: LITEPCIE_RECORD_ */
+	uint32_t	bytes;		/* number of valid bytes, from the start of the buffer */
+	uint32_t	flags;		/* why the buffer ended: sum of LITEPCIE_RECORD_ values */
 };
 
 struct litepcie_stats {
@@ -259,18 +288,18 @@ struct litepcie_stats {
 	uint64_t	h2c_done;	/* h2c buffers that the card has fetched */
 	uint64_t	c2h_done;	/* c2h buffers that the card has filled */
 	uint64_t	c2h_released;	/* c2h buffers that the user has given back */
-	int64_t		interrupts;	/* interrupts that were taken; -1: cannot be known */
+	int64_t		interrupts;	/* number of interrupts taken; -1: it cannot be known */
 	/*
-	 * The fewest interrupts that must have come. -1: this cannot be known, as two may become
-	 * one.
+	 * The fewest interrupts that must have come from the card. -1: the number cannot be known,
+	 * since two interrupts may merge into one.
 	 */
 	int64_t		interrupts_expected;
-	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
-	/* waits that ended with progress but no interrupt */
+	uint64_t	interrupts_missed;	/* interrupts surely lost; final after a stop */
+	/* number of waits that ended with progress of the card but without an interrupt */
 	uint64_t	woken_by_timeout;
-	uint64_t	batches;	/* times that the card was told of buffers */
-	uint64_t	c2h_errors;	/* c2h buffers of bad packets; 0 also if not known */
-	uint64_t	h2c_errors;	/* h2c buffers with missing data; 0 also if not known */
+	uint64_t	batches;	/* number of times that the card was told of new buffers */
+	uint64_t	c2h_errors;	/* c2h buffers of packets marked bad; 0 if unknown */
+	uint64_t	h2c_errors;	/* h2c buffers whose data is incomplete; 0 if unknown */
 };
 
 /* Device -------------------------------------------------------------------------------------- */
@@ -343,8 +372,8 @@ void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
 
 /*
- * Block number @index among the blocks of type @type. Returns 0, or -ENOENT if the card has none. Threads:
- * any.
+ * Block number @index among the blocks of type @type, counted from 0. Returns 0, or -ENOENT if the
+ * card has no such block. Threads: any.
  */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
 			struct litepcie_block *block);
@@ -361,7 +390,8 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
 /*
- * Maximum sizes, link and MSI, as the card sees them configured. Returns 0 or -errno. Threads: any.
+ * The maximum sizes of TLPs, the state of the link and whether MSI is on, as the card sees them.
+ * Returns 0 or -errno. Threads: any.
  */
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
 
