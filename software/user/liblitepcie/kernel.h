@@ -5,9 +5,10 @@
  */
 
 /*
- * The inside of the "kernel" back end: backend_kernel.c opens the device and makes accesses.
- * kernel_bar.c maps the BARs. kernel_ring.c maps the rings, which kernel_dma.c runs. kernel_wait.c
- * sleeps, kernel_users.c names other programs, and sysfs.c finds facts that only sysfs has.
+ * The inside of the "kernel" back end. backend_kernel.c opens the device and accesses registers.
+ * kernel_bar.c maps the BARs. kernel_ring.c maps the rings, and kernel_dma.c runs them.
+ * kernel_wait.c sleeps, kernel_users.c names other programs that have the device open, and sysfs.c
+ * finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -19,19 +20,23 @@
 
 struct kernel {
 	int			fd;
-	/* mappings of the BARs; base NULL: not mapped */
+	/* mapping of each BAR; base NULL: the BAR is not mapped */
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	/* for each page of a BAR; NULL: no page is read-only */
+	/* for each BAR: whether each of its pages is read-only; NULL: no page is */
 	bool			*read_only[LITEPCIE_BARS];
-	/* sentence: why a BAR or page is not mapped */
+	/* a sentence that says why a BAR, or a page of it, is not mapped */
 	char			bar_why[LITEPCIE_WHY_SIZE];
 	unsigned int		minor;
-	bool			held;		/* the driver is Lanebox's, which has held runs */
+	/*
+	 * true: the driver is Lanebox's, which has held runs (in which the card waits for buffers)
+	 */
+	bool			held;
 	const struct litepcie_status *status;	/* the driver's status page; NULL: not mapped */
-	struct litepcie_index	*index;		/* the index page of this handle's open file */
+	/* page in which this handle tells the driver its own counts */
+	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
 	int			user;		/* eventfd of the user's interrupt, or -1 */
-	/* driver's count at the start; -1: nothing runs */
+	/* the driver's count of interrupts when the run started; -1: no run, or not known */
 	int64_t			interrupts_before;
 };
 
@@ -44,42 +49,55 @@ static inline struct kernel *kernel_of(const struct litepcie *dev)
 int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing);
 
 /*
- * Map BAR0 of the card behind minor number @minor, by sysfs. On failure kernel->bar_why says why.
+ * Map BAR0 of the card with the device file /dev/litepcie@minor by way of sysfs. On failure
+ * kernel->bar_why says why.
  */
 void sysfs_map_bar(struct kernel *kernel, unsigned int minor);
 
-/* Map every BAR, by Lanebox's driver or else by sysfs, and set dev->bar_size. */
+/* Map every BAR, through Lanebox's driver or else through sysfs, and set dev->bar_size. */
 void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
 
-/* True if @offset of the BAR is mapped for writing. */
+/* True if the page at @offset of the BAR is mapped for writing. */
 bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset);
 
-/* Make a function-level reset through the kernel, which also tells the driver. */
+/* Reset the card's PCI function through the kernel, which also tells the driver. */
 int sysfs_reset(struct litepcie *dev);
 
 /*
- * Returns the interrupts of the active directions, by the driver's own count, or -1 if the driver
- * has no such count.
+ * Returns the number of interrupts of the active directions, by the driver's own count since it was
+ * loaded, or -1 if the driver has no such count.
  */
 int64_t sysfs_interrupts(struct litepcie *dev);
 
-/* Write to @text which programs have the device open, as part of a sentence. */
+/* Write to @text which programs have the device open, in words that are part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
-/* Map the status page, the index page and the records. No direction need be owned for that. */
+/*
+ * Map the status page, the index page and the records of the driver. This handle need not own a
+ * direction for that.
+ */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 
-/* Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs. */
+/*
+ * Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs (in which the card waits
+ * for buffers).
+ */
 int kernel_check_held(struct litepcie *dev);
 
-/* Take the active directions, with rings of this handle's shape, and give them back. */
+/*
+ * kernel_take() takes the active directions and gives them rings of this handle's shape.
+ * kernel_give() releases the directions. kernel_export() returns a dma-buf of a ring.
+ */
 int kernel_take(struct litepcie *dev);
 int kernel_give(struct litepcie *dev);
 int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring);
 
-/* Functions of struct litepcie_channel. kernel_sleep() is the back end's sleep(). */
+/*
+ * These functions are members of struct litepcie_channel, but for kernel_sleep(), which is the back
+ * end's sleep().
+ */
 int kernel_look(struct litepcie *dev);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 int kernel_event_fd(struct litepcie *dev);

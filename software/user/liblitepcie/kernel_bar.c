@@ -5,13 +5,13 @@
  */
 
 /*
- * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining.
- * With LitePCIe's driver BAR0 alone is mapped, by sysfs.
+ * The BARs of the "kernel" back end. Lanebox's driver maps every BAR itself, and memory
+ * write-combining. With LitePCIe's driver only BAR0 is mapped, through sysfs.
  *
- * Registers that could make the card write to any memory need CAP_SYS_RAWIO. For a user without it
- * the driver maps a whole BAR for reading, and for writing only those pages in which every byte may
- * be written. The driver decides that by the card's capability table, so the library finds out by
- * trying.
+ * Registers that could make the card write to any address of host memory need CAP_SYS_RAWIO. For a
+ * user without it the driver maps a whole BAR for reading. It maps for writing only those pages in
+ * which every byte may be written. The driver decides that by the card's capability table, so the
+ * library finds out by trying.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,10 @@ static void *map(const struct kernel *kernel, uint64_t offset, size_t size, int 
 	return mmap(NULL, size, protection, MAP_SHARED, kernel->fd, (off_t)offset);
 }
 
-/* Replace the read-only mapping at @place by one for writing, if the driver allows it. */
+/*
+ * Replace the read-only mapping at @place, @size bytes from @offset of the BAR, by one for writing.
+ * Returns false if the driver does not allow that.
+ */
 static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t *place,
 			  size_t size)
 {
@@ -44,9 +47,9 @@ static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t 
 }
 
 /*
- * Make writable whatever the driver allows of @pages pages from page @first of the BAR, which is
+ * Make as much of the BAR writable as the driver allows, of @pages pages from page @first, which is
  * mapped at @base. The driver refuses a mapping as a whole, so a part that is refused is tried
- * again in halves. A BAR of gigabytes with a few blocks in it takes some dozens of calls.
+ * again in two halves. A BAR of gigabytes with a few blocks in it takes some dozens of calls.
  */
 static void map_writable_parts(const struct kernel *kernel, const struct litepcie_bar *bar,
 			       uint8_t *base, size_t first, size_t pages)
@@ -64,8 +67,8 @@ static void map_writable_parts(const struct kernel *kernel, const struct litepci
 }
 
 /*
- * Map all of a BAR for reading, and for writing whatever may be written. Returns MAP_FAILED if it
- * cannot even be mapped for reading.
+ * Map all of a BAR for reading, and for writing those pages of it that may be written. Returns
+ * MAP_FAILED if the BAR cannot even be mapped for reading.
  */
 static void *map_for_user(struct kernel *kernel, const struct litepcie_bar *bar)
 {
@@ -127,8 +130,8 @@ void kernel_map_bars(struct litepcie *dev)
 		return;
 	sysfs_map_bar(kernel, kernel->minor);
 	/*
-	 * LitePCIe's driver does not tell the BAR's size, so assume the size that every gateware
-	 * has at least.
+	 * LitePCIe's driver does not tell the size of BAR0, so assume the end of the capability
+	 * table, which every gateware has.
 	 */
 	dev->bar_size[0] = kernel->bar[0].base ? kernel->bar[0].size :
 						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;

@@ -5,10 +5,10 @@
  */
 
 /*
- * The channel of the "kernel" back end: held runs of Lanebox's driver. The ioctl ADVANCE hands over
- * a batch of buffers in one call. Counts and errors are read from the status page, and records of
- * c2h from a mapped ring, both without a call. A card with records writes its counts to the page
- * itself.
+ * The DMA channel of the "kernel" back end: held runs of Lanebox's driver, in which the card waits
+ * for buffers. The ioctl ADVANCE hands over a batch of buffers in one call. Counts and errors are
+ * read from the status page, and records of c2h from a mapped ring, without a system call. A card
+ * with records writes its counts to the page itself.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #include "kernel.h"
 
-/* ms from one look at the driver's own counts of interrupts to the next */
+/* ms between two looks at the driver's own counts of interrupts */
 #define GRACE_STEP_MS	10
 
 static const char *const names[] = { "h2c", "c2h" };
@@ -40,7 +40,7 @@ static int stopped_by(struct litepcie *dev, unsigned int way, int error)
 			     "again", dev->name, names[way]);
 }
 
-/* Note that the card is done with all buffers below @done. */
+/* Note that the card is done with all buffers below @done, and check that the count can be true. */
 static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 {
 	struct litepcie_table *table = way == LITEPCIE_WAY_H2C ? &dev->h2c_table : &dev->c2h_table;
@@ -57,8 +57,8 @@ static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 }
 
 /*
- * True if the card writes c2h records. They are newer than the count, so they are used in place of
- * it.
+ * True if the card writes c2h records (a record is its report of a finished buffer). Records are
+ * newer than the driver's count, so they are used in place of that count.
  */
 static bool has_records(const struct litepcie *dev, unsigned int way)
 {
@@ -71,7 +71,10 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
 	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
-	/* The count was read before the state, so a count of a run that has ended is not used. */
+	/*
+	 * The count was read before the state of the run. So if the run has ended, the count is not
+	 * used.
+	 */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, error);
 	return has_records(dev, way) ? litepcie_notices_c2h(dev) : advance_to(dev, way, done);
@@ -101,7 +104,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 
 	if (!ring_of(dev, way)->active)
 		return rc;
-	/* While the card is being reset the call fails, which means that the run has ended. */
+	/* While the card is being reset this call fails, and the run has then ended. */
 	if (rc == -EIO || rc == -ENODEV)
 		return stopped_by(dev, way, rc);
 	if (rc < 0)
@@ -113,8 +116,8 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 }
 
 /*
- * Ask the card for its counts, through the driver. If nothing runs, only find out whether the card
- * is there.
+ * Ask the card for its counts, through the driver. If no direction runs, this only finds out
+ * whether the card is there.
  */
 int kernel_look(struct litepcie *dev)
 {
@@ -135,7 +138,8 @@ static bool count_interrupts(struct litepcie *dev)
 	int64_t before = dev->stats.interrupts, now = sysfs_interrupts(dev);
 
 	if (kernel->interrupts_before < 0 || now < 0)
-		return false;	/* no direction was started, or its interrupts cannot be known */
+		/* no run has started, or the interrupts of the run cannot be known */
+		return false;
 	dev->stats.interrupts = now - kernel->interrupts_before;
 	return dev->stats.interrupts > before;
 }
@@ -173,8 +177,9 @@ static int advance(struct litepcie *dev, unsigned int way, uint64_t count, const
 }
 
 /*
- * Hand buffers over. The driver makes every interrupt_every'th buffer raise an interrupt, and also
- * the last buffer of a call if it is told to.
+ * Hand @count buffers from number @first on to the driver. The driver makes every
+ * interrupt_every-th buffer raise an interrupt, and also the last buffer of a call if it is told
+ * to.
  */
 static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 		       uint64_t count)
@@ -186,8 +191,8 @@ static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint6
 	int rc = 0;
 
 	/*
-	 * The array of lengths goes by place in the ring, so buffers behind the ring's end need a
-	 * second call.
+	 * The array of lengths goes by place in the ring, so the buffers behind the ring's end need
+	 * a second call.
 	 */
 	if (lengths && count > round) {
 		rc = advance(dev, way, round, lengths + slot, false);
@@ -207,8 +212,8 @@ static int set_loopback(struct litepcie *dev, bool enable)
 }
 
 /*
- * Switch packets on or off. A driver that does not know the call always has packets off, so its
- * error matters only if the run wants packets.
+ * Switch packets on or off in the driver. A driver that does not know the call has packets always
+ * off, so its error matters only if the run wants packets.
  */
 static int set_packets(struct litepcie *dev, unsigned int way)
 {
@@ -245,7 +250,8 @@ static int kernel_start(struct litepcie *dev, bool loopback)
 }
 
 /*
- * Start the run. The first ADVANCE has started c2h already. An ADVANCE without buffers starts h2c.
+ * Start the run. c2h was already started by the first ADVANCE with its buffers. An ADVANCE without
+ * buffers starts h2c.
  */
 static int kernel_run(struct litepcie *dev)
 {

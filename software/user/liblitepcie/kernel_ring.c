@@ -5,10 +5,10 @@
  */
 
 /*
- * The driver's rings: their owner, their shape, and their memory in this process.
+ * The rings of Lanebox's driver: who owns them, their shape, and their memory in this process.
  *
- * A ring belongs to the program that owns its direction, so it is mapped at each start and not
- * before. Until then another program may have a ring of another shape.
+ * A ring belongs to the program that owns its direction, so the library maps it at each start and
+ * not before. Until then another program may have given it another shape.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,10 @@ int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
 	return rc < 0 ? rc : export.fd;
 }
 
-/* Map pages of the driver's. Returns NULL with a sentence on failure. */
+/*
+ * Map @size bytes of the driver's device file from @offset on. Returns NULL with a sentence on
+ * failure.
+ */
 static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
@@ -77,8 +80,8 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 }
 
 /*
- * Map the status page and the records. If the card writes no status lines, the driver does. Only
- * the card writes records.
+ * Map the status page and the records. If the card does not write status lines itself, the driver
+ * writes them to the page. Records exist only if the card writes them.
  */
 static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *info)
 {
@@ -110,8 +113,9 @@ static int map_counts(struct litepcie *dev)
 }
 
 /*
- * Both drivers know the call MMAP_DMA_INFO. Only Lanebox's driver knows COUNTS, and so has held
- * runs.
+ * Find out which driver runs the device, and map the counts of Lanebox's. Both Lanebox's and
+ * LitePCIe's driver know the call MMAP_DMA_INFO. Only Lanebox's driver knows COUNTS, and it alone
+ * has held runs.
  */
 int kernel_dma_map(struct litepcie *dev)
 {
@@ -180,7 +184,10 @@ static uint32_t mode_of(const struct litepcie *dev)
 	return dev->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
 }
 
-/* Set the ring's shape. Only the owner of a direction may do that, so it is done at each start. */
+/*
+ * Set the ring's shape in the driver. Only the owner of a direction may do that, so it is done at
+ * each start.
+ */
 static int set_shape(struct litepcie *dev, unsigned int way, const struct litepcie_ring *ring)
 {
 	struct litepcie_ring_memory memory = {
@@ -205,7 +212,7 @@ static int set_shape(struct litepcie *dev, unsigned int way, const struct litepc
 
 /*
  * Make and map the ring of a direction that this handle has just taken. The ring of the last run is
- * unmapped first, since it counts as locked memory for as long as it is mapped.
+ * unmapped first, since memory counts as locked for as long as it is mapped.
  */
 static int prepare(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring)
 {
@@ -266,7 +273,7 @@ int kernel_take(struct litepcie *dev)
 	if ((dev->h2c.active && !lock.dma_reader_status) ||
 	    (dev->c2h.active && !lock.dma_writer_status)) {
 		/*
-		 * Give back the one direction that was taken, since the other belongs to another
+		 * Give back the one direction that was taken, as the other one belongs to another
 		 * program.
 		 */
 		struct litepcie_ioctl_lock release = {

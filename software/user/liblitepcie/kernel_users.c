@@ -5,8 +5,8 @@
  */
 
 /*
- * Finds the programs that have the device open, in /proc. The driver does not say which of them
- * owns a direction. Only root can see the files of another user's processes.
+ * Find the programs that have the device file open, in /proc. The driver does not say which of them
+ * owns a direction of the DMA. Only root can see the open files of another user's processes.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,9 +18,9 @@
 
 #include "kernel.h"
 
-#define MOST	3u	/* most programs that a sentence names */
+#define MOST	3u	/* most programs that one sentence names */
 
-/* Returns how many descriptors the process has for the device file with this number. */
+/* Returns how many descriptors of the device file with number @device the process has. */
 static unsigned int count_files(const char *process, dev_t device)
 {
 	char folder[64];
@@ -69,7 +69,8 @@ void kernel_users(struct litepcie *dev, char *text, size_t size)
 		st.st_rdev = 0;
 	while (processes && found < MOST && (entry = readdir(processes))) {
 		/*
-		 * This process counts only if it has another descriptor beside that of this handle.
+		 * This process counts only if it has another descriptor of the device besides that
+		 * of this handle.
 		 */
 		bool own = isdigit((unsigned char)entry->d_name[0]) &&
 			   atoi(entry->d_name) == (int)getpid();

@@ -5,8 +5,8 @@
  */
 
 /*
- * Waiting behind Lanebox's driver: for buffers, where each thread waits for its own direction; for
- * descriptors that a program gives to poll() itself; and for the logic in the user slot.
+ * Waits behind Lanebox's driver: for buffers, where each thread waits for its own direction; for
+ * the descriptor that a program gives to poll(); and for the interrupt of the user's logic.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,10 +19,10 @@
 /* Waiting for buffers ------------------------------------------------------------------------- */
 
 /*
- * Ask the driver for news of @directions. The driver's poll() wakes when a direction is further
- * than its word in the index page. So set the words to the counts that are known now. The word of a
- * direction that is not waited for stays, since another thread may sleep for that direction and
- * know an older count.
+ * Ask the driver for news of @directions. The driver's poll() wakes when the count of a direction
+ * is past its word in the index page (which this handle shares with the driver). So set the words
+ * to the counts that are known now. The word of a direction that is not waited for stays, since
+ * another thread may sleep for that direction and know an older count.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -36,7 +36,10 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 				 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
 }
 
-/* True if the status page shows progress, or the end of the run. The next look takes it over. */
+/*
+ * True if the status page shows that the card is past buffer @known, or that the run has ended. The
+ * next look takes the news over.
+ */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
@@ -73,8 +76,8 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*
-	 * poll() always wakes after the end of a run, or of the card, so ask the driver which it
-	 * is.
+	 * poll() always wakes after the end of a run, and when the card is gone, so ask the driver
+	 * which of the two has happened.
 	 */
 	error = kernel_look(dev);
 	return error < 0 ? error : rc;
@@ -90,7 +93,7 @@ static int watch(struct litepcie *dev, unsigned int way, int fd)
 			    way == LITEPCIE_EVENT_USER ? "the user's interrupt" : "DMA event");
 }
 
-/* Make the eventfd, if it does not exist yet. */
+/* Make the eventfd in *@fd, unless it exists. */
 static int open_event(struct litepcie *dev, int *fd)
 {
 	if (*fd < 0)
@@ -120,7 +123,9 @@ int kernel_event_fd(struct litepcie *dev)
 	return rc < 0 ? rc : kernel->event;
 }
 
-/* Clear the eventfd before each look at the counts: later progress makes it readable again. */
+/*
+ * Clear the eventfd before a look at the counts: progress after the look makes it readable again.
+ */
 void kernel_clear_event(struct litepcie *dev)
 {
 	take_event(kernel_of(dev)->event);
@@ -136,7 +141,7 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	if (rc == 0)
 		rc = open_event(dev, &kernel->user);
 	if (rc == 0)
-		/* forget an interrupt that was raised before this call */
+		/* forget an interrupt that came before this call */
 		take_event(kernel->user);
 	if (rc == 0 && (on || dev->user_enabled))
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);

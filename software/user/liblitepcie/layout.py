@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The registers inside each block that a card's capability table may name, as a C header.
+"""Write a C header with the registers inside each block that a card's capability table may name.
 
-The table says which blocks a card has and where; what lies inside a block belongs to its type and
-version. Both come from a build's csr.json and csr.h, so no number is written here. On standard
-output:
+The table says which blocks a card has and where. Which registers lie inside a block depends on the
+block's type and version. Their offsets and sizes come from a build's csr.json and csr.h, so no
+number is written in this file. The header goes to standard output:
     python software/user/liblitepcie/layout.py build/sim > software/user/liblitepcie/layout.h
 """
 
@@ -15,8 +15,8 @@ import re
 import sys
 from pathlib import Path
 
-# Names of the blocks' registers, by the block types of gateware/observe/capability.py. # stands for
-# the block's index.
+# For each block type of gateware/observe/capability.py: the beginning of the names of its registers.
+# In such a beginning the sign # stands for the number of the block among the blocks of its type.
 BLOCKS = {
     "control": "ctrl",
     "endpoint": "pcie_phy",
@@ -50,7 +50,7 @@ HEAD = """\
 
 
 def rows(csr):
-    """Return one line of the list for each register."""
+    """Yield one line of the C macro LITEPCIE_LAYOUT for each register in `csr`, a parsed csr.json."""
     for kind, pattern in BLOCKS.items():
         base = pattern.replace("#", "0")
         start = csr["csr_bases"][base]
@@ -66,7 +66,10 @@ def rows(csr):
 
 
 def fields(header):
-    """Return place and width of the register fields that the library looks into."""
+    """Yield a C macro for the offset and one for the width, in bits, of each field of FIELDS.
+
+    `header` is the text of the build's csr.h.
+    """
     for register in FIELDS:
         found = re.findall(
             rf"#define (CSR_{register.upper()}_\w+_(?:OFFSET|SIZE)) (\d+)$", header, re.MULTILINE
@@ -76,7 +79,7 @@ def fields(header):
 
 
 def c_header(build):
-    """Return the header's text: the list of registers of the build in the folder `build`."""
+    """Return the text of the C header for the gateware's build in the folder `build`."""
     csr = json.loads((build / "csr.json").read_text())
     header = (build / "include" / "csr.h").read_text()
     lines = ["#define LITEPCIE_LAYOUT(R)", *rows(csr)]

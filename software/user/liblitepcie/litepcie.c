@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: opening, closing, errors. Accesses are in bar.c, the meaning of registers in card.c,
- * the DMA in dma.c.
+ * The handle: opening, closing, errors. Accesses are made in bar.c, registers read in card.c, and
+ * the DMA run in dma.c.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* The sentence of litepcie_why(). Each thread has its own. */
+/* The sentence of litepcie_why(). Each thread has a sentence of its own. */
 static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
 
 char *litepcie_sentence(void)
@@ -122,8 +122,8 @@ static void free_handle(struct litepcie *dev)
 }
 
 /*
- * Make a handle. Its condition variable waits by the monotonic clock, which is never set to another
- * time.
+ * Make a handle. Its condition variable waits by the monotonic clock, which is never set back or
+ * forward.
  */
 static struct litepcie *new_handle(const char *name)
 {

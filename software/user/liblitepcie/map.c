@@ -5,8 +5,8 @@
  */
 
 /*
- * Offsets of the registers that the library itself uses. They are found by name when the card is
- * opened, so no access has to search.
+ * Find the offsets of the registers that the library itself uses. They are found by name when the
+ * card is opened, so no access has to search for a name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "litepcie_capability.h"
 
 /*
- * Find the registers of one direction of the DMA. @theirs is LitePCIe's name for the direction:
+ * Find the registers of one direction of the DMA. @theirs is LitePCIe's name for that direction:
  * "reader" for h2c, "writer" for c2h.
  */
 static int find_direction(struct litepcie *dev, const char *theirs,
@@ -70,8 +70,8 @@ static int find_dma(struct litepcie *dev)
 }
 
 /*
- * Find the registers of records. Records are used only if their ring can have one for each
- * descriptor of the card's table.
+ * Find the registers of records, the card's reports of finished c2h buffers. Records are used only
+ * if their ring has room for one for each descriptor of the card's table.
  */
 static int find_notices(struct litepcie *dev)
 {
@@ -111,8 +111,8 @@ static void find_user(struct litepcie *dev)
 }
 
 /*
- * Find the registers of the user slot's monitor. A block of another version may have its registers
- * elsewhere, so it is not used.
+ * Find the registers of the user slot's monitor. If the block is of another version, its registers
+ * may lie elsewhere, so the monitor is not used.
  */
 static int find_slot(struct litepcie *dev)
 {

@@ -5,9 +5,10 @@
  */
 
 /*
- * Memory of rings in this process, with a count of users. The back end is one user: it drops the
- * memory for a ring of another shape, and when the card is closed. Each litepcie_ring_keep() adds
- * another user. The last drop unmaps the memory, unless it is the program's own.
+ * The memory of rings in this process, with a count of its users. The back end is one user: it
+ * drops the memory when a ring gets another shape, and when the card is closed. Each
+ * litepcie_ring_keep() adds another user. The last drop unmaps the memory, unless it is the
+ * program's own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +20,12 @@
 #include "backend.h"
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25	/* older headers lack this definition */
+#define MADV_COLLAPSE	25	/* older system headers do not define it */
 #endif
 
 /*
- * Make a file in memory, and seal its size: if another process made the file shorter, an access
- * here would end in SIGBUS.
+ * Make a file in memory, and seal its size: if another process made the file shorter, an access of
+ * this process would end in SIGBUS.
  */
 int litepcie_memory_file(size_t size, unsigned int flags)
 {
@@ -40,8 +41,8 @@ int litepcie_memory_file(size_t size, unsigned int flags)
 }
 
 /*
- * Ask for huge pages. MADV_COLLAPSE needs Linux 6.1, and works on pages that are there, so the
- * pages are populated first.
+ * Ask the kernel for huge pages. MADV_COLLAPSE needs Linux 6.1 and works on pages that exist
+ * already, so the pages are populated first.
  */
 void litepcie_memory_huge(void *memory, size_t size)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Registers by name. layout.h has the registers of each block type, in version 1. A block of a
- * later version needs the csr.json of its build (csr_file.c).
+ * Find registers by name. layout.h has the registers of each type of block, in version 1. A block
+ * of a later version needs the csr.json of its build (csr_file.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ struct row {
 	uint16_t	place;
 	uint16_t	words;
 	bool		writable;
-	const char	*name;		/* name of a register; # stands for the block's index */
+	/* name of a register; # stands for the number of the block */
+	const char	*name;
 };
 
 #define ROW(t, p, w, r, n)	{ .type = t, .place = p, .words = w, .writable = r, .name = n },
@@ -105,7 +106,7 @@ int litepcie_registers_build(struct litepcie *dev)
 
 /* The library's calls about names ------------------------------------------------------------- */
 
-/* Returns the known name that has the longest beginning in common with @name. */
+/* Returns the known register name that has the longest beginning in common with @name. */
 static const char *nearest(const struct litepcie *dev, const char *name)
 {
 	const char *best = "ctrl_scratch";
@@ -195,8 +196,8 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
  */
 
 /*
- * Find a register's offset. Several calls may follow each other without a check: *@rc keeps the
- * first error.
+ * Find the offset of a register. Several calls may follow each other without a check: *@rc keeps
+ * the first error.
  */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
 {

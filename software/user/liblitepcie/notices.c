@@ -5,8 +5,8 @@
  */
 
 /*
- * Reads what the card writes to host memory about its progress. notices.h says what each function
- * promises.
+ * Read the records and status lines that the card writes to host memory about its progress.
+ * notices.h says what each function promises.
  */
 #include "notices.h"
 
@@ -33,8 +33,8 @@ _Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
 /* Counts -------------------------------------------------------------------------------------- */
 
 /*
- * Get the number of buffers that a status line counts, or 0 if the card has not written the line
- * yet.
+ * Get the number of finished buffers that a status line (the card's counts of one direction) shows,
+ * or 0 if the card has not written the line yet.
  */
 static int read_line(struct litepcie *dev, const struct litepcie_line *line,
 		     const struct litepcie_table *table, const char *name, uint64_t *buffers)
@@ -64,8 +64,8 @@ int litepcie_notices_h2c(struct litepcie *dev)
 }
 
 /*
- * True if the record of buffer @number has been written. The record's sequence number tells: the
- * place may still have the record of an earlier round.
+ * True if the record (the card's report) of buffer @number has been written. The record's sequence
+ * number tells: the place may still have the record of an earlier round of the ring.
  */
 static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
@@ -80,9 +80,9 @@ bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
 }
 
 /*
- * Bring the count of c2h up to date. Records are written earlier than the status line, so they are
- * looked at one by one beyond the line's count. Up to that count only the last record is checked:
- * the card writes records in order.
+ * Bring the count of finished c2h buffers up to date. The card writes records earlier than the
+ * status line. So records beyond the line's count are looked at one by one. Of the buffers up to
+ * that count only the last record is checked, since the card writes records in order.
  */
 int litepcie_notices_c2h(struct litepcie *dev)
 {
@@ -111,8 +111,8 @@ int litepcie_notices_c2h(struct litepcie *dev)
 }
 
 /*
- * Take over a line's count of errors. The largest count seen is kept, since a driver clears the
- * line at the end of a run.
+ * Take over the count of errors from a status line. The largest count that was seen is kept, since
+ * the kernel driver clears the line at the end of a run.
  */
 static void take_errors(const struct litepcie_line *line, uint64_t *errors)
 {
@@ -132,7 +132,10 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/* This needs no lock: the card overwrites a record only after the user has released the buffer. */
+/*
+ * Get the record of a c2h buffer. This needs no lock: the card overwrites a record only after the
+ * user has released the buffer.
+ */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
 {
 	const struct litepcie_notices *notices = &dev->notices;

@@ -5,8 +5,9 @@
  */
 
 /*
- * The calls about the memory of a ring: litepcie_ring_place() puts a ring into the program's own
- * memory, litepcie_ring_keep() keeps its mapping, and litepcie_ring_export() shares it.
+ * The calls about the memory of a ring. litepcie_ring_place() puts a ring into the program's own
+ * memory, litepcie_ring_keep() keeps its mapping, and litepcie_ring_export() shares it with another
+ * process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +35,8 @@ static struct litepcie_ring *ring_of(struct litepcie *dev, unsigned int directio
 /* Place a ring -------------------------------------------------------------------------------- */
 
 /*
- * True if this process may read and write all of the memory, by the list of its mappings. A test by
+ * True if this process may read and write all @bytes of @memory. *@shared then tells whether some
+ * of it is shared memory. The answer comes from the list of the process's mappings, as a test by
  * writing could overwrite what another thread writes at the same time.
  */
 static bool may_write(const void *memory, size_t bytes, bool *shared)
@@ -105,7 +107,7 @@ static int place(struct litepcie *dev, unsigned int direction, struct litepcie_r
 	ring->place = memory;
 	ring->place_bytes = memory ? bytes : 0;
 	ring->base = NULL;
-	litepcie_engine_free(dev);	/* the next start makes the rings anew */
+	litepcie_engine_free(dev);	/* this drops the rings, so the next start makes new ones */
 	return 0;
 }
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * The inside of the "sim" back end: backend_sim.c reaches the card, sim_config.c brings it up as a
- * BIOS and an operating system would, and table.c is its DMA channel.
+ * The inside of the "sim" back end: backend_sim.c reaches the simulated board, sim_config.c brings
+ * the card up as a BIOS and an operating system would, and table.c is its DMA channel.
  */
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
@@ -15,9 +15,9 @@
 #include "vfio_user.h"
 
 /*
- * Bus addresses of the memory lie above 4 GiB, so that an address that loses its upper half is
- * noticed at the first transfer. The step from one kind of memory to the next has room for the
- * largest ring.
+ * Bus addresses of the host memory that the card may access. They lie above 4 GiB, so that an
+ * address that loses its upper half is noticed at the first transfer. SIM_IOVA_STEP is the distance
+ * of two kinds of memory, with room for the largest ring.
  */
 #define SIM_IOVA		0x100000000u
 #define SIM_IOVA_STEP		0x100000000u
@@ -25,11 +25,11 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	/* maximum sizes of the device string, in bytes; 0: not given */
+	/* MPS and MRRS from the device string, in bytes; 0: not given */
 	unsigned int		mps, mrrs;
-	int			msi;		/* eventfd that an MSI signals */
+	int			msi;		/* eventfd that the board signals for each MSI */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
-	/* offsets of two capabilities in configuration space */
+	/* offsets in configuration space of the MSI and the PCI Express capability */
 	unsigned int		msi_cap, pcie_cap;
 };
 
@@ -39,15 +39,15 @@ static inline struct sim *sim_of(const struct litepcie *dev)
 }
 
 /*
- * Configure a card after power-on: BAR addresses, MPS, MRRS and memory space. Bus mastering stays
- * off.
+ * Configure a card after power-on or reset: set its BAR addresses, MPS and MRRS and switch memory
+ * space on. Bus mastering stays off.
  */
 int sim_bring_up(struct litepcie *dev);
 
 int sim_enable_msi(struct litepcie *dev);
 int sim_set_master(struct litepcie *dev, bool on);
 
-/* Switch memory space, bus mastering and MSI off. */
+/* Switch the card's memory space, bus mastering and MSI off. */
 void sim_put_down(struct litepcie *dev);
 
 #endif /* LITEPCIE_SIM_H */

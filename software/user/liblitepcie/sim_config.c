@@ -5,10 +5,9 @@
  */
 
 /*
- * Does for a simulated card what a BIOS and an operating system do in
- * configuration space: sets BAR addresses, maximum payload and read request
- * sizes and MSI, and bus mastering when a caller of sim_set_master() asks for
- * it.
+ * Do for a simulated card what a BIOS and an operating system do in configuration space: set BAR
+ * addresses, maximum payload and read request sizes and MSI, and switch bus mastering as a caller
+ * of sim_set_master() wants it.
  */
 #include <errno.h>
 
@@ -17,10 +16,13 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-/* step from one BAR's address to the next, more than any BAR's size */
+/* Distance in bytes from one BAR's address to the next; it is more than any BAR's size. */
 #define BAR_DISTANCE		0x01000000u
 
-/* Offsets and bits in configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
+/*
+ * Offsets and bits of registers in configuration space (PCI local bus 3.0, 6.1; PCI Express base
+ * 4.0, 7.5).
+ */
 #define PCI_VENDOR		0x00
 #define PCI_COMMAND		0x04
 #define PCI_COMMAND_MEMORY	0x2u
@@ -33,7 +35,9 @@
 #define MSI_CONTROL_ENABLE	0x1u
 #define MSI_CONTROL_64BIT	0x80u
 #define MSI_ADDRESS		0x04
-/* offset in the MSI capability; 4 more with a 64-bit address */
+/*
+ * offset of the message data in the MSI capability; 4 more if the capability has a 64-bit address
+ */
 #define MSI_DATA		0x08
 #define PCIE_DEVCAP		0x04
 #define DEVCAP_EXTENDED_TAGS	(1u << 5)
@@ -43,8 +47,8 @@
 #define DEVCTL_MRRS_SHIFT	12
 
 /*
- * The address at which x86 hosts take MSIs. The board catches the message and signals the eventfd
- * instead.
+ * The address at which x86 hosts take MSIs. The process of the simulated board catches a message to
+ * it and signals the eventfd instead.
  */
 #define MSI_HOST_ADDRESS	0xfee00000u
 
@@ -65,7 +69,10 @@ static int config_write32(struct sim *sim, unsigned int offset, uint32_t value)
 	return vfio_user_write(&sim->vu, VFIO_USER_CONFIG, offset, &value, sizeof(value));
 }
 
-/* Walk the list of capabilities, which lie in the 192 bytes behind the header, 4-byte aligned. */
+/*
+ * Walk the list of capabilities to find MSI and PCI Express. The list lies in the 192 bytes behind
+ * the 64 bytes of the header, 4-byte aligned.
+ */
 static int find_capabilities(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
@@ -88,7 +95,9 @@ static int find_capabilities(struct litepcie *dev)
 	return rc;
 }
 
-/* Returns the code of a maximum size: 128 << n bytes are written as n. */
+/*
+ * Returns the code of a maximum size in the PCI Express capability: 128 << n bytes are coded as n.
+ */
 static unsigned int size_code(unsigned int bytes)
 {
 	unsigned int code = 0;
@@ -121,7 +130,7 @@ static int set_device_control(struct litepcie *dev)
 	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
-	/* Linux enables extended tags in the same way */
+	/* Linux enables extended tags in the same way, if the card has them */
 	if (capabilities & DEVCAP_EXTENDED_TAGS)
 		control |= DEVCTL_EXTENDED_TAGS;
 	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
@@ -193,8 +202,8 @@ void sim_put_down(struct litepcie *dev)
 }
 
 /*
- * Bring the card up after power-on or reset: BAR addresses, MPS, MRRS and memory space. Bus
- * mastering stays off.
+ * Bring the card up after power-on or reset: set BAR addresses, MPS and MRRS and switch memory
+ * space on. Bus mastering stays off.
  */
 int sim_bring_up(struct litepcie *dev)
 {

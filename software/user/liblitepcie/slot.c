@@ -5,7 +5,7 @@
  */
 
 /*
- * The monitor of the card's user slot, and litepcie_diagnose(), which uses it to say what a
+ * Read the monitor of the card's user slot, and use it for litepcie_diagnose(), which says what a
  * direction of the DMA waits for.
  */
 #include <errno.h>
@@ -17,16 +17,17 @@
 #include "litepcie_capability.h"
 #include "ring.h"
 
-/* tries to read the monitor, some of which another program may spoil */
+/* times that the monitor is read; another program may spoil some of them */
 #define TRIES		8u
-#define COUNTERS	4u	/* counters of each side: since, beats, packets, stalls */
-#define H2C_TAKEN	4u	/* bit of the enable register: the user's logic has taken all */
+#define COUNTERS	4u	/* number of counters of a side: since, beats, packets, stalls */
+/* bit of the register h2c.enable: the user's logic has taken all data */
+#define H2C_TAKEN	4u
 
 /* Reading the monitor ------------------------------------------------------------------------- */
 
 /*
- * Read a counter of two words from the monitor's copy. Two reads are enough: the copy changes only
- * when a program takes another copy.
+ * Read a 64-bit counter of two words from the copy that the monitor made. Two reads are enough: the
+ * copy changes only when a program makes the monitor copy again.
  */
 static int read_copy(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
@@ -53,21 +54,22 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], u
 	return rc;
 }
 
-/*
- * Returns @since, corrected for a wrap of the counters, so that @time - @since is right in 64 bits.
- */
+/* Returns @since in 64 bits, so that @time - @since is right although the counters have wrapped. */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
 	return time - ((time - since) & dev->map.slot.mask);
 }
 
-/* Read one copy of the monitor. Returns 1, or 0 if another program took a copy meanwhile. */
+/*
+ * Read one copy of the monitor. Returns 1, or 0 if another program made the monitor copy meanwhile.
+ */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
 	uint32_t now, state;
 	uint64_t again = 0;
-	int rc = litepcie_get(dev, registers->now, &now);	/* this read takes the copy */
+	/* this read of `now` makes the monitor copy its counters */
+	int rc = litepcie_get(dev, registers->now, &now);
 
 	if (rc == 0)
 		rc = read_copy(dev, registers->time, &slot->time);
@@ -129,7 +131,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/* Write how long valid and ready of a side have not changed, in ns, us, ms or s. */
+/* Write how long valid and ready of a side have been as they are, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -151,7 +153,10 @@ static void say_buffers(struct text *text, uint64_t count, const char *what)
 	    count == 1 ? "s" : "");
 }
 
-/* True if the DMA's streams reach a slot with a monitor. Pattern and loopback bypass the slot. */
+/*
+ * True if the DMA's streams reach a user slot that has a monitor. Pattern and loopback bypass the
+ * slot.
+ */
 static bool through_slot(const struct litepcie *dev)
 {
 	return dev->map.slot.now && !dev->pattern && !dev->inner;
@@ -173,7 +178,10 @@ static void say_h2c_slot(struct text *text, const struct litepcie *dev,
 	say(text, " (%" PRIu64 " beats so far); ", side->beats);
 }
 
-/* Without a monitor, the enable register may say whether the user's logic has taken all data. */
+/*
+ * Say whether the user's logic has taken all h2c data, if the enable register tells that. Used for
+ * a card without a monitor of its slot.
+ */
 static void say_h2c_taken(struct text *text, struct litepcie *dev)
 {
 	uint32_t state = 0;
@@ -237,7 +245,9 @@ static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 		say(text, "the card has no buffer, the program has not given one back");
 }
 
-/* The lock is held. If the monitor cannot be read, its part of the text is left out. */
+/*
+ * The caller holds the lock. If the monitor cannot be read, the text does not tell about the slot.
+ */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)
 {
 	struct text out = { .at = text, .room = size };

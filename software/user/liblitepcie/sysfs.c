@@ -5,11 +5,11 @@
  */
 
 /*
- * Facts that only sysfs has: the PCI device behind a device file, and how many interrupts of each
- * direction Lanebox's driver has taken.
+ * Find facts that only sysfs has: the PCI device behind a device file, and how many interrupts of
+ * each direction Lanebox's driver has taken.
  *
  * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
- * driver makes no such link, but gives minor numbers in the order of its probes. So minor n is
+ * driver makes no such link, but numbers its device files in the order of its probes. So minor n is
  * taken for the n-th bound device by bus address, which is the order of probing at boot. With
  * several cards this is wrong if a card was bound again later or has several channels.
  */
@@ -29,8 +29,8 @@
 #define DRIVER_DIRECTORY	"/sys/bus/pci/drivers/litepcie"
 
 /*
- * True for entries like 0000:01:00.0. The directory's other entries (bind, module, ...) have no
- * colon.
+ * True for a PCI address like 0000:01:00.0. The other entries of the driver's sysfs folder (bind,
+ * module, ...) have no colon.
  */
 static int is_address(const struct dirent *entry)
 {

@@ -5,17 +5,18 @@
  */
 
 /*
- * LitePCIe's descriptor table in its "prog" mode, in which every descriptor runs once.
+ * Hand descriptors to LitePCIe's descriptor table in its "prog" mode, in which every descriptor
+ * runs once, and count those that the card has executed.
  *
  * In this mode loop_status (litepcie/frontend/dma.py) has an index that counts executed descriptors
  * modulo 2^16, and a count of the wraps of the index. So the whole register is the number of
  * executed descriptors modulo 2^32, read at one instant. A descriptor counts as executed
  *   h2c: when its data is in the card; with LitePCIe's endpoint, when the last read request for it
- *        has been issued: its data is still on the way
- *   c2h: when the last write has entered the core: up to 1.5 kB may not have reached the host
- * Its interrupt is raised at the same moment. h2c_usable() and c2h_usable() find the buffers whose
- * data has arrived. If a card writes records, its counts are read from those (notices.c), not from
- * its registers.
+ *        has been issued, and its data may still be on the way
+ *   c2h: when the last write has entered the core, and up to 1.5 kB may not have reached the host
+ * The interrupt of the descriptor is raised at the same moment. h2c_usable() and c2h_usable() find
+ * the buffers whose data has arrived. If a card writes records and status lines, its counts are
+ * read from those (notices.c), not from its registers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 
 #include "table.h"
 
-#define BATCH	64u	/* descriptors in one message, each of three writes */
+#define BATCH	64u	/* most descriptors in one message to the back end, each of three writes */
 
 /* Memory of the rings ------------------------------------------------------------------------- */
 
@@ -64,7 +65,7 @@ int litepcie_table_export(struct litepcie *dev, const struct litepcie_ring *ring
 
 /* Descriptors --------------------------------------------------------------------------------- */
 
-/* Make the three register writes that hand one descriptor to the card. */
+/* Make the three register writes that hand the descriptor of one buffer to the card. */
 static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,
 				      uint64_t address, uint32_t value, struct litepcie_post *p)
 {
@@ -74,7 +75,10 @@ static struct litepcie_post *describe(const struct litepcie_dma_registers *regis
 	return p;
 }
 
-/* Add the lengths to descriptors: the first of the three writes of each has the field. */
+/*
+ * Add the lengths of buffers to their descriptors. The first of the three writes of a descriptor
+ * has the field for the length.
+ */
 static void add_lengths(struct litepcie_post *posts, const struct litepcie_post *end,
 			const uint32_t *lengths, uint64_t slot, uint64_t mask)
 {
@@ -82,7 +86,7 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 		posts->value |= lengths[slot & mask];
 }
 
-/* Hand descriptors to the back end in batches. It may make one message of a batch. */
+/* Hand descriptors to the back end in batches. The back end may send a batch as one message. */
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count)
 {
@@ -123,7 +127,7 @@ static int read_status(struct litepcie *dev, const struct litepcie_table *table,
 
 	if (rc < 0)
 		return rc;
-	/* this difference is right across the wrap at 2^32, too */
+	/* this difference is also right when the count wraps at 2^32 */
 	*advance = status - (uint32_t)table->done;
 	if (*advance > table->posted - table->done)
 		return litepcie_fail(dev, -EIO, "the card says it has finished %u buffers more, "
@@ -145,8 +149,8 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 }
 
 /*
- * Used when buffers are short: the card's count of received bytes says which done buffers have
- * arrived.
+ * Find the h2c buffers that have arrived, when some buffers were not sent whole. The card's count
+ * of received bytes says which of the done buffers have arrived.
  */
 static int h2c_arrived(struct litepcie *dev)
 {
@@ -168,9 +172,9 @@ static int h2c_arrived(struct litepcie *dev)
 }
 
 /*
- * h2c: find the buffers that may be written again. With LitePCIe's endpoint, reads of h2c_in_flight
- * bytes may be in flight when a buffer counts as done. They can only belong to the last buffers
- * that are done, so all but those may be written again.
+ * Find the h2c buffers that may be written again. With LitePCIe's endpoint, reads of up to
+ * h2c_in_flight bytes may be in flight when a buffer counts as done. Those bytes can only belong to
+ * the last buffers that are done, so all other done buffers may be written again.
  */
 static int h2c_usable(struct litepcie *dev)
 {
@@ -186,11 +190,11 @@ static int h2c_usable(struct litepcie *dev)
 }
 
 /*
- * c2h: find the buffers whose data is in memory. Writes leave the core in order, so these are all
+ * Find the c2h buffers whose data is in memory. Writes leave the core in order, so these are all
  * done buffers but the last. The last one's data is there, too, if it was done at an earlier
  * register read, since its writes have then had the time of a whole round trip. So a second read
- * settles the last buffer. It is made if the program waits for that buffer, as it raised an
- * interrupt, and if all posted buffers are done, as no further interrupt will come.
+ * settles the last buffer. A second read is made if the program waits for that buffer, as it raised
+ * an interrupt, and if all posted buffers are done, as no further interrupt will come.
  */
 static int c2h_usable(struct litepcie *dev)
 {
@@ -202,7 +206,7 @@ static int c2h_usable(struct litepcie *dev)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(dev, c2h, &dev->map.c2h);
-		awaited = false;	/* this read settles the buffer with the interrupt */
+		awaited = false;	/* this read settles the buffer that raised the interrupt */
 	}
 	if (rc == 0)
 		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;
@@ -222,8 +226,8 @@ int litepcie_table_poll(struct litepcie *dev)
 }
 
 /*
- * Ask the card itself. If it writes records, memory has its counts, and its registers are read only
- * to see whether the card is there.
+ * Ask the card itself for its progress. If the card writes records, memory has its counts, and its
+ * registers are read only to see whether the card is there.
  */
 int litepcie_table_look(struct litepcie *dev)
 {

@@ -6,7 +6,7 @@
 
 /*
  * The channel of every back end that reaches registers and memory itself. table.c hands descriptors
- * to the card and counts them. table_run.c starts and stops it, and takes its interrupts.
+ * to the card and counts them. table_run.c starts and stops a run, and takes the card's interrupts.
  * table_notices.c lets the card write records and status lines. table_looks.c looks at the card
  * without interrupts.
  */
@@ -18,7 +18,10 @@
 
 extern const struct litepcie_channel litepcie_table_channel;
 
-/* Stop DMA that an earlier client may have left running. The card must not be bus master yet. */
+/*
+ * Stop DMA that an earlier client may have left running. The card must not be bus master when this
+ * is called.
+ */
 int litepcie_table_quiesce(struct litepcie *dev);
 
 int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count);
@@ -28,37 +31,38 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 int litepcie_table_poll(struct litepcie *dev);
 
 /*
- * Ask the card itself. This reads registers even of a card whose progress litepcie_table_poll()
- * takes from memory.
+ * Ask the card itself for its progress. This reads registers even of a card whose progress
+ * litepcie_table_poll() takes from memory.
  */
 int litepcie_table_look(struct litepcie *dev);
 
 /*
- * Switch on the interrupts of the active directions, or off while dev->looking is set. The user's
- * interrupt stays as it is.
+ * Switch on the interrupts of the active directions, or off while dev->looking is set. The
+ * interrupt of the user's logic stays as it is.
  */
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * Start looks by timer if the run wants them, before its interrupts are switched on; and end the
- * looks.
+ * litepcie_looks_start() starts looks by timer, if the run wants them, before its interrupts are
+ * switched on. litepcie_looks_stop() ends them.
  */
 int litepcie_looks_start(struct litepcie *dev);
 int litepcie_looks_stop(struct litepcie *dev);
 
 /*
- * litepcie_looks_begin() is called after an interrupt, litepcie_looks_tick() after a sleep in which
- * the timer may have expired. A look follows each.
+ * litepcie_looks_begin() starts looks, in adaptive mode, and is called after an interrupt.
+ * litepcie_looks_tick() looks at the card if the timer has expired, and is called after a sleep
+ * without an interrupt. The caller looks at the card after each of the two.
  */
 int litepcie_looks_begin(struct litepcie *dev);
 int litepcie_looks_tick(struct litepcie *dev);
 
-/* Provide memory for records and status lines, if the card writes any. */
+/* Provide memory for the records and status lines of the card, if it writes any. */
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*
- * Switch the records and status lines of the active directions on, or all of them off, while the
- * DMA is at rest.
+ * litepcie_table_notices_start() lets the card write the records and status lines of the active
+ * directions, litepcie_table_notices_stop() ends that for all directions. The DMA must be at rest.
  */
 int litepcie_table_notices_start(struct litepcie *dev);
 int litepcie_table_notices_stop(struct litepcie *dev);

@@ -5,7 +5,7 @@
  */
 
 /*
- * Looks at the card's progress by a timer, in place of interrupts. In adaptive mode looks begin
+ * Look at the card's progress by a timer, in place of interrupts. In adaptive mode looks begin
  * after an interrupt and end when a look finds nothing; otherwise they go on for the whole run. The
  * kernel driver does the same (software/kernel/moderation.c).
  */
@@ -31,8 +31,8 @@ static int set_timer(struct litepcie *dev, uint32_t every_us)
 }
 
 /*
- * Open the timer's descriptors. They stay open until the handle is closed: another thread may sleep
- * on them.
+ * Open the descriptors of the timer and of the epoll. They stay open until the handle is closed,
+ * since another thread may sleep on them.
  */
 static int open_timer(struct litepcie *dev)
 {
@@ -78,8 +78,8 @@ int litepcie_looks_begin(struct litepcie *dev)
 }
 
 /*
- * Go back to interrupts. The read waits until they are enabled in the card. A look for earlier
- * progress follows.
+ * End the looks and go back to interrupts. The read at the end returns when the interrupts are
+ * enabled in the card. The caller then looks once more, for progress that came before.
  */
 static int end(struct litepcie *dev)
 {

@@ -5,22 +5,23 @@
  */
 
 /*
- * Records and status lines of a card that is reached without the kernel driver: their memory, and
- * the registers with its address. These registers may change only while the DMA is at rest.
- * Sequence numbers begin at 1 in each run, so the memory is cleared before each start.
+ * Records and status lines of a card that is reached without the kernel driver: this file provides
+ * their memory, and sets the registers that hold its address. Those registers may change only while
+ * the DMA is at rest. Sequence numbers begin at 1 in each run, so the memory is cleared before each
+ * start.
  */
 #include <string.h>
 
 #include "litepcie_capability.h"
 #include "table.h"
 
-#define CACHE_LINE	64u	/* in bytes; each status line has a cache line of its own */
+#define CACHE_LINE	64u	/* in bytes; each status line lies in a cache line of its own */
 #define H2C		0
 #define C2H		1
 
 /*
- * Returns the size of the records. The memory has the records, then the status line of h2c, then
- * that of c2h.
+ * Returns the size of the records in bytes. The memory has the records first, then the status line
+ * of h2c, then the status line of c2h.
  */
 static size_t records_bytes(const struct litepcie *dev)
 {
@@ -33,8 +34,8 @@ static size_t all_bytes(const struct litepcie *dev)
 }
 
 /*
- * Returns the logarithm of the number of records: one for each descriptor that the card may have,
- * so that none is overwritten.
+ * Returns the base-2 logarithm of the number of records: one record for each descriptor that the
+ * card may have, so that none is overwritten.
  */
 static unsigned int log2_entries(const struct litepcie *dev)
 {
@@ -66,8 +67,8 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 }
 
 /*
- * Write a 64-bit address to a pair of registers. The upper half is written first: the register
- * takes its value with the write of the lower half.
+ * Make the two register writes that set a 64-bit address. The upper half is written first, since
+ * the register takes its value with the write of the lower half.
  */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {

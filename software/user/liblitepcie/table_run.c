@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The channel of table.c: its interrupts, and what is done before and after a run. */
+/* Start and stop the runs of table.c's channel, and take its interrupts. */
 #include <errno.h>
 
 #include "litepcie_capability.h"
@@ -12,13 +12,16 @@
 
 /*
  * A direction comes to rest when its last read has ended, by a completion or by a timeout. Each
- * look is a register read, which takes at least IDLE_LOOK_NS of device time. So together the looks
- * outlast the card's longest read.
+ * look is a register read, which takes at least IDLE_LOOK_NS of device time. So the IDLE_READS
+ * looks together outlast the card's longest read.
  */
 #define IDLE_LOOK_NS		400u
 #define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
-/* Device time after which the reads that were issued have been answered, or never will be. */
+/*
+ * READS_SETTLE_PS is the device time in ps after which the reads that were issued have been
+ * answered, or never will be. At most SETTLE_READS looks at the time are made.
+ */
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
 
@@ -29,7 +32,7 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/* Read and clear the cause of the user's interrupt, which can then raise a message again. */
+/* Read the cause of the user's interrupt and clear it. The card can then raise the next message. */
 static int table_user_look(struct litepcie *dev)
 {
 	uint32_t raised = 0;
@@ -43,9 +46,9 @@ static int table_user_look(struct litepcie *dev)
 }
 
 /*
- * Clear the DMA's causes, so that the vector register does not show old causes. The counts say how
- * far the card is, so the causes are not read. The write may go out with the look at the card that
- * follows.
+ * Clear the DMA's interrupt causes, so that the vector register does not show old ones. The counts
+ * say how far the card is, so the causes are not read. The write may go out together with the look
+ * at the card that follows.
  */
 static int clear_own(struct litepcie *dev)
 {
@@ -55,13 +58,15 @@ static int clear_own(struct litepcie *dev)
 }
 
 /*
- * Sleep until an interrupt. A wait for data ends with an error when the kernel wants the card back.
+ * Sleep until an interrupt, at most @timeout_ms. A wait for data ends with an error when the kernel
+ * wants the card back.
  */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
 
-	(void)directions;	/* both directions share one interrupt, so any wakes the thread */
+	/* both directions share one interrupt, so either wakes this thread */
+	(void)directions;
 	if (rc == 0)
 		rc = litepcie_looks_tick(dev);
 	if (rc >= 0 && dev->backend->asked_back)
@@ -86,8 +91,8 @@ static int table_woken(struct litepcie *dev)
 /* Start, stop --------------------------------------------------------------------------------- */
 
 /*
- * Disable a direction. It finishes the requests that it has begun. When it is at rest, its table is
- * emptied.
+ * Disable a direction. The card finishes the requests that it has begun. When the direction is at
+ * rest, its descriptor table is emptied.
  */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
@@ -111,7 +116,8 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 
 /*
  * LitePCIe's engine would take completions of an earlier run's reads for data of the next run, so
- * wait until they have come. The number of looks is limited, for a card whose time stands still.
+ * wait until those completions have come. The number of looks is limited, in case the card's time
+ * stands still.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
@@ -124,7 +130,7 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-/* Enable those of the DMA's causes that are in @mask. The user's interrupt stays as it is. */
+/* Enable those DMA interrupt causes that are in @mask. The user's interrupt stays as it is. */
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
@@ -157,7 +163,9 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	return rc;
 }
 
-/* Clear what an earlier run left in the eventfd, so that this run's counts are its own. */
+/*
+ * Clear the interrupts of an earlier run from the eventfd, so that this run's counts are its own.
+ */
 static int start_interrupts(struct litepcie *dev)
 {
 	int rc = dev->backend->sleep(dev, 0);
@@ -210,7 +218,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 	uint32_t cause = dev->map.user_cause, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
 
-	/* Forget an interrupt that was raised before this call. */
+	/* Forget an interrupt of the user's logic that was raised before this call. */
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.irq_clear, cause);
 	if (rc == 0)

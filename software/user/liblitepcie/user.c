@@ -5,8 +5,9 @@
  */
 
 /*
- * Interrupts of the logic in the card's user slot. On some back ends they share one interrupt with
- * the DMA, so a thread that sleeps for one of the two wakes those that wait for the other.
+ * Wait for interrupts of the logic in the card's user slot. On some back ends they share one
+ * interrupt with the DMA. There a thread that sleeps for DMA or user interrupts also wakes the
+ * threads that wait for the other kind.
  */
 #include <errno.h>
 
@@ -32,8 +33,8 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 }
 
 /*
- * Wait for the user's interrupt. The first look finds an interrupt that came before the sleep.
- * Later looks find an interrupt whose message was lost.
+ * Wait for an interrupt of the user's logic. The first look finds an interrupt that came before the
+ * sleep. Later looks find an interrupt whose message was lost.
  */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
@@ -50,7 +51,8 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
 		/*
-		 * The DMA's timer may end a sleep early. In that case the register is not read yet.
+		 * The timer for looks at the DMA may end a sleep early. Then it is too early to
+		 * read the register of the user's interrupt.
 		 */
 		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
 			rc = dev->backend->channel->user_look(dev);

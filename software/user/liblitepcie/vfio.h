@@ -6,8 +6,8 @@
 
 /*
  * The inside of the "vfio" back end: vfio_open.c finds the device and says what is in the way,
- * vfio_type1.c or vfio_iommufd.c opens it, vfio_memory.c gives it memory, vfio_irq.c catches its
- * messages, backend_vfio.c makes accesses.
+ * vfio_type1.c or vfio_iommufd.c opens it, vfio_memory.c maps memory for it, vfio_irq.c receives
+ * its interrupt messages, and backend_vfio.c makes accesses.
  */
 #ifndef LITEPCIE_VFIO_H
 #define LITEPCIE_VFIO_H
@@ -16,16 +16,19 @@
 
 #include "table.h"
 
-#define VFIO_ADDRESS	16	/* bytes of an address like "0000:22:00.0", with its end */
+#define VFIO_ADDRESS	16	/* bytes of a PCI address like "0000:22:00.0", with its zero */
 #define VFIO_DEVICES	"/sys/bus/pci/devices"
-#define VFIO_MESSAGES	32u	/* most causes of a card, each with a vector of its own */
+#define VFIO_MESSAGES	32u	/* most interrupt causes of a card; with MSI-X each has a vector */
 
-/* One of the kernel's interfaces that hand out a device and map memory for it. */
+/*
+ * One of the two interfaces of the kernel (type1 or iommufd) that open a device and map memory for
+ * it.
+ */
 struct vfio_interface {
 	const char *name;
 	/*
-	 * Open the device and set vfio->device, or return an error with a sentence. close() closes
-	 * whatever is open then.
+	 * Open the device and set vfio->device, or return -errno with a sentence. close() closes
+	 * what is open at that moment.
 	 */
 	int (*open)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
@@ -39,27 +42,31 @@ extern const struct vfio_interface vfio_iommufd;
 
 struct vfio {
 	char			address[VFIO_ADDRESS];
-	const struct vfio_interface *interface;	/* the kernel's interface; NULL: none chosen yet */
+	/* the kernel's interface that opened the device; NULL: none is chosen yet */
+	const struct vfio_interface *interface;
 	int			group_number;
 	/* descriptor of the container or the iommufd, or -1 */
 	int			iommu;
-	/* descriptor of the group, with type1 only, or -1 */
+	/* descriptor of the IOMMU group with type1; -1: not open */
 	int			group;
 	int			device;		/* descriptor of the device, or -1 */
-	/* number of the card's address space, with iommufd */
+	/* number of the card's address space in the iommufd */
 	uint32_t		space;
-	/* offset of configuration space in the device's file */
+	/* offset of configuration space in the device file */
 	uint64_t		config;
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	int			events;		/* epoll: a message came, or the kernel's request */
-	/* eventfd: the kernel wants the device back; or -1 */
+	/* descriptor of an epoll on messages and on the kernel's request */
+	int			events;
+	/* eventfd by which the kernel asks for the device; -1: not open */
 	int			request;
-	/* eventfd of each interrupt vector, or -1 */
+	/* eventfd of each interrupt vector; -1: not used */
 	int			message[VFIO_MESSAGES];
-	unsigned int		messages;	/* number of interrupt vectors that are on */
-	/* VFIO's index of the interrupt type: MSI-X or MSI */
+	/* number of interrupt vectors that have an entry in @message */
+	unsigned int		messages;
+	/* VFIO's index of the kind of interrupt in use: MSI-X or MSI */
 	unsigned int		delivery;
-	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];	/* mapped memory, in whole pages */
+	/* mapped memory of each kind, in whole pages */
+	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	bool			gone;
 };
 
@@ -68,27 +75,34 @@ static inline struct vfio *vfio_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* Take dev->name apart, check what sysfs tells about the device, and open it. */
+/* Parse dev->name, check what sysfs tells about the device, and open it. */
 int vfio_open_device(struct litepcie *dev);
 void vfio_close_device(struct litepcie *dev);
 
-/* True if configuration space reads as something else than all ones. */
+/* True if the card answers: its configuration space does not read as all ones. */
 bool vfio_answers(const struct vfio *vfio);
 
-/* For an interface: open a file of /dev. On failure the sentence says how to get at the file. */
+/*
+ * Open a file of /dev for an interface. On failure the sentence says how to get the right to open
+ * it.
+ */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
-/* List the host's drivers that stand in the way of the card's group, separated by spaces. */
+/*
+ * List in @names the host's drivers that stand in the way of the card's IOMMU group, separated by
+ * spaces.
+ */
 void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 
 /*
- * Returns the number N of the device's own /dev/vfio/devices/vfioN, or -1 if this kernel has none.
+ * Returns the number N of the device's own file /dev/vfio/devices/vfioN, or -1 if this kernel has
+ * none.
  */
 int vfio_device_number(const struct vfio *vfio);
 
 /*
- * Provide memory for the card at @iova, in the program's memory at @place unless that is NULL. It
- * replaces the last memory of its kind.
+ * Map memory of @kind for the card at *@iova: the program's memory at @place, or new memory if
+ * @place is NULL. It replaces the last memory of its kind.
  */
 int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);

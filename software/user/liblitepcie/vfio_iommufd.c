@@ -5,11 +5,11 @@
  */
 
 /*
- * VFIO's newer interface: the device has a file of its own, which is bound to an iommufd, and
- * memory is mapped into an address space of the iommufd. No group is opened.
+ * The newer interface of VFIO: the device has a file of its own, which is bound to an iommufd, and
+ * memory is mapped into an address space of the iommufd. No IOMMU group is opened.
  *
- * Headers of kernels before 6.6 lack this interface, so its numbers are here, as in the kernel's
- * include/uapi/linux/vfio.h and iommufd.h.
+ * Headers of kernels before 6.6 lack this interface. So the numbers of its calls are defined in
+ * this file, as in the kernel's include/uapi/linux/vfio.h and iommufd.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -68,8 +68,8 @@ struct device_attach {
 };
 
 /*
- * Explain why the device could not be bound. The kernel has one error for a card in use and a group
- * in use, so look at the group's drivers.
+ * Explain why the device could not be bound. The kernel has one error for a card in use and for an
+ * IOMMU group in use, so look at the drivers of the group.
  */
 static int bind_failed(struct litepcie *dev, int error)
 {
@@ -90,7 +90,7 @@ static int bind_failed(struct litepcie *dev, int error)
 			     "allow_unsafe_interrupts of iommufd" : "");
 }
 
-/* Bind the device's file to the iommufd. Other calls on the file fail until then. */
+/* Bind the device's file to the iommufd. Other calls on the device's file fail until then. */
 static int bind_device(struct litepcie *dev, int device)
 {
 	struct vfio *vfio = vfio_of(dev);

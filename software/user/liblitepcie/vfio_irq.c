@@ -5,9 +5,9 @@
  */
 
 /*
- * Interrupt messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd.
- * With MSI one message stands for all causes. The epoll descriptor vfio->events is readable when
- * any message came, or when the kernel requests the device back.
+ * Receive the interrupt messages of the "vfio" back end. With MSI-X each cause of an interrupt has
+ * a vector and an eventfd. With MSI one message stands for all causes. The epoll descriptor
+ * vfio->events is readable when any message has come, or when the kernel requests the device back.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 #include "vfio.h"
 
 /*
- * The request VFIO_DEVICE_SET_IRQS, with an eventfd for each vector from 0 on. -1: the vector is
- * not used.
+ * The argument of the ioctl VFIO_DEVICE_SET_IRQS, with the eventfd of each vector from 0 on. -1:
+ * the vector is not used.
  */
 union irq_request {
 	struct vfio_irq_set set;
@@ -59,8 +59,8 @@ static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
 }
 
 /*
- * Returns the interrupt causes of this handle, as bits. With MSI-X a cause's number is that of its
- * vector.
+ * Returns the interrupt causes that this handle uses, as bits. With MSI-X the number of a cause is
+ * that of its vector.
  */
 static uint32_t causes(const struct litepcie *dev)
 {
@@ -68,8 +68,8 @@ static uint32_t causes(const struct litepcie *dev)
 }
 
 /*
- * Choose MSI-X if the card has a vector for each cause, else MSI. Returns the bits of the vectors,
- * or 0 if there are none.
+ * Choose MSI-X if the card has a vector for each cause, else MSI. Returns the vectors to use, as
+ * bits, or 0 if there are none.
  */
 static uint32_t choose_delivery(struct litepcie *dev)
 {
@@ -92,8 +92,8 @@ static int add_event(struct vfio *vfio, int *fd)
 }
 
 /*
- * Open the eventfd by which the kernel requests the device back. An unbind or removal of the device
- * waits until no program has it open.
+ * Open the eventfd by which the kernel requests the device back. The kernel waits with an unbind or
+ * a removal until no program has the device open.
  */
 static int open_request(struct vfio *vfio)
 {
@@ -122,8 +122,8 @@ static int open_messages(struct vfio *vfio, uint32_t vectors)
 }
 
 /*
- * Switch the messages on. After a reset the same descriptors are used again: a program may be
- * waiting on them.
+ * Switch the interrupt messages on. After a reset the same eventfds are used again, since a program
+ * may be waiting on them.
  */
 int vfio_irq_enable(struct litepcie *dev)
 {
@@ -197,8 +197,8 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * True if the kernel wants the device back. The eventfd is not read, so that every thread and every
- * wait sees the request.
+ * Returns -ENODEV with a sentence if the kernel wants the device back. The eventfd is not read, so
+ * every thread and every wait sees the request.
  */
 int vfio_asked_back(struct litepcie *dev)
 {

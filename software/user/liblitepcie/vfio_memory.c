@@ -5,8 +5,8 @@
  */
 
 /*
- * Memory of the "vfio" back end, mapped for the card by the IOMMU. It lies in huge pages if the
- * system has some.
+ * Provide memory for the "vfio" back end, and map it for the card through the IOMMU. The memory
+ * lies in huge pages if the system has some.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,8 +18,9 @@
 #define HUGE_PAGE	(2u << 20)
 
 /*
- * Bus addresses lie above 4 GiB, so that an address that loses its upper half is noticed. They lie
- * within 39 bits, for small IOMMUs. The step between kinds of memory has room for the largest ring.
+ * Bus addresses of the memory lie above 4 GiB, so that an address that loses its upper half is
+ * noticed. They lie within 39 bits, for small IOMMUs. IOVA_STEP is the distance of two kinds of
+ * memory, with room for the largest ring.
  */
 #define IOVA		0x100000000u
 #define IOVA_STEP	0x100000000u
@@ -40,8 +41,8 @@ static void *map_file(int fd, void *place, size_t size)
 }
 
 /*
- * Get small pages at an address that is aligned to 2 MiB, so that the kernel can make huge pages of
- * them.
+ * Get memory of small pages at an address that is aligned to 2 MiB, so that the kernel can make
+ * huge pages of them.
  */
 static void *get_small(size_t size, int *fd)
 {
@@ -72,7 +73,8 @@ static void *get_small(size_t size, int *fd)
 }
 
 /*
- * Get huge pages if the system has reserved some: they take 512 times fewer entries of the IOMMU.
+ * Get reserved huge pages of the system if it has enough, else small pages. Huge pages take 512
+ * times fewer entries of the IOMMU.
  */
 static void *get_pages(unsigned int kind, size_t *size, int *fd)
 {
@@ -80,7 +82,8 @@ static void *get_pages(unsigned int kind, size_t *size, int *fd)
 	void *memory = MAP_FAILED;
 
 	*fd = -1;
-	if (kind != LITEPCIE_MEMORY_NOTICES) {	/* the notices are too small for a huge page */
+	/* the notices are too small for a huge page of their own */
+	if (kind != LITEPCIE_MEMORY_NOTICES) {
 		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
 		memory = map_file(*fd, NULL, whole);
 	}

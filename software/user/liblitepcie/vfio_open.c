@@ -5,8 +5,9 @@
  */
 
 /*
- * Find the device, check that VFIO can open it, and choose the kernel's interface. Most of the code
- * makes sentences for the user: which condition is missing, and how to meet it.
+ * Find the device, check that VFIO can open it, and choose the kernel's interface (iommufd or
+ * type1). Most of the code makes sentences that tell the user which condition is missing, and how
+ * to meet it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static int parse_option(struct litepcie *dev, const char *option)
 			     "type1 and iommufd", option);
 }
 
-/* Parse the device string. The PCI domain may be left out: "22:00.0" is in domain 0. */
+/* Parse the device string. The PCI domain may be left out: "22:00.0" is in domain 0000. */
 static int parse_name(struct litepcie *dev)
 {
 	unsigned int domain = 0, bus, slot, function;
@@ -70,8 +71,8 @@ static int parse_name(struct litepcie *dev)
 /* Checks before the open ---------------------------------------------------------------------- */
 
 /*
- * Get the last part of the target of a link in the device's sysfs folder. It is empty if there is
- * no such link.
+ * Get the last part of the target of a symbolic link in the device's sysfs folder. @name is empty
+ * if there is no such link.
  */
 static void read_link(const char *address, const char *link, char *name, size_t size)
 {
@@ -101,8 +102,8 @@ static int check_group(struct litepcie *dev)
 }
 
 /*
- * Check the device in sysfs. The group is checked first: without a group the user cannot bind the
- * card to vfio-pci at all.
+ * Check the device in sysfs. The IOMMU group is checked first, since without a group the user
+ * cannot bind the card to vfio-pci at all.
  */
 static int check_sysfs(struct litepcie *dev)
 {
@@ -193,8 +194,8 @@ static bool may_open(const char *path)
 }
 
 /*
- * Choose the interface: that of the device string; else iommufd, if kernel and rights allow it;
- * else type1.
+ * Choose the kernel's interface: the one in the device string, else iommufd if the kernel has it
+ * and the user may open it, else type1.
  */
 static int choose_interface(struct litepcie *dev)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * VFIO's older interface, which every kernel has: container, group, device. Memory is mapped into
- * the container.
+ * The older interface of VFIO, which every kernel has: the program opens a container, adds the
+ * card's IOMMU group to it, and gets the device from the group. Memory is mapped into the
+ * container.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 
 /*
- * vfio-user, client side: the commands. vfio_user.h says what each promises. The protocol is QEMU's
- * docs/interop/vfio-user.rst.
+ * The commands of a vfio-user client. vfio_user.h says what each function promises. The protocol is
+ * QEMU's docs/interop/vfio-user.rst.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,10 @@
 
 /* Connection ---------------------------------------------------------------------------------- */
 
-/* True if the JSON text of the capabilities has the word @name. It is searched without a parser. */
+/*
+ * True if the JSON text of the peer's capabilities has @name with the value true. The text is
+ * searched without a JSON parser.
+ */
 static bool has_capability(const char *json, const char *name)
 {
 	const char *p = strstr(json, name);
@@ -31,8 +34,8 @@ static bool has_capability(const char *json, const char *name)
 static int handshake(struct vfio_user *vu)
 {
 	/*
-	 * max_data_xfer_size is left out: with it a board would ask for sample data, which costs
-	 * messages.
+	 * max_data_xfer_size is left out of the capabilities: with it a board would read samples of
+	 * host memory by messages, to compare them with its mapping, and that takes time.
 	 */
 	struct version version = {
 		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",
@@ -136,8 +139,8 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 }
 
 /*
- * Send several writes in one message. The body is not initialised as a whole, since mostly few of
- * its entries are used.
+ * Send several writes to BAR0 in one message. The body is not initialised as a whole, since mostly
+ * few of its entries are used.
  */
 static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
@@ -197,10 +200,7 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	};
 	int rc;
 
-	/*
-	 * The memory is noted before the message goes out: the peer may access it before it
-	 * replies.
-	 */
+	/* Note the memory before the message goes out: the peer may access it before it replies. */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

@@ -6,9 +6,10 @@
 
 /*
  * The vfio-user messages as they are on the socket (QEMU, docs/interop/vfio-user.rst), in little
- * endian. This is the only description of them. The client of this library includes it, and so
- * does the simulated board's server (C++). The Python clients read it (tools/c_header.py), so it
- * has nothing but enumerations with values and structures of fixed-width integers.
+ * endian. Every program of the project that speaks vfio-user takes them from this file. The client
+ * of this library includes it, and so does the simulated board's server (C++). The Python clients
+ * read it (tools/c_header.py), so the file has nothing but enumerations with values and structures
+ * of fixed-width integers.
  */
 #ifndef LITEPCIE_VFIO_USER_PROTOCOL_H
 #define LITEPCIE_VFIO_USER_PROTOCOL_H
@@ -32,7 +33,7 @@ enum vfio_user_command {
 	CMD_REGION_WRITE_MULTI = 15,
 };
 
-/* Flags of a message header. */
+/* Bits of `flags` in a message header. */
 enum {
 	TYPE_MASK = 0xf,
 	TYPE_REPLY = 0x1,
@@ -40,9 +41,12 @@ enum {
 	FLAG_ERROR = 0x20,
 };
 
-/* Regions and interrupts of a PCI device (linux/vfio.h). */
+/*
+ * Numbers of regions and interrupts of a PCI device, and flags of the commands about them, as in
+ * linux/vfio.h.
+ */
 enum {
-	REGION_BARS = 6,	/* regions 0 to 5 */
+	REGION_BARS = 6,	/* number of BAR regions, which have the numbers 0 to 5 */
 	REGION_CONFIG = 7,
 	REGION_COUNT = 9,
 	REGION_READABLE = 1,
@@ -65,7 +69,7 @@ enum {
 struct header {
 	uint16_t id;
 	uint16_t command;
-	uint32_t size;		/* this header included */
+	uint32_t size;		/* bytes of the message with this header */
 	uint32_t flags;
 	uint32_t error;
 };

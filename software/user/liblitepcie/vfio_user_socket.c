@@ -5,7 +5,7 @@
  */
 
 /*
- * The socket of a vfio-user connection: connecting, sending and receiving bytes. After an error the
+ * The socket of a vfio-user connection: connect it, and send and receive bytes. After an error the
  * beginning of the next message is not known, so the connection is closed.
  */
 #include <errno.h>
@@ -36,7 +36,7 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
 
 /* Sending and receiving bytes ----------------------------------------------------------------- */
 
-/* Close a connection that has failed or ended. Every later call returns -ENODEV. */
+/* Close a connection that has failed or ended. Every later call on it returns -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
 	close(vu->fd);
@@ -57,15 +57,18 @@ int vfio_user_broken(struct vfio_user *vu, const char *doing, int error)
 			      "own messages for the reason", vu->path, doing);
 }
 
-/* Returns the timeout for poll(), which takes an int. A longer one becomes -1, for ever. */
+/*
+ * Returns the timeout of the connection in ms for poll(), which takes an int. A timeout that does
+ * not fit becomes -1, for ever.
+ */
 static int patience_ms(const struct vfio_user *vu)
 {
 	return vu->timeout_s <= INT_MAX / 1000 ? vu->timeout_s * 1000 : -1;
 }
 
 /*
- * Receive all bytes that have come, to save system calls. The thread sleeps in poll() and not in
- * recv(), which would wake up for a moment whenever the peer takes sent data.
+ * Receive all bytes that have come, which saves system calls. The thread sleeps in poll() and not
+ * in recv(), which would wake up for a moment whenever the peer takes data that was sent.
  */
 static int refill(struct vfio_user *vu, const char *doing)
 {
@@ -106,7 +109,7 @@ int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *do
 	return 0;
 }
 
-/* Drop the first @sent bytes from the parts of a message. */
+/* Drop the first @sent bytes from the parts of a message that is being sent. */
 static void advance(struct msghdr *message, size_t sent)
 {
 	while (message->msg_iovlen && sent >= message->msg_iov->iov_len) {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Messages of a vfio-user connection. Every error that leaves the stream out of step ends the
- * connection, so that a late answer is never taken for the next one.
+ * Exchange vfio-user messages. Every error that leaves the stream out of step ends the connection,
+ * so that a late answer is never taken for the answer to the next command.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-#define MAX_MESSAGE	65536u	/* longest message of the peer; a page of memory needs far less */
+/* most bytes of a message of the peer; one with a page of data has far fewer */
+#define MAX_MESSAGE	65536u
 
 static const char *command_name(uint16_t command)
 {
@@ -34,14 +35,17 @@ static const char *command_name(uint16_t command)
 	return names[command];
 }
 
-/* One write, as a message that the peer does not answer. */
+/* A write to BAR0, as a whole message that the peer does not answer. */
 struct held_write {
 	struct header header;
 	struct region_access access;
-	uint64_t data;		/* only the bytes of the write are sent */
+	uint64_t data;		/* the value; only as many bytes as the write has are sent */
 };
 
-/* Take the held write as a message. Returns the message's size, or 0 if no write is held. */
+/*
+ * Fill @out with the message of the write that is kept back. Returns the size of the message in
+ * bytes, or 0 if no write is kept back.
+ */
 static size_t take_held(struct vfio_user *vu, struct held_write *out)
 {
 	const struct litepcie_post *w = &vu->held;
@@ -78,9 +82,9 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 }
 
 /*
- * Send a message, with the held write before it. @fd, unless it is -1, goes with the message. A
- * descriptor arrives with the first byte that is sent, so in that case the held write is sent by
- * itself before.
+ * Send a message, and before it the write that is kept back. @fd, unless it is -1, goes with the
+ * message. A descriptor arrives with the first byte that is sent, so then the write is sent by
+ * itself first.
  */
 static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
 		    int fd)
@@ -114,7 +118,10 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 	return transmit(vu, &header, body, size, fd);
 }
 
-/* Returns the address of an access that lies within one mapped memory, or NULL. */
+/*
+ * Returns this process's address of an access that lies within one mapped memory, or NULL if there
+ * is no such memory.
+ */
 static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_access *access)
 {
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
@@ -128,8 +135,8 @@ static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_acce
 }
 
 /*
- * Answer a request of the peer to read or write host memory. The answer is EFAULT if the access is
- * outside of the mapped memory.
+ * Answer a request of the peer to read or write host memory. If the access is outside of the mapped
+ * memory, the answer is EFAULT.
  */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
@@ -205,7 +212,10 @@ int vfio_user_serve(struct vfio_user *vu)
 			      command_name(header.command));
 }
 
-/* Serve requests that were received together with the reply: poll() would not show them. */
+/*
+ * Serve requests of the peer that were received together with a reply, as poll() would not show
+ * them.
+ */
 static int serve_rest(struct vfio_user *vu)
 {
 	int rc = 0;
@@ -215,7 +225,7 @@ static int serve_rest(struct vfio_user *vu)
 	return rc;
 }
 
-/* Receive a reply's body. Bytes beyond @reply_size are dropped. */
+/* Receive the body of a reply. Bytes beyond @reply_size are dropped. */
 static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t reply_size,
 			const char *doing)
 {
@@ -230,13 +240,13 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/* Returns the peer's error as -errno. A number that is no errno becomes -EIO. */
+/* Returns the error in the peer's reply as -errno. A number that is no errno becomes -EIO. */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;
 }
 
-/* Wait for the reply to the last command. Returns the size of its body. */
+/* Wait for the reply to the last command that was sent. Returns the size of its body in bytes. */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size)
 {
 	const char *doing = command_name(command);
@@ -270,7 +280,10 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 	return rc < 0 ? rc : (int)size;
 }
 
-/* Send a command and receive its reply, whose body has at least @reply_size bytes. */
+/*
+ * Send a command and receive its reply. It is an error if the reply's body has less than
+ * @reply_size bytes.
+ */
 int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, size_t size, int fd,
 		void *reply, size_t reply_size)
 {
@@ -289,7 +302,10 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /* Many reads under way ------------------------------------------------------------------------ */
 
-/* Receive one reply to the reads @first to vu->next_id. The replies may come in any order. */
+/*
+ * Receive one reply to the reads with the message numbers @first to vu->next_id. The replies may
+ * come in any order.
+ */
 static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, size_t count)
 {
 	const char *doing = command_name(CMD_REGION_READ);
@@ -325,7 +341,7 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 {
 	struct {
 		struct region_access access;
-		struct header next;	/* header of the read after this one */
+		struct header next;	/* header of the next read, which follows at once */
 	} reads[VFIO_USER_READS] = { 0 };
 	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,
 				 .size = sizeof(header) + sizeof(struct region_access) };

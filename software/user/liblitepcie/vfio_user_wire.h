@@ -5,8 +5,8 @@
  */
 
 /*
- * The vfio-user messages, and the exchange of a command for its reply. This is internal to the
- * client; vfio_user.h is its interface.
+ * The exchange of vfio-user messages: a command goes out and its reply comes back. It is internal
+ * to the client, whose interface is vfio_user.h.
  */
 #ifndef LITEPCIE_VFIO_USER_WIRE_H
 #define LITEPCIE_VFIO_USER_WIRE_H
@@ -30,37 +30,44 @@ struct version {
 __attribute__((format(printf, 3, 4)))
 int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...);
 
-/* Connect vu->fd to the socket at vu->path. */
+/* Connect to the socket at vu->path. vu->fd is then the descriptor of the connection. */
 int vfio_user_connect_socket(struct vfio_user *vu);
 
 /* Close the connection for good: no more may be sent over it. */
 void vfio_user_drop(struct vfio_user *vu);
 
 /*
- * End a connection that has failed with @error of errno. 0: the peer has closed it. Returns -errno.
+ * End a connection that has failed with @error, a number of errno. With 0 the peer has closed it.
+ * Returns -errno with a sentence.
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 
-/* Receive exactly this many bytes. @doing is for the sentence of an error. */
+/*
+ * Receive exactly @size bytes. @doing is what the program was doing, for the sentence of an error.
+ */
 int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *doing);
 
 /*
- * Send these parts, which are used up by the call. @fd, unless it is -1, goes with the first byte.
+ * Send the parts of a message. The call uses @parts up. @fd, unless it is -1, goes with the first
+ * byte.
  */
 int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int fd,
 		   const char *doing);
 
-/* Send a command. @fd, unless it is -1, goes with it. */
+/* Send a command. @fd, unless it is -1, goes with the command. */
 int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 		   const void *body, size_t size, int fd);
 
 /*
  * Wait for the reply to the last command, and serve requests of the peer meanwhile. Returns the
- * size of the reply's body.
+ * size of the reply's body in bytes.
  */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size);
 
-/* Send a command and wait for its reply, whose body has at least @reply_size bytes. Returns 0. */
+/*
+ * Send a command and wait for its reply. Returns 0, or -errno if it fails or if the reply's body
+ * has less than @reply_size bytes.
+ */
 int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, size_t size, int fd,
 		   void *reply, size_t reply_size);
 

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes the manual pages of liblitepcie's calls, one for each call, from the
-comments of its header.
+"""Make the manual pages of liblitepcie, one for each call, from the comments
+of liblitepcie.h.
 
-So a fact is written once: in liblitepcie.h, which says what a call does, or in
-examples/, whose programs are compiled and run by tests. A comment's sentences
-from "Returns" on become RETURN VALUE. The word after "Threads:" chooses the
-text of ATTRIBUTES.
+A fact is written once: in liblitepcie.h, which says what a call does, or in
+examples/, whose programs are compiled and run by tests. The sentences of a
+comment from "Returns" on become the section RETURN VALUE. The words after
+"Threads:" choose the text of the section ATTRIBUTES.
     python software/user/man/pages.py FOLDER
 """
 
@@ -33,7 +33,7 @@ THREADS = {
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the header: its declaration, and the paragraphs of its comment."""
+    """One call of the header: its name, its declaration, and the paragraphs of its comment."""
 
     name: str
     prototype: str
@@ -41,16 +41,16 @@ class Call:
 
     @property
     def text(self):
-        """The whole comment as one text."""
+        """Return the whole comment as one text, with a line for each paragraph."""
         return "\n".join(self.paragraphs)
 
     @property
     def threads(self):
-        """The comment's word on threads."""
+        """Return what the comment says after "Threads:", a key of THREADS."""
         return re.search(r"Threads: ([a-z ]+)\.", self.text).group(1)
 
     def split(self):
-        """Return the paragraphs of DESCRIPTION, and the text of RETURN VALUE."""
+        """Return the paragraphs of the section DESCRIPTION, and the text of RETURN VALUE."""
         whole = [re.sub(r"\s*Threads: [a-z ]+\.", "", part) for part in self.paragraphs]
         rest, returned = [], ""
         for part in filter(None, whole):
@@ -58,8 +58,8 @@ class Call:
             rest += filter(None, [part[: at.start()].strip() if at else part])
             returned += part[at.start() :] if at else ""
         if not returned and not re.match(r"void litepcie_", self.prototype):
-            # the comment of a call that only returns a fact says what it
-            # returns
+            # the comment of a call that only returns a fact says what that
+            # fact is, so it is the text of RETURN VALUE
             returned = rest[0]
         return rest, returned
 
@@ -71,8 +71,9 @@ def paragraphs(comment):
 
 
 def calls(header):
-    """Return every call that the header declares. A call without a comment of
-    its own is an error.
+    """Return a `Call` for each call that the header declares.
+
+    A call without a comment of its own is an error.
     """
     pattern = (
         r"/\*\n((?: \*[^\n]*\n)+?) \*/\n"
@@ -105,7 +106,7 @@ def escape(text):
 
 
 def prose(text):
-    """Set parameters in italics, and calls in bold."""
+    """Return text for roff, with the parameters (@name) in italics and the calls in bold."""
     text = escape(text)
     text = re.sub(r"@(\w+)", r"\\fI\1\\fP", text)
     return re.sub(r"\b(litepcie_\w+)\(\)", r"\\fB\1\\fP(3)", text)
@@ -117,14 +118,14 @@ def literal(text):
 
 
 def summary(call):
-    """Return the beginning of the call's first sentence."""
+    """Return the beginning of the first sentence of the call's comment, for the section NAME."""
     first = re.split(r"[.;:] ", call.split()[0][0] if call.split()[0] else call.split()[1])[0]
     first = re.sub(r"@(\w+)", r"\1", first).rstrip(".")
     return first[0].lower() + first[1:]
 
 
 def example(call):
-    """Return the text of the first example program that uses the call."""
+    """Return the text of the first program of examples/ that uses the call, without its comment."""
     for path in sorted((HERE / "examples").glob("*.c")):
         text = path.read_text()
         if re.search(rf"\b{call.name}\(", text):
@@ -133,7 +134,7 @@ def example(call):
 
 
 def page(header, call, others):
-    """Return the text of a call's man page."""
+    """Return the text of a call's manual page. `others` are the calls for SEE ALSO."""
     description, returned = call.split()
     types = dict.fromkeys(re.findall(r"struct (\w+)", call.prototype))
     lines = [
@@ -182,15 +183,17 @@ def page(header, call, others):
 
 
 def neighbours(found, call):
-    """Return the calls before and after this one in the header, which are about
-    the same subject.
+    """Return the calls around this one in the header, for SEE ALSO.
+
+    Calls that stand near each other in the header are about the same subject.
+    The call itself is in the list.
     """
     at = found.index(call)
     return found[max(0, at - 3) : at + 4]
 
 
 def write(folder):
-    """Write the man pages of all calls to a folder."""
+    """Write the manual pages of all calls into `folder`, and return the calls."""
     header = HEADER.read_text()
     found = calls(header)
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,16 +5,16 @@
  */
 
 /*
- * For programs written for LitePCIe's own liblitepcie: put this folder first on the include path
- * and link with this project's library, and the programs compile again. The flash calls are not
- * here: no block of Lanebox's gateware answers them.
+ * For programs that were written for LitePCIe's own liblitepcie: put this folder first on the
+ * include path, link with Lanebox's library, and the programs compile again. The calls for the
+ * flash are missing: no block of Lanebox's gateware answers them.
  */
 #ifndef LITEPCIE_STOCK_H
 #define LITEPCIE_STOCK_H
 
 /*
- * LitePCIe's own header includes these files of a gateware's build, so include them if they are on
- * the path.
+ * LitePCIe's own header includes csr.h, mem.h and similar files of a gateware's build. This header
+ * includes them, too, if they are on the path.
  */
 #if __has_include("csr.h")
 #include "csr.h"

@@ -5,13 +5,14 @@
  */
 
 /*
- * LitePCIe's litepcie_dma_* calls on top of this library, so that they reach every back end: if the
- * environment has LITEPCIE_DEVICE, the card of that name is opened in place of the program's own.
+ * LitePCIe's litepcie_dma_* calls on top of Lanebox's library, so that they reach every back end.
+ * If the environment has LITEPCIE_DEVICE, the card of that name is opened instead of the program's
+ * own.
  *
- * Two things differ from LitePCIe's library. A buffer goes back to the card at the next
- * litepcie_dma_process() after the program is done with it, so a program that is late loses none.
- * No data is copied, with zero_copy or without. LitePCIe's own driver has no held runs, in which
- * the card waits for buffers, so litepcie_dma_init() says which driver to load instead.
+ * Two things differ from LitePCIe's library. After the program is done with a buffer, the buffer
+ * goes back to the card only at the next litepcie_dma_process(), so a program that is late loses no
+ * data. No data is copied, with zero_copy or without. LitePCIe's own driver has no held runs (in
+ * which the card waits for buffers), so litepcie_dma_init() says which driver to load instead.
  */
 #ifndef LITEPCIE_STOCK_DMA_H
 #define LITEPCIE_STOCK_DMA_H
@@ -29,28 +30,34 @@
 extern "C" {
 #endif
 
-/* The fixed shape of LitePCIe's rings, which its programs rely on. */
+/*
+ * Fixed shape of LitePCIe's rings, which programs written for LitePCIe rely on: bytes of a buffer,
+ * buffers of a ring, bytes of a ring.
+ */
 #define DMA_BUFFER_SIZE		LITEPCIE_STOCK_BUFFER_SIZE
 #define DMA_BUFFER_COUNT	LITEPCIE_STOCK_BUFFERS
 #define DMA_BUFFER_TOTAL_SIZE	(DMA_BUFFER_COUNT * DMA_BUFFER_SIZE)
 #define DMA_BUFFER_PER_IRQ	LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 
-#define LITEPCIE_STOCK_WAIT_MS	100	/* longest wait in litepcie_dma_process() */
+#define LITEPCIE_STOCK_WAIT_MS	100	/* longest wait in litepcie_dma_process(), in ms */
 
 struct litepcie_dma_ctrl {
 	uint8_t use_reader, use_writer, loopback, zero_copy;
 	struct pollfd fds;
-	char *buf_rd, *buf_wr;		/* addresses of the two rings */
+	/* addresses of the c2h ring (read) and the h2c ring (write) */
+	char *buf_rd, *buf_wr;
 	uint8_t reader_enable;
 	uint8_t writer_enable;
 	int64_t reader_hw_count, reader_sw_count;
 	int64_t writer_hw_count, writer_sw_count;
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
-	/* The fields from here on are Lanebox's own. */
+	/* The fields from here on are Lanebox's own; LitePCIe's structure has none of them. */
 	struct litepcie *dev;
-	uint64_t next_read, next_write;		/* number of the buffer that is handed out next */
-	uint64_t done_read, done_write;		/* buffers that were given back to the card */
+	/* number of the c2h and the h2c buffer that is handed out next */
+	uint64_t next_read, next_write;
+	/* number of c2h and h2c buffers given back to the card */
+	uint64_t done_read, done_write;
 };
 
 static inline void litepcie_dma_set_loopback(int fd, uint8_t loopback_enable)
@@ -135,8 +142,8 @@ static inline void litepcie_dma_cleanup(struct litepcie_dma_ctrl *dma)
 }
 
 /*
- * Handle the result of a library call. An error ends the program, as in LitePCIe's library. -EINTR
- * does not.
+ * Handle the result of a library call. An error ends the program, as in LitePCIe's library, but
+ * -EINTR does not.
  */
 static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 {
@@ -146,7 +153,7 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/* Release or submit the buffers that were handed out since the last call. */
+/* Release the c2h buffers and submit the h2c buffers that the program got since the last call. */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
 {
 	unsigned read = (unsigned)(dma->next_read - dma->done_read);

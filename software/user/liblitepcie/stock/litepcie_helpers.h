@@ -5,11 +5,12 @@
  */
 
 /*
- * LitePCIe's helpers: time, and registers behind the descriptor of an opened /dev/litepcieN. An
- * error ends the program with a sentence, as in LitePCIe's library.
+ * LitePCIe's helper functions for time and for registers, by the descriptor of an opened
+ * /dev/litepcieN. An error ends the program with a sentence, as in LitePCIe's library.
  *
- * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, those of this library a
- * handle. After this header is included, the names mean LitePCIe's functions.
+ * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, and the functions of the
+ * same names in Lanebox's library take a handle. In a program that includes this header, the names
+ * mean LitePCIe's functions.
  */
 #ifndef LITEPCIE_STOCK_HELPERS_H
 #define LITEPCIE_STOCK_HELPERS_H
