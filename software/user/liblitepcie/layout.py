@@ -15,8 +15,8 @@ import re
 import sys
 from pathlib import Path
 
-# For each block type of gateware/observe/capability.py: the beginning of the names of its registers.
-# In such a beginning the sign # stands for the number of the block among the blocks of its type.
+# For each block type of gateware/observe/capability.py: how the names of its registers begin. The
+# sign # stands for the number of the block among the blocks of its type.
 BLOCKS = {
     "control": "ctrl",
     "endpoint": "pcie_phy",
@@ -50,7 +50,7 @@ HEAD = """\
 
 
 def rows(csr):
-    """Yield one line of the C macro LITEPCIE_LAYOUT for each register in `csr`, a parsed csr.json."""
+    """Yield a line of the C macro LITEPCIE_LAYOUT for each register in `csr`, a parsed csr.json."""
     for kind, pattern in BLOCKS.items():
         base = pattern.replace("#", "0")
         start = csr["csr_bases"][base]
