@@ -5,7 +5,8 @@
  */
 
 /*
- * dma_bench: the rate in each direction, the limit on that rate, and which part sets the limit.
+ * The command dma_bench: measure the rate in each direction, the limit on that rate, and which part
+ * sets the limit.
  */
 #include <getopt.h>
 #include <math.h>
@@ -16,7 +17,8 @@
 
 #define DEFAULT_SIZE	(8u << 20)
 #define SWEEP_SIZE	RATES_LEAST_BYTES
-#define INTERVAL_RUN_S	10	/* length of a run for each direction in s, as iperf3's default */
+/* seconds that each direction runs with --interval; iperf3 has the same default */
+#define INTERVAL_RUN_S	10
 #define TIMEOUT_S	30
 
 struct bench {
@@ -24,7 +26,8 @@ struct bench {
 	struct rates_plan	plan;
 	bool			sweep;
 	bool			slot;
-	double			interval_s;	/* seconds between two printed lines; 0: no lines */
+	/* seconds between two printed lines of rates; 0: print no such lines */
+	double			interval_s;
 	struct bench_intervals	intervals;
 	struct bench_size	size[BENCH_SIZES];
 	struct bench_slot	way[RATES_WAYS];
@@ -122,7 +125,7 @@ static bool find_way(const char *name, unsigned int *ways)
 	return false;
 }
 
-/* Take one option. Returns -1 to go on, or an exit status. */
+/* Take one option of dma_bench. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, const char *word, struct bench *bench)
 {
 	switch (option) {
@@ -160,8 +163,8 @@ static int parse_option(struct util *util, int option, const char *word, struct 
 }
 
 /*
- * Refuse options that exclude each other, then fill in the default size or duration. Returns -1 to
- * go on, or an exit status.
+ * Refuse options of dma_bench that exclude each other, then fill in the default size or duration.
+ * Returns -1 to go on, or an exit status.
  */
 static int complete(struct util *util, struct bench *bench)
 {

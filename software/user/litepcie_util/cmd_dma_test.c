@@ -5,7 +5,8 @@
  */
 
 /*
- * dma_test: options and results. dma_run.c moves the data and compares it.
+ * The command dma_test: its options and the printing of its results. dma_run.c moves the data and
+ * compares it.
  */
 #include <getopt.h>
 #include <math.h>
@@ -20,8 +21,8 @@
 
 struct options {
 	const char	*direction;
-	uint64_t	size;		/* bytes to move each way; 0: not given */
-	double		duration_s;	/* duration of the run; 0: not given */
+	uint64_t	size;		/* bytes to move in each direction; 0: not given */
+	double		duration_s;	/* duration of the run in seconds; 0: not given */
 	uint64_t	seed;
 	uint64_t	timeout_s;
 };
@@ -195,7 +196,7 @@ static void print_mismatch(struct json *json, const struct dma_run *run)
 	if (run->mismatched) {
 		json_unsigned(json, "expected", run->first.expected);
 		json_unsigned(json, "got", run->first.got);
-	} else {	/* the card's checker reports only the position of an error, not the data */
+	} else {	/* the card's checker tells only where the error is, not the data */
 		json_null(json, "expected");
 		json_null(json, "got");
 	}
@@ -233,7 +234,7 @@ static bool set_direction(struct dma_run *run, const char *name)
 	return run->h2c.active || run->c2h.active;
 }
 
-/* Take one option. Returns -1 to go on, or an exit status. */
+/* Take one option of dma_test. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, struct result *result)
 {
 	struct options *options = &result->options;
@@ -299,7 +300,8 @@ static int parse(struct util *util, int argc, char **argv, struct result *result
 /* Command ------------------------------------------------------------------------------------- */
 
 /*
- * The card moves whole buffers only, so the size is rounded up. The output gives the rounded size.
+ * Set the number of buffers of each direction. The card moves whole buffers only, so the size is
+ * rounded up. The output of dma_test gives the rounded size.
  */
 static void set_targets(struct result *result, size_t buffer_size)
 {

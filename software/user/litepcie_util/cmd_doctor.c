@@ -5,7 +5,8 @@
  */
 
 /*
- * doctor: what limits this card in this machine, and what the user can do about each limit.
+ * The command doctor: say what limits this card in this machine, and what the user can do about
+ * each limit.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,12 +15,12 @@
 
 #include "doctor.h"
 
-/* two rings of data: a shorter run has no steady state to measure */
+/* Bytes to move in each direction: two rings. A shorter run has no steady state to measure. */
 #define SIZE		(4u << 20)
 #define TIMEOUT_S	30
-#define FINDING		7	/* column at which the second and later lines of a finding begin */
+#define FINDING		7	/* column at which each further line of a finding begins */
 #define REFUSED		"mmio_writes_refused"
-/* number of further readings of the slot's state, some microseconds apart */
+/* number of further reads of the slot's state, some microseconds apart */
 #define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };
@@ -31,7 +32,7 @@ static const char *known(const char *text)
 	return *text ? text : "not known";
 }
 
-/* Returns @value as text, or "not known" if @value is below 0. */
+/* Returns @value as decimal text, or "not known" if @value is below 0. */
 static const char *number(long value, char text[24])
 {
 	if (value < 0)
@@ -223,8 +224,8 @@ static void print_json(struct json *json, const void *result)
 /* Command ------------------------------------------------------------------------------------- */
 
 /*
- * True if config space allows the card more than 32 tags. If config space cannot be read, assume
- * that it does.
+ * True if config space allows the card more than 32 tags (numbers of reads in flight). If config
+ * space cannot be read, assume that it does.
  */
 static bool extended_tags(const struct doctor_host *host)
 {
@@ -259,9 +260,10 @@ static void count_refused(struct util *util, struct doctor *doctor)
 }
 
 /*
- * Find out whether the user slot has stopped taking data. Logic that is only slow takes a beat
- * between two of the readings, and then its @since changes. A card without a slot monitor answers
- * -ENOENT, and -EAGAIN means that other programs keep the monitor busy: neither is a failure.
+ * Find out whether the logic in the user slot has stopped taking data. Logic that is only slow
+ * takes a beat between two of the reads of the slot's state, and then its @since changes. A card
+ * without a monitor of the slot answers -ENOENT, and -EAGAIN means that other programs keep the
+ * monitor busy: neither is a failure.
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {

@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * dump: registers with their values, or a range of a BAR as bytes.
- */
+/* The command dump: print registers with their values, or a range of a BAR as bytes. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -25,7 +23,8 @@ struct entry {
 
 struct dump {
 	const char	*csr, *prefix;
-	uint64_t	bar, offset, length;	/* the range in bytes; length 0: dump registers */
+	/* number of a BAR, and a range in it in bytes; length 0: dump registers */
+	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;
 	uint32_t	*words;
@@ -152,7 +151,9 @@ static void read_bytes(struct util *util, struct dump *dump)
 
 /* Command ------------------------------------------------------------------------------------- */
 
-/* Parse the arguments that give a range. Returns -1 to go on, or an exit status. */
+/*
+ * Parse the arguments of dump that give a range of a BAR. Returns -1 to go on, or an exit status.
+ */
 static int parse_range(struct util *util, struct dump *dump, int count, char **words)
 {
 	if (!isdigit((unsigned char)words[0][0])) {

@@ -5,7 +5,8 @@
  */
 
 /*
- * info: what the gateware contains and how the card is connected. This command only reads.
+ * The command info: say what the gateware contains and how the card is connected. It only reads
+ * from the card.
  */
 #include <getopt.h>
 
@@ -18,9 +19,12 @@ struct info {
 	struct litepcie_conditions	link;
 	const char			*path;
 	struct litepcie_card		card;
-	/* memories of the card; size 0: there is no such memory */
+	/* memory blocks of the card; size 0: no such memory exists */
 	struct litepcie_block		memory[2];
-	/* numbers of interrupt causes; -1: there is none */
+	/*
+	 * number of each direction's interrupt cause, and of the user's; -1: there is no such
+	 * interrupt
+	 */
 	int64_t				h2c_cause, c2h_cause, user_cause;
 };
 
@@ -34,7 +38,8 @@ static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int n
 }
 
 /*
- * Take everything from the card's capability table, so that one binary fits every gateware build.
+ * Take all facts from the card's capability table, so that one build of litepcie_util fits every
+ * gateware.
  */
 static void ask_card(struct litepcie *dev, struct info *info)
 {

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* latency: options and results. The measurement itself is in latency_measure.c. */
+/*
+ * The command latency: its options and the printing of its results. latency_measure.c does the
+ * measurement.
+ */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +18,9 @@
 #define MAX_COUNT	1000000
 
 /*
- * True if any row has a software time, which is the host's time less the card's. On a simulated
- * board no row has one, since the host's clock does not run with the board's device time. The
- * column is then left out.
+ * True if any row has a software time, which is the time by the host's clock less the time by the
+ * card's clock. On a simulated board no row has one, since the host's clock does not run with the
+ * board's device time. The column is then left out.
  */
 static bool has_software(const struct latency *latency)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * list: the cards of this machine and how to open each. The command reads sysfs only and accesses
- * no card.
+ * The command list: print the cards of this machine and how to open each. It reads sysfs only, and
+ * accesses no card.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +20,7 @@
 struct card {
 	struct pci_function	function;
 	struct pci_express	express;
-	/* argument for --device; empty: the card cannot be opened now, see advice */
+	/* name for --device; empty: the card cannot be opened now, and advice says why */
 	char			device[32];
 	char			advice[96];
 };
@@ -44,8 +44,8 @@ static void advise(struct card *card)
 }
 
 /*
- * Find the card's /dev/litepcieN through /sys/class/litepcie. Lanebox's driver and LitePCIe's own
- * both use these names.
+ * Find the device file of the card, /dev/litepcieN, through /sys/class/litepcie. Lanebox's driver
+ * and LitePCIe's own driver both use these names.
  */
 static int find_node(struct card *card)
 {
@@ -137,7 +137,8 @@ static int run(struct util *util, int argc, char **argv)
 	if (optind < argc)
 		return util_usage(util, "%s: list takes no argument", argv[optind]);
 	rc = pci_each(visit, &list);
-	if (rc < 0 && rc != -ENOENT)	/* a machine without PCI has no card, which is no failure */
+	/* a machine without PCI has no card, which is not a failure */
+	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
 	return util_finish(util, &list, print_text, print_json);
 }

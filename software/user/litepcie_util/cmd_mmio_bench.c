@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* mmio_bench: options and results. The measurement itself is in mmio_measure.c. */
+/*
+ * The command mmio_bench: its options and the printing of its results. mmio_measure.c does the
+ * measurement.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -121,7 +124,7 @@ static bool find_target(const char *name, enum mmio_target *target)
 }
 
 /*
- * Find the offsets of the clock and the target in the card's register map. If one is missing,
+ * Find the offsets in BAR0 of the clock and of the register to measure. If one of them is missing,
  * nothing can be measured. Returns 0 or -errno.
  */
 static int find_places(struct litepcie *dev, struct mmio_bench *bench)
@@ -158,7 +161,7 @@ static void set_up(struct mmio_bench *bench)
 	}
 }
 
-/* Parse the options. Returns -1 to go on, or an exit status. */
+/* Parse the options of mmio_bench. Returns -1 to go on, or an exit status. */
 static int parse(struct util *util, int argc, char **argv, struct mmio_bench *bench)
 {
 	static const struct option options[] = {

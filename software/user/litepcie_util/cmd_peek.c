@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * peek: read one register, or 4 or 8 bytes at an offset in a BAR.
- */
+/* The command peek: read one register, or 4 or 8 bytes at an offset in a BAR. */
 #include <getopt.h>
 
 #include "place.h"

@@ -5,8 +5,8 @@
  */
 
 /*
- * rescan: remove the card from the kernel and rescan the PCI bus. This is needed after a new
- * bitstream was loaded.
+ * The command rescan: remove the card from the kernel and let the kernel search the PCI bus again.
+ * This is needed after a new bitstream was loaded.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,7 +21,8 @@
 
 struct rescan {
 	char			address[PCI_ADDRESS];
-	struct pci_function	function;	/* the function as it was found after the rescan */
+	/* the PCI function as the kernel found it after the rescan */
+	struct pci_function	function;
 };
 
 static void print_text(const struct util *util, const void *result)
@@ -45,8 +46,8 @@ static void print_json(struct json *json, const void *result)
 }
 
 /*
- * Wait until the function is back in sysfs. Its driver may still be missing then: udev, another
- * process, loads the driver a while later.
+ * Wait until the PCI function is back in sysfs. Its driver may still be missing at that time: udev,
+ * another process, loads the driver a while later.
  */
 static bool wait_for(struct rescan *rescan)
 {
@@ -72,7 +73,7 @@ static void again(struct util *util, struct rescan *rescan)
 {
 	int rc = 0;
 
-	/* if the function is gone already, only rescan the bus */
+	/* if the function has gone already, only rescan the bus */
 	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);

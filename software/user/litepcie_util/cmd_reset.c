@@ -5,8 +5,8 @@
  */
 
 /*
- * reset: reset the card's PCI function through the kernel, then read the identifier as a proof that
- * the card answers.
+ * The command reset: reset the card's PCI function through the kernel, then read the gateware's
+ * identifier as a proof that the card answers.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +17,7 @@
 
 struct reset {
 	char	address[PCI_ADDRESS];
-	char	identifier[257];	/* the identifier that was read after the reset */
+	char	identifier[257];	/* the gateware's identifier as read after the reset */
 };
 
 static void print_text(const struct util *util, const void *result)
@@ -37,8 +37,8 @@ static void print_json(struct json *json, const void *result)
 }
 
 /*
- * Reset through sysfs, so that the kernel saves and restores config space and calls the driver
- * before and after. Returns false if the reset failed; the failure is noted.
+ * Reset the function through sysfs. So the kernel saves and restores config space, and tells the
+ * driver before and after. Returns false if the reset failed; the failure is noted.
  */
 static bool reset_function(struct util *util, struct reset *reset)
 {

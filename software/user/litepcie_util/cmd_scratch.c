@@ -5,8 +5,8 @@
  */
 
 /*
- * scratch_test: write patterns to the scratch register and read them back. This is the simplest
- * proof that the card's registers can be written and read.
+ * The command scratch_test: write patterns to the scratch register and read them back. This is the
+ * simplest proof that the card's registers can be written and read.
  */
 #include <getopt.h>
 
@@ -19,7 +19,7 @@
 struct scratch {
 	unsigned int	patterns;
 	unsigned int	errors;
-	uint32_t	expected, got;	/* value written and value read at the first error */
+	uint32_t	expected, got;	/* value written, and value read back, at the first error */
 };
 
 /*

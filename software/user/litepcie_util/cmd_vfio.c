@@ -5,8 +5,8 @@
  */
 
 /*
- * vfio: bind a card to vfio-pci, give it back to its driver, or say what prevents that. A bound
- * card is opened as vfio:ADDRESS, without Lanebox's kernel module.
+ * The command vfio: bind a card to vfio-pci, give it back to its own driver, or say what prevents
+ * that. A bound card is opened as vfio:ADDRESS, without Lanebox's kernel module.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,13 +25,20 @@
 
 struct vfio {
 	struct pci_function	function;
-	/* functions of the same IOMMU group that a driver other than VFIO's holds */
+	/* PCI functions in the card's IOMMU group that are bound to a driver other than VFIO's */
 	struct pci_function	others[8];
 	unsigned int		other_count;
-	char			node[48];	/* path of /dev/vfio/GROUP, for type1 */
-	/* /dev/vfio/devices/vfioN, for iommufd; empty: there is none */
+	/* path of the group's file /dev/vfio/GROUP, for type1 */
+	char			node[48];
+	/*
+	 * path of the function's file /dev/vfio/devices/vfioN, for iommufd; empty: the kernel has
+	 * none
+	 */
 	char			device_node[48];
-	/* interface that litepcie_open() would use; NULL: this user may open neither */
+	/*
+	 * VFIO interface that litepcie_open() would use; NULL: this user may open neither iommufd
+	 * nor type1
+	 */
 	const char		*interface;
 	bool			sleeping;	/* the function is in power state D3 */
 	char			finding[FINDINGS][UTIL_SENTENCE];
@@ -53,8 +60,8 @@ static void find(struct vfio *vfio, const char *format, ...)
 /* What keeps VFIO from taking the card -------------------------------------------------------- */
 
 /*
- * Note the functions that keep VFIO from taking the group. Bridges may keep their driver
- * (pcieport): VFIO requires only the endpoints of a group to be free.
+ * Note a PCI function that keeps VFIO from taking the card's IOMMU group. Bridges may keep their
+ * driver (pcieport): VFIO requires only the endpoints of a group to be free.
  */
 static int visit_group(void *context, const char *address)
 {
@@ -86,8 +93,8 @@ static void check_group(struct vfio *vfio)
 }
 
 /*
- * Find out whether the function is in D3. A function in D3 answers no access to its BARs, and
- * vfio-pci puts functions that nobody has open into D3.
+ * Find out whether the card's function is in power state D3. A function in D3 answers no access to
+ * its BARs, and vfio-pci puts functions that nobody has open into D3.
  */
 static void check_power(struct vfio *vfio)
 {
@@ -106,8 +113,8 @@ static void check_power(struct vfio *vfio)
 }
 
 /*
- * Find the function's own device file. Kernels with iommufd have one for each function, in addition
- * to the file of its IOMMU group.
+ * Find the device file of the card's function. Kernels with iommufd have one for each function, in
+ * addition to the file of its IOMMU group.
  */
 static void find_device_node(struct vfio *vfio)
 {
@@ -127,7 +134,7 @@ static void find_device_node(struct vfio *vfio)
 		closedir(folder);
 }
 
-/* Returns 0 if this user may read and write @file, or the -errno of access(). */
+/* Returns 0 if this user may read and write @file, or else -errno of access(). */
 static int try_file(const char *file)
 {
 	char path[PATH_MAX];
@@ -149,8 +156,8 @@ static void explain_file(struct vfio *vfio, const char *file)
 }
 
 /*
- * Find the VFIO interface by the same rule as liblitepcie: iommufd if the kernel has it and this
- * user may open it, else type1.
+ * Find the VFIO interface (iommufd or type1) by the rule that liblitepcie uses: iommufd if the
+ * kernel has it and this user may open it, else type1.
  */
 static void check_nodes(struct vfio *vfio)
 {
@@ -163,7 +170,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* the kernel has no VFIO groups */
+	/* the kernel has device files for iommufd, but no VFIO groups */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -195,7 +202,10 @@ static int set_override(const struct vfio *vfio, const char *driver)
 			      vfio->function.address);
 }
 
-/* Let the kernel bind the driver that matches: the one in driver_override, if that is set. */
+/*
+ * Let the kernel bind a driver that matches the card: the driver named in driver_override, if that
+ * is set.
+ */
 static int probe(const struct vfio *vfio)
 {
 	return pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
@@ -251,8 +261,8 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 }
 
 /*
- * Release the card from its driver and probe it again. driver_override is set to vfio-pci by now,
- * so no other driver can get the card.
+ * Release the card from its driver and let the kernel bind one again. driver_override is already
+ * vfio-pci at this point, so no other driver can get the card.
  */
 static void offer(struct util *util, struct vfio *vfio)
 {
@@ -273,7 +283,7 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	if (vfio->findings) {	/* stop before any change if something is in the way */
+	if (vfio->findings) {	/* stop before any change if something prevents the binding */
 		util_fail(util, "%s", vfio->finding[0]);
 		return;
 	}

@@ -15,16 +15,19 @@
 
 #include "rates.h"
 
-#define BENCH_SIZES	11	/* sizes from 64 bytes to 64 KiB, by powers of two */
+/* number of transfer sizes: the powers of two from 64 bytes to 64 KiB */
+#define BENCH_SIZES	11
 
 struct bench_interval {
-	double		from_s, to_s;	/* seconds of the host's clock since the run began */
+	/* the interval, in seconds of the host's clock since the run began */
+	double		from_s, to_s;
 	struct rate	rate;
 };
 
 struct bench_intervals {
 	struct rates		*rates;
-	bool			print;		/* print each interval as text as soon as it ends */
+	/* true: print each interval as text as soon as it has ended */
+	bool			print;
 	struct bench_interval	*entry;
 	size_t			count, room;
 };
@@ -36,35 +39,36 @@ struct bench_size {
 	char		reason[UTIL_SENTENCE];	/* why there is no rate for this size */
 };
 
-/* relative difference of the two directions above which they count as unequal */
+/* The two directions count as unequal if their amounts of data differ by more than this share. */
 #define BENCH_UNEVEN	0.02
 
 struct bench_slot {
 	bool		wanted;
-	struct rate	rate;			/* not valid if no steady stretch was measured */
+	/* rate of the run; not valid if it had no steady stretch to measure */
+	struct rate	rate;
 	const char	*binds;
-	/* what the slot did, in words for the user; may be empty */
+	/* what the logic in the slot did, in words for the user; may be empty */
 	char		words[LITEPCIE_WHY_SIZE];
 };
 
 /*
- * The column heads from "measured" to "binds", which every table of dma_bench has, and one line of
- * these columns.
+ * The column heads from "measured" to "binds", which every table of dma_bench has, and
+ * bench_print_rate(), which prints the columns of one line.
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_print_rate(const struct rate *rate);
 void bench_rate_json(struct json *json, const struct rate *rate);
 
 /*
- * For dma_watch.tell: append the stretch of the run to the struct bench_intervals in
- * dma_watch.context.
+ * A function for dma_watch.tell: it appends the rate of the stretch of the run that has just ended
+ * to the struct bench_intervals in dma_watch.context.
  */
 void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch);
 void bench_intervals_json(struct json *json, const struct bench_intervals *intervals);
 
 /*
- * Measure every size, moving @bytes each way. A size that this card or its driver cannot do gets a
- * reason and no rate. Failures are noted in @util.
+ * Measure the rate for each size of transfer, moving @bytes each way. A size that this card or its
+ * driver cannot do gets a reason in place of a rate. Failures are noted in @util.
  */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES]);
@@ -73,8 +77,8 @@ void bench_sweep_json(struct json *json, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
 /*
- * Measure the ways of @plan through the user slot, moving @plan->bytes each way. Failures are noted
- * in @util.
+ * Measure the ways of @plan (c2h, h2c, duplex) through the user slot, moving @plan->bytes each way.
+ * Failures are noted in @util.
  */
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);

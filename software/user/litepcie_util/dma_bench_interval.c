@@ -5,9 +5,9 @@
  */
 
 /*
- * dma_bench --interval: a line for each stretch of a run. The host's clock decides when a stretch
- * ends, but the rate is taken by the card's clock: a simulated card runs for about a millisecond of
- * device time in a second of the host's time.
+ * dma_bench --interval: print a line for each stretch of a run. The host's clock decides when a
+ * stretch ends, but its rate is taken by the card's clock: a simulated card runs for about a
+ * millisecond of device time in a second of the host's time.
  */
 #include <stdlib.h>
 
@@ -51,7 +51,9 @@ static void print_interval(const struct rates *rates, const struct bench_interva
 	fflush(stdout);
 }
 
-/* Returns the way that is measured, by the directions that are active in @run. */
+/*
+ * Returns the way that is measured (c2h, h2c or duplex), by the directions that are active in @run.
+ */
 static enum rates_way way_of(const struct dma_run *run)
 {
 	if (!run->h2c.active)

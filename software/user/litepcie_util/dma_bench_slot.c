@@ -5,7 +5,7 @@
  */
 
 /*
- * dma_bench --slot: the rates through the logic in the user slot.
+ * dma_bench --slot: measure the rates through the logic in the user slot.
  *
  * The logic may change, drop or add data. So no data is compared, and a run does not wait for data
  * that may never come: if no buffer moves for SILENT_S, the run ends and what is known is reported.
@@ -16,27 +16,30 @@
 #include "dma_bench.h"
 #include "progress.h"
 
-#define WAIT_MS		100	/* longest wait before the clock and Ctrl-C are checked again */
-/* s; a run ends when no buffer has moved in either direction for so long */
+#define WAIT_MS		100	/* ms: longest wait before the clock and Ctrl-C are checked again */
+/* seconds without a moved buffer in either direction after which a run ends */
 #define SILENT_S	1.0
-/* share of the cycles below which a slot's stalls are not reported */
+/* Share of the clock cycles below which stalls of the slot are not reported. */
 #define NOTED		0.005
 
 static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
 
-/* The measured stretch: counters and slot state at its beginning (from) and at its end (to). */
+/*
+ * The measured stretch of a run: counters of the card and state of the slot at its beginning (from)
+ * and at its end (to).
+ */
 struct stretch {
 	struct dma_window	window;
 	struct litepcie_slot	from, to;
-	/* the card has a slot monitor, so from and to are valid */
+	/* the card has a monitor of the slot, so the slot's state is valid */
 	bool			monitored;
 };
 
 /* Moving buffers ------------------------------------------------------------------------------ */
 
 /*
- * Submit every free h2c buffer and release every filled c2h buffer. Returns the number of both, or
- * -errno.
+ * Submit every free h2c buffer and release every filled c2h buffer. Returns how many buffers that
+ * were, or -errno.
  */
 static int pump(const struct dma_run *run)
 {
@@ -56,8 +59,8 @@ static int pump(const struct dma_run *run)
 }
 
 /*
- * Returns how many buffers have moved in the direction that is ahead. The logic may move nothing in
- * the other direction.
+ * Returns the number of buffers that have moved in the direction that is further. The logic may
+ * move nothing in the other direction.
  */
 static uint64_t moved(const struct dma_run *run)
 {
@@ -76,8 +79,8 @@ static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
 }
 
 /*
- * Run until the stretch is measured. It begins after one ring of buffers, when the start is over.
- * Returns 0 or -errno; if nothing moves it returns 0 with the window not closed.
+ * Run until the stretch is measured. The stretch begins after one ring of buffers, when the start
+ * is over. Returns 0 or -errno. If nothing moves it returns 0, and the window is not closed.
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
@@ -115,9 +118,9 @@ static int run_stretch(struct dma_run *run, struct stretch *stretch)
 /* Evaluation of a run ------------------------------------------------------------------------- */
 
 /*
- * Returns the share of the cycles in which the slot, and not the card, held the stream up. If only
- * c2h runs, these are the cycles without source.valid. Otherwise they are the stalls of sink, less
- * those that the DMA caused by holding source.ready low.
+ * Returns the share of the clock cycles in which the slot, and not the card, held the stream up. If
+ * only c2h runs, these are the cycles without source.valid. Otherwise they are the stalls of sink.
+ * If c2h runs too, the stalls of source are subtracted from them, since the DMA causes these.
  */
 static double held(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -135,8 +138,8 @@ static double held(const struct dma_run *run, const struct stretch *stretch)
 }
 
 /*
- * Returns how many bytes the logic sends for each byte that it takes, or 1 if only one direction
- * runs.
+ * Returns how many bytes the logic in the slot sends for each byte that it takes, or 1 if only one
+ * direction runs.
  */
 static double share(const struct dma_run *run, const struct stretch *stretch)
 {
@@ -148,8 +151,9 @@ static double share(const struct dma_run *run, const struct stretch *stretch)
 }
 
 /*
- * Fill in @rate for logic that sends more or less than it takes. The row gives the rate of h2c. Its
- * limit is that of h2c, or that of c2h divided by the ratio @sent if that is lower.
+ * Fill in @rate for logic in the slot that sends more or less than it takes. The row gives the rate
+ * of h2c. Its limit is the limit of h2c, or the limit of c2h divided by the ratio @sent if that is
+ * lower.
  */
 static void set_uneven(struct rates *rates, const struct stretch *stretch, double sent,
 		       struct rate *rate)
@@ -172,7 +176,7 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 
 	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
-		/* data moved in one direction only, which is no rate for both */
+		/* data moved in one direction only, so the row has no rate for both */
 		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
 		set_uneven(rates, stretch, sent, &found->rate);
@@ -191,7 +195,9 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 			 sent);
 }
 
-/* Measure one way through the slot into @found. Failures are noted in @util. */
+/*
+ * Measure one way (c2h, h2c or duplex) through the slot into @found. Failures are noted in @util.
+ */
 static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
 		    struct bench_slot *found)
 {
@@ -208,7 +214,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	if (rc == 0)
-		rc = dma_window_begin(&run);	/* this call sets window.told */
+		/* this call sets window.told, which says whether records are in the counts */
+		rc = dma_window_begin(&run);
 	stretch.window.told = run.window.told;
 	if (rc == 0)
 		rc = litepcie_dma_start(util->dev, &config);
@@ -227,7 +234,10 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS])
 {
-	/* The limit of h2c needs the host's round trip, which a run of h2c by the pattern finds. */
+	/*
+	 * The limit of h2c depends on the host's round trip, which a run of h2c with the card's
+	 * pattern finds.
+	 */
 	const struct rates_plan first = {
 		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = plan->timeout_s,
 	};

@@ -5,7 +5,8 @@
  */
 
 /*
- * dma_bench --sweep: transfers of 64 bytes to 64 KiB, there and back through the card's loopback.
+ * dma_bench --sweep: measure transfers of 64 bytes to 64 KiB, there and back through the card's
+ * loopback.
  *
  * A transfer of less than the smallest buffer is a packet, and only a card with records can send
  * packets. A larger transfer is one buffer of that size.
@@ -17,7 +18,7 @@
 #include "litepcie_capability.h"
 
 #define SMALLEST	64u
-#define PACKETS		8192u	/* most transfers for each size */
+#define PACKETS		8192u	/* most transfers that are made for each size */
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
 
@@ -44,7 +45,7 @@ static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 
 /*
  * Limit the run to PACKETS transfers. A small packet takes the program as long as a large buffer,
- * so the full number of bytes would take too long.
+ * so @plan.bytes of small packets would take too long.
  */
 static struct rates_plan plan_of(struct rates_plan plan, const struct bench_size *size)
 {
@@ -72,8 +73,8 @@ static void measure_size(struct util *util, struct rates *rates, struct rates_pl
 }
 
 /*
- * The limit of small transfers needs the host's round trip, so a run of h2c comes first and finds
- * it.
+ * Measure all sizes. The limit of small transfers depends on the host's round trip, so a run of h2c
+ * comes first and finds that round trip.
  */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES])
@@ -93,7 +94,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
-		/* Ctrl-C may have come between two runs, of which none has noted it. */
+		/* Ctrl-C may have come between two runs, where no run notes it. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

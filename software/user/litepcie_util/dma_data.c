@@ -4,14 +4,17 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The contents of DMA buffers. dma_data.h says what each function promises. */
+/*
+ * Fill DMA buffers with test data and compare them with it. dma_data.h says what each function
+ * promises.
+ */
 #include "dma_data.h"
 
 #include <string.h>
 
 /*
- * The generator splitmix64 (S. Vigna, public domain). It gives word @index without computing the
- * words before it.
+ * Return word @index of the generator splitmix64 (S. Vigna, public domain). It gives that word
+ * without computing the words before it.
  */
 static uint64_t random_word(uint64_t seed, uint64_t index)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Judges a run that came to its end: the user gets one sentence for each kind of error. */
+/* Judge a run of dma_test that came to its end: report one sentence for each kind of error. */
 #include "dma_run.h"
 
 static void judge_h2c(struct dma_run *run)

@@ -5,7 +5,7 @@
  */
 
 /*
- * The loop of dma_test: it fills h2c buffers, checks c2h buffers and, when no buffer is ready,
+ * The loop of dma_test: it fills h2c buffers and checks c2h buffers. When no buffer is ready, it
  * waits for the card.
  */
 #include <errno.h>
@@ -14,13 +14,13 @@
 #include "dma_run.h"
 #include "progress.h"
 
-#define WAIT_MS		500	/* longest wait before the clock and Ctrl-C are checked again */
+#define WAIT_MS		500	/* ms: longest wait before the clock and Ctrl-C are checked again */
 
 /* Filling h2c buffers ------------------------------------------------------------------------- */
 
 /*
- * Returns the number of buffers to fill now, or 0 until a whole batch is free. Whole batches keep
- * the interrupts at regular distances.
+ * Returns the number of h2c buffers to fill now, or 0 until a whole batch is free. Whole batches
+ * keep the interrupts at regular distances.
  */
 static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
@@ -32,8 +32,8 @@ static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t a
 }
 
 /*
- * Hand the @count oldest filled buffers to the card, whole or with one packet in each. Returns 0 or
- * -errno.
+ * Hand the @count oldest filled h2c buffers to the card, whole or with one packet in each. Returns
+ * 0 or -errno.
  */
 static int send(const struct dma_run *run, uint64_t count)
 {
@@ -47,7 +47,7 @@ static int send(const struct dma_run *run, uint64_t count)
 	return rc;
 }
 
-/* Fill and submit the free buffers. Returns the number of buffers submitted, or -errno. */
+/* Fill and submit the free h2c buffers. Returns the number of buffers submitted, or -errno. */
 static int fill(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -89,8 +89,8 @@ static void check_buffer(struct dma_run *run, uint64_t number, struct batch *bat
 }
 
 /*
- * Check that a packet has come back with the length that was sent. Returns 0 or -errno. -EBADMSG:
- * the length is wrong.
+ * Check that the packet in c2h buffer @number has the length that was sent. Returns 0 or -errno;
+ * -EBADMSG: the length is wrong.
  */
 static int check_length(const struct dma_run *run, uint64_t number)
 {
@@ -117,7 +117,8 @@ static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t c
 }
 
 /*
- * Returns the number of buffers to check now, or 0 until a whole batch is filled; see fill_count().
+ * Returns the number of c2h buffers to check now, or 0 until a whole batch is filled: see
+ * fill_count().
  */
 static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
@@ -129,7 +130,7 @@ static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t 
 	return available < batch ? 0 : batch;
 }
 
-/* Check and release the filled buffers. Returns the number of buffers taken, or -errno. */
+/* Check and release the filled c2h buffers. Returns the number of buffers taken, or -errno. */
 static int check(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -159,8 +160,8 @@ static int check(struct dma_run *run)
 /* The loop ------------------------------------------------------------------------------------ */
 
 /*
- * True if the card has fetched all buffers but the last. The last one is reported only after
- * litepcie_h2c_drain(), so waiting for it here would never end.
+ * True if the card has fetched all h2c buffers but the last. The last one is reported only after
+ * litepcie_h2c_drain(), so the loop does not wait for it.
  */
 static bool h2c_fetched(const struct dma_run *run)
 {
@@ -170,14 +171,17 @@ static bool h2c_fetched(const struct dma_run *run)
 	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
 }
 
-/* In loopback h2c needs no check of its own: a buffer that has come back has been fetched. */
+/*
+ * True if h2c has no more to do. In loopback h2c needs no check of its own, since a buffer that has
+ * come back has been fetched.
+ */
 static bool h2c_finished(const struct dma_run *run)
 {
 	return !dma_h2c_by_pattern(run) || h2c_fetched(run);
 }
 
 /*
- * End the run after its duration: buffers already submitted are finished, and no more are
+ * End the run after its duration: buffers that were already submitted are finished, and no more are
  * submitted.
  */
 static void set_end(struct dma_run *run)
@@ -201,7 +205,9 @@ static void report_stall(struct dma_run *run)
 		  (unsigned long long)stats.h2c_done, (unsigned long long)stats.c2h_done, why);
 }
 
-/* Returns the directions in which the loop has to wait for the card. */
+/*
+ * Returns the directions (LITEPCIE_H2C, LITEPCIE_C2H) in which the loop has to wait for the card.
+ */
 static unsigned int waiting_for(const struct dma_run *run)
 {
 	unsigned int directions = 0;
@@ -213,7 +219,7 @@ static unsigned int waiting_for(const struct dma_run *run)
 	return directions;
 }
 
-/* Wait for the card once. Returns 1 for progress, 0 for none yet, or -errno. */
+/* Wait for the card once. Returns 1 if it made progress, 0 if not yet, or -errno. */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
 	int rc = litepcie_dma_wait(run->util->dev, waiting_for(run), WAIT_MS);
@@ -303,7 +309,7 @@ static int start(struct dma_run *run)
 }
 
 /*
- * Wait until the card has fetched the last buffer and its pattern checker has counted the last
+ * Wait until the card has fetched the last h2c buffer and its pattern checker has counted the last
  * beat.
  */
 static int finish_h2c(struct dma_run *run)
@@ -346,7 +352,9 @@ void dma_run(struct dma_run *run)
 		util_fail(util, "interrupted after %llu buffers compared",
 			  (unsigned long long)run->compared);
 	else if ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed)
-		/* report_stall() and check_length() have already reported these two errors */
+		/*
+		 * report_stall() and check_length() have already reported -ETIMEDOUT and -EBADMSG
+		 */
 		util_check(util, rc, "DMA");
 	if (rc >= 0)
 		util_check(util, stopped, "stopping the DMA");

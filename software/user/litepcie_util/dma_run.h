@@ -5,10 +5,11 @@
  */
 
 /*
- * One DMA run: keep the rings going, check all data, and measure a steady stretch of the run.
+ * Declares one run of DMA: keep the rings going, check all data, and measure a steady stretch of
+ * the run.
  *
  * dma_run.c moves and checks data, dma_window.c measures, dma_watch.c reports while the run goes
- * on, dma_judge.c finds the errors, cmd_dma_test.c parses and prints.
+ * on, dma_judge.c finds the errors, and cmd_dma_test.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_DMA_RUN_H
 #define LITEPCIE_UTIL_DMA_RUN_H
@@ -17,19 +18,20 @@
 #include "litepcie_capability.h"
 #include "util.h"
 
-#define DMA_BATCH	32u	/* most buffers handled at a time, and between two interrupts */
+/* most buffers handled at a time, and most from one interrupt to the next */
+#define DMA_BATCH	32u
 #define DMA_NO_END	UINT64_MAX
-/* bytes of a beat, the unit in which the card's checker counts */
+/* bytes of a beat; the card's checker counts in beats */
 #define DMA_BEAT_BYTES	LITEPCIE_BEAT_BYTES
 
 /* A stretch of the run between two snapshots of the card's counters. */
 struct dma_window {
 	bool				open, closed;
-	/* the stretch is the whole run, start and end included */
+	/* true: the stretch is the whole run, start and end included */
 	bool				whole;
-	/* the payload count of rq includes the card's records and status lines */
+	/* true: the count of RQ payload includes the card's records and status lines */
 	bool				told;
-	/* number of buffers that are done before the window opens */
+	/* number of buffers that must be done before the stretch begins */
 	uint64_t			skip;
 	struct litepcie_counters	from, to;
 };
@@ -37,7 +39,8 @@ struct dma_window {
 struct dma_run;
 
 /*
- * @tell is called every @every_s seconds of the host's clock with the stretch since the last call.
+ * Reports of a run that goes on: @tell is called every @every_s seconds of the host's clock, with
+ * the stretch since its last call.
  */
 struct dma_watch {
 	double				every_s;
@@ -45,7 +48,7 @@ struct dma_watch {
 						const struct dma_watch *watch);
 	void				*context;
 	double				began;
-	/* the stretch, in seconds of the host's clock since @began */
+	/* the stretch since the last call, in seconds of the host's clock from @began on */
 	double				from_s, to_s;
 	/* The same stretch by the card's counters. It is closed when the run is over. */
 	struct dma_window		window;
@@ -53,7 +56,7 @@ struct dma_watch {
 
 struct dma_direction {
 	bool		active;
-	/* number of buffers; DMA_NO_END: until the duration is over */
+	/* number of buffers to move; DMA_NO_END: as many as fit into the duration */
 	uint64_t	target;
 	uint64_t	done;		/* buffers that were submitted (h2c) or compared (c2h) */
 };
@@ -63,16 +66,17 @@ struct dma_run {
 	struct dma_data		data;
 	bool			loopback;
 	int			timeout_s;
-	double			duration_s;	/* longest duration of the run; 0: no limit */
-	/* bytes of the packet in each buffer; 0: whole buffers */
+	/* longest duration of the run in seconds; 0: no limit */
+	double			duration_s;
+	/* bytes of the packet in each buffer; 0: whole buffers are sent */
 	size_t			packet;
-	struct dma_watch	*watch;		/* NULL: no reports while the run goes on */
-	unsigned int		batch;		/* buffers that are handled at a time */
+	struct dma_watch	*watch;		/* reports while the run goes on; NULL: none */
+	unsigned int		batch;		/* number of buffers that are handled at a time */
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
 	/* The fields from here on are results. */
-	/* the run has started; if not, the other results are not valid */
+	/* the run has started; if it has not, the other results are not valid */
 	bool			started;
 	uint64_t		compared;	/* number of c2h buffers that were compared */
 	uint64_t		wrong_buffers, wrong_dwords;
@@ -85,15 +89,18 @@ struct dma_run {
 	double			wall_s;
 };
 
-/* Run until the target, the duration, a failure or Ctrl-C. All failures are noted in run->util. */
+/*
+ * Run until the target or the duration is reached, or until a failure or Ctrl-C. All failures are
+ * noted in run->util.
+ */
 void dma_run(struct dma_run *run);
 
-/* Report every failure of a run that came to its end. */
+/* Report the failures of a run that came to its end, in run->util. */
 void dma_judge(struct dma_run *run);
 
 /*
  * True if the card's pattern checker compares the h2c data. In loopback the host compares the data
- * that comes back.
+ * that comes back instead.
  */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)
 {
@@ -106,26 +113,29 @@ static inline uint64_t dma_target_beats(const struct dma_run *run)
 }
 
 /*
- * Measure run->window. Call begin() before the DMA starts, step() after each step of the loop, and
- * end() at the end of the run. Return 0 or -errno.
+ * Measure run->window, the steady stretch of the run. Call begin() before the DMA starts, step()
+ * after each step of the loop, and end() at the end of the run. Each returns 0 or -errno.
  */
 int dma_window_begin(struct dma_run *run);
 int dma_window_step(struct dma_run *run);
 int dma_window_end(struct dma_run *run);
 
-/* Clock cycles of the card, and bytes of h2c data, in the window. */
+/*
+ * dma_window_cycles() returns the card's clock cycles in the window, dma_window_h2c_bytes() the
+ * bytes of h2c data in it.
+ */
 uint64_t dma_window_cycles(const struct dma_window *window);
 uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 
 /*
- * Bytes of c2h data in the window. A card with records writes these and its status lines through
- * the same stream (RQ), so they are subtracted. The result is a lower bound.
+ * Returns the bytes of c2h data in the window. A card with records writes these and its status
+ * lines through the same stream (RQ), so they are subtracted. The result is a lower bound.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
 
 /*
- * Call run->watch while the run goes on. @now is in seconds, from progress_now(). The functions do
- * nothing if run->watch is NULL. They return 0 or -errno.
+ * Call the reporting functions of run->watch while the run goes on. @now is in seconds, from
+ * progress_now(). The functions do nothing if run->watch is NULL. Each returns 0 or -errno.
  */
 int dma_watch_begin(struct dma_run *run, double now);
 int dma_watch_step(struct dma_run *run, double now);

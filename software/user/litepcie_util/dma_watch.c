@@ -5,12 +5,12 @@
  */
 
 /*
- * Reports while a run goes on. A stretch ends when the card's counters are read, so its rate is
- * exact by the card's clock, even if the host reads late.
+ * Report the rate of a run while it goes on. A stretch ends when the card's counters are read, so
+ * its rate is exact by the card's clock, even if the host reads late.
  */
 #include "dma_run.h"
 
-/* share of @every_s; a shorter stretch at the end of a run is not reported */
+/* Share of @every_s: a shorter stretch at the end of a run is not reported. */
 #define LEAST_SHARE	0.1
 
 int dma_watch_begin(struct dma_run *run, double now)

@@ -5,7 +5,7 @@
  */
 
 /*
- * The measured window of a run, which is the difference of two snapshots of the card's counters. A
+ * The measured window of a run is the difference of two snapshots of the card's counters. A
  * snapshot is taken at one clock edge of the card, and its time is device time.
  *
  * A long run is measured in its steady state: from the end of the first ring of buffers until so
@@ -15,8 +15,10 @@
 #include "dma_run.h"
 #include "litepcie_capability.h"
 
-#define LONG_RUN	2	/* in rings; a run of so many or more has a steady state */
-/* number of buffers before the end at which the window closes, or half a ring if that is less */
+#define LONG_RUN	2	/* number of rings of data from which on a run has a steady state */
+/*
+ * number of buffers before the end of a run at which the window closes; half a ring if that is less
+ */
 #define END_MARGIN	128
 
 static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
@@ -47,7 +49,7 @@ int dma_window_begin(struct dma_run *run)
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
 	window->skip = lasting ? ring : 0;
-	window->whole = true;	/* cleared again when dma_window_step() opens the window */
+	window->whole = true;	/* dma_window_step() clears this again when it opens the window */
 	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
 }
@@ -89,15 +91,16 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 	return window->to.time - window->from.time;
 }
 
-/* h2c data arrives as completions (RC). */
+/* Returns the bytes of h2c data in the window: they come as completions (RC). */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
 }
 
 /*
- * c2h data leaves as writes (RQ). From their bytes subtract one record for each buffer, and the
- * most status lines that the card can have written in this time.
+ * Returns a lower bound of the bytes of c2h data in the window. c2h data leaves as writes (RQ).
+ * From the bytes of these writes one record for each buffer is subtracted, and the most status
+ * lines that the card can have written in this time.
  */
 uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {

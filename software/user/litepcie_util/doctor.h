@@ -5,8 +5,8 @@
  */
 
 /*
- * doctor: facts about the machine (doctor_host.c), and the findings drawn from them
- * (doctor_judge.c).
+ * The command doctor has two parts: facts about the machine (doctor_host.c), and findings that are
+ * drawn from them (doctor_judge.c).
  */
 #ifndef LITEPCIE_UTIL_DOCTOR_H
 #define LITEPCIE_UTIL_DOCTOR_H
@@ -14,7 +14,7 @@
 #include "pci.h"
 #include "rates.h"
 
-#define DOCTOR_PATH	8	/* most functions on the path from the card to the root */
+#define DOCTOR_PATH	8	/* most PCI functions on the path from the card to the root */
 #define DOCTOR_FINDINGS	24
 
 struct doctor_step {
@@ -22,21 +22,22 @@ struct doctor_step {
 	struct pci_express	express;
 };
 
-/* Facts about the machine around the card. A text is empty if its value is not known. */
+/* Facts about the machine around the card. A text of unknown value is empty. */
 struct doctor_host {
-	/* the path to the root; the card is first */
+	/* the path of PCI functions from the card, which is first, to the root port */
 	struct doctor_step	path[DOCTOR_PATH];
-	/* functions on the path; 0: the card is no PCI function here */
+	/* number of functions on the path; 0: the card is no PCI function of this machine */
 	unsigned int		steps;
-	/* mode of the IOMMU: "off", "identity", "DMA", "DMA-FQ" */
+	/* mode of the IOMMU: "off", "identity", "DMA" or "DMA-FQ" */
 	char			iommu[24];
 	/* NUMA node of the CPU that runs this program; -1: not known */
 	int			cpu_node;
 	char			governor[32];
-	/* name of the deepest CPU idle state that is enabled */
+	/* name of the deepest idle state of the CPU that is enabled */
 	char			idle_state[32];
-	unsigned int		idle_exit_us;	/* time to leave idle_state, in microseconds */
-	long			huge_pages;	/* free huge pages of 2 MiB; -1: not known */
+	unsigned int		idle_exit_us;	/* time to leave idle_state, in us */
+	/* number of free huge pages of 2 MiB; -1: not known */
+	long			huge_pages;
 	char			driver[32], driver_version[32];
 	char			kernel[72];
 };
@@ -45,9 +46,9 @@ enum doctor_weight { DOCTOR_BINDS, DOCTOR_COSTS, DOCTOR_NOTE };
 
 struct doctor_finding {
 	enum doctor_weight	weight;
-	const char		*key;		/* the finding in one word, for scripts */
+	const char		*key;		/* the finding in one word, for use in scripts */
 	char			what[UTIL_SENTENCE];
-	/* what the user can do about the finding; may be empty */
+	/* what the user can do about the finding; empty if nothing */
 	char			lift[UTIL_SENTENCE];
 };
 
@@ -55,13 +56,14 @@ struct doctor {
 	struct doctor_host	host;
 	struct litepcie_card	card;
 	struct rates		rates;
-	/* the slot's state, read before anything was measured */
+	/* state of the user slot, read before anything was measured */
 	struct litepcie_slot	slot;
 	bool			slot_known;
-	/* the slot's logic has stopped taking the h2c data that waits for it */
+	/* the user's logic has stopped taking the h2c data that waits for it */
 	bool			slot_held;
 	/*
-	 * writes of less than 4 bytes to registers, which the card refuses; 0: none, or no counter
+	 * number of writes of less than 4 bytes to registers, which the card has refused; 0: none,
+	 * or the card does not count them
 	 */
 	uint64_t		refused_writes;
 	struct doctor_finding	finding[DOCTOR_FINDINGS];

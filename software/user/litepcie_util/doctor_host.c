@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Facts about the machine, read from sysfs, for the command doctor (doctor.h). */
+/* Find facts about the machine in sysfs, for the command doctor (doctor.h). */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,10 @@ static void look_iommu(struct doctor_host *host)
 	pci_read_text(host->iommu, sizeof(host->iommu), "/sys/kernel/iommu_groups/%d/type", group);
 }
 
-/* Find the deepest idle state that is not disabled. The kernel numbers the states by depth. */
+/*
+ * Find the deepest idle state of CPU 0 that is not disabled. The kernel numbers the idle states by
+ * depth.
+ */
 static void look_idle(struct doctor_host *host)
 {
 	char text[32];
@@ -65,7 +68,7 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
-/* Find the NUMA node of a CPU by the links that each node's sysfs folder has to its CPUs. */
+/* Find the NUMA node of @cpu: each node's sysfs folder has links to its CPUs. */
 static int node_of_cpu(int cpu)
 {
 	char path[PATH_MAX];

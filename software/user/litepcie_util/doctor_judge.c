@@ -5,8 +5,8 @@
  */
 
 /*
- * The findings of the command doctor (doctor.h): which limit binds, what costs speed, and what the
- * user can do.
+ * Draw the findings of the command doctor (doctor.h): which limit binds, what costs speed, and what
+ * the user can do about it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,15 +15,24 @@
 
 #include "doctor.h"
 
-#define QEMU_VENDOR	0x1b36u	/* Red Hat, the vendor of QEMU's emulated bridges */
-/* generation and lanes that are assumed if config space cannot be read */
+#define QEMU_VENDOR	0x1b36u	/* vendor number of Red Hat, as QEMU's emulated bridges have */
+/*
+ * Generation, number of lanes and MPS in bytes of the card, which are assumed if config space
+ * cannot be read.
+ */
 #define CARD_GEN	3u
 #define CARD_LANES	8u
 #define CARD_MPS	512u
-#define USUAL_MPS	256u	/* the MPS that most PCs set */
-/* an idle state that takes longer to leave is reported; a ring of 2 MiB lasts some 300 us */
+#define USUAL_MPS	256u	/* the MPS in bytes that most PCs set */
+/*
+ * in us; an idle state that takes longer to leave is reported, since a ring of 2 MiB lasts some 300
+ * us
+ */
 #define SLOW_EXIT_US	10u
-/* share of all cycles above which stalls are reported; the hard block's own stalls stay below */
+/*
+ * Share of the clock cycles above which stalls are reported. The stalls that the hard block itself
+ * causes stay below.
+ */
 #define STALLED		0.02
 
 __attribute__((format(printf, 4, 5)))
@@ -55,7 +64,7 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* Which limit binds --------------------------------------------------------------------------- */
 
-/* True if any way (c2h, h2c or duplex) has reached the limit of this name. */
+/* True if a way (c2h, h2c or duplex) has reached the limit of the name @limit. */
 static bool reached(const struct doctor *doctor, const char *limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -68,7 +77,7 @@ static bool reached(const struct doctor *doctor, const char *limit)
 }
 
 /*
- * Returns the link that the card supports. A card built for four lanes loses nothing in a slot of
+ * Returns the link that the card can have. A card built for four lanes loses nothing in a slot of
  * four lanes, so its own link capabilities count if they can be read.
  */
 static struct limit_link possible(const struct doctor *doctor)
@@ -86,8 +95,8 @@ static struct limit_link possible(const struct doctor *doctor)
 }
 
 /*
- * True if this is a port that QEMU emulates. No TLP passes through such a port, so its MPS and its
- * link limit nothing.
+ * True if QEMU emulates this port. No TLP passes through an emulated port, so its MPS and its link
+ * limit nothing.
  */
 static bool emulated(const struct doctor_step *step)
 {
@@ -95,8 +104,8 @@ static bool emulated(const struct doctor_step *step)
 }
 
 /*
- * Returns the function nearest to the root whose link capabilities are less than the card's, or
- * NULL.
+ * Returns the function nearest to the root whose link can be less than the card's, or NULL if no
+ * function on the path can.
  */
 static const struct doctor_step *narrowest(const struct doctor *doctor)
 {
@@ -203,7 +212,7 @@ static struct limit whole_completions(const struct rates *rates)
 
 /*
  * Judge whether the host cuts its completions at every RCB. If no rate was measured, the finding is
- * only a note that the host may do so.
+ * a note that the host may do so.
  */
 static void judge_completions(struct doctor *doctor)
 {
@@ -228,7 +237,10 @@ static void judge_completions(struct doctor *doctor)
 	     "itself is the root port's");
 }
 
-/* If a way reaches no limit of the link or the card, the card waits for the host. */
+/*
+ * If a way (c2h, h2c or duplex) reaches no limit of the link or of the card, the card waits for the
+ * host: report that.
+ */
 static void judge_host(struct doctor *doctor)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -250,8 +262,8 @@ static void judge_host(struct doctor *doctor)
 }
 
 /*
- * Report refused writes. A program that writes single bytes of a register loses these writes
- * without any error.
+ * Report the writes that the card refused. A program that writes single bytes of a register loses
+ * these writes without any error.
  */
 static void judge_registers(struct doctor *doctor)
 {
@@ -315,7 +327,7 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].function.numa : -1;
 
-	if (!host->steps)	/* a simulated card does not depend on this machine's CPU */
+	if (!host->steps)	/* a simulated card does not depend on the CPU of this machine */
 		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)
 		lift(add(doctor, DOCTOR_COSTS, "numa", "the card is at node %d and this program ran "

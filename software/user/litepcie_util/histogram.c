@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Statistics of samples. histogram.h says what each function promises. */
+/* Compute statistics of samples. histogram.h says what each function promises. */
 #include "histogram.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void fill_bins(struct histogram *h, const double *samples)
 
 		if (h->bins > 1)
 			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
-		/* the largest sample lies at the upper end of the last bin */
+		/* the largest sample lies on the border behind the last bin */
 		if (bin >= h->bins)
 			bin = h->bins - 1;
 		h->count[bin]++;

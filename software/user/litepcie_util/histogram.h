@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * Median, 99th percentile and a histogram with bins of equal width.
- */
+/* Compute the median, the percentiles and a histogram of samples, with bins of equal width. */
 #ifndef LITEPCIE_UTIL_HISTOGRAM_H
 #define LITEPCIE_UTIL_HISTOGRAM_H
 
@@ -21,11 +19,12 @@ struct histogram {
 	size_t		samples;
 	double		median, p99, min, max;
 	unsigned int	bins;		/* number of bins in use; 1 if all samples are equal */
-	double		bin_width;	/* width of each bin; the first bin begins at min */
+	/* width of each bin, in the unit of the samples; the first bin begins at min */
+	double		bin_width;
 	size_t		count[HISTOGRAM_BINS];
 };
 
-/* Fill in @histogram. Sorts @samples in place; @count is 1 or more. */
+/* Fill in @histogram from @count samples, 1 or more. @samples is sorted in place. */
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
 /*
@@ -34,7 +33,10 @@ void histogram_make(struct histogram *histogram, double *samples, size_t count);
  */
 void histogram_print(const struct histogram *histogram, const char *unit);
 
-/* Write the array "histogram", whose elements are {"from_UNIT", "to_UNIT", "count"}. */
+/*
+ * Write the JSON array "histogram", whose elements are objects with "from_UNIT", "to_UNIT" and
+ * "count".
+ */
 void histogram_json(struct json *json, const struct histogram *histogram, const char *unit);
 
 #endif /* LITEPCIE_UTIL_HISTOGRAM_H */

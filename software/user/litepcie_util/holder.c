@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Finds the program that has a file open. holder.h says what the function promises. */
+/* Find the program that has a file open. holder.h says what the function promises. */
 #include "holder.h"
 
 #include <dirent.h>

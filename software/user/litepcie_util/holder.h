@@ -6,7 +6,7 @@
 
 /*
  * Find the program that has a file open, through /proc (proc(5)). A user other than root sees only
- * his own programs, and programs in other containers are never seen.
+ * programs of the same user. Programs in other containers are never seen.
  */
 #ifndef LITEPCIE_UTIL_HOLDER_H
 #define LITEPCIE_UTIL_HOLDER_H
@@ -15,12 +15,12 @@
 
 struct holder {
 	int	process;
-	char	name[16];	/* the program's name in the kernel, cut to 15 bytes */
+	char	name[16];	/* name of the program, which the kernel cuts to 15 bytes */
 };
 
 /*
- * Find a program that has @path open. @path is taken below LITEPCIE_ROOT. Returns false if no such
- * program is seen.
+ * Find a program that has @path open, which lies below LITEPCIE_ROOT if that is set. Returns false
+ * if no such program can be seen.
  */
 bool holder_find(struct holder *holder, const char *path);
 

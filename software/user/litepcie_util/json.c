@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A writer of JSON. json.h says what each function promises. */
+/* Write JSON. json.h says what each function promises. */
 #include "json.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ void json_end_array(struct json *json)
 }
 
 /*
- * Write a string with JSON's escapes. Bytes above 127 are written as they are, so a UTF-8 path
+ * Write a string with JSON's escapes. Bytes above 127 are written unchanged, so a path in UTF-8
  * stays UTF-8.
  */
 static void write_escaped(FILE *file, const char *value)

@@ -5,7 +5,7 @@
  */
 
 /*
- * A writer of one JSON object. Each call writes its part to the file at once, with commas and
+ * Write one JSON object. Each call writes its part to the file at once, with commas and
  * indentation.
  *
  * Keys must need no escaping; string values are escaped. A NULL key writes an element of an array.
@@ -21,7 +21,7 @@
 struct json {
 	FILE	*file;
 	int	depth;
-	bool	filled;		/* the innermost object or array already has an element */
+	bool	filled;		/* the innermost open object or array already has an element */
 };
 
 void json_begin_object(struct json *json, const char *key);

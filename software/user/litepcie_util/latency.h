@@ -14,12 +14,13 @@
 #include "histogram.h"
 #include "util.h"
 
-#define LATENCY_SIZES	7	/* number of sizes, from 64 to 4096 bytes */
+/* number of transfer sizes, from 64 to 4096 bytes by powers of two */
+#define LATENCY_SIZES	7
 
 enum latency_end {
-	/* the time ends when the interrupt message has been sent, by the card's stamps */
+	/* the time ends when the card has sent the interrupt message, by the card's stamps */
 	LATENCY_INTERRUPT,
-	/* the time ends when the last byte has been written back, by the card's counters */
+	/* the time ends when the card has written the last byte back, by its counters */
 	LATENCY_DMA,
 	LATENCY_ENDS
 };
@@ -29,27 +30,29 @@ enum latency_end {
 struct latency_row {
 	char			id[32];
 	enum latency_end	end;
-	/* bytes of a transfer to the card, which come back */
+	/* bytes of a transfer to the card, which the card sends back */
 	size_t			size;
 	bool			valid;
 	char			reason[UTIL_SENTENCE];
-	/* distribution of hardware time in ns, by the card's counters */
+	/* distribution of the time in the card, in ns, by the card's clock */
 	struct histogram	hardware;
 	double			p90, p999;
-	/* median of software time in ns; NAN on a simulated board */
+	/* median of the time in software, in ns; NAN on a simulated board */
 	double			software;
 };
 
 struct latency {
 	size_t			count;
-	/* ns of each transfer: by the card's clock, and by the host's clock */
+	/*
+	 * time of each transfer in ns: by the card's clock (samples), by the host's clock (whole)
+	 */
 	double			*samples, *whole;
-	/* the card is real and not a simulated board, so the host's clock is valid */
+	/* true: the card is real, not a simulated board, so the host's clock tells a time */
 	bool			real;
 	struct latency_row	row[LATENCY_ROWS];
 };
 
-/* Measure, and fill in the rows. Returns 0 or -errno. -EINTR: Ctrl-C. */
+/* Measure all rows and fill them in. Returns 0 or -errno; -EINTR: the user pressed Ctrl-C. */
 int latency_measure(struct util *util, struct latency *latency);
 
 #endif /* LITEPCIE_UTIL_LATENCY_H */

@@ -5,14 +5,14 @@
  */
 
 /*
- * Measures how long the card takes from a doorbell to the end of the transfer, one transfer at a
- * time.
+ * Measure how long the card takes from a doorbell (the register write that starts a transfer) to
+ * the end of the transfer, one transfer at a time.
  *
- * Hardware time is taken by the card alone. For the interrupt rows it runs from the stamp of the
- * doorbell in its register to the stamp of the interrupt message. For the dma rows it runs from the
- * first beat of the doorbell (CQ) to the last beat of the data written back (RQ), by the card's
- * counters. If a driver owns the descriptor table, the last beat counted is that of the record or
- * status line that reports the data.
+ * Hardware time is taken by the card alone. For the rows of interrupts it runs from the stamp of
+ * the doorbell in its register to the stamp of the interrupt message. For the rows of DMA it runs
+ * from the first beat of the doorbell (CQ) to the last beat of the data written back (RQ), by the
+ * card's counters. If a driver owns the descriptor table, the last beat that is counted is that of
+ * the record or status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
@@ -33,8 +33,8 @@ static void fill_row(struct latency *latency, struct latency_row *row)
 }
 
 /*
- * Fill in hardware and software time. Software time is the difference for each single transfer, so
- * it is computed before histogram_make() sorts the samples.
+ * Fill in hardware and software time of a row. Software time is the difference of two times of each
+ * single transfer, so it is computed before histogram_make() sorts the samples.
  */
 static void fill_both(struct latency *latency, struct latency_row *row)
 {
@@ -102,7 +102,10 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 	return 0;
 }
 
-/* Prepare the transfers. Behind the kernel driver the descriptor table belongs to the driver. */
+/*
+ * Prepare the transfers. Behind the kernel driver the driver owns the descriptor table, so nothing
+ * has to be found.
+ */
 static int find(struct litepcie *dev, struct transfer *transfer)
 {
 	transfer->dev = dev;

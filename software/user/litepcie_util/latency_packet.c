@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Transfers by the library's public calls. latency_packet.h says what each function promises. */
+/*
+ * Make transfers by the library's public calls. latency_packet.h says what each function promises.
+ */
 #include <errno.h>
 
 #include "latency_packet.h"
@@ -12,11 +14,11 @@
 #include "progress.h"
 
 #define BUFFERS	16u
-#define LOOK_S	10.0	/* s; a packet that has not come back for so long counts as lost */
+#define LOOK_S	10.0	/* seconds after which a packet that has not come back counts as lost */
 
 /*
- * Bytes that a card with records writes in addition to the packet: a record, and a status line for
- * each direction.
+ * Bytes that a card with records writes in addition to the packet: one record, and one status line
+ * for each direction.
  */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
@@ -44,8 +46,8 @@ int packet_begin(struct litepcie *dev)
 }
 
 /*
- * Wait for the packet by polling (timeout 0). Waiting for an interrupt would add its latency to the
- * time measured.
+ * Wait for the packet by looking again and again, with a timeout of 0. A wait for an interrupt
+ * would add the interrupt's latency to the measured time.
  */
 static int wait_for_packet(struct litepcie *dev)
 {
@@ -67,7 +69,7 @@ int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 	double began;
 	/*
 	 * The completion of this read means that all earlier writes have arrived at the card. A
-	 * write that arrives later would be counted as the doorbell.
+	 * later arrival would be counted as the doorbell.
 	 */
 	int rc = litepcie_time(dev, &ticks);
 

@@ -5,9 +5,9 @@
  */
 
 /*
- * Transfers there and back by the library's public calls, for a card whose descriptor table belongs
- * to the kernel driver. On a card that writes records a packet has any size up to a page, and on
- * any other card it is a page.
+ * Make transfers there and back by the library's public calls, for a card whose descriptor table
+ * belongs to the kernel driver. On a card that writes records a packet has any size up to a page,
+ * and on any other card it is a page.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_PACKET_H
 #define LITEPCIE_UTIL_LATENCY_PACKET_H
@@ -20,13 +20,15 @@
 bool packet_fits(struct litepcie *dev, size_t size);
 
 /*
- * Start both directions with rings of pages; litepcie_dma_stop() stops them. Returns 0 or -errno.
+ * Start both directions with rings whose buffers are pages of 4 KiB; litepcie_dma_stop() stops
+ * them. Returns 0 or -errno.
  */
 int packet_begin(struct litepcie *dev);
 
 /*
- * Send a packet and wait until it has been written back. On a card with records the time includes
- * the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the packet has not come back.
+ * Send a packet of @size bytes and wait until it has been written back. On a card with records the
+ * time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the packet has
+ * not come back.
  */
 int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Single transfers by descriptors that are written here. latency_transfer.h says what each function
- * promises.
+ * Make single transfers by descriptors that this program writes itself. latency_transfer.h says
+ * what each function promises.
  */
 #include <errno.h>
 #include <poll.h>
@@ -58,8 +58,8 @@ static void find_stamps(struct transfer *transfer)
 }
 
 /*
- * Read a buffer's address. The table's value registers still hold the address of the last
- * descriptor.
+ * Read the bus address of a buffer from the card. The table's value registers still hold the
+ * address of the last descriptor.
  */
 static int read_address(struct litepcie *dev, struct transfer_way *way)
 {
@@ -74,8 +74,8 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 }
 
 /*
- * Move one buffer each way, so that the library writes descriptors whose addresses can be read
- * back.
+ * Move one buffer each way, so that the library writes descriptors. Their addresses can then be
+ * read back from the card.
  */
 static int run_once(struct litepcie *dev)
 {
@@ -117,7 +117,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 
 /* Begin and end ------------------------------------------------------------------------------- */
 
-/* Enable the interrupt of c2h, and leave the others as they are. */
+/* Enable the interrupt of c2h in the card. The other interrupts stay as they are. */
 static int enable_cause(struct litepcie *dev)
 {
 	struct litepcie_block dma;
@@ -143,8 +143,8 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 
 /*
  * Switch off the card's records and status lines. They would add to the time of a transfer, and
- * would report buffers that the library has not submitted. The registers may change only while the
- * card is at rest. h2c, which the library has started without a buffer, comes to rest at once.
+ * would report buffers that the library has not submitted. Their registers may change only while
+ * the card is at rest. h2c, which the library has started without a buffer, comes to rest at once.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -161,8 +161,8 @@ static int tell_nothing(struct transfer *transfer)
 }
 
 /*
- * Begin. The library runs h2c without a buffer, so that the library takes the interrupts. Its stop
- * then brings the whole channel to rest, with the descriptors that were written here.
+ * Begin the transfers. The library runs h2c without a buffer, so that it takes the interrupts. Its
+ * stop then brings the whole channel to rest, with the descriptors of this file.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -200,7 +200,10 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 		(uint32_t)way->address, way->address >> 32,
 	};
 
-	/* The three registers are written back to back, so that the time between them is short. */
+	/*
+	 * The burst writes the three registers of a descriptor back to back, so that no time passes
+	 * between them.
+	 */
 	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
 }
 
@@ -225,7 +228,8 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	shot->whole_ns = (progress_now() - began) * 1e9;
 	/*
 	 * The count of finished descriptors goes up when the last write has entered the endpoint.
-	 * The completion of a second read leaves behind that write, so the counters include it.
+	 * The completion of a second read leaves the card after that write, so the counters include
+	 * the write.
 	 */
 	if (rc == 0)
 		rc = litepcie_readl(dev, transfer->c2h.status, &now);
@@ -252,8 +256,8 @@ static int wait_readable(struct litepcie *dev)
 }
 
 /*
- * Let the library take the interrupt. It has submitted no buffer, so the table is emptied first:
- * else the library would find a finished descriptor that is not its own.
+ * Let the library take the interrupt. The library has submitted no buffer, so the table is emptied
+ * first: else it would find a finished descriptor that it did not write.
  */
 static int collect(struct transfer *transfer)
 {
@@ -266,7 +270,7 @@ static int collect(struct transfer *transfer)
 
 /*
  * Wait for the interrupt message that the card has stamped. An older message may end the poll()
- * first; then the card's register still says that its own interrupt is waiting.
+ * first. The card's register then says that its own interrupt is still waiting.
  */
 static int wait_for_message(struct transfer *transfer, double *woken)
 {

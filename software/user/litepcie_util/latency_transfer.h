@@ -5,29 +5,33 @@
  */
 
 /*
- * Single transfers of any size through the card's loopback. A buffer of the library has at least a
- * page, so these transfers write their own descriptors into the card's table, through the
- * registers. They use the buffer addresses of a run of the library, which the table still shows
- * afterwards.
+ * Make single transfers of any size through the card's loopback. A buffer of the library has at
+ * least a page, so these transfers write their own descriptors into the card's table, through the
+ * registers. They use the addresses of buffers from a run of the library, which the table still
+ * shows after that run.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_TRANSFER_H
 #define LITEPCIE_UTIL_LATENCY_TRANSFER_H
 
 #include "util.h"
 
-/* One direction's registers: offsets in BAR0, found by name. */
+/*
+ * Registers of one direction of the DMA: their offsets in BAR0, found by name, and the address of a
+ * buffer.
+ */
 struct transfer_way {
 	uint32_t	enable, value, loop, status, flush;
-	uint64_t	address;	/* address of a buffer, as the card uses it */
+	uint64_t	address;	/* bus address of a buffer of the direction */
 };
 
 struct transfer {
 	struct litepcie		*dev;
 	struct transfer_way	h2c, c2h;
-	uint32_t		doorbell, interrupt, waiting;	/* offsets of the stamp registers */
-	/* true if the card has stamp registers */
+	/* offsets of the registers for the stamps of a doorbell and an interrupt */
+	uint32_t		doorbell, interrupt, waiting;
+	/* true: the card has registers for stamps */
 	bool			stamped;
-	/* the kernel driver owns the descriptor table: see latency_packet.h */
+	/* true: the kernel driver owns the descriptor table, so latency_packet.h is used */
 	bool			driven;
 };
 
@@ -40,18 +44,21 @@ struct shot {
 };
 
 /*
- * Find the registers, and run the library once for its buffers' addresses. No direction may be
+ * Find the registers, and run the library once to learn its buffers' addresses. No direction may be
  * running. Returns 0 or -errno.
  */
 int transfer_find(struct transfer *transfer, struct litepcie *dev);
 
-/* Start both directions for transfers, or stop them. Both return 0 or -errno. */
+/*
+ * transfer_begin() starts both directions for transfers, transfer_end() stops them. Each returns 0
+ * or -errno.
+ */
 int transfer_begin(struct transfer *transfer);
 int transfer_end(struct transfer *transfer);
 
 /*
- * Move @size bytes to the card and back. transfer_to_memory() waits until they have been written to
- * host memory, transfer_to_interrupt() until the interrupt of c2h has arrived. Both return 0 or
+ * Move @size bytes to the card and back. transfer_to_memory() waits until the data has been written
+ * to host memory, transfer_to_interrupt() until the interrupt of c2h has arrived. Each returns 0 or
  * -errno.
  */
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot);

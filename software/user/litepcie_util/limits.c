@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Limits of rates, from tables. limits.h says what each function promises. */
+/* Compute the limits of rates from tables. limits.h says what each function promises. */
 #include "limits.h"
 
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #define ROWS(table)	(sizeof(table) / sizeof((table)[0]))
 
 /*
- * Returns the row for @mps and @size, or for the next smaller ones. The rows are sorted by MPS,
- * then size.
+ * Returns the table's row for @mps and @size, or for the next smaller ones. The rows are sorted by
+ * MPS, then by size.
  */
 static const struct limit_row *find(const struct limit_row *table, size_t rows, unsigned int mps,
 				    unsigned int size)
@@ -34,8 +34,8 @@ static double raw(const struct limit_link *link)
 }
 
 /*
- * Returns the lower of the wire's and the interface's limit. The table's interface rate holds for
- * cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
+ * Returns the lower of the limits of the wire and of the card's interface. The interface rates in
+ * the tables hold for cycles of LIMIT_CYCLE_NS. With another clock the rate is in proportion.
  */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * litepcie_util: the command line. Options before the command are parsed here, and the command
- * parses those after it.
+ * The command line of litepcie_util. Options before the command are parsed in this file, and the
+ * command parses the options after it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -28,7 +28,10 @@ static const struct command *const commands[] = {
 
 /* Signals that end the program ---------------------------------------------------------------- */
 
-/* This is a global, since a signal handler gets no context. */
+/*
+ * A signal came that asks the program to end. This is a global, since a signal handler gets no
+ * context.
+ */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
@@ -43,8 +46,8 @@ bool util_interrupted(void)
 }
 
 /*
- * Without SA_RESTART a signal ends a wait for the card. SA_RESETHAND lets a second Ctrl-C kill the
- * program.
+ * Let Ctrl-C and a termination signal end the command. Without SA_RESTART a signal ends a wait for
+ * the card. SA_RESETHAND lets a second Ctrl-C kill the program.
  */
 static void catch_signals(void)
 {
@@ -93,7 +96,7 @@ static void print_help(void)
 	     "             2 usage");
 }
 
-/* Finish the output of the help text. A failed write of it is a failure of the command. */
+/* Finish the output of the help text. If it cannot be written, the command fails. */
 static int finish_help(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -138,7 +141,9 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Take an option of LitePCIe's own utility. Returns -1 to go on, or an exit status. */
+/*
+ * Take one of the options that LitePCIe's own utility has. Returns -1 to go on, or an exit status.
+ */
 static int parse_stock(struct util *util, int option)
 {
 	uint64_t number;
@@ -152,7 +157,7 @@ static int parse_stock(struct util *util, int option)
 	return -1;
 }
 
-/* Take -c N, which means /dev/litepcieN. Returns -1 to go on, or an exit status. */
+/* Take the option -c N, which stands for /dev/litepcieN. Returns -1 to go on, or an exit status. */
 static int parse_minor(struct util *util)
 {
 	static char name[32];
@@ -165,7 +170,7 @@ static int parse_minor(struct util *util)
 	return -1;
 }
 
-/* Take the options before the command. Returns -1 to go on, or an exit status. */
+/* Take the options before the name of the command. Returns -1 to go on, or an exit status. */
 static int parse_globals(struct util *util, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -224,7 +229,7 @@ int main(int argc, char **argv)
 			util->command = command->name;
 			argc -= optind;
 			argv += optind;
-			/* in glibc 0 means: start again, with the command's own options */
+			/* in glibc, 0 lets getopt start again, with the options of the command */
 			optind = 0;
 			catch_signals();
 			status = command->run(util, argc, argv);

@@ -6,7 +6,7 @@
 
 /*
  * The data that the parts of the command mmio_bench share. mmio_measure.c and mmio_ways.c measure,
- * cmd_mmio_bench.c parses and prints.
+ * and cmd_mmio_bench.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_MMIO_BENCH_H
 #define LITEPCIE_UTIL_MMIO_BENCH_H
@@ -14,9 +14,9 @@
 #include "histogram.h"
 #include "util.h"
 
-#define MMIO_BURST	64	/* number of writes between two readings of the clock */
+#define MMIO_BURST	64	/* number of writes between two reads of the card's clock */
 #define MMIO_ROWS	4
-/* the reason of a row when the run ended before it was measured */
+/* the reason of a row that was not measured, as the command ended first */
 #define MMIO_CUT_SHORT	"not measured"
 
 enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
@@ -26,21 +26,24 @@ struct mmio_row {
 	bool			write;
 	size_t			size;
 	bool			valid;
-	char			reason[UTIL_SENTENCE];	/* why this row has no value */
+	/* why this row has no value; empty if it has one */
+	char			reason[UTIL_SENTENCE];
 	/* distribution of the time of one access, in ns */
 	struct histogram	ns;
 };
 
 struct mmio_bench {
 	enum mmio_target	target;
-	bool		all;		/* also measure every way of access, with mmio_ways.c */
+	/* true: also measure every way of access to memory, with mmio_ways.c */
+	bool		all;
 	uint32_t	offset;
-	uint32_t	clock;		/* offset of the lower half of the device time register */
-	bool		spread;		/* access consecutive words of memory, not one register */
+	uint32_t	clock;		/* offset in BAR0 of the lower half of the device time */
+	/* true: access consecutive words of a memory; false: one register */
+	bool		spread;
 	size_t		count;		/* number of samples for each row */
 	double		*samples;
-	double		tick_ns;	/* length of a tick of the device time in ns */
-	/* round trip of a reading of the clock in ns; NAN: not known */
+	double		tick_ns;	/* length of a tick of device time in ns */
+	/* round trip of one read of the clock in ns; NAN: not known */
 	double		clock_ns;
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
@@ -48,7 +51,7 @@ struct mmio_bench {
 
 /*
  * Measure bench->clock_ns and the rows. A row that cannot be measured gets a reason. Returns 0 or
- * -errno. -EINTR: Ctrl-C.
+ * -errno; -EINTR: the user pressed Ctrl-C.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 
@@ -59,7 +62,7 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
 double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
 
-/* Mark the row as without a value, and give the reason. */
+/* Mark the row as without a value, and give the reason as a sentence. */
 __attribute__((format(printf, 2, 3)))
 void mmio_refuse(struct mmio_row *row, const char *format, ...);
 

@@ -5,12 +5,12 @@
  */
 
 /*
- * Measures the time of single accesses to BAR0, by the card's own clock.
+ * Measure the time of single accesses to BAR0, by the card's own clock.
  *
  * The clock is the device time register. The host's clock is never used, since it means nothing in
- * simulation. Two readings of the clock in a row differ by the round trip of a read, T. A read of
- * the target between two readings takes their difference minus T. The same holds for n posted
- * writes, since the second reading cannot pass them. A size is measured only after the card has
+ * simulation. Two reads of the clock in a row differ by the round trip of one read, T. A read of
+ * the target between two reads of the clock takes their difference minus T. The same holds for n
+ * posted writes, since the second read cannot pass them. A size is measured only after the card has
  * answered accesses of that size correctly.
  */
 #include <errno.h>
@@ -50,8 +50,8 @@ void mmio_refuse(struct mmio_row *row, const char *format, ...)
 }
 
 /*
- * Check a read of the clock. The clock moves meanwhile, so a right answer lies between the two
- * 4-byte readings around it.
+ * Check a read of the clock. The clock moves on, so a right answer lies between the two 4-byte
+ * reads around it.
  */
 static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 		       struct mmio_row *row)
@@ -71,7 +71,7 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	return rc;
 }
 
-/* Returns the value that the proof uses for access @i of @size bytes. */
+/* Returns the value that the proof of accesses uses for access @i of @size bytes. */
 static uint64_t proof_value(size_t i, size_t size)
 {
 	static const uint32_t words[PROOF_WORDS] = {
@@ -85,7 +85,7 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 {
 	int rc = 0;
 
-	/* The complement is written first, so that a lost write shows. */
+	/* Write the complement of the value first, so that a lost write shows. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
@@ -94,8 +94,8 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 }
 
 /*
- * Check accesses of one size against accesses of 4 bytes: one kind writes the words, and the other
- * reads them back.
+ * Check that accesses of one size work, against accesses of 4 bytes: one kind writes words, and the
+ * other kind reads them back.
  */
 static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
@@ -131,7 +131,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		return 0;
 	}
 	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
-	if (rc == -EOPNOTSUPP) {	/* the path to the card cannot make accesses of this size */
+	if (rc == -EOPNOTSUPP) {	/* the way to the card cannot make accesses of this size */
 		mmio_refuse(row, "%s", litepcie_why(dev));
 		return 0;
 	}
@@ -208,7 +208,7 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 		else
 			rc = row->write ? sample_write(dev, bench, row, &ns) :
 					  sample_read(dev, bench, row, &ns);
-		/* Round trips vary by a tick or two, so the difference may be below 0. */
+		/* Round trips vary by a tick or two, so the difference can be below 0. */
 		bench->samples[i] = ns > 0 ? ns : 0;
 	}
 	if (rc < 0)
@@ -219,8 +219,8 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 }
 
 /*
- * The memory memory0 may hold data of another program, so every word that is overwritten is
- * restored.
+ * Measure bench->clock_ns and all rows. memory0 may hold data of another program, so every word
+ * that is overwritten is restored.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * Measures the ways of access to a card's memory (mmio_ways.h). A way is first checked: its data is
- * compared with 4-byte accesses. Then its accesses are repeated between two readings of the card's
- * clock.
+ * Measure the ways of access to a card's memory (mmio_ways.h). Each way is checked first: its data
+ * is compared with that of 4-byte accesses. Then its accesses are repeated between two reads of the
+ * card's clock.
  */
 #include "mmio_ways.h"
 
@@ -19,20 +19,22 @@
 
 #include "litepcie_capability.h"
 
-#define WORDS_A_ROW	4096u	/* words of 4 bytes that a row moves at most */
+#define WORDS_A_ROW	4096u	/* most 4-byte words that one row moves */
 #define MAX_THREADS	8u
-/* loads of write-combined memory, of 64 bytes each, that a CPU core keeps in flight */
+/* Number of 64-byte loads from write-combining memory that a CPU core keeps in flight. */
 #define LINE_FILLS	10
-#define OWN_SHARE	0.5	/* share of the limit below which the host is what binds */
-#define TRIPS		32u	/* number of readings; the fastest is taken as the round trip */
+#define OWN_SHARE	0.5	/* share of the limit below which the host is named as what binds */
+/* number of reads, of which the fastest is taken as the round trip */
+#define TRIPS		32u
 
 struct way {
 	const char	*id;
 	bool		write;
 	size_t		size;
-	unsigned int	threads;	/* number of threads; 0: in the calling thread */
-	bool		mapped;		/* this way needs the mapped BAR */
-	bool		combined;	/* this way needs a write-combining mapping */
+	/* number of threads; 0: the calling thread makes the accesses */
+	unsigned int	threads;
+	bool		mapped;		/* this way needs the BAR to be mapped */
+	bool		combined;	/* this way needs a write-combining mapping of the BAR */
 	/* Move way->size bytes between @data and the memory at @at. */
 	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data);
@@ -40,7 +42,7 @@ struct way {
 
 /* The ways ------------------------------------------------------------------------------------ */
 
-/* Access by a system call, or by a message to the simulated board, for each 4 bytes. */
+/* Access memory by one system call for each 4 bytes, or by one message to the simulated board. */
 static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data)
 {
@@ -54,7 +56,7 @@ static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const st
 	return rc;
 }
 
-/* Access by one load or store of the CPU, or by one TLP of a simulated host. */
+/* Access memory by one load or store of the CPU, or by one TLP of the host of a simulated card. */
 static int by_access(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		     uint64_t at, void *data)
 {
@@ -147,7 +149,10 @@ static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *
 	return rc;
 }
 
-/* Check a way. Two accesses are enough to see a wrong order, width or address. */
+/*
+ * Check that a way moves the right data. Two accesses are enough to see a wrong order, width or
+ * address.
+ */
 static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		 struct mmio_way_row *row)
 {
@@ -194,7 +199,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Make @count accesses, by one thread or several. Returns 0 or -errno. */
+/* Make @count accesses of a way, by one thread or several. Returns 0 or -errno. */
 static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		size_t count)
 {
@@ -303,13 +308,13 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 		return 0;
 	}
 	if (rc < 0)
-		ways->rows--;	/* drop this row: it has neither a value nor a reason */
+		ways->rows--;	/* drop this row, as it has neither a value nor a reason */
 	return rc;
 }
 
 /*
- * Find the memory to measure: the first memory in a BAR other than BAR0, which may be mapped
- * write-combining, else the last memory in BAR0.
+ * Find the memory to measure. It is the first memory in a BAR other than BAR0, as that one may be
+ * mapped write-combining. Without such a memory it is the last memory in BAR0.
  */
 static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 {
@@ -329,7 +334,7 @@ static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 	return rc;
 }
 
-/* Find the least time of a read of this memory. */
+/* Measure ways->trip_ns, the least time of a read of this memory. */
 static int measure_trip(struct litepcie *dev, struct mmio_ways *ways)
 {
 	uint32_t from, to, word;

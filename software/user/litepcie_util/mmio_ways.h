@@ -5,8 +5,8 @@
  */
 
 /*
- * Every way in which software can access a card's memory. Each way has its rate, its limit and what
- * sets that limit, or the reason why the way is not possible here.
+ * Measure every way in which software can access a card's memory. Each way has its rate, its limit
+ * and what sets that limit, or the reason why the way is not possible with this card.
  */
 #ifndef LITEPCIE_UTIL_MMIO_WAYS_H
 #define LITEPCIE_UTIL_MMIO_WAYS_H
@@ -15,7 +15,7 @@
 #include "mmio_bench.h"
 
 #define MMIO_WAYS_MAX	32
-#define MMIO_REGION	4096u	/* bytes of the card's memory that are accessed */
+#define MMIO_REGION	4096u	/* bytes of the card's memory that the measurement accesses */
 
 struct mmio_way_row {
 	char		id[32];
@@ -23,7 +23,7 @@ struct mmio_way_row {
 	size_t		size;		/* bytes that software moves in one call */
 	bool		valid;
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* time of one access in ns */
+	double		ns;		/* time of one access, in ns */
 	double		mb_per_s;
 	struct limit	limit;		/* limit of the rate, in MB/s */
 };
@@ -31,10 +31,11 @@ struct mmio_way_row {
 struct mmio_ways {
 	struct mmio_bench	*bench;
 	struct limit_link	link;
-	unsigned int		bar;		/* BAR in which the memory lies, at @offset */
+	/* BAR of the memory, which begins at @offset in it */
+	unsigned int		bar;
 	uint64_t		offset;
 	double			trip_ns;	/* least time of a read of the memory, in ns */
-	/* mapping of the BAR; base NULL: not mapped, see unmapped */
+	/* the mapping of the BAR; base NULL: not mapped, and @unmapped says why */
 	struct litepcie_window	window;
 	char			unmapped[UTIL_SENTENCE];
 	struct mmio_way_row	row[MMIO_WAYS_MAX];

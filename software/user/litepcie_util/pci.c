@@ -5,8 +5,8 @@
  */
 
 /*
- * PCI functions in sysfs. pci.h says what each function promises. Offsets: PCI Express Base
- * Specification 3.1, 7.5 and 7.8.
+ * Find PCI functions in sysfs. pci.h says what each function promises. Offsets in configuration
+ * space are from PCI Express Base Specification 3.1, 7.5 and 7.8.
  */
 #include "pci.h"
 
@@ -109,8 +109,8 @@ static long read_number(const char *address, const char *name, long otherwise)
 }
 
 /*
- * Read the last part of the target of a link in the function's folder. The text is empty if there
- * is no such link.
+ * Get the last part of the target of a symbolic link in the sysfs folder of a function. @text is
+ * empty if there is no such link.
  */
 static void read_link(const char *address, const char *name, char *text, size_t size)
 {
@@ -188,8 +188,8 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 bool pci_is_card(const struct pci_function *function)
 {
 	/*
-	 * The device numbers are those of software/kernel/pci.c: Xilinx, device 0x90GL with G the
-	 * generation and L the lanes, where x16 is 0xf.
+	 * The vendor and device numbers are those of software/kernel/pci.c: Xilinx, and device
+	 * 0x90GL, where G is the generation and L the number of lanes (0xf stands for x16).
 	 */
 	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
 
@@ -284,8 +284,8 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 	unsigned int at = pci_config16(function, 0x34) & 0xfc;
 
 	/*
-	 * The list has at most 48 entries of 4 bytes in its 192 bytes. A broken list may have a
-	 * loop.
+	 * The list of capabilities has at most 48 entries of 4 bytes in its 192 bytes. The limit
+	 * ends the search in a broken list, which may have a loop.
 	 */
 	for (int i = 0; i < 48 && at >= 0x40; i++) {
 		uint16_t head = pci_config16(function, at);

@@ -5,8 +5,8 @@
  */
 
 /*
- * A PCI function in sysfs: what the kernel knows of it, and the writes that bind, reset and rescan.
- * All paths are below LITEPCIE_ROOT if that is set (for tests), else below the root folder.
+ * What the kernel knows of a PCI function, in sysfs, and the writes to sysfs that bind, reset and
+ * rescan. All paths are below LITEPCIE_ROOT if that is set (for tests), else below the root folder.
  */
 #ifndef LITEPCIE_UTIL_PCI_H
 #define LITEPCIE_UTIL_PCI_H
@@ -16,22 +16,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PCI_ADDRESS	16	/* "0000:22:00.0" and its NUL */
+#define PCI_ADDRESS	16	/* bytes of an address like "0000:22:00.0", with its zero */
 #define PCI_CONFIG	4096
 
 struct pci_function {
 	char		address[PCI_ADDRESS];
 	unsigned int	vendor, device;
-	char		driver[32];	/* name of the bound driver; empty: none */
-	/* NUMA node; -1: not known, or the machine has one node only */
+	/* name of the driver that the function is bound to; empty: none */
+	char		driver[32];
+	/* number of the NUMA node; -1: not known, or the machine has one node only */
 	int		numa;
-	int		iommu_group;	/* number of the IOMMU group; -1: none */
-	/* bytes of config space that could be read; 64 for users other than root */
+	int		iommu_group;	/* number of the function's IOMMU group; -1: none */
+	/* bytes of config space that could be read; users other than root get 64 */
 	size_t		config_size;
 	uint8_t		config[PCI_CONFIG];
 };
 
-/* Make a path below LITEPCIE_ROOT. Returns false if it is too long. */
+/* Make a path below LITEPCIE_ROOT, if that is set. Returns false if the path is too long. */
 __attribute__((format(printf, 2, 3)))
 bool pci_path(char path[PATH_MAX], const char *format, ...);
 
@@ -42,40 +43,49 @@ bool pci_path(char path[PATH_MAX], const char *format, ...);
 __attribute__((format(printf, 3, 4)))
 int pci_read_text(char *text, size_t size, const char *format, ...);
 
-/* Write @text with one write(), as sysfs requires. Returns 0 or -errno. */
+/*
+ * Write @text to a file below LITEPCIE_ROOT with one write(), as sysfs requires. Returns 0 or
+ * -errno.
+ */
 __attribute__((format(printf, 2, 3)))
 int pci_write_text(const char *text, const char *format, ...);
 
-/* Fill in @function from sysfs. Returns 0, or -ENOENT if there is no such function. */
+/* Fill in @function from sysfs. Returns 0, or -ENOENT if no PCI function has this address. */
 int pci_load(struct pci_function *function, const char *address);
 
 /*
- * Write the full form of an address; "22:00.0" is short for "0000:22:00.0". Returns false if @text
- * is no address.
+ * Write the full form of a PCI address to @address: "22:00.0" is short for "0000:22:00.0". Returns
+ * false if @text is no address.
  */
 bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 
-/* True if litepcie.ko has this function in its table of vendor and device numbers. */
+/*
+ * True if the kernel driver litepcie.ko has this function in its table of vendor and device
+ * numbers.
+ */
 bool pci_is_card(const struct pci_function *function);
 
 /*
- * Call @visit for every function in the order of addresses, until it returns other than 0. Returns
- * that value, 0, or -errno.
+ * Call @visit for every PCI function in the order of their addresses, until a call returns other
+ * than 0. Returns that value, or 0, or -errno.
  */
 int pci_each(int (*visit)(void *context, const char *address), void *context);
 
-/* Find the bridge above a function. Returns 0 or -errno; -ENOENT: the function is at the root. */
+/*
+ * Find the bridge above a function. Returns 0 or -errno; -ENOENT: the function is directly at the
+ * root.
+ */
 int pci_parent(const char *address, char parent[PCI_ADDRESS]);
 
 /*
- * Find the function behind a device name of litepcie_open(). Returns -ENOENT if there is none, as
- * for "sim:".
+ * Find the PCI function behind a device name of litepcie_open(). Returns 0, or -ENOENT if there is
+ * none, as for "sim:".
  */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
 
 /*
- * Returns the offset of a capability in config space, or 0 if the function has none or config space
- * cannot be read.
+ * Returns the offset of a capability in config space, or 0 if the function has no such capability
+ * or if its config space cannot be read.
  */
 unsigned int pci_capability(const struct pci_function *function, unsigned int id);
 
@@ -84,15 +94,15 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
 #define PCI_CAP_EXPRESS		0x10
 
-/* The PCI Express capability, decoded. All fields are 0 if it cannot be read. */
+/* The decoded PCI Express capability of a function. All fields are 0 if it cannot be read. */
 struct pci_express {
 	bool		known;
-	unsigned int	mps, mps_supported, mrrs;	/* the PCIe maximum sizes in bytes */
-	unsigned int	rcb;				/* read completion boundary in bytes */
-	/* generation and lanes of the link as it trained */
+	unsigned int	mps, mps_supported, mrrs;	/* maximum sizes of TLPs, in bytes */
+	unsigned int	rcb;				/* read completion boundary, in bytes */
+	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
 	unsigned int	gen_possible, lanes_possible;
-	/* whether the function has these features enabled */
+	/* true for each of these features that the function has enabled */
 	bool		extended_tags, relaxed_ordering;
 };
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The place that peek and poke access. place.h says what each function promises. */
+/* Parse and access the place that peek and poke name. place.h says what each function promises. */
 #include "place.h"
 
 #include <ctype.h>

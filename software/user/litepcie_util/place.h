@@ -5,7 +5,7 @@
  */
 
 /*
- * The place that peek and poke access: a register by its name, or an offset in a BAR.
+ * The place that the commands peek and poke access: a register with a name, or an offset in a BAR.
  */
 #ifndef LITEPCIE_UTIL_PLACE_H
 #define LITEPCIE_UTIL_PLACE_H
@@ -13,22 +13,23 @@
 #include "util.h"
 
 struct place {
-	const char	*text;		/* the place as it stands on the command line */
-	const char	*csr;		/* path of a csr.json with more names, or NULL */
+	const char	*text;		/* the place as it was written on the command line */
+	const char	*csr;		/* path of a csr.json with names of registers, or NULL */
 	char		name[64];	/* name of the register; empty: the place is an offset */
 	unsigned int	bar;
 	uint64_t	offset;
-	size_t		size;		/* bytes of one access to the place; 0: not given */
+	size_t		size;		/* bytes of one access to the place: 4 or 8; 0: not given */
 };
 
 /*
- * Take an option of peek and poke (b: BAR, w: width, C: csr.json). Returns -1 to go on, or an exit
- * status.
+ * Take an option of peek or poke (b: BAR, w: width in bytes, C: csr.json). Returns -1 to go on, or
+ * an exit status.
  */
 int place_option(struct util *util, struct place *place, int option, const char *value);
 
 /*
- * Find the place on the open card. Returns false if there is none; the failure is noted in @util.
+ * Find the place on the open card. Returns false if the card has no such place; the failure is
+ * noted in @util.
  */
 bool place_find(struct util *util, struct place *place);
 

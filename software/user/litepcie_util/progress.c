@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A line that shows progress. progress.h says what each function promises. */
+/* Show progress in a line on standard error. progress.h says what each function promises. */
 #include "progress.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 }
 
 /*
- * Returns the seconds left until the total is reached or the duration is over, whichever comes
- * first.
+ * Returns the seconds that are left until the total is reached or the duration is over, whichever
+ * comes first. It is infinite if neither is known.
  */
 static double time_left(const struct progress *progress, double done, double elapsed)
 {
@@ -54,7 +54,7 @@ void progress_text(const struct progress *progress, double done, double elapsed,
 	double left, rate = elapsed > 0 ? done / elapsed : 0;
 	char total[32] = "", ending[32] = "";
 
-	/* @done may be more than the total. The line shows no more than the total. */
+	/* @done may be more than the total. The line then shows the total. */
 	if (progress->total > 0 && done > progress->total)
 		done = progress->total;
 	left = time_left(progress, done, elapsed);

@@ -5,8 +5,8 @@
  */
 
 /*
- * One line on standard error while long work goes on, with its rate and the time left. The line is
- * removed at the end. If standard error is no terminal, nothing is printed.
+ * Show a line on standard error while long work goes on, with its rate and the time that is left.
+ * The line is removed at the end. If standard error is no terminal, nothing is printed.
  */
 #ifndef LITEPCIE_UTIL_PROGRESS_H
 #define LITEPCIE_UTIL_PROGRESS_H
@@ -16,9 +16,9 @@
 
 struct progress {
 	const char	*what;
-	const char	*unit;		/* unit of total and @done, such as "MiB" */
-	double		total;		/* the amount of all work; 0: not known */
-	double		seconds;	/* planned duration of the whole work in s; 0: none */
+	const char	*unit;		/* unit of @total and of the amount done, such as "MiB" */
+	double		total;		/* the amount of all work, in @unit; 0: not known */
+	double		seconds;	/* planned duration of the work in seconds; 0: not known */
 	double		began, shown;
 };
 
@@ -30,7 +30,10 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 void progress_show(struct progress *progress, double done);
 void progress_end(struct progress *progress);
 
-/* Write the line into @text. @elapsed is in seconds since the beginning. */
+/*
+ * Write the text of the line into @text. @done is in the unit of the total, @elapsed in seconds
+ * since the work began.
+ */
 void progress_text(const struct progress *progress, double done, double elapsed, char *text,
 		   size_t size);
 

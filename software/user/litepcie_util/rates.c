@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Rates of short DMA runs. rates.h says what each function promises. */
+/* Measure the rates of short DMA runs. rates.h says what each function promises. */
 #include "rates.h"
 
 #include <math.h>
@@ -12,17 +12,22 @@
 
 #include "litepcie_capability.h"
 
-/* the RCB that is assumed if it is not known; an RCB of 128 is rare */
+/*
+ * the read completion boundary in bytes that is assumed if it is not known; one of 128 bytes is
+ * rare
+ */
 #define USUAL_RCB	64u
 #define SHORT_TAGS	LITEPCIE_SHORT_READ_TAGS
-/* most runs of one way, since software may have been late in one of them */
+/*
+ * Most runs of one way. Software may have been late in one of them, which looks like a slow host.
+ */
 #define TRIES		3u
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
 /*
- * Returns the bytes of reads that the DMA keeps in flight: those of all tags, or fewer if the
- * card's table says that the DMA itself has less space for the data.
+ * Returns how many bytes of reads the DMA keeps in flight: those of all tags, or fewer if the
+ * card's capability table says that the DMA itself has less space for the data.
  */
 static double in_flight(struct util *util, const struct rates *rates)
 {
@@ -61,8 +66,8 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, u
 }
 
 /*
- * Learn the host's round trip and the size of its completions. The first read of a run meets an
- * idle host, so its time is the round trip without queueing.
+ * Learn the host's round trip and the size of its completions from a run of h2c. The first read of
+ * a run meets an idle host, so its time is the round trip without queueing.
  */
 static void learn_host(struct rates *rates, const struct litepcie_counters *seen)
 {
@@ -72,8 +77,8 @@ static void learn_host(struct rates *rates, const struct litepcie_counters *seen
 	if (rc->tlps && rc->first > seen->rq.first)
 		rates->reads.rtt_ns = (double)(rc->first - seen->rq.first) * rates->link.cycle_ns;
 	/*
-	 * The mean size is rounded to a power of two, and slightly up: a few short completions at
-	 * page borders do not make it a smaller size.
+	 * Round the mean size of completions to a power of two, and slightly up: a few short
+	 * completions at the borders of pages do not make it a smaller size.
 	 */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
@@ -85,8 +90,8 @@ static struct limit lower(struct limit one, struct limit other)
 }
 
 /*
- * Returns the limit of packets of @size bytes there and back. A packet smaller than MRRS takes a
- * whole read, so its bytes in flight are limited by the number of tags.
+ * Returns the limit of packets of @size bytes there and back. A packet that is smaller than MRRS
+ * takes a whole read, so its bytes in flight are limited by the number of tags.
  */
 static struct limit limit_of_size(const struct rates *rates, size_t size)
 {
@@ -138,8 +143,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
 	struct dma_run run = {
 		/*
-		 * Duplex uses the loopback: two independent directions would end at different
-		 * times.
+		 * Duplex uses the loopback of the DMA: two independent directions would end at
+		 * different times.
 		 */
 		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
 		.duration_s = plan->duration_s, .packet = packet, .watch = plan->watch,
@@ -160,8 +165,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 }
 
 /*
- * True if another run cannot change the result: a limit was reached, the run failed, or the user
- * asked for a duration or for interval lines.
+ * True if another run cannot change the result. This is so if the rate has reached a limit, if the
+ * run failed, or if the user asked for a duration or for lines of an interval.
  */
 static bool settled(const struct util *util, const struct rates_plan *plan,
 		    const struct rate *rate)
@@ -171,8 +176,9 @@ static bool settled(const struct util *util, const struct rates_plan *plan,
 }
 
 /*
- * Repeat a run that was slow. Software that was not scheduled for a while looks like a slow host,
- * but only a slow host is slow every time. So the best of a few runs counts.
+ * Measure one way, and repeat a run that was slow. Software that was not scheduled for a while
+ * looks like a slow host, but only a slow host is slow every time. So the best of a few runs
+ * counts.
  */
 static void measure_steady(struct util *util, struct rates *rates, enum rates_way way,
 			   const struct rates_plan *plan, size_t packet, struct rate *rate)
@@ -197,7 +203,7 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		if (!plan->ways || plan->ways & 1u << way)
 			measure_steady(util, rates, (enum rates_way)way, plan, 0,
 				       &rates->rate[way]);
-	/* A run notes Ctrl-C itself. This is for a Ctrl-C between two runs. */
+	/* Note a Ctrl-C that came between two runs. A run notes its own Ctrl-C. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

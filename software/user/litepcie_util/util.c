@@ -5,7 +5,7 @@
  */
 
 /*
- * The beginning and the end of every command, and numbers from the command line.
+ * The beginning and the end of every command of litepcie_util, and the numbers of the command line.
  */
 #include "util.h"
 

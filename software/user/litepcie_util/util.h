@@ -5,7 +5,8 @@
  */
 
 /*
- * Shared by all commands: the open card, the failures found, and how a command ends.
+ * What all commands of litepcie_util share: the open card, the failures found, and how a command
+ * ends.
  */
 #ifndef LITEPCIE_UTIL_H
 #define LITEPCIE_UTIL_H
@@ -23,9 +24,9 @@
 #define UTIL_FAILURES	8
 #define UTIL_SENTENCE	512
 
-/* Options of LitePCIe's own utility, which stand before the command; dma_test uses them. */
+/* Options of LitePCIe's own utility, which stand before the command. dma_test uses them. */
 struct util_stock {
-	/* -e: move data through the user's logic in place of the DMA's loopback */
+	/* option -e: move data through the user's logic, not through the DMA's loopback */
 	bool		external;
 	double		duration_s;	/* option -t: duration of the run in s; 0: not given */
 };
@@ -37,7 +38,7 @@ struct util {
 	struct util_stock		stock;
 	struct litepcie			*dev;
 	struct litepcie_conditions	conditions;
-	/* number of failures; only the first UTIL_FAILURES are kept */
+	/* number of failures so far; only the first UTIL_FAILURES are kept as sentences */
 	unsigned int			failed;
 	char				failures[UTIL_FAILURES][UTIL_SENTENCE];
 };
@@ -45,8 +46,10 @@ struct util {
 struct command {
 	const char *name;
 	const char *summary;
-	const char *help;	/* the command's help: the text after "usage: litepcie_util " */
-	/* Parse the options, open the card, do the work. Returns an exit status. */
+	const char *help;	/* the help text of the command, behind "usage: litepcie_util " */
+	/*
+	 * Run the command: parse its options, open the card, do the work. Returns an exit status.
+	 */
 	int (*run)(struct util *util, int argc, char **argv);
 };
 
@@ -66,24 +69,29 @@ extern const struct command cmd_rescan;
 extern const struct command cmd_vfio;
 
 /*
- * Returns the path of a csr.json with further names: that of the option --csr, or of the
- * environment's LANEBOX_CSR; or NULL if neither is given.
+ * Returns the path of a csr.json with more names of registers: that of the option --csr, or that of
+ * the environment's LANEBOX_CSR, or NULL if neither is given.
  */
 const char *util_csr(const char *option);
 
-/* Open the card and read its conditions. Returns false if that failed; the failure is noted. */
+/*
+ * Open the card and read its conditions. Returns false if one of them failed; the failure is noted.
+ */
 bool util_open(struct util *util);
 
-/* Note a failure, which is one sentence without a full stop. */
+/* Note a failure of the command, which is one sentence without a full stop. */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
 
-/* Note that the library's last call failed with @rc while @doing. This does nothing if @rc >= 0. */
+/*
+ * Note that the library's last call failed with @rc while the program was @doing something. With
+ * @rc >= 0 nothing is noted.
+ */
 void util_check(struct util *util, int rc, const char *doing);
 
 /*
  * End the command: print the result by @print_text or @print_json, close the card, and print the
- * failures. Neither function is called if @result is NULL. Returns an exit status.
+ * failures. If @result is NULL, neither function is called. Returns an exit status.
  */
 int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
@@ -97,8 +105,8 @@ __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
 /*
- * The same as util_usage(), for an option that getopt has refused: @option is ':' or '?', @word the
- * argument.
+ * Do the same as util_usage(), for an option that getopt has refused. @option is ':' or '?', and
+ * @word is the argument.
  */
 int util_bad_option(const struct util *util, int option, const char *word);
 
@@ -122,8 +130,8 @@ bool util_parse_size(const char *text, uint64_t *bytes);
 bool util_parse_seconds(const char *text, double *seconds);
 
 /*
- * Print @text and a newline on stdout, wrapped at words to 80 columns. The first line begins at
- * column @at, and the others are indented by @indent.
+ * Print @text and a newline on stdout, wrapped between words to 80 columns. The first line begins
+ * at column @at. The other lines are indented by @indent columns.
  */
 void util_fill(unsigned int at, unsigned int indent, const char *text);
 
