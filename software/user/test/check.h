@@ -5,8 +5,8 @@
  */
 
 /*
- * Checks for test programs in C. A check that fails is printed with its line and counted in
- * failed_checks, from which main() makes the exit status.
+ * Checks for test programs in C. CHECK and CHECK_EQUAL print a check that fails with its line, and
+ * count it in failed_checks, from which main() makes the exit status.
  */
 #ifndef LITEPCIE_TEST_H
 #define LITEPCIE_TEST_H
@@ -22,7 +22,7 @@ static int failed_checks;
 	} \
 } while (0)
 
-/* Check that two integers are equal, and print both if they are not. */
+/* Check that two integers are equal, and print the two values if they are not. */
 #define CHECK_EQUAL(got, expected) do { \
 	long long g_ = (long long)(got), e_ = (long long)(expected); \
 	if (g_ != e_) { \

@@ -5,9 +5,9 @@
  */
 
 /*
- * Load a csr.json for a card. If the library refuses the file, print the reason
- * and check that it still knows as many registers as before. Exit status: 0
- * loaded, 1 refused, 2 a check failed.
+ * Load a csr.json for a card. If the library refuses the file, print the reason and check that the
+ * library still knows as many registers as before. Exit status: 0: the file was loaded, 1: it was
+ * refused, 2: a check failed.
  */
 #include <string.h>
 

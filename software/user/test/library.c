@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests the library on the card named by the argument, as a program uses it: accesses that are
+ * Test the library on the card that the argument names, as a program uses it: accesses that are
  * refused, a transfer of a few buffers without copies, and a second run on the same handle.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define WAIT_MS 10000
 
-/* Offsets in BAR0, from the card's capability table. */
+/* Offsets in BAR0 of the scratch register and of the card's memory, from its capability table. */
 static uint32_t scratch, memory0;
 
 static void find_places(struct litepcie *dev)
@@ -68,7 +68,10 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	CHECK_EQUAL(word, 0xddeeff00);
 }
 
-/* Each buffer is sent alone and comes back unchanged. Each submit is therefore a short batch. */
+/*
+ * Send each buffer alone, and check that it comes back unchanged. Each submit is therefore a short
+ * batch, whose end raises an interrupt.
+ */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
 	struct litepcie_dma_config config = {
@@ -94,7 +97,7 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
-	/* One interrupt may report both directions, or each direction has its own. */
+	/* One interrupt may report both directions, or each direction has one of its own. */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	/* a busy machine may be so slow that a wait ends by its timeout */
@@ -103,8 +106,9 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 }
 
 /*
- * The rings of a simulated board are a memory file. RLIMIT_FSIZE keeps that file shorter than the
- * new rings need, so the setup fails, and the old rings must still work.
+ * Test that rings for which there is no memory leave the old ones working. The rings of a simulated
+ * board are a memory file. RLIMIT_FSIZE keeps that file shorter than the new rings need, so the
+ * setup fails.
  */
 static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 {
@@ -122,7 +126,7 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 	single_buffers_come_back(dev, 5);
 }
 
-/* Check the counts of the card's pattern checker. dma_test compares the data itself. */
+/* Check the counts that the card's pattern checker gives. dma_test compares the data itself. */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
@@ -145,7 +149,7 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 }
 
 /*
- * The registers' names of @csr, the csr.json of the card's build, agree with the names that the
+ * The names of registers in @csr, the csr.json of the card's build, agree with the names that the
  * card itself gives.
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
@@ -167,7 +171,7 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	while (litepcie_register(dev, count, &found) == 0)
 		count++;
 	CHECK(count > 40);
-	/* Only some cards name their endpoint's registers, but csr.json always does. */
+	/* Only some cards give the registers of their endpoint, but the csr.json always does. */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
 	CHECK_EQUAL(litepcie_csr_load(dev, csr), 0);
@@ -197,7 +201,10 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 99, &block), -ENOENT);
 }
 
-/* Accesses of any size up to 64 bytes work inside a BAR, and are refused outside its bounds. */
+/*
+ * Accesses of any size up to 64 bytes work inside a BAR, and are refused outside its bounds. A CPU
+ * without vector instructions may lack an access of more than 8 bytes.
+ */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {
 	uint8_t out[64], in[64];
@@ -206,7 +213,7 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 		for (size_t i = 0; i < size; i++)
 			out[i] = (uint8_t)(i * 7 + size);
 		if (litepcie_bar_write(dev, 0, memory0 + 64, out, size) == -EOPNOTSUPP)
-			/* this CPU lacks the instruction, or the BAR is not mapped */
+			/* this CPU lacks the instruction, or this BAR is not mapped */
 			continue;
 		CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 + 64, in, size), 0);
 		CHECK(memcmp(in, out, size) == 0);
@@ -232,7 +239,7 @@ static void time_goes_on(struct litepcie *dev)
 
 /*
  * A program may close the card in the middle of a run. The Python test that runs this program
- * checks that the card is at rest afterwards.
+ * checks that the card is then at rest.
  */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {

@@ -5,8 +5,9 @@
  */
 
 /*
- * Print the limits of litepcie_util for the conditions on standard input, one set in each line.
- * test/test_util_limits.py compares them with sim/rows/limits.py. No card is needed.
+ * Print the limits that litepcie_util computes for the conditions on standard input, one set of
+ * conditions in each line. test/test_util_limits.py compares the limits with sim/rows/limits.py. No
+ * card is needed.
  */
 #include <stdio.h>
 

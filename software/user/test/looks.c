@@ -5,8 +5,8 @@
  */
 
 /*
- * Reads the counters of a card on which another program receives, as lanebox-live does, until data
- * has passed between two readings. The other program's stream must not block these reads.
+ * Read the counters of a card on which another program receives, as lanebox-live does, until data
+ * has passed between two reads. The stream of the other program must not block these reads.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +15,7 @@
 #include "liblitepcie.h"
 #include "open.h"
 
-#define LOOKS	1000	/* most readings, 10 ms apart; the other program receives all the time */
+#define LOOKS	1000	/* most reads, 10 ms apart; the other program receives all the time */
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)
 {

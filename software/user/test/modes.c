@@ -5,10 +5,10 @@
  */
 
 /*
- * Tests how the library learns of finished buffers, on the card named by the argument: by
- * interrupt, by polling, or by both. In each mode every word that comes back is compared, with
- * waits and with poll() on the library's descriptor. Idle waits sleep and end, and a polled card
- * raises no interrupt.
+ * Test how the library learns of finished buffers, on the card that the argument names: by
+ * interrupt, by polling (looks by a timer), or by polling that begins after an interrupt. In each
+ * mode every word that comes back is compared, with waits and with poll() on the library's
+ * descriptor. Idle waits sleep and end, and a polled card raises no interrupt.
  */
 #include <errno.h>
 #include <poll.h>
@@ -57,8 +57,8 @@ static void start(const struct mode *mode, unsigned int directions, unsigned int
 }
 
 /*
- * Wait in poll() on the library's descriptor, then ask the library. Returns 0 if nothing came in
- * time.
+ * Wait in poll() on the library's descriptor, then ask the library for the news. Returns 0 if none
+ * came in time.
  */
 static int wait_by_descriptor(void)
 {
@@ -89,8 +89,8 @@ static size_t count_wrong(const uint32_t *data, uint32_t buffer)
 }
 
 /*
- * Send @buffers buffers and take them back, with at most @ahead under way. With @ahead 1 this is a
- * request and its answer.
+ * Send @buffers buffers and take them back, with at most @ahead under way at a time. With @ahead 1
+ * each buffer is a request and its answer.
  */
 static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 {
@@ -108,8 +108,8 @@ static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 			CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
 		}
 		/*
-		 * Look before waiting: the wait for a free h2c buffer may already have taken the
-		 * event of c2h.
+		 * Look for a filled c2h buffer before waiting: the wait for a free h2c buffer may
+		 * already have taken the event of c2h.
 		 */
 		count = litepcie_c2h_peek(dev, &first, by_descriptor ? 0 : WAIT_MS);
 		if (count == 0 && by_descriptor && wait_by_descriptor() > 0)
@@ -147,7 +147,7 @@ static void every_word_comes(const struct mode *mode)
 	       (long long)stats.interrupts);
 }
 
-/* If no buffer comes, a wait lasts for its whole timeout. */
+/* A wait for which no buffer comes lasts for its whole timeout, and the thread sleeps. */
 static void an_idle_wait_sleeps(const struct mode *mode)
 {
 	int64_t began;

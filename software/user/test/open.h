@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* How a test program begins: it opens the card that its first argument names. */
+/* The beginning of a test program: it opens the card that its first argument names. */
 #ifndef LITEPCIE_TEST_OPEN_H
 #define LITEPCIE_TEST_OPEN_H
 
@@ -14,8 +14,8 @@
 #include "liblitepcie.h"
 
 /*
- * Open the card @name if the command line is @complete. Returns false after a sentence: @usage, or
- * why the card cannot be opened. The program then ends with status 2.
+ * Open the card @name if the command line is @complete. Otherwise, or if the card cannot be opened,
+ * print a sentence (@usage, or the reason) and return false. The program then ends with status 2.
  */
 static inline bool open_device(struct litepcie **dev, bool complete, const char *name,
 			       const char *usage)

@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests packets: requests and their answers through the card's own loopback, and through logic in
+ * Test packets: requests and their answers through the card's own loopback, and through logic in
  * the user slot that can leave out the end of a packet or mark it as bad
  * (sim/test/blocks/packet_ends.py). All bytes are compared, and the card must not touch the bytes
  * after the end of an answer.
@@ -37,8 +37,8 @@ static uint32_t any(uint32_t below)
 }
 
 /*
- * Returns the length of a packet: every second packet is small, and the others have lengths up to
- * SIZE.
+ * Returns the length in bytes of packet @number: odd packets have SMALL, and the others have
+ * lengths up to SIZE.
  */
 static uint32_t length_of(uint32_t number)
 {
@@ -108,7 +108,10 @@ static void send(struct litepcie *dev, uint32_t number, uint32_t bytes)
 		CHECK_EQUAL(litepcie_h2c_send(dev, bytes), 0);
 }
 
-/* Take the next c2h buffer and check its record: @bytes and @flags. */
+/*
+ * Take the next c2h buffer and check that its record has @bytes and @flags. Returns the address of
+ * its data.
+ */
 static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, uint32_t flags)
 {
 	struct litepcie_c2h_record record = { 0 };
@@ -122,7 +125,10 @@ static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, u
 	return litepcie_c2h_buffer(dev, first);
 }
 
-/* Overwrite the buffer and release it, so that data left from before cannot pass as new. */
+/*
+ * Fill the c2h buffer with UNTOUCHED and release it, so that data left from before cannot pass as
+ * new.
+ */
 static void give_back(struct litepcie *dev, uint8_t *data)
 {
 	memset(data, UNTOUCHED, SIZE);
@@ -132,8 +138,8 @@ static void give_back(struct litepcie *dev, uint8_t *data)
 /* The tests ----------------------------------------------------------------------------------- */
 
 /*
- * Send requests with @deep under way at a time, and check the answers. Each buffer is filled with
- * UNTOUCHED beforehand, so a byte written after the end of an answer shows.
+ * Send requests with @deep under way at a time, and check the answers. Each c2h buffer is filled
+ * with UNTOUCHED beforehand, so a byte that the card writes after the end of an answer shows.
  */
 static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requests, uint32_t deep,
 			      unsigned int batch)
@@ -170,7 +176,7 @@ static void write_register(struct litepcie *dev, const char *name, uint64_t valu
 }
 
 /*
- * If the stream pauses inside a packet, the card hands over the started buffer after the flush
+ * If the stream pauses inside a packet, the card hands over the started c2h buffer after the flush
  * time, in whole beats.
  */
 static void silence_ends_a_buffer(struct litepcie *dev)
@@ -192,8 +198,8 @@ static void silence_ends_a_buffer(struct litepcie *dev)
 }
 
 /*
- * A packet that is longer than a buffer continues in the next buffer. Only its last buffer has the
- * flag LAST.
+ * A packet that is longer than a c2h buffer continues in the next buffer. Only its last buffer has
+ * the flag LAST in its record.
  */
 static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 {
@@ -237,8 +243,8 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 
 /*
  * In a run without packets, pieces of any multiple of @unit bytes fill the c2h buffers one after
- * the other. Each piece begins at a beat, and the bytes between its end and the next beat are
- * undefined.
+ * the other. Each piece begins at a beat (32 bytes). The bytes between its end and the next beat
+ * are undefined.
  */
 static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 {
@@ -296,7 +302,7 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 
 /*
  * On a card without records, LitePCIe's endpoint has only whole buffers in c2h, and only lengths of
- * whole beats in h2c.
+ * whole beats in h2c. Packets are refused.
  */
 static void without_records(struct litepcie *dev)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Tests rings in the program's own memory, and rings that another process maps by a descriptor, on
- * the card named by the argument. Every word is compared in the process that reads the ring.
+ * Test rings in the program's own memory, and rings that another process maps by a descriptor, on
+ * the card that the argument names. Every word is compared in the process that reads the ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@
 #define SIZE		8192u
 #define COUNT		64u
 #define RING		(SIZE * COUNT)
-#define BUFFERS		150u	/* so many that the runs go a bit more than twice round the ring */
+/* number of buffers in a run, which is a bit more than two rounds of the ring */
+#define BUFFERS		150u
 
 static struct litepcie *dev;
 
@@ -33,7 +34,10 @@ static bool says(const char *words)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* Get private memory, aligned so that the kernel can make one huge page of it. */
+/*
+ * Get private memory of one huge page (2 MiB), aligned so that the kernel can make one huge page of
+ * it.
+ */
 static uint8_t *get_memory(void)
 {
 	uint8_t *memory = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
@@ -71,7 +75,10 @@ static void start_loopback(void)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 }
 
-/* Send BUFFERS from the ring at @h2c through the loopback into the ring at @c2h, and compare. */
+/*
+ * Send BUFFERS buffers from the ring at @h2c through the loopback into the ring at @c2h, and
+ * compare each word.
+ */
 static void go_round(uint8_t *h2c, const uint8_t *c2h)
 {
 	size_t wrong = 0;
@@ -94,8 +101,8 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 /* Rings in own memory ------------------------------------------------------------------------- */
 
 /*
- * Both rings lie in the program's memory. Bytes that the card has no reason to write stay as they
- * are.
+ * Both rings lie in the program's own memory. The card leaves those bytes alone that it has no
+ * reason to write.
  */
 static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 {
@@ -111,7 +118,8 @@ static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	}
 	CHECK(c2h[RING] == 0x77 && c2h[HUGE_PAGE - 1] == 0x77 && h2c[RING] == 0x77);
-	c2h[0] = 0x55;		/* the program may write to its memory again */
+	/* the program may write to its memory again, as the DMA has stopped */
+	c2h[0] = 0x55;
 	CHECK_EQUAL(c2h[0], 0x55);
 	printf("places: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);
 }
@@ -136,8 +144,8 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
 }
 
 /*
- * Rings in shared memory: back end "sim" refuses them when they are placed, "kernel" at the start,
- * each with a sentence. Back end "vfio" takes them.
+ * Rings in shared memory. The back end "sim" refuses them when they are placed, "kernel" at the
+ * start of the run, each with a sentence. The back end "vfio" takes them.
  */
 static void shared_memory_is_as_each_way_can(void)
 {
@@ -157,7 +165,10 @@ static void shared_memory_is_as_each_way_can(void)
 	munmap(shared, RING);
 }
 
-/* With the kernel driver each buffer must lie in one page. The other back ends take any buffers. */
+/*
+ * Rings in pages of 4 KiB. With the kernel driver each buffer must lie in one page, so a start with
+ * larger buffers fails. The other back ends take buffers of any size.
+ */
 static void small_pages_are_as_each_way_can(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -181,8 +192,8 @@ static void small_pages_are_as_each_way_can(void)
 /* Rings that another process uses ------------------------------------------------------------- */
 
 /*
- * The child process, which has only the descriptors of the rings: it fills each h2c buffer and
- * compares each c2h buffer. Returns 0, or an exit status above 0.
+ * What the child process does, which has only the descriptors of the rings: it fills each h2c
+ * buffer and compares each c2h buffer. Returns 0, or an exit status above 0.
  */
 static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 {
@@ -199,7 +210,7 @@ static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 			return 3;
 		wrong += count_wrong(c2h + n % COUNT * SIZE / 4, n);
 	}
-	/* the parent stops the DMA and closes the card; the child's mapping must survive */
+	/* the parent stops the DMA and closes the card; the child's mapping must survive that */
 	if (write(done, "", 1) != 1)
 		return 3;
 	if (read(turn, &byte, 1) != 1)

@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests requests and their answers, one at a time, through logic in the user slot that accumulates
+ * Test requests and their answers, one at a time, through logic in the user slot that accumulates
  * all data it was sent (sim/test/blocks/accumulator.py). A beat that is lost, torn or sent twice
  * makes every later answer wrong. Each request is a page, and the logic raises one interrupt for
  * it.
@@ -23,9 +23,12 @@
 #define WAIT_MS	20000
 #define NOT_MS	50
 
-static uint8_t before[BEAT];	/* the exclusive or of all beats that were sent so far */
+static uint8_t before[BEAT];	/* exclusive or of all beats that were sent before */
 
-/* Returns a word of a request. No two requests are equal, nor are two beats of one request. */
+/*
+ * Returns word @word of request @request. No two requests are equal, nor are two beats of one
+ * request.
+ */
 static uint32_t request_word(uint32_t request, uint32_t word)
 {
 	uint32_t x = request * 0x9e3779b9u ^ word * 0x85ebca6bu;
@@ -48,7 +51,7 @@ static void send(struct litepcie *dev, uint32_t request, uint8_t *answer)
 	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
 }
 
-/* Take an answer. Returns true if it is right. */
+/* Take the answer to @request from c2h. Returns true if it is right. */
 static bool receive(struct litepcie *dev, uint32_t request, const uint8_t *answer)
 {
 	uint64_t first = 0;

@@ -5,9 +5,9 @@
  */
 
 /*
- * Tests a card that another program resets while a stream runs, which only the kernel driver
- * allows. The user of the stream gets -EIO and a sentence, the stream does not begin again by
- * itself, and the user may start it again.
+ * Test what happens when another program resets the card while a stream runs, which only the kernel
+ * driver allows. The user of the stream gets -EIO and a sentence, the stream does not begin again
+ * by itself, and the user may start it again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,10 @@
 
 static struct litepcie *dev, *other;
 
-/* Take the first buffers of a run and check that the pattern begins with its first dword. */
+/*
+ * Take the first @buffers c2h buffers of a run and check that the pattern begins with its first
+ * dword.
+ */
 static void take(unsigned int buffers)
 {
 	uint32_t words = (uint32_t)litepcie_buffer_size(dev) / 4;
@@ -52,7 +55,7 @@ static bool says(const char *direction)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* The reset comes while the program does not wait. The next waits report the reset. */
+/* The reset comes while the program does not wait for c2h. Its next waits report the reset. */
 static void c2h_ends(void)
 {
 	const struct litepcie_dma_config config = {
@@ -78,7 +81,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* The reset comes during a wait without a timeout, and must end that wait. */
+/* The reset comes during a wait for h2c without a timeout, and must end that wait. */
 static void h2c_ends(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };

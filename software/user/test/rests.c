@@ -5,8 +5,8 @@
  */
 
 /*
- * Tests how table.c stops a direction that waits for a read without a completion. It waits as long
- * as such a read can last, and reports a direction that never comes to rest.
+ * Test how table.c stops a direction of a card that waits for a read without a completion. table.c
+ * waits as long as such a read can last, and reports a direction that never comes to rest.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u
-#define ACCESS_NS	500u	/* time that a register read takes on a fast host */
+#define ACCESS_NS	500u	/* time that a read of a register takes on a fast host, in ns */
 
 static struct {
 	uint64_t	now_ns, rests_ns;
@@ -51,7 +51,10 @@ static const struct litepcie_backend fake = {
 	.name = "fake", .readl = fake_readl, .writel = fake_writel,
 };
 
-/* Stop a running card whose h2c comes to rest at @rests_ns. */
+/*
+ * Stop a running card whose h2c comes to rest at @rests_ns of its time. Returns the result of the
+ * stop.
+ */
 static int quiesce(uint64_t rests_ns)
 {
 	static struct litepcie dev;

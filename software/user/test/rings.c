@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests the rings of dma.c with a back end that the test controls: which buffers are handed out,
+ * Test the rings of dma.c with a back end that the test controls: which buffers are handed out,
  * which calls are refused, when the card is told of buffers, and which of them raise an interrupt.
  */
 #include <errno.h>
@@ -16,19 +16,25 @@
 #include "engine.h"
 
 #define COUNT	256u
-#define SIZE	64u	/* bytes of a buffer; no test here reads the data */
+#define SIZE	64u	/* bytes of a buffer; no test of this file reads the data */
 
 static struct {
-	uint64_t	h2c, c2h;	/* finished buffers that the next poll finds */
-	uint64_t	on_wait;	/* buffers that each wait adds to h2c and to c2h */
+	/* number of finished buffers that the next poll of the card finds */
+	uint64_t	h2c, c2h;
+	/* number of buffers that each wait adds to h2c and to c2h */
+	uint64_t	on_wait;
 	int		wait_result;
-	uint64_t	released, submitted;	/* buffers that the library has told the card of */
+	/* number of buffers that the library has told the card of */
+	uint64_t	released, submitted;
 	/* number of the last buffer that raises an interrupt */
 	uint64_t	asking;
 	uint64_t	received;
 } card;
 
-/* Every register reads as one half of card.received, the upper half at the lower address. */
+/*
+ * Stand in for a register read: every register reads as one half of card.received, and the upper
+ * half is at the lower offset.
+ */
 static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	(void)dev;
@@ -90,7 +96,8 @@ static int fake_post(struct litepcie *dev, struct litepcie_table *table, uint64_
 	if (table == &dev->h2c_table)
 		card.submitted = first + count;
 	else
-		card.released = first + count - COUNT;	/* the start hands over the whole ring */
+		/* the start of a run hands over the whole ring */
+		card.released = first + count - COUNT;
 	return 0;
 }
 
@@ -260,8 +267,8 @@ static void drain_waits_for_the_bytes_themselves(void)
 }
 
 /*
- * If the card counts a buffer as done only when its data has arrived, the drain needs no count of
- * bytes.
+ * If the card counts a buffer as done only when its data has arrived, the drain of h2c needs no
+ * count of received bytes.
  */
 static void drain_goes_by_buffers_where_these_say_enough(void)
 {
@@ -269,7 +276,7 @@ static void drain_goes_by_buffers_where_these_say_enough(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
-	card.received = 1000 * SIZE;	/* bytes that another channel has received */
+	card.received = 1000 * SIZE;	/* bytes that another DMA channel has received */
 	card.h2c = 1;
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(strstr(litepcie_why(&dev), "received 64 of 128 bytes"));
@@ -285,12 +292,12 @@ static void buffers_that_raise_an_interrupt(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.interrupt_every, 32);
-	/* the last buffer of c2h_limit raises an interrupt */
+	/* the last buffer of a run with c2h_limit raises an interrupt */
 	CHECK_EQUAL(card.asking, 249);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 70), 0);
 	CHECK_EQUAL(card.asking, 63);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 31), 0);
-	/* the last buffer of a short batch raises an interrupt */
+	/* the last h2c buffer of a short batch raises an interrupt */
 	CHECK_EQUAL(card.asking, 100);
 	config.interrupt_every = 2 * COUNT;
 	begin_with(&config, 0);
@@ -299,10 +306,13 @@ static void buffers_that_raise_an_interrupt(void)
 	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
 	config.interrupt_every = 0;
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
-	CHECK_EQUAL(dev.interrupt_every, 8);	/* an interrupt for every half of the ring */
+	CHECK_EQUAL(dev.interrupt_every, 8);	/* an interrupt comes for every half of the ring */
 }
 
-/* The card is told of a whole batch, or of all buffers that are held back, but never of fewer. */
+/*
+ * The library tells the card of a whole batch, or of all buffers that are held back, but never of
+ * fewer.
+ */
 static void batches_are_handed_over_together(void)
 {
 	uint64_t first;
@@ -323,13 +333,13 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
 	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
-	/* held back: the card still has more than half the ring to fill */
+	/* the buffers are held back, as the card still has more than half the ring to fill */
 	CHECK_EQUAL(card.released, 11);
 	card.c2h = 140;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.released, 18);
-	CHECK_EQUAL(card.submitted, 0);	/* a wait for c2h does not hand over h2c buffers */
+	CHECK_EQUAL(card.submitted, 0);	/* a wait for c2h hands over no h2c buffers */
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK_EQUAL(card.submitted, 7);
 	CHECK_EQUAL(stats().batches, 4);
@@ -365,7 +375,10 @@ static bool says(const char *words)
 	return strstr(litepcie_why(&dev), words) != NULL;
 }
 
-/* Get memory for a ring, with a read-only page before it and an inaccessible page behind it. */
+/*
+ * Get memory for a ring, with a read-only page before it and an inaccessible page behind it.
+ * Returns the address of the ring.
+ */
 static uint8_t *get_pages(int flags)
 {
 	uint8_t *pages = mmap(NULL, RING + 2 * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
@@ -427,8 +440,8 @@ static void a_back_end_may_want_private_memory(void)
 }
 
 /*
- * A placed ring is used from the next start on, and has no buffers until then. A shape that is too
- * large for the place is refused, and the old shape stays.
+ * A ring that the program places is used from the next start on, and has no buffers until then. A
+ * shape that is too large for the place is refused, and the old shape stays.
  */
 static void a_ring_goes_where_it_is_placed(void)
 {

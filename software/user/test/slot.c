@@ -5,10 +5,10 @@
  */
 
 /*
- * Prints what the library says about the user slot of the card named by the argument, and about DMA
- * that hangs: h2c goes through the slot, and no c2h buffer is given back. Each line begins with the
- * name of the query. With a second argument the slot has a loopback, which continues when c2h
- * buffers are released.
+ * Print what the library says about the user slot of the card that the argument names, and about
+ * DMA that hangs: h2c goes through the slot, and no c2h buffer is given back. Each printed line
+ * begins with the name of the query. With a second argument the slot has a loopback, which
+ * continues when c2h buffers are released.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static void show(struct litepcie *dev, const char *when, unsigned int directions
 	printf("%s: %s\n", when, text);
 }
 
-/* Submit buffers until none is free for a while. */
+/* Submit h2c buffers until none is free for LONG_MS. */
 static void fill(struct litepcie *dev)
 {
 	uint64_t first;
@@ -68,7 +68,7 @@ static void fill(struct litepcie *dev)
 	CHECK_EQUAL(free, 0);
 }
 
-/* Release c2h buffers until no more come. */
+/* Release c2h buffers until no more come within LONG_MS. */
 static void take_back(struct litepcie *dev)
 {
 	uint64_t first;

@@ -5,10 +5,10 @@
  */
 
 /*
- * Tests the latency command on the card named by the argument, whose gateware is too old to stamp
+ * Test the latency command on the card that the argument names, whose gateware is too old to stamp
  * its interrupts. The command must notice that, and must not use the result of a search that
- * failed. The Makefile makes the compiler fill uninitialised variables with a pattern, which would
- * then show.
+ * failed. The Makefile makes the compiler fill uninitialised variables with a pattern, so that a
+ * use would show.
  */
 #include "../litepcie_util/latency_transfer.c"
 #include "check.h"

@@ -18,7 +18,8 @@
 
 #define WAIT_MS	60000
 
-static unsigned int waits;	/* number of calls that wait for the card */
+/* number of calls of peek and get, which wait for the card if it has nothing */
+static unsigned int waits;
 
 static void c2h(struct litepcie *dev, uint64_t buffers)
 {

@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests streams by three threads: one fills h2c, another empties c2h, and a third reads registers.
+ * Test streams in three threads: one fills h2c, another empties c2h, and a third reads registers.
  * Every word that comes back through the card's loopback is compared, for rings of several shapes
  * and several batches.
  */
@@ -25,7 +25,10 @@ static struct litepcie *dev;
 static uint64_t buffers;
 static atomic_bool finished;
 
-/* Returns the value of a word, which depends on the word's position in the stream. */
+/*
+ * Returns the value that word @word of buffer @buffer must have. It depends on the position in the
+ * stream.
+ */
 static uint32_t expected(uint64_t buffer, size_t word)
 {
 	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
@@ -121,8 +124,8 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 }
 
 /*
- * A program may wait for c2h in poll(), together with other descriptors. It asks for the descriptor
- * @late_us after the start, so all buffers and their interrupts may have come before.
+ * A program may wait for c2h in poll(), together with other descriptors. This test asks for the
+ * descriptor @late_us after the start, so all buffers and their interrupts may have come before.
  */
 static void an_event_tells_of_news(unsigned int late_us)
 {
@@ -152,7 +155,7 @@ static void an_event_tells_of_news(unsigned int late_us)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* Looks with a timeout of 0 find all buffers, without any other call. */
+/* Looks with a timeout of 0 find all c2h buffers, without any other call of the program. */
 static void a_look_finds_news(void)
 {
 	struct litepcie_dma_config config = {

@@ -5,7 +5,7 @@
  */
 
 /*
- * Tests the channel of table.c with a stand-in for the card, which writes records and status lines
+ * Test the channel of table.c with a stand-in for the card, which writes records and status lines
  * when the test says so. The tests check which counts the library accepts, which it refuses, and
  * when it reads a register.
  */
@@ -21,7 +21,7 @@
 #include "ring.h"
 #include "table.h"
 
-#define DEPTH		256u	/* entries of the card's descriptor table */
+#define DEPTH		256u	/* entries of the descriptor table of the stand-in for the card */
 #define COUNT		16u
 #define SIZE		4096u
 #define BEAT		32u
@@ -29,7 +29,7 @@
 #define NOTICES_IOVA	0x200000000u
 #define NO_ANSWER	UINT32_MAX
 
-/* Offsets of registers. ENABLE to FLUSH are relative to H2C and C2H. */
+/* Offsets of registers of the stand-in for the card. ENABLE to FLUSH are added to H2C or C2H. */
 enum {
 	H2C = 0x100, C2H = 0x200, ENABLE = 0, VALUE = 4, PUSH = 12, LOOP = 16, STATUS = 20, FLUSH = 28,
 	RECORDS = 0x300, ENTRIES = 0x308, LINE_C2H = 0x30c, LINE_H2C = 0x314, SILENCE = 0x31c,
@@ -39,21 +39,22 @@ enum {
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	unsigned int	reads;		/* number of reads of any register */
-	unsigned int	status_reads;	/* number of reads of a loop_status register */
-	uint32_t	lengths[2][64];	/* lengths and flags of descriptors of h2c and c2h */
+	unsigned int	reads;		/* number of reads of registers that the library has made */
+	unsigned int	status_reads;	/* of these, reads of a loop_status register */
+	/* lengths and flags in the descriptors of h2c [0] and c2h [1] */
+	uint32_t	lengths[2][64];
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	/* the notices' control register was set while old records were in memory */
+	/* the notices' control register was set while old records were in the memory */
 	bool		dirty;
-	/* a notice register was written while a direction was enabled */
+	/* a register of the notices was written while a direction was enabled */
 	bool		late;
 	bool		dead;
 	unsigned int	sleeps;
-	/* interrupts that were raised and that no sleep has taken yet */
+	/* number of interrupts that were raised and that no sleep has taken yet */
 	unsigned int	raised;
-	bool		stops;		/* in the next sleep another thread stops the DMA */
-	bool		wanted;		/* the owner of the card asks for the card back */
+	bool		stops;		/* another thread stops the DMA in the next sleep */
+	bool		wanted;		/* the kernel wants the card back from the program */
 } card;
 
 static struct litepcie dev;
@@ -148,8 +149,8 @@ static int fake_memory(struct litepcie *unused, unsigned int kind, void *place, 
 }
 
 /*
- * Sleep. Back ends give up the library's lock while they sleep, and so does this one if card.stops
- * is set.
+ * Stand in for a back end's sleep. Back ends give up the library's lock while they sleep, and so
+ * does this one if card.stops is set.
  */
 static int fake_sleep(struct litepcie *unused, int timeout_ms)
 {
@@ -208,7 +209,7 @@ static void free_memory(void)
 	litepcie_engine_free(&dev);
 }
 
-/* Set up a card that was just opened, with records or without. */
+/* Set up the handle of a card that was just opened, whose capability table has records or not. */
 static void open_card(bool records)
 {
 	pthread_condattr_t monotonic;
@@ -273,8 +274,8 @@ static bool says(const char *words)
 /* Start and stop ------------------------------------------------------------------------------ */
 
 /*
- * The ring of records is aligned to its size, and each status line has a cache line of its own. All
- * of this memory is zeroed before the card may write to it.
+ * The library puts the ring of records at a multiple of its size, and gives each status line a
+ * cache line of its own. All of this memory is zeroed before the card may write to it.
  */
 static void the_card_is_told_where_to_write(void)
 {
@@ -314,8 +315,8 @@ static void the_card_is_told_where_to_write(void)
 /* Counts from memory -------------------------------------------------------------------------- */
 
 /*
- * Each record counts as a filled buffer, with or without a status line. No register is read, even
- * over several rounds of the ring.
+ * Each record counts as a filled c2h buffer, with or without a status line. The library reads no
+ * register for it, even over several rounds of the ring.
  */
 static void records_say_what_is_filled(void)
 {
@@ -385,13 +386,13 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
-	/* this is the record of the next round, in the first entry */
+	/* this is the record of the next round, in the place of the first one */
 	put_record(DEPTH, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	for (uint64_t n = 0; n < COUNT + 1; n++)
 		put_record(n, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
-	/* the record of a buffer that was never handed over does not count */
+	/* the record of a buffer that was never handed over to the card does not count */
 	CHECK_EQUAL(dev.c2h.hw, COUNT);
 }
 
@@ -420,8 +421,8 @@ static void a_record_has_length_and_flags(void)
 /* When registers are read --------------------------------------------------------------------- */
 
 /*
- * A long wait without a record reads the card's registers, to find a card that has lost its state.
- * So does a program that has polled for that long.
+ * A long wait without a new record reads the card's registers, to find a card that has lost its
+ * state. So does a program that has looked with a timeout of 0 for that long.
  */
 static void a_silent_card_is_asked(void)
 {
@@ -446,8 +447,8 @@ static void a_silent_card_is_asked(void)
 }
 
 /*
- * A record that is already in memory is found without a sleep, but now and then the library sleeps
- * with no timeout, to take pending interrupts. After litepcie_dma_fd() it does so at every wait.
+ * The library finds a record that is already in memory without a sleep, but now and then it sleeps
+ * for 0 ms, to take pending interrupts. After litepcie_dma_fd() it sleeps at every wait.
  */
 static void a_look_at_memory_saves_sleeps(void)
 {
@@ -470,9 +471,10 @@ static void a_look_at_memory_saves_sleeps(void)
 }
 
 /*
- * With a timeout of 0 peek and get find what the card has done since: without a wait before, and
- * without a change of the descriptor. Now and then they take pending interrupts, but not after
- * litepcie_dma_fd(), since that would clear the descriptor. A card that is gone is noticed.
+ * With a timeout of 0, peek and get find what the card has done since: without a wait before, and
+ * without a change of the descriptor of litepcie_dma_fd(). Now and then they take pending
+ * interrupts, but not after litepcie_dma_fd(), since that would clear the descriptor. A card that
+ * is gone is noticed.
  */
 static void a_look_without_a_wait_finds_news(bool records)
 {
@@ -531,8 +533,8 @@ static void without_records_the_register_counts(void)
 /* Waits and stops ----------------------------------------------------------------------------- */
 
 /*
- * An interrupt from before a run is not counted in the run. Error counts that were read once stay
- * known after the run, even if the card's line has lost them.
+ * An interrupt from before a run is not counted in the run. Error counts that the library read once
+ * stay known after the run, even if the card's status line has lost them.
  */
 static void a_run_has_its_own_counts(void)
 {
@@ -553,7 +555,7 @@ static void a_run_has_its_own_counts(void)
 }
 
 /*
- * Less than a batch of buffers is held back. But before a sleep the library hands them over if the
+ * The library holds back less than a batch of buffers. But before a sleep it hands them over if the
  * card would run out of buffers.
  */
 static void a_wait_hands_over_what_the_card_runs_out_of(void)
@@ -575,7 +577,10 @@ static void a_wait_hands_over_what_the_card_runs_out_of(void)
 	CHECK_EQUAL(card.pushed[1], COUNT + COUNT / 2 - 1);
 }
 
-/* A drain waits until the user's logic has taken all data, since a stop would lose the rest. */
+/*
+ * A drain of h2c waits until the user's logic has taken all data, since a stop would lose the data
+ * that is left.
+ */
 static void a_drain_waits_for_the_logic(void)
 {
 	begin();
@@ -590,7 +595,7 @@ static void a_drain_waits_for_the_logic(void)
 
 /*
  * Another thread stops the DMA in each sleep, where a call gives up the lock. The call must notice
- * the stop.
+ * that stop.
  */
 static void a_stop_is_heard_of_in_each_sleep(void)
 {
@@ -626,7 +631,7 @@ static void *wait_for_c2h(void *unused)
 	return unused;
 }
 
-/* One thread sleeps for all waiting threads. A record that it finds wakes every other thread. */
+/* One thread sleeps for all waiting threads. If it finds a record, it wakes every other thread. */
 static void news_wakes_all(void)
 {
 	pthread_t threads[3];
@@ -647,8 +652,8 @@ static void news_wakes_all(void)
 }
 
 /*
- * A thread that waits while another thread sleeps on behalf of all sleeps for its whole timeout.
- * The timeout here runs over the end of a second, where tv_nsec wraps.
+ * A thread that waits while another one sleeps for it waits for its whole timeout. The timeout in
+ * this test runs over the end of a second, where tv_nsec wraps.
  */
 static void who_follows_sleeps(void)
 {
@@ -693,8 +698,8 @@ static void looks_have_their_rules(void)
 }
 
 /*
- * In poll mode no interrupt cause is enabled and no descriptor asks for an interrupt. Finished
- * buffers are still found.
+ * In a run with poll_us the library enables no interrupt cause, and no descriptor asks for an
+ * interrupt. Finished buffers are still found.
  */
 static void a_card_that_is_polled_raises_nothing(bool records)
 {
@@ -724,7 +729,7 @@ static void a_card_that_is_polled_raises_nothing(bool records)
 	CHECK_EQUAL(card.word[CAUSES / 4], 3);
 }
 
-/* Wait until the next poll is due, then ask the library. */
+/* Wait until the next look by the timer is due, then ask the library with a timeout of 0. */
 static int look(void)
 {
 	usleep(2000);
@@ -732,8 +737,8 @@ static int look(void)
 }
 
 /*
- * In adaptive mode interrupts are enabled until one comes, disabled while polling finds buffers,
- * and then enabled again.
+ * In adaptive mode the DMA's interrupts are enabled until one comes, disabled while looks find
+ * buffers, and then enabled again.
  */
 static void an_interrupt_begins_the_looks(void)
 {
@@ -746,7 +751,8 @@ static void an_interrupt_begins_the_looks(void)
 		card.raised = 1;
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 0);
-		dev.watched = true;	/* otherwise the library would look at memory first */
+		/* if not set, the library would look at memory before it waits */
+		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
 			put_record(n, SIZE, 0);
 			CHECK_EQUAL(look(), 1);
@@ -784,8 +790,8 @@ static void a_flush_time_has_its_rules(void)
 }
 
 /*
- * Only with packets do descriptors have LAST set. A length belongs to its buffer for one round
- * only: in the next round the buffers are whole again.
+ * Descriptors have the flag LAST_DISABLE only without packets. A length belongs to its buffer for
+ * one round of the ring: in the next round the buffers are whole again.
  */
 static void buffers_have_lengths(bool packets)
 {
@@ -835,7 +841,10 @@ static void *send_until_stopped(void *unused)
 	return unused;
 }
 
-/* Another thread stops the DMA at various moments while this one sends buffers with lengths. */
+/*
+ * Another thread stops the DMA at various moments while this thread sends buffers with lengths. The
+ * next send after the stop returns -EINVAL.
+ */
 static void a_stop_ends_lengths(void)
 {
 	pthread_t thread;
@@ -851,8 +860,8 @@ static void a_stop_ends_lengths(void)
 }
 
 /*
- * If the card counts a buffer as done before its data has arrived, the count of bytes received says
- * which buffers the program may fill again.
+ * If the card counts an h2c buffer as done before its data has arrived, the card's count of
+ * received bytes says which buffers the program may fill again.
  */
 static void bytes_settle_short_buffers(void)
 {

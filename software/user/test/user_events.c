@@ -5,8 +5,8 @@
  */
 
 /*
- * Tests interrupts of logic in the user slot that raises one for each write to the BAR and offset
- * in the arguments: alone, and together with a running DMA whose interrupts use the same path.
+ * Test interrupts of logic in the user slot that raises one for each write to the BAR and offset in
+ * the arguments: alone, and together with a running DMA whose interrupts use the same path.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void *raise_later(void *dev)
 
 /*
  * The interrupt message itself ends the wait. A wait that ends later was ended by the library's
- * poll of the card, which is there for lost messages.
+ * look at the card, which finds lost messages.
  */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {
@@ -132,8 +132,8 @@ static void *receive(void *context)
 }
 
 /*
- * Two threads wait, one for c2h and one for the user's interrupt. One of them sleeps for both, and
- * neither may miss its own event.
+ * Two threads wait, one for c2h and one for the user's interrupt. One of them may sleep for both,
+ * and neither may miss its own event.
  */
 static void the_dma_goes_on_beside(struct litepcie *dev)
 {

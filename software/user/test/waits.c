@@ -5,10 +5,10 @@
  */
 
 /*
- * Tests each blocking call on the card named by the argument. With a negative timeout a call waits
- * until data comes, until another thread stops the DMA, or until a signal. With a timeout of 0 it
- * does not wait. If there is a second argument, an offset in BAR0, waits for the user's logic are
- * tested, too: the logic raises its interrupt when that offset is written.
+ * Test each call that can block on the card that the argument names. With a negative timeout a call
+ * waits until data comes, until another thread stops the DMA, or until a signal. With a timeout of
+ * 0 it does not wait. If there is a second argument, an offset in BAR0, waits for the user's logic
+ * are tested, too: the logic raises its interrupt when that offset is written.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,10 +22,12 @@
 #include "liblitepcie.h"
 #include "open.h"
 
-#define LONG_MS		700	/* longer than several of the library's polls of the card */
-/* CPU time within LONG_MS; a thread that never sleeps takes twice as much */
+#define LONG_MS		700	/* ms: longer than several of the library's looks at the card */
+/*
+ * CPU time in us that a thread may take within LONG_MS; one that never sleeps takes twice as much
+ */
 #define BUSY_US		350000
-/* a stop ends a wait within a fifth of this; a busy machine takes longer */
+/* ms: most time until a stop ends a wait, on a busy machine; an idle one takes far less */
 #define SOON_MS		5000
 
 struct wait {
@@ -82,8 +84,8 @@ static void on_signal(int number)
 }
 
 /*
- * Submit h2c buffers until none is free any more. They come back through the loopback into c2h,
- * which is not emptied, so h2c stays full.
+ * Submit h2c buffers until none is free any more. The buffers come back through the loopback into
+ * c2h, which is not emptied, so h2c stays full.
  */
 static void fill_h2c(struct litepcie *dev)
 {
@@ -158,7 +160,7 @@ static void a_signal_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	/* the signal is repeated, since the thread may not be asleep yet */
+	/* Send the signal again and again, since the thread may not be asleep yet. */
 	for (int i = 0; i < 50 && wait->rc == 1000; i++) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(20000);
@@ -168,8 +170,8 @@ static void a_signal_ends_it(struct wait *wait)
 }
 
 /*
- * Two threads wait. One of them sleeps for both, or each sleeps in the kernel driver. A stop ends
- * both.
+ * Two threads wait at the same time. One of them sleeps for both, or each sleeps in the kernel
+ * driver. A stop ends both waits.
  */
 static void a_stop_ends_two(struct litepcie *dev)
 {

@@ -5,10 +5,10 @@
  */
 
 /*
- * Tests a run whose counts pass a wrap of the card's 32-bit counters, through the card's loopback.
+ * Test a run whose counts pass the wrap of the card's 32-bit counters, through the card's loopback.
  * Every word that comes back is compared, and all counts are right after the wrap. The card (first
- * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library
- * is set as if it had moved as many buffers before.
+ * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library's
+ * counts are set as if it had moved as many buffers before.
  */
 #include <stdlib.h>
 
@@ -27,8 +27,8 @@ static uint32_t expected(uint64_t buffer, size_t word)
 }
 
 /*
- * Set the counts as if this direction had moved @ahead buffers in this run, and the user had taken
- * them.
+ * Set the counts of one direction as if it had moved @ahead buffers in this run, and the user had
+ * taken them all.
  */
 static void advance(struct litepcie_ring *ring, struct litepcie_table *table, uint64_t ahead)
 {
@@ -40,8 +40,8 @@ static void advance(struct litepcie_ring *ring, struct litepcie_table *table, ui
 }
 
 /*
- * Begin a run. With few buffers under way each buffer needs an interrupt of its own: otherwise a
- * wait lasts until the library polls the card.
+ * Begin a run in both directions. With few buffers under way each buffer needs an interrupt of its
+ * own: otherwise a wait lasts until the library looks at the card.
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
@@ -84,7 +84,7 @@ static void receive(struct litepcie *dev, uint64_t number)
 	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
 }
 
-/* Move 5 * COUNT buffers across the wrap, with @deep under way at a time. */
+/* Move 5 * COUNT buffers across the wrap of the counters, with @deep under way at a time. */
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	uint64_t end = ahead + 5 * COUNT, sent = ahead;

@@ -5,8 +5,8 @@
  */
 
 /*
- * Card to host: the program uses each buffer in place, and can wait for other
- * things at the same time.
+ * Receive data from the card: the program uses each buffer in place, and can
+ * wait for other things at the same time.
  */
 #include <liblitepcie.h>
 #include <poll.h>
@@ -19,7 +19,8 @@ int main(int argc, char **argv)
 	struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
 		/*
-		 * data of the card's own pattern, in place of the user slot's
+		 * the card sends data of its own pattern, not that of the user
+		 * slot
 		 */
 		.pattern = true,
 		.c2h_limit = BUFFERS,

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Count the interrupts of the logic in the user slot for a second. */
+/* Count the interrupts of the logic in the card's user slot for a second. */
 #include <liblitepcie.h>
 #include <stdio.h>
 

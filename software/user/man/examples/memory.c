@@ -5,14 +5,14 @@
  */
 
 /*
- * Use the card's memory: by single accesses, by several in a row, and by a
- * mapping if there is one.
+ * Use the card's memory by single accesses, by several accesses in a row, and
+ * by a mapping if the card can be mapped.
  */
 #include <liblitepcie.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MEMORY	8	/* type of memory blocks in the capability table */
+#define MEMORY	8	/* type of a memory block in the capability table */
 
 int main(int argc, char **argv)
 {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Packets of any length: each request comes back through the card's loopback
- * and is its own answer.
+ * Send packets of any length: each request comes back through the card's
+ * loopback and is its own answer.
  */
 #include <liblitepcie.h>
 #include <stdio.h>
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.loopback = true,
 		.packets = true,
-		.interrupt_every = 1,	/* an interrupt for each single answer */
+		/* each single answer raises an interrupt */
+		.interrupt_every = 1,
 	};
 	char why[LITEPCIE_WHY_SIZE], request[64];
 	struct litepcie *dev;

@@ -5,13 +5,16 @@
  */
 
 /*
- * Card to host into this program's own memory, in a huge page if there is one.
+ * Receive data from the card in this program's own memory, in a huge page if
+ * there is one.
  */
 #include <liblitepcie.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* a huge page, which is also the size of a ring of the default shape */
+/*
+ * Bytes of a huge page, which is also the size of a ring of the default shape.
+ */
 #define BYTES	(2u << 20)
 
 int main(int argc, char **argv)
@@ -19,7 +22,10 @@ int main(int argc, char **argv)
 	struct litepcie_dma_config config = {
 		.directions = LITEPCIE_C2H,
 		.pattern = true,
-		/* no interrupts: the library looks at the card every 100 us */
+		/*
+		 * the card raises no interrupts; the library looks at it every
+		 * 100 us
+		 */
 		.poll_us = 100,
 	};
 	uint32_t *memory = aligned_alloc(BYTES, BYTES);

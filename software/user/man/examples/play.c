@@ -5,8 +5,8 @@
  */
 
 /*
- * Host to card: the program fills each buffer in place, and the card compares
- * the data that arrives.
+ * Send data to the card: the program fills each buffer in place, and the card
+ * compares the data that arrives with its pattern.
  */
 #include <errno.h>
 #include <liblitepcie.h>

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Access registers by name and by place. */
+/* Access registers of the card by name and by offset. */
 #include <errno.h>
 #include <liblitepcie.h>
 #include <stdio.h>
@@ -33,8 +33,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)value);
 
 	/*
-	 * The same without the name: a program that cannot afford a search each
-	 * time keeps the offset.
+	 * Access the register without its name: a program that cannot afford a
+	 * search each time keeps the offset.
 	 */
 	if (litepcie_register_find(dev, "ctrl_scratch", &found) == 0) {
 		litepcie_writel(dev, found.offset, 0xbeef);

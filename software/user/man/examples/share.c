@@ -5,7 +5,8 @@
  */
 
 /*
- * Another process reads the card's data in place, by a descriptor of the ring.
+ * Let another process read the card's data in place, by a descriptor of the
+ * ring.
  */
 #define _DEFAULT_SOURCE
 #include <liblitepcie.h>

@@ -5,9 +5,9 @@
  */
 
 /*
- * Tests of the "kernel" back end with a stand-in for the driver (driver.h). The first argument is a
- * file with the contents of BAR0, including a capability table. The second is the offset of the
- * card's memory.
+ * Test the "kernel" back end with a stand-in for the driver (driver.h). The first argument is a
+ * file with the contents of BAR0, including a capability table. The second argument is the offset
+ * of the card's memory in BAR0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,8 +63,8 @@ static void root_has_all_of_bar0(void)
 }
 
 /*
- * A burst of writes may end exactly with BAR0, even with a large stride: the stride lies between
- * two writes, and none follows the last.
+ * A burst of writes may end exactly at the end of BAR0, even with a large stride: the stride lies
+ * between two writes, and no write follows the last.
  */
 static void a_burst_may_end_with_bar0(void)
 {
@@ -81,8 +81,8 @@ static void a_burst_may_end_with_bar0(void)
 }
 
 /*
- * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. Writes go through the mapping
- * on pages that the driver lets him map for writing, and by ioctl() on the others.
+ * A user without CAP_SYS_RAWIO reads all of BAR0 through the mapping. His writes go through the
+ * mapping on pages that the driver lets him map for writing, and by ioctl() on the other pages.
  */
 static void a_user_reads_all_and_writes_its_own(void)
 {
@@ -121,8 +121,8 @@ static void a_user_reads_all_and_writes_its_own(void)
 }
 
 /*
- * Each page is written through the mapping if the driver allows it, else by ioctl(). The driver
- * allows runs of one page and of several, at the edges of BAR0 and inside.
+ * Each page is written through the mapping if the driver allows that, else by ioctl(). The driver
+ * of this test allows runs of one page and of several, at the edges of BAR0 and inside.
  */
 static void every_page_is_written_as_it_may_be(void)
 {
@@ -146,7 +146,10 @@ static void every_page_is_written_as_it_may_be(void)
 
 /* Rings of the driver ------------------------------------------------------------------------- */
 
-/* Start another program that has the device open until it is killed. Returns its process ID. */
+/*
+ * Start another program that has the device open until it is killed. Returns the process ID of that
+ * program.
+ */
 static pid_t hold_device(void)
 {
 	int ready[2];
@@ -170,8 +173,8 @@ static pid_t hold_device(void)
 }
 
 /*
- * Read the counters twice, as lanebox-live does. Each reading must make the card take a new
- * snapshot.
+ * Read the counters twice, as lanebox-live does. Each read must make the card take a new snapshot
+ * of its counters.
  */
 static void look_at_counters(struct litepcie *dev)
 {
@@ -189,8 +192,8 @@ static void look_at_counters(struct litepcie *dev)
 }
 
 /*
- * While another program runs c2h, registers and counters can be read and h2c can be used. Only c2h
- * is refused.
+ * While another program runs c2h, this handle reads registers and counters and uses h2c. Only its
+ * start of c2h is refused.
  */
 static void a_look_works_beside_a_stream(void)
 {
@@ -228,8 +231,8 @@ static void a_look_works_beside_a_stream(void)
 }
 
 /*
- * Another program may have changed the ring between two starts. Each start sets this handle's shape
- * and maps the ring again.
+ * Another program may have changed a ring between two starts. Each start of this handle sets the
+ * shape again and maps the ring again.
  */
 static void each_start_finds_its_ring(void)
 {
@@ -250,7 +253,7 @@ static void each_start_finds_its_ring(void)
 	litepcie_close(dev);
 }
 
-/* A start that fails releases the directions that it had taken. */
+/* A start that fails gives back the directions that it had taken. */
 static void a_start_that_fails_is_undone(void)
 {
 	const struct litepcie_dma_config both = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
@@ -339,8 +342,8 @@ static void modes_are_the_driver_s(void)
 		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 5);
 		CHECK_EQUAL(litepcie_c2h_release(dev, 5), 0);
 		/*
-		 * In adaptive mode each hand-over asks for an interrupt: the buffers found by
-		 * polling raised none.
+		 * In adaptive mode each hand-over asks for an interrupt, since the buffers that
+		 * looks found have raised none.
 		 */
 		CHECK_EQUAL(driver.notify[1], config.adaptive);
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
@@ -353,7 +356,7 @@ static void modes_are_the_driver_s(void)
 
 /*
  * LitePCIe's driver lets the card go round its rings without waiting for software. So with that
- * driver a start is refused, and registers work.
+ * driver the library refuses a start, and registers work.
  */
 static void litepcies_driver_is_for_registers(void)
 {
@@ -393,8 +396,8 @@ static struct litepcie *run_card(const struct litepcie_dma_config *config)
 }
 
 /*
- * The start hands over the whole c2h ring, and later each batch takes one call. Buffers that the
- * status page already shows take no call.
+ * The start of a run hands over the whole c2h ring, and later each batch takes one call. Buffers
+ * that the driver's status page already shows take no call.
  */
 static void c2h_is_handed_over_in_batches(void)
 {
@@ -418,7 +421,7 @@ static void c2h_is_handed_over_in_batches(void)
 	driver_finish(1, 8);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
-	/* the card has got buffers up to the limit, the last with an interrupt */
+	/* the card has been given buffers up to the limit, and the last raises an interrupt */
 	CHECK(driver.advanced[1] == 270 && driver.notify[1]);
 	driver_finish(1, 254);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
@@ -429,7 +432,10 @@ static void c2h_is_handed_over_in_batches(void)
 	litepcie_close(dev);
 }
 
-/* The end of a short batch asks for an interrupt, since no other buffer may follow for a while. */
+/*
+ * The end of a short batch of h2c buffers raises an interrupt, since no other buffer may follow for
+ * a while.
+ */
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
 	const struct litepcie_dma_config config = {
@@ -470,7 +476,10 @@ static int64_t interrupts_of_a_run(unsigned int directions)
 	return stats.interrupts;
 }
 
-/* Interrupts are counted by the driver's counters in sysfs. Without these the count is -1. */
+/*
+ * The library counts interrupts by the driver's counters in sysfs. Without these counters the count
+ * is -1.
+ */
 static void interrupts_are_the_drivers_own_count(void)
 {
 	driver_reset();
@@ -484,7 +493,7 @@ static void interrupts_are_the_drivers_own_count(void)
 }
 
 /*
- * Wait until another thread sleeps in poll(). A buffer that finishes before that would need no
+ * Wait until another thread sleeps in poll(). A buffer that finished before that would need no
  * poll().
  */
 static void wait_for_poll(void)
@@ -501,7 +510,8 @@ static void *finish_later(void *way)
 }
 
 /*
- * A wait takes one system call, a poll() that the interrupt ends. A wait with timeout 0 takes none.
+ * A wait takes one system call, which is a poll() that the interrupt ends. A wait with a timeout of
+ * 0 takes no system call.
  */
 static void a_wait_is_one_call(unsigned int direction)
 {
@@ -553,7 +563,8 @@ static void each_thread_waits_for_its_own(void)
 	wait_for_poll();
 	driver.doze_ms = 1;
 	driver_finish(1, 5);
-	for (int i = 0; i < 3; i++)	/* these waits update the counts of c2h as well */
+	/* each of these waits for h2c also updates the counts of c2h */
+	for (int i = 0; i < 3; i++)
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1), 0);
 	pthread_join(thread, NULL);
 	litepcie_stats(dev, &stats);
@@ -562,8 +573,8 @@ static void each_thread_waits_for_its_own(void)
 }
 
 /*
- * The card finishes buffers without an interrupt. The library then asks the card, and counts an
- * interrupt as missed if one was due.
+ * The card finishes buffers without an interrupt. The library then asks the card for its counts,
+ * and counts an interrupt as missed if one was due.
  */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
@@ -593,9 +604,9 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 }
 
 /*
- * A card that was reset moves no more data. Either the driver has stopped the run (@rests), or it
- * has found that the card's counts are impossible. In both cases the caller gets -EIO, and may
- * start again.
+ * A card that was reset moves no more data. Either the driver has stopped the run (@rests), or the
+ * driver has found that the card's counts are impossible. In both cases the caller gets -EIO, and
+ * may start again.
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
@@ -628,7 +639,8 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 }
 
 /*
- * A run that the driver has ended without an error also ends a wait, and its counts are not used.
+ * A run that the driver has ended without an error also ends a wait. The counts of that run are not
+ * used.
  */
 static void a_run_that_has_ended_is_over(void)
 {
@@ -644,7 +656,10 @@ static void a_run_that_has_ended_is_over(void)
 	litepcie_close(dev);
 }
 
-/* A wait that finds buffers clears the event, so poll() sleeps until the next buffer. */
+/*
+ * A wait that finds buffers clears the descriptor of litepcie_dma_fd(), so poll() sleeps until the
+ * next buffer.
+ */
 static void a_look_makes_the_event_wait(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -662,9 +677,9 @@ static void a_look_makes_the_event_wait(void)
 }
 
 /*
- * With a timeout of 0 peek and get find what the driver has published. The descriptor of
- * litepcie_dma_fd() stays readable, since it may have announced news of the other direction. The
- * end of a run is reported.
+ * With a timeout of 0, peek and get find what the driver has written to the status page. The
+ * descriptor of litepcie_dma_fd() stays readable, since it may have announced news of the other
+ * direction. The end of a run is reported.
  */
 static void a_look_without_a_wait_finds_news(void)
 {
@@ -690,7 +705,10 @@ static void a_look_without_a_wait_finds_news(void)
 	litepcie_close(dev);
 }
 
-/* The descriptor is readable at once if buffers have come before the program asks for it. */
+/*
+ * The descriptor of litepcie_dma_fd() is readable at once if buffers have come before the program
+ * asks for it.
+ */
 static void a_late_event_tells_of_what_came_before(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -720,7 +738,10 @@ static void a_card_that_goes_ends_a_wait(void)
 	litepcie_close(dev);
 }
 
-/* A count of more buffers than were handed over is an error, and the library does not use it. */
+/*
+ * A count of more buffers than the card was given is an error, and the library does not use the
+ * count.
+ */
 static void more_than_was_given_is_refused(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -737,7 +758,7 @@ static void more_than_was_given_is_refused(void)
 
 /* Packets and lengths ------------------------------------------------------------------------- */
 
-/* True if the card in the image of BAR0 writes records. Packets need records. */
+/* True if the card whose BAR0 the test has loaded writes records. Packets need records. */
 static bool has_records(void)
 {
 	struct litepcie *dev = open_card();
@@ -797,8 +818,8 @@ static void each_start_says_whether_there_are_packets(void)
 }
 
 /*
- * Records are read from memory without a call to the driver, before the count in the status page
- * shows their buffers.
+ * The library reads records from memory without a call to the driver. The records come before the
+ * driver's status page shows the count of their buffers.
  */
 static void records_come_without_a_call(void)
 {
@@ -829,7 +850,8 @@ static void records_come_without_a_call(void)
 }
 
 /*
- * The lengths of a batch go to the driver in one call, or in two if the batch wraps round the ring.
+ * The lengths of a batch go to the driver in one call, or in two calls if the batch wraps round the
+ * end of the ring.
  */
 static void buffers_have_lengths(void)
 {

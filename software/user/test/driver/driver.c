@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* A stand-in for the driver. driver.h says what it does. */
+/* The stand-in for the driver. driver.h says what it does. */
 #include "driver.h"
 
 #include <errno.h>
@@ -21,7 +21,10 @@
 
 #include "litepcie.h"
 
-/* bits of an mmap() offset that lie within a region; the upper bits number the region */
+/*
+ * Number of the lower bits of an mmap() offset, which lie within a region. The upper bits are the
+ * number of the region: REGION_H2C to REGION_RECORDS.
+ */
 #define REGION		40
 #define REGION_H2C	1
 #define REGION_C2H	2
@@ -34,9 +37,10 @@
 
 struct driver driver;
 
-static int bar0 = -1;		/* memory file with the contents of BAR0 */
+static int bar0 = -1;		/* descriptor of a memory file with the contents of BAR0 */
 static volatile uint32_t *registers;
-static int pages = -1;		/* memory file with a page each for status, index and records */
+/* descriptor of a memory file with pages for status, index and records */
+static int pages = -1;
 static struct litepcie_status *status;
 static struct litepcie_index *index_page;
 static struct litepcie_record *records;
@@ -249,7 +253,9 @@ static int ring_memory(const struct litepcie_ring_memory *memory)
 	return rc;
 }
 
-/* Export a ring as a memory file of its size. Only the owner may do that. */
+/*
+ * Export a ring as a memory file of the ring's size. Only the owner of its direction may do that.
+ */
 static int export_ring(struct litepcie_export *export)
 {
 	unsigned int way = export->way;
@@ -270,8 +276,8 @@ static int bar_info(struct litepcie_bar *bar)
 }
 
 /*
- * Answer LitePCIe's calls for its loop. The library must use them only to stop, so driver.looped
- * records a start.
+ * Answer LitePCIe's calls for its loop (a run in which the card does not wait for software). The
+ * library must use these calls only to stop, so driver.looped records a start.
  */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
@@ -311,7 +317,7 @@ static int advance(struct litepcie_advance *advance)
 	return 0;
 }
 
-/* Answer with the card's own counts, including buffers that no interrupt has reported. */
+/* Answer with the card's own counts. They include buffers that no interrupt has reported. */
 static int ask(struct litepcie_counts *counts)
 {
 	unsigned int way = counts->way;
@@ -335,7 +341,7 @@ static int watch(const struct litepcie_event *event)
 		return 0;
 	driver.event[event->way] = event->fd;
 	if (event->way < 2 && driver.hardware[event->way])
-		/* signal it at once if there was progress before the call */
+		/* signal the eventfd at once if there was progress before this call */
 		signal_event((int)event->way);
 	return 0;
 }
@@ -450,7 +456,10 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 /* Mappings ------------------------------------------------------------------------------------ */
 
-/* Map a BAR. A user gets no mapping for writing if the driver does not allow each of its pages. */
+/*
+ * Stand in for a mapping of a BAR. A user gets no mapping for writing if the driver refuses one of
+ * its pages.
+ */
 static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
 {
 	for (uint64_t at = offset; at < offset + size; at += DRIVER_PAGE)
@@ -461,7 +470,10 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 	return __real_mmap(address, size, protection, flags, bar0, (off_t)offset);
 }
 
-/* Only the owner of a direction may map its ring, and only the whole ring. */
+/*
+ * Stand in for a mapping of a ring. Only the owner of a direction may map its ring, and only the
+ * whole ring.
+ */
 static void *map_ring(int way, size_t size, int protection)
 {
 	bool whole = size == (size_t)driver.size[way] * driver.count[way];
@@ -509,7 +521,7 @@ static FILE *text_file(const char *text)
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	/* the minor number of DRIVER_DEVICE is 7 */
+	/* the minor number of DRIVER_DEVICE is 7, so the driver's counters lie in this folder */
 	static const char folder[] = "/sys/class/litepcie/litepcie7/";
 	char text[32];
 
