@@ -5,7 +5,7 @@
  */
 
 /*
- * A run of the DMA, which is the same on every back end: these functions decide which buffers the
+ * A run of the DMA, which is the same on every back end. These functions decide which buffers the
  * card gets and which of them raise an interrupt, wait, notice lost interrupts, start and stop. The
  * card only ever has descriptors of buffers that the software has filled (h2c) or emptied (c2h), so
  * no data is overwritten, however slow the software is. Each function is called with dev->lock

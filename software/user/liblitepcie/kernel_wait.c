@@ -72,7 +72,8 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	if (rc < 0)
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
-		kernel_user_look(dev);	/* this finds nothing if another thread has looked first */
+		/* no interrupt is found if another thread has looked first */
+		kernel_user_look(dev);
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
 	/*

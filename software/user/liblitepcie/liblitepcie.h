@@ -97,7 +97,7 @@ extern "C" {
 struct litepcie;
 struct litepcie_memory;
 
-/* What the card's capability table says about the build of its gateware. */
+/* The build of the card's gateware, as its capability table describes it. */
 struct litepcie_card {
 	char		target[32];	/* name of the board that the gateware was built for */
 	/* SHA-256 of the gateware's sources, in hexadecimal digits */
@@ -213,7 +213,7 @@ struct litepcie_slot {
 };
 
 /*
- * What the pattern checker in the card has found since it was switched on. The checker expects the
+ * The results of the pattern checker in the card since it was switched on. The checker expects the
  * value i in dword i of the h2c data.
  */
 struct litepcie_pattern {
@@ -336,96 +336,97 @@ void litepcie_close(struct litepcie *dev);
 int litepcie_reset(struct litepcie *dev);
 
 /*
- * The name that the card was opened by. Threads: any.
+ * Returns the name that the card was opened by. Threads: any.
  */
 const char *litepcie_name(const struct litepcie *dev);
 
 /*
- * The back end that reaches the card: "kernel", "vfio" or "sim". Threads: any.
+ * Returns the name of the back end that reaches the card: "kernel", "vfio" or "sim". Threads: any.
  */
 const char *litepcie_backend(const struct litepcie *dev);
 
 /*
- * The reason why this thread's last failing call failed, in a sentence. That call may have been
- * litepcie_open(), and @dev may be NULL. The text is valid until this thread's next failing call.
- * Threads: any.
+ * Returns the reason why this thread's last failing call failed, in a sentence. That call may have
+ * been litepcie_open(), and @dev may be NULL. The text is valid until this thread's next failing
+ * call. Threads: any.
  */
 const char *litepcie_why(const struct litepcie *dev);
 
 /*
- * What an error of this library means, positive or negative, when there is no sentence at hand.
- * Threads: any.
+ * Returns what @error, an error of this library, means. The number may be positive or negative. The
+ * text is more general than the sentence of litepcie_why(). Threads: any.
  */
 const char *litepcie_strerror(int error);
 
 /* The card's description ----------------------------------------------------------------------- */
 
 /*
- * The description of the card, which was read when it was opened. Threads: any.
+ * Get the description of the card, which the library read when it opened the card. Threads: any.
  */
 void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 
 /*
- * Block @number of the capability table, counted from 0. Returns 0, or -ENOENT if the table has no
- * more blocks. Threads: any.
+ * Get block @number of the capability table, counted from 0. Returns 0, or -ENOENT if the table has
+ * no more blocks. Threads: any.
  */
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
 
 /*
- * Block number @index among the blocks of type @type, counted from 0. Returns 0, or -ENOENT if the
- * card has no such block. Threads: any.
+ * Get block number @index among the blocks of type @type, counted from 0. Returns 0, or -ENOENT if
+ * the card has no such block. Threads: any.
  */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
 			struct litepcie_block *block);
 
 /*
- * The gateware's identifier, cut to @size bytes and always terminated. Returns 0. Threads: any.
+ * Get the gateware's identifier as @text, cut to @size bytes and always terminated. Returns 0.
+ * Threads: any.
  */
 int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
 
 /*
- * Device time in ticks, which a card counts from its own power-on or reset. Returns 0 or -errno.
- * Threads: any.
+ * Get device time in ticks, which a card counts from its own power-on or reset. Returns 0 or
+ * -errno. Threads: any.
  */
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
 /*
- * The maximum sizes of TLPs, the state of the link and whether MSI is on, as the card sees them.
- * Returns 0 or -errno. Threads: any.
+ * Get the maximum sizes of TLPs, the state of the link and whether MSI is on, as the card sees
+ * them. Returns 0 or -errno. Threads: any.
  */
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
 
 /*
- * The counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads:
+ * Get the counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads:
  * any.
  */
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set the counters of the TLP streams to 0. This must not be called while a direction runs:
- * litepcie_h2c_drain() may rely on the counters. Returns 0 or -errno. Threads: any.
+ * Set the counters of the TLP streams to 0. No direction may run, since litepcie_h2c_drain() may
+ * rely on the counters. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);
 
 /*
- * State and counters of the user slot's streams, all as of one clock edge. Returns 0 or -errno;
- * -ENOENT: the card has no monitor of the slot, -EAGAIN: other programs read the monitor without a
- * pause. Threads: any.
+ * Get the state and the counters of the user slot's streams, all as of one clock edge. Returns 0 or
+ * -errno; -ENOENT: the card has no monitor of the slot, -EAGAIN: other programs read the monitor
+ * without a pause. Threads: any.
  */
 int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
 
 /*
- * Say in words what those of @directions that run wait for, after a wait that took too long. The
- * text says how many buffers wait, and what the user slot does, like "h2c: the user slot has held
- * sink.ready low for 4.1 us (1000 beats so far); 3 buffers wait". The time is device time. Facts
- * that cannot be known are left out. At most @size bytes are written to @text, which is always
- * terminated; LITEPCIE_WHY_SIZE bytes are enough. Threads: any.
+ * Say in words what the running directions of @directions wait for, after a wait that took too
+ * long. The text says how many buffers wait, and what the user slot does, like "h2c: the user slot
+ * has held sink.ready low for 4.1 us (1000 beats so far); 3 buffers wait". The time in the text is
+ * device time. Facts that cannot be known are left out. At most @size bytes are written to @text,
+ * which is always terminated; LITEPCIE_WHY_SIZE bytes are enough. Threads: any.
  */
 void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size);
 
 /*
- * What the card's checker has found in the last h2c run with the pattern, which may still be
- * running. Returns 0 or -errno. Threads: any.
+ * Get the results of the card's pattern checker for the last h2c run with the pattern, which may
+ * still be running. Returns 0 or -errno. Threads: any.
  */
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 
@@ -443,28 +444,29 @@ int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
 /*
- * Write 32 bits at @offset in BAR0. The write may still be on its way when this returns; a later
- * read comes after it. Returns 0 or -errno. Threads: any.
+ * Write 32 bits at @offset in BAR0. The write may still be on its way to the card when this call
+ * returns. A later read comes after the write. Returns 0 or -errno. Threads: any.
  */
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
 /*
- * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it the
- * library knows the registers of the blocks in the capability table. With it the library also knows
- * those of the user's logic and of the endpoint. The call can be made again. Returns 0 or -errno;
- * -EPROTO: the file is of another build, or not LiteX's, and nothing has changed. Threads: alone.
+ * Take in the names of all registers from the csr.json that LiteX writes when it builds the
+ * gateware. Without the file the library knows the registers of the blocks in the capability table.
+ * With the file the library also knows those of the user's logic and of the endpoint. The call can
+ * be made again. Returns 0 or -errno; -EPROTO: the file is of another build, or not LiteX's, and
+ * nothing has changed. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 
 /*
- * Register @number in the order of their places, counted from 0. Returns 0, or -ENOENT if there are
- * no more registers. Threads: any.
+ * Get register @number of the registers sorted by their offset in BAR0, counted from 0. Returns 0,
+ * or -ENOENT if the library knows no more registers. Threads: any.
  */
 int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found);
 
 /*
- * Find the register of this name, like "ctrl_scratch". Returns 0, or -ENOENT if there is no such
- * name; the sentence then has the nearest name. Threads: any.
+ * Find the register with the name @name, like "ctrl_scratch". Returns 0, or -ENOENT if no register
+ * has this name; the sentence of litepcie_why() then has the nearest name. Threads: any.
  */
 int litepcie_register_find(struct litepcie *dev, const char *name,
 			   struct litepcie_register *found);
@@ -487,45 +489,47 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
  */
 
 /*
- * One read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver can make only
- * accesses of 4 bytes. If the BAR can be mapped, this uses the mapping. Returns 0 or -errno;
- * -EOPNOTSUPP: 8 bytes cannot be read in this way, and litepcie_why() says what to do about it.
- * Threads: any.
+ * Make one read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver can make
+ * only accesses of 4 bytes. If the BAR can be mapped, this call uses the mapping. Returns 0 or
+ * -errno; -EOPNOTSUPP: this back end cannot read 8 bytes at once, and litepcie_why() says what to
+ * do about it. Threads: any.
  */
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
 
 /*
- * One write of @size 4 or 8 bytes to BAR0 + @offset, as one TLP, in the same way as the reads of
- * litepcie_mmio_read(). The write may still be under way when this returns. Returns 0 or -errno.
- * Threads: any.
+ * Make one write of @size 4 or 8 bytes to BAR0 + @offset, as one TLP, in the same way as the reads
+ * of litepcie_mmio_read(). The write may still be on its way to the card when this call returns.
+ * Returns 0 or -errno. Threads: any.
  */
 int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
 
 /*
- * @count writes to @offset, @offset + @stride and so on, back to back if the back end can do so. A
- * @stride of 0 writes the same register again and again. Returns 0 or -errno. Threads: any.
+ * Make @count writes of @size bytes to BAR0 at @offset, @offset + @stride and so on, back to back
+ * if the back end can do so. A @stride of 0 writes the same register again and again. Returns 0 or
+ * -errno. Threads: any.
  */
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count);
 
 /*
- * The size of a BAR in bytes. It is 0 if the card has no such BAR, or if the BAR cannot be reached
- * in this way. Threads: any.
+ * Returns the size of a BAR in bytes. It is 0 if the card has no such BAR, or if this back end
+ * cannot reach the BAR. Threads: any.
  */
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
 
 /*
- * One read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With "sim:" it
- * is one TLP. If the BAR is mapped it is one load of the CPU, which between a guest's CPU and a
- * simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno; -EOPNOTSUPP: this CPU
- * (without vector instructions) or this back end cannot make such an access. Threads: any.
+ * Make one read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, from any BAR. With
+ * "sim:" the read is one TLP. If the BAR is mapped, the read is one load of the CPU, which between
+ * a guest's CPU and a simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno;
+ * -EOPNOTSUPP: this CPU (without vector instructions) or this back end cannot make such an access.
+ * Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
 
 /*
- * One write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same way
- * as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
+ * Make one write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to @size, to any BAR, in the same
+ * way as the reads of litepcie_bar_read(). Returns 0 or -errno. Threads: any.
  */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
@@ -543,7 +547,9 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
 /*
- * How MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". Threads: any.
+ * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If the
+ * simulated board takes only one write in a message, the first of these ends in words that say so.
+ * Threads: any.
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
@@ -586,25 +592,25 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
 
 /*
- * The size of a buffer in bytes. Threads: any.
+ * Returns the size of a buffer in bytes, which is the same in both directions. Threads: any.
  */
 size_t litepcie_buffer_size(const struct litepcie *dev);
 
 /*
- * The number of buffers in a ring. Threads: any.
+ * Returns the number of buffers in a ring, which is the same in both directions. Threads: any.
  */
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
 
 /*
- * The address of h2c buffer @number. Behind the kernel driver a ring belongs to the program that
- * runs it, so its address may change at each start. Returns NULL before the first start. Threads:
- * any.
+ * Returns the address of h2c buffer @number, or NULL before the first start. Behind the kernel
+ * driver a ring belongs to the program that runs it, so its address may change at each start.
+ * Threads: any.
  */
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * The address of c2h buffer @number, which may change at each start as that of an h2c buffer may.
- * Returns NULL before the first start. Threads: any.
+ * Returns the address of c2h buffer @number, or NULL before the first start. The address may change
+ * at each start, as that of an h2c buffer may. Threads: any.
  */
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 
@@ -660,17 +666,17 @@ int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 
 /*
  * Give up memory that litepcie_ring_keep() returned. The memory is unmapped when nothing else keeps
- * it and the library no longer needs it. The card may have been closed before. @memory may be NULL.
- * Threads: any.
+ * it and the library no longer needs it. The card may have been closed before. If @memory is NULL,
+ * nothing happens. Threads: any.
  */
 void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
- * Take the directions of @config and start them. c2h gets all buffers of its ring, h2c those that
- * are submitted from now on. Returns 0 or -errno; -EBUSY: another program runs one of the
- * directions, and litepcie_why() names the programs that have the card open, -EOPNOTSUPP:
- * LitePCIe's driver has no held runs, or the card or the driver does not support packets. Threads:
- * alone.
+ * Take the directions of @config from other programs and start them. The card gets all buffers of
+ * the c2h ring, and the h2c buffers that are submitted from now on. Returns 0 or -errno; -EBUSY:
+ * another program runs one of the directions, and litepcie_why() names the programs that have the
+ * card open, -EOPNOTSUPP: LitePCIe's driver has no held runs (in which the card waits for buffers),
+ * or the card or the driver does not support packets. Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
@@ -682,87 +688,91 @@ int litepcie_dma_stop(struct litepcie *dev);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
- * in one of @directions. If the card would run short, buffers of @directions that are kept back for
- * a batch go to it first. Those of other directions stay. A lost interrupt costs less than a second
- * here. While a card with records has news, no register is read: a program that looks again and
- * again, with a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno:
- * -ECANCELED after a stop by another thread, -EIO when the card was reset, -ENODEV when the card is
- * gone, or through VFIO when the kernel wants the card back. In that case stop and close the card,
- * since the kernel waits for that. Threads: one way.
+ * in one of @directions. Buffers of @directions that are kept back for a batch go to the card first
+ * if it would run short of buffers. Buffers of other directions are kept back. If an interrupt is
+ * lost, the wait ends less than a second later. While a card with records has finished buffers that
+ * the program has not seen, this call reads no register: a program that looks again and again, with
+ * a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno: -ECANCELED after
+ * a stop by another thread, -EIO when the card was reset, -ENODEV when the card is gone, or through
+ * VFIO when the kernel wants the card back. In that case stop and close the card, since the kernel
+ * waits for that. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
- * Tell the card now of the buffers that are kept back for a batch. Returns 0 or -errno. Threads:
- * one way.
+ * Tell the card now of the buffers of @directions that are kept back for a batch. Returns 0 or
+ * -errno. Threads: one way.
  */
 int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 
 /*
- * Get a descriptor for poll(). It is readable when there may be news of a running direction, or
- * with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
- * timeout may be 0. A wait in any call takes the news of both directions and clears the descriptor.
- * So look in both directions with a timeout of 0, which clears nothing, and call poll() only if
- * there are no buffers. The descriptor belongs to the library and must be neither read nor closed.
- * It is valid for the run that has been started. Returns the descriptor, or -errno. Threads: any.
+ * Get a descriptor for poll(). It is readable when a running direction may have finished buffers,
+ * or with poll_us when a look is due. It stays readable until the next litepcie_dma_wait(), whose
+ * timeout may be 0. Each wait, in any call, takes the news of both directions and clears the
+ * descriptor. So look in both directions with a timeout of 0, which clears nothing, and call poll()
+ * only if no direction has buffers. The descriptor belongs to the library and must be neither read
+ * nor closed. It is valid for the run that has been started. Returns the descriptor, or -errno.
+ * Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
  * Look for filled c2h buffers, and wait up to @timeout_ms for the first, for ever if that is
- * negative. With a timeout of 0 the call asks how far the card is, by memory on a card with records
- * and else by registers, and does not wait. While the user has buffers, the card is not asked.
- * Returns the number of filled buffers, with the first one's number in @first, or 0 if there is
- * none, or -errno. Threads: one way.
+ * negative. With a timeout of 0 the call looks at the card's progress and does not wait: it reads
+ * memory on a card with records, else registers. While the user has buffers, the call does not look
+ * at the card. Returns the number of filled buffers, with the first one's number in @first, or 0 if
+ * there is none, or -errno. Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * How filled c2h buffer @number has ended, and after how many bytes. It must be a buffer that
- * litepcie_c2h_peek() has returned and that has not been released. On a card without records each
- * buffer is full. Returns 0 or -errno. Threads: one way.
+ * Say how filled c2h buffer @number has ended, and after how many bytes. The buffer must be one
+ * that litepcie_c2h_peek() has returned and that has not been released. On a card without records
+ * each buffer is full. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
 			struct litepcie_c2h_record *record);
 
 /*
- * Give the @count oldest of the filled c2h buffers back. Returns 0 or -errno. Threads: one way.
+ * Give the @count oldest of the filled c2h buffers back to the card. Returns 0 or -errno. Threads:
+ * one way.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
 /*
  * Look for free h2c buffers, and wait up to @timeout_ms for the first, for ever if that is
- * negative. With a timeout of 0 the call looks as litepcie_c2h_peek() does. Returns the number of
- * free buffers, with the first one's number in @first, or 0 if there is none, or -errno. Threads:
- * one way.
+ * negative. With a timeout of 0 the call looks at the card's progress, as litepcie_c2h_peek() does.
+ * Returns the number of free buffers, with the first one's number in @first, or 0 if there is none,
+ * or -errno. Threads: one way.
  */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Send the @count oldest of the free h2c buffers, each as a whole. Returns 0 or -errno. Threads:
- * one way.
+ * Send the @count oldest of the free h2c buffers to the card, each as a whole. Returns 0 or -errno.
+ * Threads: one way.
  */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
- * Send the first @bytes of the oldest free h2c buffer: at least 1, at most all of it. With packets
- * these bytes are a packet. Without packets the stream goes on with the next buffer, which begins a
- * new beat; the rest of the last beat of this buffer is undefined. LitePCIe's endpoint moves whole
- * beats, so there @bytes must be a multiple of 32, a beat. Returns 0 or -errno. Threads: one way.
+ * Send the first @bytes of the oldest free h2c buffer to the card: at least 1 byte, at most the
+ * whole buffer. With packets these bytes are a packet. Without packets the next buffer continues
+ * the stream at a new beat, and the bytes of this buffer's last beat that were not sent are
+ * undefined. LitePCIe's endpoint moves whole beats, so with that endpoint @bytes must be a multiple
+ * of 32, a beat. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
- * submitted h2c buffer, and the logic in its user slot has taken the data. A stop then loses
- * nothing. LitePCIe's endpoint reports neither. There the call goes by the card's count of received
- * bytes, and the logic may not have taken the last data yet. Returns 0 or -errno; -ETIMEDOUT: the
- * data is not there yet. Threads: one way.
+ * submitted h2c buffer, and the logic in its user slot has taken the data. A stop then loses no
+ * data. LitePCIe's endpoint reports neither of the two. With that endpoint the call goes by the
+ * card's count of received bytes, and the logic may not have taken the last data yet. Returns 0 or
+ * -errno; -ETIMEDOUT: the data is not yet received and taken. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 
 /*
- * Counts since the last start. They are kept after a stop. Threads: any.
+ * Get the counts of the run since the last start. A stop keeps the counts. Threads: any.
  */
 void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 

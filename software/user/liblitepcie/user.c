@@ -5,9 +5,9 @@
  */
 
 /*
- * Wait for interrupts of the logic in the card's user slot. On some back ends they share one
- * interrupt with the DMA. There a thread that sleeps for DMA or user interrupts also wakes the
- * threads that wait for the other kind.
+ * Wait for interrupts of the logic in the card's user slot. On some back ends these interrupts
+ * share one interrupt with the DMA. On such a back end a thread that sleeps for DMA or user
+ * interrupts also wakes the threads that wait for the other kind.
  */
 #include <errno.h>
 

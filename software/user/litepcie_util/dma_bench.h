@@ -36,7 +36,8 @@ struct bench_size {
 	size_t		bytes;
 	char		id[32];
 	struct rate	rate;
-	char		reason[UTIL_SENTENCE];	/* why there is no rate for this size */
+	/* sentence why this size has no rate; empty if it has one */
+	char		reason[UTIL_SENTENCE];
 };
 
 /* The two directions count as unequal if their amounts of data differ by more than this share. */

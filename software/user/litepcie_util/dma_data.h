@@ -26,7 +26,7 @@ struct dma_data {
 };
 
 struct dma_difference {
-	uint64_t	dwords;		/* number of wrong dwords */
+	uint64_t	dwords;		/* number of dwords that differ in the buffer */
 	/* offset in bytes of the first wrong dword in the buffer */
 	size_t		offset;
 	uint32_t	expected, got;

@@ -50,7 +50,7 @@ struct dma_watch {
 	double				began;
 	/* the stretch since the last call, in seconds of the host's clock from @began on */
 	double				from_s, to_s;
-	/* The same stretch by the card's counters. It is closed when the run is over. */
+	/* The same stretch by the card's counters. The stretch is closed when the run is over. */
 	struct dma_window		window;
 };
 
@@ -75,7 +75,7 @@ struct dma_run {
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
-	/* The fields from here on are results. */
+	/* The fields of struct dma_run from here on are results of the run. */
 	/* the run has started; if it has not, the other results are not valid */
 	bool			started;
 	uint64_t		compared;	/* number of c2h buffers that were compared */

@@ -31,7 +31,8 @@ void json_end_array(struct json *json);
 
 void json_string(struct json *json, const char *key, const char *value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
-void json_number(struct json *json, const char *key, double value);	/* NAN is written as null */
+/* a value that is not finite is written as null */
+void json_number(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 

@@ -33,8 +33,10 @@ struct way {
 	size_t		size;
 	/* number of threads; 0: the calling thread makes the accesses */
 	unsigned int	threads;
-	bool		mapped;		/* this way needs the BAR to be mapped */
-	bool		combined;	/* this way needs a write-combining mapping of the BAR */
+	/* true: accesses of this way go through the mapped BAR, so it must be mapped */
+	bool		mapped;
+	/* true: this way needs a write-combining mapping of the BAR */
+	bool		combined;
 	/* Move way->size bytes between @data and the memory at @at. */
 	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data);

@@ -23,9 +23,9 @@ struct mmio_way_row {
 	size_t		size;		/* bytes that software moves in one call */
 	bool		valid;
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* time of one access, in ns */
+	double		ns;		/* time of one access by software, in ns */
 	double		mb_per_s;
-	struct limit	limit;		/* limit of the rate, in MB/s */
+	struct limit	limit;		/* limit of the row's rate, in MB/s */
 };
 
 struct mmio_ways {

@@ -5,8 +5,9 @@
  */
 
 /*
- * What the kernel knows of a PCI function, in sysfs, and the writes to sysfs that bind, reset and
- * rescan. All paths are below LITEPCIE_ROOT if that is set (for tests), else below the root folder.
+ * Read and write sysfs for a PCI function: what the kernel knows of it, and the writes that bind,
+ * reset and rescan. All paths are below LITEPCIE_ROOT if that is set (for tests), else below the
+ * root folder.
  */
 #ifndef LITEPCIE_UTIL_PCI_H
 #define LITEPCIE_UTIL_PCI_H

@@ -5,8 +5,8 @@
  */
 
 /*
- * What all commands of litepcie_util share: the open card, the failures found, and how a command
- * ends.
+ * The parts that all commands of litepcie_util share: the open card, the failures found, and how a
+ * command ends.
  */
 #ifndef LITEPCIE_UTIL_H
 #define LITEPCIE_UTIL_H

@@ -192,8 +192,8 @@ static void small_pages_are_as_each_way_can(void)
 /* Rings that another process uses ------------------------------------------------------------- */
 
 /*
- * What the child process does, which has only the descriptors of the rings: it fills each h2c
- * buffer and compares each c2h buffer. Returns 0, or an exit status above 0.
+ * Do the part of the child process, which has only the descriptors of the rings: fill each h2c
+ * buffer and compare each c2h buffer. Returns 0, or an exit status above 0.
  */
 static int answer(int h2c_fd, int c2h_fd, int turn, int done)
 {

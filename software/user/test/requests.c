@@ -19,7 +19,7 @@
 
 #define PAGE	4096u
 #define BUFFERS	16u
-#define BEAT	32u	/* bytes of a beat */
+#define BEAT	32u	/* bytes of one beat of the card's data path */
 #define WAIT_MS	20000
 #define NOT_MS	50
 

@@ -52,7 +52,9 @@ struct litepcie_dma_ctrl {
 	int64_t writer_hw_count, writer_sw_count;
 	unsigned buffers_available_read, buffers_available_write;
 	unsigned usr_read_buf_offset, usr_write_buf_offset;
-	/* The fields from here on are Lanebox's own; LitePCIe's structure has none of them. */
+	/*
+	 * The fields behind this comment are Lanebox's own. LitePCIe's structure has none of them.
+	 */
 	struct litepcie *dev;
 	/* number of the c2h and the h2c buffer that is handed out next */
 	uint64_t next_read, next_write;
