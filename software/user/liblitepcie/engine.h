@@ -23,7 +23,7 @@
 int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
 void litepcie_engine_free(struct litepcie *dev);
 
-/* Take over the settings of a run, before its directions are taken from other programs. */
+/* Take over the settings of a run, before its directions are reserved for this handle. */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
 
 /* Start c2h and get h2c ready. The directions must have been taken before. */

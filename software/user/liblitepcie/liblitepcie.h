@@ -353,7 +353,7 @@ const char *litepcie_backend(const struct litepcie *dev);
 const char *litepcie_why(const struct litepcie *dev);
 
 /*
- * Returns what @error, an error of this library, means. The number may be positive or negative. The
+ * Returns what the error number @error of this library means. It may be positive or negative. The
  * text is more general than the sentence of litepcie_why(). Threads: any.
  */
 const char *litepcie_strerror(int error);
@@ -672,7 +672,7 @@ int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
- * Take the directions of @config from other programs and start them. The card gets all buffers of
+ * Reserve the directions of @config for this handle and start them. The card gets all buffers of
  * the c2h ring, and the h2c buffers that are submitted from now on. Returns 0 or -errno; -EBUSY:
  * another program runs one of the directions, and litepcie_why() names the programs that have the
  * card open, -EOPNOTSUPP: LitePCIe's driver has no held runs (in which the card waits for buffers),
@@ -726,9 +726,9 @@ int litepcie_dma_fd(struct litepcie *dev);
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Say how filled c2h buffer @number has ended, and after how many bytes. The buffer must be one
- * that litepcie_c2h_peek() has returned and that has not been released. On a card without records
- * each buffer is full. Returns 0 or -errno. Threads: one way.
+ * Find out how filled c2h buffer @number has ended, and after how many bytes. The buffer must be
+ * one that litepcie_c2h_peek() has returned and that has not been released. On a card without
+ * records each buffer is full. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
 			struct litepcie_c2h_record *record);
