@@ -298,7 +298,8 @@ struct litepcie_slot_registers {
 	uint32_t state, time;	/* offsets of `state` (one word) and `time` (two words) */
 	/* [0] h2c, [1] c2h: offsets of since, beats, packets and stalls, of two words each */
 	uint32_t side[2][4];
-	uint64_t mask;		/* the low bits that a counter really has, as a mask */
+	/* mask of the low bits that a slot counter has; the higher bits read as 0 */
+	uint64_t mask;
 };
 
 #define STREAM_RC		3
@@ -324,8 +325,8 @@ struct litepcie_map {
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
 	/*
-	 * bit of the user's interrupt in these registers; 0: the capability table names no
-	 * interrupt of the user's logic
+	 * bit of the user's interrupt in irq_enable, irq_clear and irq_vector; 0: the capability
+	 * table names no interrupt of the user's logic
 	 */
 	uint32_t	user_cause;
 	/* bit 2 of h2c.enable says whether the user's logic has taken all data */
@@ -435,7 +436,7 @@ struct litepcie {
 	bool				user_enabled, user_raised;
 	/* the card's pattern is on for the active directions */
 	bool				pattern;
-	/* those counts that are not in the rings or tables */
+	/* counts for litepcie_stats() that are not in the rings or tables */
 	struct litepcie_stats		stats;
 };
 

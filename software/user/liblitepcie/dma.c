@@ -276,8 +276,8 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 }
 
 /*
- * Tell the card of the buffers that @direction has to hand over. Inlined, this would make a submit
- * or release that only counts save registers for it.
+ * Tell the card of the buffers that @direction has to hand over. The function is not inlined: else
+ * a submit or release that only counts buffers would save CPU registers for nothing.
  */
 __attribute__((noinline))
 static int tell(struct litepcie *dev, unsigned int direction)

@@ -138,7 +138,7 @@ static bool count_interrupts(struct litepcie *dev)
 	int64_t before = dev->stats.interrupts, now = sysfs_interrupts(dev);
 
 	if (kernel->interrupts_before < 0 || now < 0)
-		/* no run has started, or the interrupts of the run cannot be known */
+		/* no run has started, or the driver does not count the interrupts of the run */
 		return false;
 	dev->stats.interrupts = now - kernel->interrupts_before;
 	return dev->stats.interrupts > before;

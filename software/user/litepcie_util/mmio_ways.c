@@ -310,7 +310,8 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 		return 0;
 	}
 	if (rc < 0)
-		ways->rows--;	/* drop this row, as it has neither a value nor a reason */
+		/* drop the row of this way, as it has neither a value nor a reason */
+		ways->rows--;
 	return rc;
 }
 

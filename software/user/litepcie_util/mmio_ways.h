@@ -34,7 +34,8 @@ struct mmio_ways {
 	/* BAR of the memory, which begins at @offset in it */
 	unsigned int		bar;
 	uint64_t		offset;
-	double			trip_ns;	/* least time of a read of the memory, in ns */
+	/* least time that a read of this memory takes, in ns */
+	double			trip_ns;
 	/* the mapping of the BAR; base NULL: not mapped, and @unmapped says why */
 	struct litepcie_window	window;
 	char			unmapped[UTIL_SENTENCE];

@@ -31,7 +31,7 @@ enum rates_way { RATES_C2H, RATES_H2C, RATES_DUPLEX, RATES_WAYS };
 struct rate {
 	const char	*id;
 	bool		valid;
-	double		gb_per_s;		/* GB/s in each direction */
+	double		gb_per_s;		/* measured rate in GB/s, in each direction */
 	/* bytes moved in each direction within @cycles clock cycles */
 	uint64_t	bytes;
 	struct limit	limit;
