@@ -65,8 +65,8 @@ bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t
 int sysfs_reset(struct litepcie *dev);
 
 /*
- * Returns the number of interrupts of the active directions, by the driver's own count since it was
- * loaded, or -1 if the driver has no such count.
+ * Returns the number of interrupts of the active directions, by the driver's own count, or -1 if
+ * the driver has no such count.
  */
 int64_t sysfs_interrupts(struct litepcie *dev);
 
