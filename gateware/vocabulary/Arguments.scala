@@ -8,8 +8,8 @@ package lanebox.vocabulary
   * (tools/verilog/spinal_build.py).
   *
   * A key is the name of a field of the component's parameters. The key of a list is repeated, once
-  * for each element. Numbers are decimal, or hexadecimal with 0x. `known`: the keys that the
-  * component accepts; any other key is an error.
+  * for each element. Numbers are decimal, or hexadecimal with 0x. `known` has the keys that the
+  * component accepts. Any other key is an error.
   */
 case class Arguments(words: Seq[String], known: String*) {
   private val pairs = words.map { word =>
@@ -21,10 +21,12 @@ case class Arguments(words: Seq[String], known: String*) {
   for ((key, _) <- pairs)
     require(known.contains(key), s"`$key` is unknown; there are ${known.mkString(", ")}")
 
-  /** All values that were given for `key`, in their order. */
+  /** Returns all values that the build gave for `key`, in their order. */
   def all(key: String): Seq[String] = pairs.collect { case (`key`, value) => value }
 
-  /** The elements of the list `key`, or `default` if none was given. */
+  /** Returns the elements of the list `key`, or `default` if the build gave none. `read` makes an
+    * element of its text.
+    */
   def list[T](key: String, default: Seq[T])(read: String => T): Seq[T] =
     if (all(key).isEmpty) default else all(key).map(read)
 

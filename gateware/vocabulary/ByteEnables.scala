@@ -6,10 +6,14 @@ package lanebox.vocabulary
 
 import spinal.core._
 
-/** What the first and last byte enables of a request mean (base specification 2.2.5 and 2.3.1). */
+/** Computes what the first and last byte enables of a request mean (base specification 2.2.5 and
+  * 2.3.1).
+  */
 object ByteEnables {
 
-  /** How many bytes of a dword are before its first enabled byte; 0 if no byte is enabled. */
+  /** Returns how many bytes of a dword are before its first enabled byte: 0 to 3, and 0 if no byte
+    * is enabled.
+    */
   def firstGap(be: Bits): UInt = {
     val bytes = UInt(2 bits)
     bytes := 0
@@ -17,8 +21,8 @@ object ByteEnables {
     bytes
   }
 
-  /** How many bytes of a dword are after its last enabled byte. 3 if no byte is enabled, because a
-    * zero-length read counts as one byte.
+  /** Returns how many bytes of a dword are after its last enabled byte: 0 to 3. It is 3 if no byte
+    * is enabled, because a zero-length read counts as one byte.
     */
   def lastGap(be: Bits): UInt = {
     val bytes = UInt(2 bits)
@@ -27,20 +31,22 @@ object ByteEnables {
     bytes
   }
 
-  /** How many bytes of a request's last dword are after its last enabled byte. `single`: the
-    * request has one dword; its last byte enables are then 0, and its first byte enables count.
+  /** Returns how many bytes of a request's last dword are after its last enabled byte. If the
+    * request has one dword (`single`), its last byte enables are 0, so its first byte enables
+    * count.
     */
   def lastGap(single: Bool, firstBe: Bits, lastBe: Bits): UInt =
     lastGap(single ? firstBe | lastBe)
 
-  /** The byte count of a read: from its first to its last enabled byte; 1 for a zero-length read.
+  /** Returns the byte count of a read: the bytes from its first to its last enabled byte, both
+    * included. A zero-length read counts as 1 byte.
     */
   def span(dwords: UInt, firstBe: Bits, lastBe: Bits): UInt =
     (dwords @@ U"00") - (firstGap(firstBe) +^ lastGap(dwords === 1, firstBe, lastBe))
 
-  /** Whether a request's byte enables are legal (base specification 2.2.5). A single dword has no
-    * last byte enables. Two dwords in one quadword may have any that are not 0. In other requests
-    * the enabled bytes must be contiguous.
+  /** Returns whether a request's byte enables are legal (base specification 2.2.5). The last byte
+    * enables of a single dword must be 0. Two dwords in one aligned quadword may have any byte
+    * enables that are not 0. In other requests the enabled bytes must be contiguous.
     */
   def legal(dwords: UInt, firstBe: Bits, lastBe: Bits, quadwordAligned: Bool): Bool = {
     val single = dwords === 1

@@ -6,7 +6,7 @@ package lanebox.vocabulary
 
 import spinal.core._
 
-/** A register that counts events since reset or `clear`, and wraps.
+/** Makes a register that counts events since reset or `clear`, and wraps.
   *
   * An event goes into a register before it is counted. So the count is a cycle late, and the path
   * from the event into the counter's carry chain is short. An event that is in this register in the
@@ -24,8 +24,8 @@ object EventCounter {
     counter
   }
 
-  /** Counts with several inputs: adds all values in `events` in each cycle. The sum of one cycle
-    * has at most 7 bits.
+  /** Makes a counter with several inputs: in each cycle it adds all values in `events`. The sum of
+    * one cycle must fit 7 bits.
     */
   def sum(events: Seq[UInt], clear: Bool): UInt = {
     val counter = Reg(UInt(Width bits)) init 0

@@ -9,14 +9,15 @@ import spinal.lib._
 
 /** The four streams of the PCIE4 hard block: RQ, RC, CQ and CC (PG213, "Designing with the core").
   *
-  * Fields of tuser have names here. gateware/phy/pins.py says which bits they are.
+  * The fields of the pins `tuser` have names in these streams. gateware/phy/pins.py says which bits
+  * of `tuser` they are.
   */
 object HardBlock {
   val DataWidth = Numbers.DataWidth
   val Dwords    = Numbers.DwordsPerBeat
   val BeatBytes = Numbers.BeatBytes
 
-  // Bits of the two halves of a beat. A descriptor fills the lower half.
+  // Bits of the two halves of a beat. A descriptor of CQ or RQ fills the lower half.
   val LowerHalf = DataWidth / 2 - 1 downto 0
   val UpperHalf = DataWidth - 1 downto DataWidth / 2
 
@@ -26,24 +27,26 @@ object HardBlock {
   def Cc() = Stream(Fragment(CcBeat()))
 }
 
-/** A beat on RQ: requests by the card. `keep` has one bit for each dword. */
+/** A beat on RQ, the stream on which the card sends its requests. `keep` has one bit for each dword
+  * of the beat.
+  */
 case class RqBeat() extends Bundle {
   val data            = Bits(HardBlock.DataWidth bits)
   val keep            = Bits(HardBlock.Dwords bits)
   val firstBe, lastBe = Bits(4 bits) // Valid with a request's first beat.
-  // Valid with a request's first beat. The hard block gives the number back when the request has
-  // left for the link.
+  // The request's sequence number, valid with its first beat. The hard block gives the number back
+  // (SequencePins) when the request has left for the link.
   val sequence = UInt(6 bits)
 }
 
-/** Whether a completion ends in an RC beat, and in which of the beat's dwords. */
+/** Says whether a completion ends in an RC beat, and in which of the beat's dwords. */
 case class EndOfFrame() extends Bundle {
   val valid = Bool()
-  val dword = UInt(3 bits) // Number in the beat of the completion's last dword.
+  val dword = UInt(3 bits) // The dword of the beat (0 to 7) that is the completion's last.
 }
 
-/** A beat on RC: completions for the card. With the hard block's straddle option a second
-  * completion may start at dword 4 of a beat.
+/** A beat on RC, the stream that brings the completions of the card's reads. With the hard block's
+  * straddle option a second completion may start at dword 4 of a beat.
   *
   * With straddle `last` and `keep` mean nothing; `start` and `end` say where completions begin and
   * end.
@@ -59,7 +62,7 @@ case class RcBeat() extends Bundle {
   val discontinue = Bool() // The hard block cut the completion short after an internal error.
 }
 
-/** A beat on CQ: requests by the host. */
+/** A beat on CQ, the stream that brings the host's requests. */
 case class CqBeat() extends Bundle {
   val data            = Bits(HardBlock.DataWidth bits)
   val keep            = Bits(HardBlock.Dwords bits)
@@ -69,14 +72,14 @@ case class CqBeat() extends Bundle {
   val discontinue     = Bool()
 }
 
-/** A beat on CC: completions for the host. */
+/** A beat on CC, the stream on which the card sends completions of the host's reads. */
 case class CcBeat() extends Bundle {
   val data = Bits(HardBlock.DataWidth bits)
   val keep = Bits(HardBlock.Dwords bits)
 }
 
-/** What the host has programmed in configuration space. It comes from the hard block's cfg_* pins
-  * and from ConfigWatch.
+/** The settings that the host has programmed in the card's configuration space. `extendedTags`
+  * comes from ConfigWatch, all others from the hard block's cfg_* pins.
   */
 case class LinkSettings() extends Bundle {
   val maxPayload     = UInt(3 bits) // Max_Payload_Size is 128 << maxPayload bytes.

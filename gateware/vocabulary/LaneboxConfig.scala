@@ -10,10 +10,10 @@ import spinal.core._
 
 /** The SpinalHDL configuration with which Verilog is generated and tests are elaborated.
   *
-  * Reset is synchronous, as in LiteX; SpinalHDL's own default is asynchronous. The header has
-  * neither date nor revision: the same sources give the same bytes. Modules inside a component
-  * begin with its name, since several generated files meet in one design. PortsFile writes the
-  * component's ports beside its Verilog.
+  * Reset is synchronous, as in LiteX; SpinalHDL's own default is asynchronous. The header of a
+  * Verilog file has neither date nor revision, so the same sources give the same bytes. The names
+  * of modules inside a component begin with the component's name, since several generated files
+  * meet in one design. PortsFile writes a list of the component's ports beside its Verilog.
   */
 object LaneboxConfig {
   def apply(targetDirectory: String): SpinalConfig = SpinalConfig(

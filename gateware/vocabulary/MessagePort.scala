@@ -16,15 +16,15 @@ case class Message() extends Bundle {
 /** The port from MsixTable to the request path, on which MSI-X messages go to RQ. A message can be
   * withdrawn as long as it is not offered at RQ's pins.
   *
-  * `offer.valid` may fall before the offer is taken. When a message was taken, the payload of
-  * `offer` must not change until `shown` or `dropped` comes; only then the next message is taken.
-  * `withdraw` drops a message that is not at RQ's pins yet. It must stay set until `shown` (the
-  * message is at the pins) or `dropped` comes.
+  * `offer.valid` may fall before the request path has taken the offer. After it has taken a
+  * message, the payload of `offer` must not change until `shown` or `dropped` comes. Only then does
+  * the request path take the next message. `withdraw` drops a message that is not at RQ's pins yet.
+  * It must stay set until `shown` (the message is at the pins) or `dropped` comes.
   */
 case class MessagePort() extends Bundle with IMasterSlave {
   val offer          = Stream(Message())
   val withdraw       = Bool()
-  val shown, dropped = Bool() // For each message taken, a pulse of one of them, a cycle late.
+  val shown, dropped = Bool() // Each message taken gets a pulse on one of the two, a cycle late.
 
   override def asMaster(): Unit = {
     master(offer)

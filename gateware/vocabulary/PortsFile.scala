@@ -13,10 +13,10 @@ import spinal.core.internals._
 
 /** Writes `<Component>.ports.json` beside the Verilog: each port's name, direction and width.
   *
-  * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file: a port that
-  * does not fit fails there. `renamed` has each name that Verilog does not take as Scala has it,
-  * because it is a keyword or taken already: SpinalHDL appends a number. The names that SpinalHDL
-  * makes up for conditions are not among them.
+  * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
+  * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
+  * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
+  * The list leaves out names that SpinalHDL makes up itself, like those of conditions.
   */
 object PortsFile {
   def addTo(phases: mutable.ArrayBuffer[Phase]): Unit = {
@@ -26,7 +26,7 @@ object PortsFile {
     phases.insert(allocate, names)
   }
 
-  /** The names before SpinalHDL makes them unique. */
+  /** Notes the names of all declarations before SpinalHDL makes them unique. */
   private class Names extends PhaseMisc {
     val wanted = mutable.LinkedHashMap[Nameable, String]()
 

@@ -7,14 +7,14 @@ package lanebox.vocabulary
 import spinal.core._
 import spinal.lib._
 
-/** The most data that one read TLP of the card asks for. */
+/** The limit on the data that one read TLP of the card asks for, in bytes and in dwords. */
 object LargestRead {
   val Bytes  = Numbers.LargestPayload
   val Dwords = Bytes / 4
 }
 
-/** The claim for a read TLP that is about to be issued. When it is accepted, the TLP has its tag
-  * and space for its completions.
+/** The claim for a read TLP that the card is about to issue: it asks for all that the TLP needs.
+  * When the claim is accepted, the TLP has its tag and space for its completions.
   *
   * A client's request is cut into TLPs at 4 KiB and at the host's largest read request. The claims
   * of a request come in the order of its data.

@@ -18,12 +18,12 @@ case class Request() extends Bundle {
   val address         = UInt(64 bits) // Byte address in host memory, dword aligned.
   val dwords          = UInt(11 bits) // Dwords of the request: 1 to 1024.
   val firstBe, lastBe = Bits(4 bits)  // lastBe is 0 for a single dword (base specification 2.2.5).
-  val attributes      = Bits(3 bits)  // ID-based ordering, relaxed ordering, no snoop.
+  val attributes      = Bits(3 bits)  // Bit 2: ID-based ordering, 1: relaxed ordering, 0: no snoop.
   val context         = Bits(16 bits) // Chosen by the client; comes back with a read's data.
   val data            = Bits(HardBlock.DataWidth bits)
 }
 
-/** Why a read of host memory failed. */
+/** The reasons for which a read of host memory fails. */
 object ReadError extends SpinalEnum(binarySequential) {
   val none        = newElement()
   val unsupported = newElement() // The host answered Unsupported Request, or an unknown status.
@@ -34,10 +34,11 @@ object ReadError extends SpinalEnum(binarySequential) {
   val cut         = newElement() // The hard block cut a completion short, or a reset ended it.
 }
 
-/** A beat of a read's data. A client always gets as many beats as it asked for. Beats of a read
-  * that failed are zero.
+/** A beat of the data that the card has read from host memory. A client always gets as many beats
+  * as it asked for. Beats of a read that failed are zero.
   *
-  * All fields but `data` and `error` stay the same on every beat. `error` is about its own beat.
+  * All fields but `data` and `error` stay the same on every beat of a read. `error` is about its
+  * own beat.
   */
 case class ReadData() extends Bundle {
   val data    = Bits(HardBlock.DataWidth bits) // The request's dword 0 is in lane 0 of beat 0.

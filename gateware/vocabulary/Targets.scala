@@ -7,7 +7,7 @@ package lanebox.vocabulary
 import spinal.core._
 import spinal.lib._
 
-/** The fields of a host's request that its completions repeat. */
+/** The fields of a host's request that the card's completions of it repeat. */
 case class RequesterId() extends Bundle {
   val id           = Bits(16 bits)
   val tag          = Bits(Numbers.TagWidth bits)
@@ -19,8 +19,8 @@ case class RequesterId() extends Bundle {
 /** A beat of a host's memory request to a BAR, with the byte enables as PG213 gives them.
   *
   * All fields but `data` stay the same on every beat. A write brings payload dword 0 in lane 0.
-  * `window` has one bit for each BAR window of the port, in the order of the parameters. The bit of
-  * the window that holds the request is set.
+  * `window` has one bit for each BAR window of the target's port, in the order in which the windows
+  * were given. The bit of the window that holds the request is set.
   */
 case class TargetRequest() extends Bundle {
   val write           = Bool()
@@ -29,7 +29,7 @@ case class TargetRequest() extends Bundle {
   val offset          = UInt(32 bits) // Byte offset in the BAR, dword aligned.
   val dwords          = UInt(11 bits) // Dwords of the request: 1 to 1024.
   val firstBe, lastBe = Bits(4 bits)
-  // The byte address as the host gave it, since an error completion repeats it.
+  // The byte address that the host gave, which an error completion repeats.
   val address   = UInt(64 bits)
   val requester = RequesterId()
   val data      = Bits(HardBlock.DataWidth bits)
@@ -58,16 +58,16 @@ case class TargetCompletion() extends Bundle {
   val requester    = RequesterId()
   val status       = Bits(3 bits)
   val lowerAddress = UInt(7 bits) // Lowest 7 bits of the first enabled byte's address.
-  // Bytes of the request still to come, those of this completion included: 1 to 4096.
+  // Bytes of the read that are still to be sent, those of this completion included: 1 to 4096.
   val byteCount = UInt(13 bits)
   val dwords    = UInt(11 bits)      // Payload dwords of this completion.
-  val final_    = Bool()             // The request's last completion: it frees the credit.
+  val final_    = Bool()             // The last completion of its request: it frees the credit.
   val request   = ErrorInformation() // Only used with an error status.
   val data = Bits(HardBlock.DataWidth bits) // Payload; dword 0 is in lane 0 of the first beat.
 }
 
-/** The fields that an error completion repeats of its request (PG213, "Completer Completion
-  * Descriptor").
+/** The fields of a host's request that its error completion repeats, beside those in RequesterId
+  * (PG213, "Completer Completion Descriptor").
   */
 case class ErrorInformation() extends Bundle {
   val address         = UInt(64 bits)

@@ -6,10 +6,10 @@ package lanebox.vocabulary
 
 import spinal.core.isPow2
 
-/** A BAR window: `size` bytes of a BAR, from offset `base` on, are the target's bytes from its own
+/** A BAR window: `size` bytes of a BAR, from offset `base` on, show the target's bytes from its own
   * address `targetBase` on.
   *
-  * To the Completer a target is the number of a port. To the MMIO bridge it is a name.
+  * For the Completer `target` is the number of a port. For the MMIO bridge it is a name.
   */
 case class Window[T](bar: Int, base: BigInt, size: BigInt, target: T, targetBase: BigInt = 0) {
   import Window.Page
@@ -27,12 +27,13 @@ case class Window[T](bar: Int, base: BigInt, size: BigInt, target: T, targetBase
   def overlaps(other: Window[_]): Boolean =
     bar == other.bar && base < other.base + other.size && other.base < base + size
 
-  /** Whether the address in the target can be computed from the offset in the BAR without an adder.
+  /** Returns whether hardware can compute the address in the target from the offset in the BAR
+    * without an adder.
     */
   def aligned: Boolean = isPow2(size) && base % size == 0 && targetBase % size == 0
 
-  /** The window cut into aligned blocks whose sizes are powers of two, each as (base, size).
-    * Hardware compares an address with such blocks without an adder.
+  /** Cuts the window into aligned blocks whose sizes are powers of two. Returns (base, size) of
+    * each block, in bytes. Hardware compares an address with such blocks without an adder.
     */
   def blocks: Seq[(BigInt, BigInt)] = {
     def cut(from: BigInt, left: BigInt): List[(BigInt, BigInt)] =
@@ -48,7 +49,7 @@ case class Window[T](bar: Int, base: BigInt, size: BigInt, target: T, targetBase
 
 object Window {
 
-  /** Base and size of a window are multiples of this many bytes. */
+  /** The bytes of a page (4 KiB). Base and size of a window are multiples of a page. */
   val Page = Numbers.PageBytes
 
   /** Throws an error if two of the windows overlap. */

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The Migen Instance of a SpinalHDL component, which is checked against the component's ports.
+"""Makes the Migen Instance of a SpinalHDL component, and checks it against the component's ports.
 
-PortsFile.scala writes the ports beside the Verilog. So a layout in Python that repeats a Bundle in
-Scala is checked as soon as an instance is made: a field that is missing, unknown or of another
-width is an error here, and not a warning of Verilator or Vivado later.
+PortsFile.scala writes a list of the ports beside the Verilog. So a layout in Python that repeats a
+Bundle in Scala is checked as soon as an instance is made. A field that is missing, unknown or of
+another width is an error then, and not a warning of Verilator or Vivado later.
 """
 
 import json
@@ -18,14 +18,18 @@ from migen.fhdl.bitcontainer import bits_for, value_bits_sign
 DIRECTIONS = {"i": "input", "o": "output", "io": "inout"}
 
 class WrongPorts(ValueError):
-    """Ports of an Instance that the component does not have like this: a line for each of them."""
+    """The ports given for an Instance are not those of the component. The message has a line for
+    each port that is wrong.
+    """
 
 def spinal_instance(verilog, left_open=None, domain="sys", **ports):
-    """The Instance of the SpinalHDL component in the file `verilog`, which `generate` returned.
+    """Makes the Instance of the SpinalHDL component in the file `verilog`, a path that
+    tools.verilog.spinal_build.generate() returned. Raises WrongPorts if the ports do not fit.
 
     `ports` are as for Migen's Instance: i_NAME for an input, o_NAME for an output. The clock and
-    the reset are those of `domain`. Every port of the component must be given, with its direction
-    and width. `left_open` has the outputs that nothing needs, by name, each with the reason.
+    the reset are those of the clock domain `domain`. Every port of the component must be given,
+    with its direction and width. `left_open` maps the name of each output that nothing needs to the
+    reason.
     """
     ports     = {"i_clk": ClockSignal(domain), "i_reset": ResetSignal(domain), **ports}
     left_open = left_open or {}
@@ -40,7 +44,7 @@ def spinal_instance(verilog, left_open=None, domain="sys", **ports):
     return Instance(verilog.stem, **ports)
 
 def read_ports(verilog):
-    """(direction, width) of each port, by name, of the component in the file `verilog`."""
+    """Returns {port: (direction, width in bits)} of the component in the file `verilog`."""
     file = verilog.with_suffix(".ports.json")
     if not file.exists():
         raise WrongPorts(f"{verilog.stem}: SpinalHDL wrote no {file.name} beside its Verilog; "
@@ -49,7 +53,7 @@ def read_ports(verilog):
         for port in json.loads(file.read_text())["ports"]}
 
 def _split(argument):
-    """`i_cq_valid` -> (`input`, `cq_valid`)."""
+    """Splits the name of an Instance argument: `i_cq_valid` becomes (`input`, `cq_valid`)."""
     prefix, _, name = argument.partition("_")
     return DIRECTIONS[prefix], name
 
@@ -57,7 +61,9 @@ def _names(ports):
     return {_split(argument)[1] for argument in ports}
 
 def _nearest(name, names):
-    """The end of a sentence that names the most similar of `names`, if one is similar."""
+    """Returns the end of a sentence that names the one of `names` that is most similar to `name`;
+    empty if none is similar.
+    """
     near = get_close_matches(name, sorted(names), n=1)
     return f"; the nearest name is {near[0]}" if near else ""
 
@@ -78,7 +84,9 @@ def _width(value):
     return bits_for(value) if isinstance(value, int) else value_bits_sign(value)[0]
 
 def _fits(value, width):
-    """A plain number has no width of its own: it only has to fit."""
+    """Returns whether `value` may be connected to a port of `width` bits. A signal must have
+    exactly that width. A plain number has no width of its own, so it only has to fit.
+    """
     return _width(value) <= width if isinstance(value, int) else _width(value) == width
 
 def _missing_problems(component, ports, left_open):

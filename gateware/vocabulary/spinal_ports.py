@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LiteX streams and records as the flattened ports of a SpinalHDL component.
+"""Connects LiteX streams and records to the flattened ports of a SpinalHDL component.
 
-SpinalHDL writes a Stream(Fragment(T)) called `cq` as cq_valid, cq_ready, cq_payload_last and
-cq_payload_fragment_<field>; fields are camelCase in Scala and snake_case here.
+SpinalHDL writes a Stream(Fragment(T)) called `cq` as the Verilog ports cq_valid, cq_ready,
+cq_payload_last and cq_payload_fragment_<field>. Fields are camelCase in Scala and snake_case in
+Python.
 """
 
 import re
@@ -14,13 +15,13 @@ from migen import *
 
 
 def camel(name):
-    """The Scala name of a Python name: `first_be` becomes `firstBe`. A `_` before a digit stays,
-    because SpinalHDL puts one into the names of a Vec's elements.
+    """Returns the Scala name of a Python name: `first_be` becomes `firstBe`. A `_` before a digit
+    stays, because SpinalHDL puts one into the names of a Vec's elements.
     """
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), name)
 
 def _fields(record):
-    """Yield (port name, signal) of each field of the record, fields of nested records included."""
+    """Yields (port name, signal) of each field of the record, fields of nested records included."""
     for name, *_ in record.layout:
         value = getattr(record, name)
         if isinstance(value, Record):
@@ -30,13 +31,14 @@ def _fields(record):
             yield camel(name), value
 
 def record_ports(prefix, record, direction):
-    """The Instance arguments for all fields of `record`. `direction`: the component has them as
-    inputs ("i") or outputs ("o").
+    """Returns the Instance arguments for all fields of `record`. `direction` says whether the
+    fields are inputs ("i") or outputs ("o") of the component.
     """
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
 def stream_ports(name, endpoint, role, packets=True):
-    """The Instance arguments for one stream of a SpinalHDL component.
+    """Returns the Instance arguments that connect the stream `name` of a SpinalHDL component to
+    `endpoint`.
 
     `role` is the component's: a "sink" takes beats from `endpoint`, a "source" gives beats to it.
     With `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T).

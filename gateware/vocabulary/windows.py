@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The BAR windows: which parts of BAR0 and BAR2 show which target of the MMIO bridge.
+"""Says which parts of BAR0 and BAR2 (the BAR windows) show which target of the MMIO bridge.
 
     BAR0  0x00000  registers     0x10000, 0x14000  the two block memories     0x1f000  capabilities
           0x18000  MSI-X, where it is built
@@ -18,18 +18,20 @@ from gateware import numbers
 
 BUS   = "wishbone"
 AXI   = "axi"
-BLOCK = "block_memory" # One target holds both block memories (MEMORY_BASES), one after the other.
+BLOCK = "block_memory" # The target that holds both block memories (MEMORY_BASES) in succession.
 
 @dataclass(frozen=True)
 class Bar0:
-    """The layout of BAR0: registers and block memories. The capability table never moves."""
-    csr:      int   # Base of the registers, both in BAR0 and on the bus: the addresses are equal.
-    windows:  tuple # (base, size) of each part of the registers that the host sees.
-    memories: tuple # Bases of the block memories.
+    """A layout of BAR0: it says where registers and block memories are. The capability table is at
+    the same place in every layout.
+    """
+    csr:      int   # Byte offset of the registers in BAR0, which is also their address on the bus.
+    windows:  tuple # (base, size) in bytes of each part of the registers that the host sees.
+    memories: tuple # Byte offsets of the block memories in BAR0.
 
     def regions(self):
-        """The base and size, by name, of each of the bridge's memories in BAR0 that is outside the
-        region of the registers.
+        """Returns {name: (base, size)}, in bytes, of the bridge's memories in BAR0 that lie outside
+        the region of the registers.
         """
         table  = (numbers.CAPABILITY_BASE, numbers.CAPABILITY_SIZE)
         beside = not self.csr <= numbers.CAPABILITY_BASE < self.csr + numbers.CSR_SIZE
@@ -51,14 +53,14 @@ COMPAT = {
     ),
     "seed000": Bar0(
         csr      = 0x10000,
-        windows  = ((0x10000, 0x8000), (0x18000, 0x4000)), # Pages 0 to 23; no later is used.
+        windows  = ((0x10000, 0x8000), (0x18000, 0x4000)), # Pages 0 to 23; no page above is used.
         memories = (0x0000, 0x4000),
     ),
 }
 
 def check_compat(compat, endpoint, msix):
-    """Raises ValueError, with the reason, if a card with this `compat`, endpoint and MSI-X cannot
-    be built.
+    """Raises ValueError, with the reason, if the layout of BAR0 that `compat` names does not go
+    together with `endpoint`, or with MSI-X if `msix` is true.
     """
     if compat not in COMPAT:
         raise ValueError(f"compat {compat!r} is unknown: choose one of "
@@ -72,7 +74,7 @@ def check_compat(compat, endpoint, msix):
 
 @dataclass(frozen=True)
 class Window:
-    """A BAR window: `size` bytes of a BAR, from offset `base` on, are the target's bytes from its
+    """A BAR window: `size` bytes of a BAR, from offset `base` on, show the target's bytes from its
     own address `target_base` on.
     """
     bar:         int
@@ -82,20 +84,23 @@ class Window:
     target_base: int = 0
 
     def argument(self):
-        """The window as text, in the form that Window.scala parses."""
+        """Returns the window as text, in the form that Window.scala parses."""
         return f"{self.bar},{self.base},{self.size},{self.target},{self.target_base}"
 
 def block_windows(bar, bases):
-    """The windows of a BAR onto the block memories, each at its own base."""
+    """Returns the windows of a BAR that show the block memories, one window at each of `bases`."""
     size = numbers.MEMORY_SIZE
     return [Window(bar, base, size, BLOCK, size*n) for n, base in enumerate(bases)]
 
 def bus_window(base, size):
-    """A window of BAR0 onto the Wishbone bus. An offset in BAR0 is the same address on the bus."""
+    """Returns a window of BAR0 that shows the Wishbone bus. An address on the bus is the same as
+    the offset in BAR0.
+    """
     return Window(0, base, size, BUS, base)
 
 def default_windows(axi=None, msix=False, compat=None):
-    """All windows of a card. `axi` is the AXI4 bus of user logic, or None if it has none."""
+    """Returns all windows of a card. `axi` is the AXI4 bus of user logic, or None if it has none.
+    """
     bar0 = COMPAT[compat]
     return [
         *[bus_window(base, size) for base, size in bar0.windows],
@@ -108,8 +113,8 @@ def default_windows(axi=None, msix=False, compat=None):
     ]
 
 def gaps(size, taken):
-    """The parts of BAR0, which has `size` bytes, that no window in `taken` covers. A window is a
-    tuple (BAR, base, size), and so is each part in the result.
+    """Returns the parts of BAR0, which has `size` bytes, that no window in `taken` covers. A window
+    is a tuple (BAR, base, size), and so is each part in the result.
     """
     free, at = [], 0
     for _, base, length in sorted(taken, key=lambda window: window[1]):
