@@ -4,8 +4,8 @@
 
 """The numbers of the gateware: every width, limit, clock, tag count, bus address and CSR location.
 
-Each is written once, in this file. None depends on a board: pins and parts are in targets/. No
-other file writes one of these numbers again, in any language:
+Each number is written once, in this file. None depends on a board: pins and parts are in targets/.
+Other files, in any language, get the numbers from this file:
 
     Python   imports this module
     Scala    lanebox.vocabulary.Numbers       tools/numbers.py writes it into each copy for sbt
@@ -22,8 +22,8 @@ numbers. This module imports nothing, because a build reads it as a file.
 # The whole gateware has the hard block's own data width and clock at Gen3 x8. So it needs no clock
 # crossing and no gearbox.
 DATA_WIDTH   = 256
-SYS_CLK_FREQ = 250e6 # The user clock in Hz. A board with a narrower link may have another one.
-TICK_NS      = 4     # One tick of device time is one cycle.
+SYS_CLK_FREQ = 250e6 # The user clock in Hz. A board with a narrower link may have another clock.
+TICK_NS      = 4     # Nanoseconds of a tick of device time, which is one cycle.
 
 # PCIe ---------------------------------------------------------------------------------------------
 
@@ -37,8 +37,8 @@ READ_TAGS       = 256   # Reads in flight if the host has extended tags on; else
 SHORT_READ_TAGS = 32
 TAG_WIDTH       = (READ_TAGS - 1).bit_length()
 LANDING_SIZE    = 65536 # Bytes of the landing memory that each reading client has.
-STOCK_READ_TAGS = 16    # Reads in flight with LitePCIe's endpoint, which has a FIFO for each.
-MMIO_READS      = 32    # Host reads inside at a time: the hard block counts no more credits.
+STOCK_READ_TAGS = 16    # Reads in flight with LitePCIe's endpoint, which has a FIFO for each read.
+MMIO_READS      = 32    # Most host reads inside the card: the hard block counts no more credits.
 TARGET_WINDOWS  = 16    # The most BAR windows of one port of the completer.
 DMA_CHANNELS    = 1
 DMA_TABLE_DEPTH = 256   # Descriptors in the table of each DMA direction.
@@ -50,8 +50,8 @@ DMA_STORE_SIZE = LANDING_SIZE
 
 MSI_WIDTH       = 32    # The most interrupt causes; with MSI, one message stands for all.
 
-# The hard block's receive buffer for completions (PG213): 256 headers, and 2048 units of 16 bytes
-# for their data. Some builds share the units between headers and data.
+# The hard block's receive buffer for completions (PG213): it holds 256 headers, and 2048 units of
+# 16 bytes for their data. With `completion_pool` headers and data share the 2048 units.
 COMPLETION_HEADERS    = 256
 COMPLETION_UNITS      = 2048
 COMPLETION_UNIT_BYTES = 16
@@ -61,14 +61,15 @@ COMPLETION_UNIT_BYTES = 16
 # A descriptor is LitePCIe's: one word with the length in bytes and these flags, then the address.
 DESCRIPTOR_LENGTH_BITS  = 24
 DESCRIPTOR_IRQ_DISABLE  = 1 << 24 # No interrupt when the descriptor has ended.
-DESCRIPTOR_LAST_DISABLE = 1 << 25 # The descriptor ends no packet (h2c), no packet ends it (c2h).
+DESCRIPTOR_LAST_DISABLE = 1 << 25 # The descriptor ends no packet (h2c), or no packet ends it (c2h).
 
 # Bits of the register `enable` of a DMA direction. Software writes RUN and reads the others.
 DMA_ENABLE_RUN   = 1 << 0
-DMA_ENABLE_IDLE  = 1 << 1 # The engine rests: it has no request half made and no data in flight.
+DMA_ENABLE_IDLE  = 1 << 1 # The engine rests: no request or data is in flight, no notice is due.
 DMA_ENABLE_TAKEN = 1 << 2 # User logic has taken all data. Only this project's h2c engine has it.
 
-# The rings of LitePCIe's driver, which its programs rely on.
+# The rings of buffers that LitePCIe's driver has: bytes of a buffer, buffers of a ring, and buffers
+# for each interrupt. LitePCIe's programs rely on these numbers.
 STOCK_BUFFER_SIZE           = 8192
 STOCK_BUFFERS               = 256
 STOCK_BUFFERS_PER_INTERRUPT = 32
@@ -86,8 +87,8 @@ STATUS_CYCLES = 1024 # Cycles between two status lines of a direction that is bu
 
 # Capture ------------------------------------------------------------------------------------------
 
-CAPTURE_SEGMENTS = 2048 # The most segments of a ring.
-CAPTURE_CELLS    = 256  # Cells of 4 KiB in the staging memory.
+CAPTURE_SEGMENTS = 2048 # The most segments that a capture's ring in host memory may have.
+CAPTURE_CELLS    = 256  # Cells of 4 KiB in the capture's staging memory on the card.
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
@@ -96,7 +97,8 @@ CSR_SIZE     = 0x10000
 MEMORY_BASES = (0x10000, 0x14000)
 MEMORY_SIZE  = 4096
 
-# MSI-X, where it is built: a table entry of 16 bytes for each cause, then the pending bits.
+# The place of MSI-X in BAR0, if it is built: a table entry of 16 bytes for each interrupt cause,
+# then the pending bits.
 MSIX_BASE    = 0x18000
 MSIX_PENDING = MSIX_BASE + 16*MSI_WIDTH
 MSIX_SIZE    = 4096
@@ -111,7 +113,7 @@ CARD_MEMORY_BASE = 0x080000
 CARD_MEMORY_SIZE = 0x080000
 AXI_BASE         = 0x100000
 AXI_SIZE         = 0x100000
-AXI_ID_WIDTH     = 8         # 5 bits of place, 3 of epoch: see AxiTarget.scala.
+AXI_ID_WIDTH     = 8         # Bits of an AXI4 ID: 5 of place, 3 of epoch (AxiTarget.scala).
 
 # A read of a Wishbone address at which nothing answers ends after this many cycles (0.5 us) with
 # all ones, well before a host gives up waiting for its completion.
@@ -132,11 +134,11 @@ LONGEST_READ = COMPLETION_TIMEOUT*5/4
 
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 
-CSR_PAGE_WORDS = 512
+CSR_PAGE_WORDS = 512 # 32-bit words of a page of registers.
 
 # The page of each module's registers. Pages are fixed, so that a new module moves no old register.
-# 5 to 7 stay free for more DMA channels. 23 is the last page that every layout of BAR0 shows
-# (gateware/vocabulary/windows.py, COMPAT).
+# Pages 5 to 7 stay free for more DMA channels. Page 23 is the last one that every layout of BAR0
+# shows (gateware/vocabulary/windows.py, COMPAT).
 CSR_LOCATIONS = {
     "ctrl":              0,
     "identifier_mem":    1,
@@ -152,13 +154,13 @@ CSR_LOCATIONS = {
     "pcie_notices0":    14,
     "pcie_moderation0": 15,
     "user":             16,
-    "capture":          18, # 17 is in the same host page as `user`.
+    "capture":          18, # Page 17 stays empty: it is in the same 4 KiB host page as `user`.
     "slot":             23,
 }
 
 # Counters and indicators --------------------------------------------------------------------------
 
-COUNTER_WIDTH = 64
+COUNTER_WIDTH = 64 # Bits of device time and of the performance counters.
 SLOT_COUNTER_WIDTH = 48 # Bits of the user slot monitor's counters: they wrap after 13 days.
 HEARTBEAT_BIT = 27  # The bit of device time that the heartbeat LED shows: it changes every 0.54 s.
 

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The Lanebox SoC: the stages in path order, connected. There is no logic in this file.
+"""Connects the stages of the gateware to the Lanebox SoC, in the order of the path. This file has
+no logic.
 
     host -- hard block -- endpoint -+- MMIO: BARs -> CSRs, memories, the user slot
                                     +- DMA -- pattern -- user slot
@@ -38,10 +39,12 @@ from gateware.vocabulary.windows import COMPAT, default_windows
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads`: the PCIe pins. `leds`: the board's LEDs. `user`: the class of the logic in the user
-    slot. `memories`: the initial 32-bit words of the two block memories. `mmio`: "bridge", or
-    "litepcie" for LitePCIe's bus master, which LitePCIe's endpoint always has. `msix`: MSI-X beside
-    MSI. `clock`: the user clock in Hz. `compat`: see windows.py. `completion_pool`: see lanebox.py.
+    `pads` are the PCIe pins, `leds` the board's LEDs. `target` is the board's name. `endpoint` is
+    "lanebox" or "litepcie". `mmio` is "bridge", or "litepcie" for LitePCIe's bus master, which
+    LitePCIe's endpoint always has. `user` is the class of the logic in the user slot. `memories`
+    has the initial 32-bit words of the two block memories. `msix` adds MSI-X beside MSI. `clock` is
+    the user clock in Hz. windows.py explains `compat`, and lanebox.py `completion_pool`. `capture`
+    adds the capture of frames.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -64,7 +67,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         for name, value in HARD_BLOCK[endpoint].items():
             self.add_constant(name, value)
 
-        # MMIO; the user slot may have a part in it ------------------------------------------------
+        # MMIO, with the user slot's AXI4 bus if it has one ----------------------------------------
         bridged       = mmio == "bridge" and endpoint == "lanebox"
         self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
@@ -113,7 +116,9 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
-        """Connects the host's BARs to the MMIO bridge. The bus is one of the bridge's targets."""
+        """Connects the host's BARs to the MMIO bridge. The SoC's Wishbone bus is one of the
+        bridge's targets.
+        """
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
@@ -127,7 +132,9 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
 
     def add_bus_master(self, memories):
-        """Connects the host's BAR0 to LitePCIe's bus master. All of BAR0 is then on the bus."""
+        """Connects the host's BAR0 to LitePCIe's bus master. All of BAR0 is then on the SoC's
+        Wishbone bus.
+        """
         self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=numbers.CSR_BASE)
         self.host_busy = self.pcie_mmap.wishbone.cyc
         self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
@@ -137,14 +144,16 @@ class LaneboxSoC(RegisterBridgeSoC):
 
     def do_finalize(self): # noqa: D102 -- a hook of LiteX
         check_built(self.user, self.csr.regions)
-        words = capability_words(self, *self.identity) # Before this, registers have no address.
+        words = capability_words(self, *self.identity) # Registers have addresses only from here on.
         if self.mmio is not None:
             self.capability.set_image(words)
         else:
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Gives each interrupt cause its bit in LitePCIeMSI, and software the bit's number."""
+        """Gives each interrupt cause its bit in LitePCIeMSI, and tells software the bit's number by
+        a constant. `causes` has the signal of each cause by name.
+        """
         for number, (name, irq) in enumerate(causes.items()):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)

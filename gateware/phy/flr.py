@@ -25,9 +25,9 @@ class FunctionLevelReset(LiteXModule):
     """Carries out a function level reset: it stops the card at a TLP boundary, waits for
     outstanding reads, resets all logic, and acknowledges the reset.
 
-    If an answer arrived after the reset, it could be taken for the answer to a later read. So the
-    card waits for all answers before. The wait is bounded, because the host waits for 100 ms at
-    most.
+    If an answer to a read arrived after the reset, it could be taken for the answer to a later
+    read. So the card waits for all answers before it resets its logic. The wait ends after
+    `drain_seconds` at the latest, because the host waits for 100 ms at most.
     """
     def __init__(self, clock=SYS_CLK_FREQ, drain_seconds=DRAIN_SECONDS):
         self.in_process = Signal() # i, the hard block asks for the reset (cfg_flr_in_process).

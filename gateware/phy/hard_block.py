@@ -48,7 +48,7 @@ def _litepcie(platform, pads, msix, clock):
 
 def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
     """Makes the PHY for the endpoint called `endpoint`, on `pads` (reference clock, reset, lanes).
-    All of it is in the user clock domain.
+    All streams and registers of the PHY are in the user clock domain.
 
     `clock` is the user clock in Hz, which depends on the link's greatest speed and width.
     """

@@ -11,11 +11,11 @@ from migen import *
 
 
 class MsiSender(LiteXModule):
-    """Sends an MSI message for each element of `sink`, all as vector 0.
+    """Sends an MSI message for each element of `sink`. All messages are vector 0.
 
     The hard block answers each pulse on `pulse` with `sent` or `fail`. A message that failed is
-    sent again as long as MSI is enabled. A message that comes while MSI is disabled waits. So no
-    message is lost.
+    sent again as long as MSI is enabled. A message that comes while MSI is disabled waits at
+    `sink`. So no message is lost.
     """
     def __init__(self):
         self.sink   = stream.Endpoint(msi_layout()) # i

@@ -4,14 +4,14 @@
 
 """The PHY of the Lanebox endpoint: the PCIE4 hard block at its own user pins.
 
-It gives the hard block's four streams with PG213's descriptors still in front (`cq`, `cc`, `rq`,
-`rc`, see vocabulary/layouts.py), the side-bands by name, and the attributes that every LitePCIe
-front end needs of its PHY: `id`, `data_width`, `max_payload_size`, `max_request_size`, `bar0_mask`,
-`msi`. Below it are the leaf modules of hard_block.py: the vendor's core on silicon, the model in
-simulation. LitePCIe's own PHY is not in the path.
+The PHY gives the hard block's four streams with PG213's descriptors still in front (`cq`, `cc`,
+`rq`, `rc`, see vocabulary/layouts.py), the side-bands by name, and the attributes that every
+LitePCIe front end needs of its PHY: `id`, `data_width`, `max_payload_size`, `max_request_size`,
+`bar0_mask`, `msi`. Below the PHY are the leaf modules of hard_block.py: the vendor's core on
+silicon, the model in simulation. LitePCIe's own PHY is not in the path.
 
-Everything is in the clock domain `pcie`, the core's user clock. It is reset by the core's user
-reset, and by a function level reset (see flr.py).
+The streams and registers are in the clock domain `pcie`, whose clock is the core's user clock. The
+domain is reset by the core's user reset, and by a function level reset (see flr.py).
 """
 
 from litepcie.common import get_bar_mask, msi_layout
@@ -29,34 +29,35 @@ from gateware.vocabulary import layouts
 
 
 class Pcie4Phy(LiteXModule):
-    """The hard block's streams and side-bands, and the attributes of a LitePCIe PHY.
+    """Instantiates the hard block. Gives its streams and side-bands, and the attributes of a
+    LitePCIe PHY.
 
-    `pads`: the PCIe pins of `platform`, eight lanes. `msix`: the core has MSI-X beside MSI.
-    `clock`: the user clock in Hz.
+    `pads` are the PCIe pins of `platform`. `msix` says that the core has MSI-X beside MSI. `clock`
+    is the user clock in Hz.
     """
     endianness    = "little"
     qword_aligned = False
 
     def __init__(self, platform, pads, msix=False, clock=numbers.SYS_CLK_FREQ):
-        # Streams, all in `pcie` -------------------------------------------------------------------
+        # Streams, all in the clock domain `pcie` --------------------------------------------------
         self.cq = stream.Endpoint(layouts.cq_layout()) # o
         self.cc = stream.Endpoint(layouts.cc_layout()) # i
         self.rq = stream.Endpoint(layouts.rq_layout()) # i
         self.rc = stream.Endpoint(layouts.rc_layout()) # o
 
         # Side-bands -------------------------------------------------------------------------------
-        # i, credits for the host's non-posted requests, granted to the hard block.
+        # i, bit 0 grants the hard block a credit for one more non-posted request of the host.
         self.np_request = Signal(2)
         self.sequence   = Record(layouts.sequence_layout())      # o, numbers of requests that left.
         self.settings   = Record(layouts.link_settings_layout()) # o, what the host has programmed.
-        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # Reads configuration space.
+        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # A port to read config space.
         # o, enable and mask of MSI-X for function 0, if MSI-X is built.
         self.msix       = Record(layouts.msix_control_layout())
         self.stop       = Signal() # o, no TLP may begin, since a function level reset is near.
         # i, no TLP is half sent, and no read is outstanding.
         self.idle       = Signal()
 
-        # LitePCIe's idea of a PHY -----------------------------------------------------------------
+        # Attributes that LitePCIe's front ends expect of a PHY ------------------------------------
         self.msi              = stream.Endpoint(msi_layout()) # i
         # o, an MSI message is being sent, or will be at once.
         self.msi_busy         = Signal()
@@ -66,8 +67,8 @@ class Pcie4Phy(LiteXModule):
         self.bar0_size        = numbers.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(numbers.BAR0_SIZE)
         self.id               = Signal(16) # Requester ID. Stays 0: the core fills in its own.
-        self.max_request_size = Signal(16) # o
-        self.max_payload_size = Signal(16) # o
+        self.max_request_size = Signal(16) # o, most bytes that one read request may ask for.
+        self.max_payload_size = Signal(16) # o, most payload bytes of one write.
 
         self._link_status = CSRStatus(fields=[
             CSRField("status",     size=1, description="Link up."),
@@ -135,7 +136,8 @@ class Pcie4Phy(LiteXModule):
         )
 
     def connect_settings(self, core):
-        """Connects `settings`, the sizes and the registers to `core`, the hard block's CoreStatus.
+        """Drives `settings`, the two sizes and the PHY's registers from `core`, a CoreStatus with
+        the hard block's status outputs.
         """
         status = self._link_status.fields
         self.comb += [
@@ -159,7 +161,9 @@ class Pcie4Phy(LiteXModule):
         ]
 
     def connect_interrupts(self, core):
-        """Connects `msi`, `msix` and the sender of MSI to `core`, the hard block's CoreStatus."""
+        """Connects `msi`, `msix` and the sender of MSI to `core`, a CoreStatus with the hard
+        block's status outputs.
+        """
         self.comb += [
             self.msi.connect(self.msi_sender.sink),
             self.msi_sender.enable.eq(core.msi_enable[0]),
@@ -173,8 +177,9 @@ class Pcie4Phy(LiteXModule):
 # Sizes --------------------------------------------------------------------------------------------
 
 def decode_size(code, size):
-    """A statement that sets `size` to the bytes that the PCIe field `code` stands for (128 <<
-    code), but to no more than LARGEST_PAYLOAD, which the endpoint's stores are made for.
+    """Returns a statement that sets `size` to the number of bytes that the PCIe field `code` stands
+    for (128 << code), but to no more than LARGEST_PAYLOAD, which the endpoint's stores are made
+    for.
     """
     return Case(code, {
         **{n: size.eq(min(128 << n, numbers.LARGEST_PAYLOAD)) for n in range(3)},

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the gateware connects to the hard block's pins, by the pins' names.
+"""Connects signals of the gateware to the hard block's pins, by the pins' names.
 
-An input of the hard block that no function here names gets the value that the table in pins.py has
-for it: its feature is not used.
+If no function of this file names an input of the hard block, the input's feature is not used, and
+it gets the value that the table in pins.py has for it.
 """
 
 from migen import *
@@ -15,7 +15,8 @@ from gateware.phy.pins import tuser
 BUS_MASTER = 2 # The bit of pin cfg_function_status that shows Bus Master Enable.
 
 class CoreStatus:
-    """The hard block's status outputs that the gateware uses. All are registers in the user clock.
+    """The hard block's status outputs that the gateware uses. Each is driven by a register of the
+    hard block in the user clock.
     """
     def __init__(self):
         self.link_up          = Signal()
@@ -47,8 +48,8 @@ def _stream(prefix, endpoint, ready):
     }
 
 def stream_pins(cq, cc, rq, rc):
-    """The pins of CQ, CC, RQ and RC. Parity is neither checked nor generated. Processing hints are
-    not used.
+    """Returns {pin: signal} for the pins of CQ, CC, RQ and RC. Parity is neither checked nor
+    generated. TLP processing hints are not used.
     """
     rq_ready, cc_ready = Signal(4), Signal(4) # The hard block drives four equal bits.
     return {
@@ -81,8 +82,9 @@ def stream_pins(cq, cc, rq, rc):
     }
 
 def credit_pins(np_request, sequence):
-    """The pins for credits of non-posted requests, given to the hard block, and for the sequence
-    numbers of requests that have left it.
+    """Returns {pin: signal} for the pins that grant the hard block credits for the host's
+    non-posted requests, and for those with the sequence numbers of the card's requests that have
+    left.
     """
     return {
         "pcie_cq_np_req":       np_request,
@@ -95,7 +97,7 @@ def credit_pins(np_request, sequence):
 # Configuration ------------------------------------------------------------------------------------
 
 def status_pins(core):
-    """Returns {pin: signal} for the pins that tell the state of link and function."""
+    """Returns {pin: signal} for the pins that show the state of the link and the function."""
     return {
         "user_lnk_up":          core.link_up,
         "cfg_phy_link_down":    core.phy_link_down,
@@ -110,7 +112,9 @@ def status_pins(core):
     }
 
 def management_pins(cfg_mgmt):
-    """The pins for reads of configuration space. The card never writes its configuration space."""
+    """Returns {pin: signal} for the pins with which the card reads its configuration space. The
+    card never writes it.
+    """
     return {
         "cfg_mgmt_addr":            cfg_mgmt.address,
         "cfg_mgmt_read":            cfg_mgmt.read,
@@ -119,7 +123,9 @@ def management_pins(cfg_mgmt):
     }
 
 def interrupt_pins(core, msi):
-    """The pins of MSI. Only vector 0 of function 0 is used, and no legacy interrupt."""
+    """Returns {pin: signal} for the pins of MSI. Only vector 0 of function 0 is used, and no legacy
+    interrupt.
+    """
     return {
         "cfg_interrupt_msi_enable": core.msi_enable,
         "cfg_interrupt_msi_sent":   core.msi_sent,
@@ -128,8 +134,8 @@ def interrupt_pins(core, msi):
     }
 
 def msix_pins(core):
-    """The pins of MSI-X. The table is outside the hard block, which only says whether the host has
-    enabled or masked MSI-X.
+    """Returns {pin: signal} for the pins of MSI-X. The MSI-X table is outside the hard block. The
+    pins only say whether the host has enabled or masked MSI-X.
     """
     return {
         "cfg_interrupt_msix_enable": core.msix_enable,
@@ -137,14 +143,17 @@ def msix_pins(core):
     }
 
 def control_pins(core, flr):
-    """The pins for resets and power states. The card itself sends no message and reports no error.
+    """Returns {pin: signal} for the pins for function level resets and power states.
+
+    The power state is acknowledged in the cycle in which the hard block asks.
     """
     in_process = Signal(4)
     flr.comb += flr.in_process.eq(in_process[0])
     return {
         "cfg_flr_in_process":               in_process,
         "cfg_flr_done":                     Cat(flr.done, C(0, 3)),
-        # The card needs no time to prepare for another power state, so it acknowledges at once.
+        # The card needs no time to prepare for another power state, so it acknowledges the change
+        # at once.
         "cfg_power_state_change_interrupt": core.power_change,
         "cfg_power_state_change_ack":       core.power_change,
     }

@@ -4,10 +4,10 @@
 
 """The pins of the PCIE4 hard block in one table, from PG213's port tables for a 256-bit interface.
 
-No other file writes down a pin's name and width. From this table are made the instance in the
-gateware (pcie4_pins.py), the module that stands for the hard block in simulation and in synthesis
-(pins_verilog.py), and the border between Verilog and C++ (sim/board/border.py). Only this file
-knows the positions of fields in tuser.
+No other file lists the pins with their widths. Three things are made from this table: the hard
+block's instance in the gateware (pcie4_pins.py), the module that stands for the hard block in
+simulation and in synthesis (pins_verilog.py), and the code between Verilog and C++ in the simulated
+card (sim/board/border.py). Only this file knows the positions of fields in `tuser`.
 """
 
 import difflib
@@ -23,8 +23,8 @@ class Pin:
     """A pin of the hard block. Directions are the hard block's: its outputs are the gateware's
     inputs.
 
-    `tie`: the value that PG213 asks for at an input whose feature is not used. None: the input must
-    be connected.
+    `tie` is the value that PG213 asks for at an input whose feature is not used. If it is None, the
+    gateware must connect the input.
     """
     name:   str
     width:  int
@@ -131,7 +131,8 @@ GROUPS = {
 
 PINS = {pin.name: pin for pins in GROUPS.values() for pin in pins}
 
-# A board may connect fewer lanes. These pins then have as many bits as the board has lanes.
+# The pins of the serial lanes. A board may connect fewer than eight lanes. These pins then have as
+# many bits as the board has lanes.
 LANES = ("pci_exp_txn", "pci_exp_txp", "pci_exp_rxn", "pci_exp_rxp")
 
 # The fields of the tuser pins that are used. Each field is a list of parts, (lowest bit, width),
@@ -164,7 +165,9 @@ FIELDS = {
 # The gateware's side ------------------------------------------------------------------------------
 
 def parts(pin):
-    """The used parts of a tuser pin, as (lowest bit, width, field, lowest bit in the field)."""
+    """Returns the used parts of a `tuser` pin in the order of their bits. Each part is (lowest bit
+    in the pin, width in bits, field, lowest bit in the field).
+    """
     found = []
     for field, pieces in FIELDS[pin].items():
         inside = 0
@@ -174,10 +177,11 @@ def parts(pin):
     return sorted(found)
 
 def tuser(pin, **signals):
-    """The value of a tuser pin, made of `signals`: each is put in the place of the field that has
-    its name.
+    """Returns the value of a `tuser` pin, made of `signals`: each is put in the place of the field
+    that has its name. Raises ValueError if the fields do not fit.
 
-    Unused bits of an input are 0. Unused bits of an output go to signals that nothing reads.
+    Unused bits of an input pin are 0. Unused bits of an output pin go to signals that nothing
+    reads.
     """
     filler = Signal if PINS[pin].output else (lambda width: C(0, width))
     total  = {field: sum(width for _, width in pieces) for field, pieces in FIELDS[pin].items()}
@@ -193,8 +197,8 @@ def tuser(pin, **signals):
     return Cat(*bits, *([filler(rest)] if rest else []))
 
 def instance_ports(**connected):
-    """The Instance arguments of the hard block. Pins in `connected` get these signals, all other
-    inputs are tied to the table's values.
+    """Returns the Instance arguments of the hard block. Pins in `connected` get these signals. All
+    other inputs are tied to the table's values.
 
     Raises ValueError if a name is no pin, if a signal has another width than its pin, or if an
     input that must be connected is not.

@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The hard block as a Verilog module with the ports of pins.py. It is called pcie_usp, as in
-LitePCIe.
+"""Writes the hard block as a Verilog module with the ports of pins.py. The module is called
+pcie_usp, as in LitePCIe.
 """
 
 import re
@@ -15,10 +15,10 @@ PLACE    = "//: ports"
 ASSIGNED = re.compile(r"^ *(\w+) *<?= ", re.MULTILINE)
 
 def ports(registers=(), widths=None):
-    """The module's list of ports in Verilog, without the brackets around it.
+    """Returns the hard block's list of ports in Verilog, without the brackets around it.
 
-    `registers`: outputs that the module's body assigns in an always or initial block.
-    `widths`: the widths of pins that are narrower here than on the hard block, by name.
+    `registers` are the outputs that the module's body assigns in an always or initial block.
+    `widths` has the widths, in bits, of pins that are narrower than on the hard block, by name.
     """
     widths  = widths or {}
     unknown = {*registers, *widths} - PINS.keys()
@@ -37,11 +37,14 @@ def ports(registers=(), widths=None):
     return "\n".join(lines)
 
 def module():
-    """The hard block's module without a body, for tools that take it as a black box."""
+    """Returns the hard block's Verilog module without a body, for tools that take it as a black
+    box.
+    """
     return f"module {MODULE} (\n{ports()}\n);\nendmodule\n"
 
 def fill(text, widths=None):
-    """Puts the hard block's ports into `text`, a module with its body, in place of its line PLACE.
+    """Returns `text`, a Verilog module with its body, with the hard block's ports in place of its
+    line PLACE.
 
     Outputs that the body assigns in an always or initial block become registers.
     """

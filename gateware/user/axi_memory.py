@@ -4,9 +4,9 @@
 
 """User logic that shows the host a memory of its own on its AXI4 bus, and loops h2c back to c2h.
 
-`MemoryOnAxi` is an example of what user logic can do with its AXI4 bus. `SlowMemoryOnAxi` takes as
-long to answer as a DRAM behind its controller. It exists for `make bench` only: a delay is of no
-use on a card.
+`MemoryOnAxi` is an example of what user logic can do with its AXI4 bus. `SlowMemoryOnAxi` answers
+as late as a DRAM behind its controller. It exists for `make bench` only, since a delay is of no use
+on a card.
 """
 
 from litex.soc.interconnect.csr import CSRStorage
@@ -18,7 +18,9 @@ SIZE = 64*1024
 
 
 class MemoryOnAxi(Loopback):
-    """Shows 64 KiB of block memory, which answers as fast as it can."""
+    """User logic that shows 64 KiB of block memory on its AXI4 bus. The memory answers a read after
+    2 cycles (LEAST_CYCLES), if no earlier read is still being answered.
+    """
     latency = LEAST_CYCLES
 
     def __init__(self, platform):
@@ -27,10 +29,10 @@ class MemoryOnAxi(Loopback):
         self.axi    = self.memory.bus
 
 class SlowMemoryOnAxi(MemoryOnAxi):
-    """Shows 64 KiB of memory with a latency of 50 cycles (200 ns). Software can set it to answer no
-    read.
+    """User logic that shows 64 KiB of memory with a latency of 50 cycles (200 ns at 250 MHz).
+    Software can set the register `hold`, so that the memory answers no read.
 
-    It raises an interrupt for each write that it has answered.
+    The logic raises an interrupt for each write that the memory has answered.
     """
     latency = 50
 

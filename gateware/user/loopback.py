@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The default logic in the user slot: what the host sends comes back to the host."""
+"""The default logic in the user slot: it sends the host's h2c data back to the host as c2h data."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -14,7 +14,7 @@ from gateware.vocabulary.layouts import stream_layout
 class Loopback(LiteXModule):
     """Passes h2c on to c2h through one register: every beat, in order, at one beat per cycle.
 
-    Unlike the loopback inside the DMA, it exercises the whole path to the user slot and back.
+    Unlike the loopback inside the DMA, this one exercises the whole path to the user slot and back.
     """
     def __init__(self, platform):
         # # #

@@ -25,8 +25,8 @@ ROOT    = Path(__file__).resolve().parents[2]
 LANEBOX = (ROOT/"gateware", ROOT/"tools")
 
 def _line(occupant_class, *patterns):
-    """FILE:LINE of a line of the class. The patterns are tried in order; the first line that has
-    one of them is taken. If no line has any, it is the line where the class begins.
+    """Returns FILE:LINE of a line of the class. The patterns are tried in order, and the first line
+    that matches a pattern is taken. If no line matches any, it is the line where the class begins.
     """
     try:
         file         = inspect.getsourcefile(occupant_class)
@@ -40,29 +40,31 @@ def _line(occupant_class, *patterns):
     return f"{file}:{first}"
 
 def place(occupant_class, attribute=None):
-    """FILE:LINE where the class sets `self.ATTRIBUTE`, or, if it does not, where the class begins.
+    """Returns FILE:LINE where the class sets `self.ATTRIBUTE`. If the class does not set it, it is
+    the line where the class begins.
     """
     given = [rf"\bself\.{attribute}\b[^=\n]*=(?!=)"] if attribute else []
     return _line(occupant_class, *given)
 
 def place_of_assignment(occupant_class, target, source):
-    """FILE:LINE of `TARGET.eq(SOURCE)` in the class. If no line has that, it is the line of another
-    assignment to the target, or the line where the class begins.
+    """Returns FILE:LINE of `TARGET.eq(SOURCE)` in the class. If no line has that, it is the line of
+    another assignment to the target, or else the line where the class begins.
     """
     target, source = (re.escape(name.removeprefix("self.")) for name in (target, source))
     return _line(occupant_class, rf"\b{target}\.eq\(.*\b{source}\b", rf"\b{target}\.eq\(")
 
 def nearest(name, names):
-    """A question that proposes the one of `names` that is nearest to `name`; empty if none is near.
+    """Returns a question that proposes the one of `names` that is nearest to `name`; empty if none
+    is near.
 
-    `name` itself is never proposed: an object may lack a name that another object has.
+    `name` itself is never proposed, since `names` may come from another object that has it.
     """
     found = get_close_matches(str(name), [each for each in names if each != name], n=1)
     return f" Did you mean `{found[0]}`?" if found else ""
 
 def _stream_of(record, frames):
-    """The stream to which `record`, a record of its fields, belongs. It is looked for among the
-    variables of the frames; None if it is not there.
+    """Returns the stream whose payload or parameters are `record`. It is looked for among the local
+    variables of the Python frames. Returns None if it is not there.
     """
     values = [value for frame in frames for value in frame.f_locals.values()]
     values = [each for value in values for each in (value if type(value) is tuple else [value])]
@@ -72,8 +74,8 @@ def _stream_of(record, frames):
     return None
 
 def _stream_fields(name, endpoint):
-    """The text for a field `name` that the stream does not have: the name that may be meant, and
-    the fields that the stream has.
+    """Returns the text for a field `name` that the stream does not have. The text proposes the name
+    that may be meant, and lists the fields that the stream has.
     """
     layout = endpoint.description
     fields = ["valid", "ready", "first", "last"]
@@ -84,8 +86,8 @@ def _stream_fields(name, endpoint):
         f"{', '.join(fields)}{more}.")
 
 def _names_inside(error, frames):
-    """The names that may be meant after an AttributeError: those of the object it names, of the
-    frames' `self`, and of what these have as attributes.
+    """Returns the names that may be meant after an AttributeError. They are the attributes of the
+    object in the error and of `self` in each Python frame, and the attributes of those attributes.
     """
     names, owners = [], [getattr(error, "obj", None)]
     owners += [frame.f_locals["self"] for frame in frames if "self" in frame.f_locals]
@@ -96,8 +98,9 @@ def _names_inside(error, frames):
     return names
 
 def _question(error, frame, below):
-    """A question that proposes a known name for the unknown one in `error`; empty if none is near.
-    Errors carry the unknown name since Python 3.10.
+    """Returns a question that proposes a known name for the unknown one in `error`; empty if none
+    is near. Errors carry the unknown name only since Python 3.10, so before that it is always
+    empty.
     """
     name = getattr(error, "name", None)
     if name and isinstance(error, NameError):
@@ -111,9 +114,9 @@ def _question(error, frame, below):
 
 @contextmanager
 def located(folder):
-    """Turns an error in the Python files of `folder` into a ValueError with file and line.
+    """Turns an error in the Python files of `folder` into a ValueError that names file and line.
 
-    Errors that Lanebox itself raises already explain themselves, and pass unchanged.
+    An error that Lanebox itself raises already says what is wrong, so it passes unchanged.
     """
     try:
         yield

@@ -2,8 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The monitor of the user slot: it counts what passes the slot's two streams, and notes since when
-each of them has been in its present state.
+"""The monitor of the user slot: it counts the beats, packets and stalls of the slot's two streams,
+and notes since when each stream has been in its present state.
 
 `h2c` is the slot's sink, `c2h` its source. The monitor only watches, behind registers, so it adds
 no logic to the streams. A stall is a cycle with `valid` and without `ready`. In h2c the user's
@@ -36,7 +36,7 @@ FIELDS = {
 }
 
 class SideMonitor(LiteXModule):
-    """Watches one stream of the slot. All outputs show the state of two cycles ago.
+    """Watches one stream of the user slot, `endpoint`. All outputs show its state two cycles ago.
 
     `time` must be device time of the cycle before.
     """
@@ -62,17 +62,17 @@ class SideMonitor(LiteXModule):
         ]
 
 class SlotMonitor(LiteXModule):
-    """Watches both streams of the slot. Software reads the counters through a copy.
+    """Watches both streams of the user slot. Software reads the counters through a copy.
 
-    Reading the register `now` copies everything at one clock edge, so the registers read after it
-    belong together. Another program may take a copy meanwhile. So a program reads `time` first and
-    again at the end: if it is unchanged, all that it has read is of one copy. The argument `time`
-    must be device time of the cycle before.
+    Reading the register `now` copies all counters at one clock edge, so the registers read after it
+    belong together. Another program may take a copy meanwhile. So a program reads the register
+    `time` first and again at the end. If `time` is unchanged, all values that the program has read
+    are of one copy. The argument `time` must be device time of the cycle before.
     """
     def __init__(self, sink, source, time, with_csr=True):
         self.h2c   = SideMonitor(sink, time)
         self.c2h   = SideMonitor(source, time)
-        self.copy  = Signal()                   # i
+        self.copy  = Signal()                   # i, one cycle: everything is copied.
         self.now   = Signal(len(FIELDS))        # o, valid and ready of h2c, then of c2h
         self.state = Signal(len(FIELDS))        # o, `now` at the time of the copy
         self.time  = Signal(SLOT_COUNTER_WIDTH) # o, device time of the copy
@@ -80,7 +80,7 @@ class SlotMonitor(LiteXModule):
 
         # # #
 
-        settled = Signal(SLOT_COUNTER_WIDTH) # Device time two cycles ago, like the sides' outputs.
+        settled = Signal(SLOT_COUNTER_WIDTH) # Device time two cycles ago, as in SideMonitor.
         self.comb += self.now.eq(Cat(*(signal for name in SIDES
             for signal in (getattr(self, name).valid, getattr(self, name).ready))))
         self.sync += [
@@ -97,7 +97,9 @@ class SlotMonitor(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
-        """Adds the registers with what both streams do now, and the counters of their cycles."""
+        """Adds the registers with the present state of both streams, and those with the copy: the
+        state, the time and the counters.
+        """
         self._now   = CSRStatus(name="now", fields=self._fields(),
             description="What both streams do now. Reading it takes the copy that follows.")
         self._state = CSRStatus(name="state", fields=self._fields(),

@@ -2,25 +2,26 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The user slot: what user logic must look like to be built into the gateware in place of the
-loopback.
+"""The user slot: the place in the gateware for the user's logic. Without user logic the loopback is
+in it. This file finds the user's class, makes the logic and checks that it fits.
 
-The occupant of the slot is a LiteXModule, made by `Class(platform)`, with
+The occupant of the slot (the user's logic) is a LiteXModule, made by `Class(platform)`, with
 
     sink    stream.Endpoint(stream_layout())   i, h2c: beats from the host, 32 bytes each
     source  stream.Endpoint(stream_layout())   o, c2h: beats to the host
     irq     Signal()   o, one cycle high: one interrupt to the host
     axi     user_axi() i, optional: an AXI4 bus of which the occupant is a slave; the host sees it
                        in BAR2 (see gateware/mmio/axi.py, and user/axi_memory.py for one)
-    busy    Signal()   o, optional: high while it works without a stream or interrupt moving, so
-                       that device time runs in simulation
+    busy    Signal()   o, optional: high while the occupant works without a stream or interrupt
+                       moving, so that device time runs in simulation
 
-and any CSRs, which software sees with the prefix `user_`. It lives in the `sys` clock domain.
+and any CSRs, which software sees with the prefix `user_`. The occupant is in the clock domain
+`sys`.
 
-`last` ends a packet, `bytes` is how many bytes of that beat count (0: all of them), and `error`
-says that the packet is not as it should be. h2c has them where the host asks for packets; in c2h
-`last` ends the buffer in host memory where the host wants that. Logic that knows none of this
-leaves them alone, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
+`last` ends a packet, `bytes` is how many bytes of that beat count (0: all 32), and `error` says
+that the packet is not as it should be. h2c has these three where the host asks for packets. In c2h
+`last` ends the buffer in host memory where the host wants that. Logic without packets does not
+drive these fields, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
 """
 
 import importlib
@@ -47,7 +48,8 @@ from tools.verilog.sources import source_files
 def _import(module):
     if not module.endswith(".py"):
         return importlib.import_module(module)
-    # The module gets a name of its own here: the file may be called like an installed package.
+    # The user's module gets a name of its own, since its file may be called like an installed
+    # package.
     name = f"lanebox_user_logic_{Path(module).stem}"
     spec = importlib.util.spec_from_file_location(name, module)
     code = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -55,7 +57,9 @@ def _import(module):
     return code
 
 def find_occupant(text):
-    """The class named by `text`: MODULE:CLASS, where MODULE is a dotted name or a .py file."""
+    """Returns the class of user logic that `text` names as MODULE:CLASS, where MODULE is a dotted
+    name or a .py file. Raises ValueError if there is no such class.
+    """
     module, separator, name = text.rpartition(":")
     if not (separator and module and name):
         raise ValueError(f"user logic {text!r} must be MODULE:CLASS, like "
@@ -74,8 +78,8 @@ def find_occupant(text):
     return getattr(code, name)
 
 def occupant_sources(occupant_class):
-    """The source files in the folder of the class's file. If any of them changes, the gateware is
-    built anew.
+    """Returns the source files in the folder of the occupant class's file. If any of them changes,
+    the gateware is built anew.
     """
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
@@ -85,13 +89,13 @@ def _fields(layout):
     return [(field[0], field[1]) for field in layout.payload_layout]
 
 def _subject(occupant, attribute=None):
-    """The start of an error message about user logic: its file, line and class."""
+    """Returns the start of an error message about user logic: its file, line and class."""
     return f"{place(type(occupant), attribute)}: user logic {type(occupant).__name__}"
 
 def _misspelt(occupant, attribute, kind):
-    """Looks for the occupant's attribute of this kind whose name is nearest to a missing
-    `attribute`: it may be misspelt. Returns the attribute whose line the error should name, and a
-    question.
+    """Looks for an attribute of the occupant, an instance of `kind`, whose name is near to that of
+    a missing `attribute`: it may be misspelt. Returns the name of the attribute whose line the
+    error should name, and a question that proposes the right name (empty if none is near).
     """
     others = [name for name, value in vars(occupant).items()
         if isinstance(value, kind) and name not in ("sink", "source", "irq", "busy")]
@@ -133,7 +137,7 @@ def _check_axi(occupant, with_axi):
             "user_axi() of gateware.mmio.axi")
 
 class _Narrowing(NodeVisitor):
-    """Collects assignments of a signal to a narrower one, as pairs (target, source)."""
+    """Collects assignments of a signal to a narrower one in `found`, as pairs (target, source)."""
     def __init__(self):
         self.found = []
 
@@ -143,8 +147,8 @@ class _Narrowing(NodeVisitor):
             self.found.append((target, source))
 
 def _name_of(occupant, signal):
-    """The signal's name as the occupant's class writes it (self.NAME), if it is an attribute;
-    otherwise the name that Migen has for it.
+    """Returns the signal's name as the occupant's class writes it: self.NAME, or self.NAME.FIELD
+    for a field of a stream. A signal that is no attribute has the name that Migen gives it.
     """
     for attribute, value in vars(occupant).items():
         if value is signal:
@@ -173,7 +177,7 @@ def _check_widths(occupant):
             f"Make `{to}` wider, or, if they are to be dropped, write {of}[:{len(target)}]")
 
 def _driven(fragment):
-    """All signals that a statement or an instance of the fragment drives."""
+    """Returns all signals that a statement or an instance of the Migen fragment drives."""
     statements = [fragment.comb, *fragment.sync.values()]
     found = [list_targets(group) for group in statements]
     return set().union(*found, list_special_ios(fragment, ins=False, outs=True, inouts=True))
@@ -181,7 +185,8 @@ def _driven(fragment):
 def check_built(occupant, regions):
     """Raises ValueError if a finalized occupant would build, but then hang or hide a register.
 
-    `regions` are the SoC's register regions; the occupant's is `user`, if it has any registers.
+    `regions` are the SoC's register regions by name. The occupant's region, if it has registers, is
+    called `user`.
     """
     if occupant.sink.ready not in _driven(occupant._fragment):
         raise ValueError(f"{_subject(occupant, 'sink')}: nothing drives `sink.ready`, so h2c would "
@@ -200,8 +205,8 @@ def check_built(occupant, regions):
             "of its own")
 
 def _widen(occupant):
-    """Replaces a stream of the occupant that has LitePCIe's layout by one with stream_layout(). It
-    then carries whole beats only, and no error.
+    """Replaces each stream of the occupant that has LitePCIe's layout by a stream with
+    stream_layout(). The new stream carries whole beats only, and no error.
     """
     for attribute in ("sink", "source"):
         inner = getattr(occupant, attribute)
@@ -215,7 +220,8 @@ def _widen(occupant):
 def make_occupant(occupant_class, platform, with_axi=True):
     """Makes the user logic of this class. If it does not fit the slot, a ValueError says why.
 
-    `with_axi`: the gateware has a master for an AXI4 bus of user logic.
+    `with_axi` says that the gateware has a master for an AXI4 bus of user logic. Only Lanebox's
+    MMIO bridge is such a master.
     """
     with located(Path(inspect.getfile(occupant_class)).parent):
         occupant = occupant_class(platform)
