@@ -17,7 +17,9 @@ case class CcRequest() extends Bundle {
   val kind       = Bits(4 bits)
 }
 
-/** PG213, "Completer Completion Descriptor": the first three dwords on CC. */
+/** The descriptor of a completion on CC: the first three dwords of its first beat (PG213,
+  * "Completer Completion Descriptor").
+  */
 case class CcDescriptor() extends Bundle {
   val lowerAddress    = UInt(7 bits)
   val reserved0       = Bits(1 bits)
@@ -57,12 +59,13 @@ case class FramedBeat() extends Bundle {
 case class CcFramer(sources: Int) extends Component {
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
-    // While high new TLPs may begin. A TLP that has begun is finished in any case.
+    // While `open` is high, new TLPs may begin. A TLP that has begun is finished in any case.
     val open = in Bool ()
     val cc   = master(HardBlock.Cc())
-    // The last beat of a request's last completion leaves, so the request's credit comes back.
+    // The last beat of a request's last completion leaves, so the request's non-posted credit comes
+    // back.
     val returned = out Bool ()
-    // Some TLP has begun and its last beat has not been taken by CC yet.
+    // Some TLP has begun, and CC has not taken its last beat yet.
     val inside = out Bool ()
   }
 
@@ -88,7 +91,7 @@ case class CcFramer(sources: Int) extends Component {
   repeated.requester    := completion.requester.id
   repeated.tag          := completion.requester.tag
   repeated.function     := completion.requester.function
-  repeated.bar          := 0 // BAR and aperture are not part of the TLP header that the block logs.
+  repeated.bar          := 0 // BAR and aperture are not in the TLP header that the hard block logs.
   repeated.aperture     := 0
   repeated.trafficClass := completion.requester.trafficClass
   repeated.attributes   := completion.requester.attributes

@@ -6,10 +6,9 @@ package lanebox.completer
 
 import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
 
-/** The shape of the Completer. `windows`: BAR windows, each with the number of its port.
-  * `writeBytes`: the
-  * largest write that is taken, in bytes; it must be at least the maximum payload size that the
-  * card advertises.
+/** The parameters of the Completer. `ports` is the number of its ports. `windows` are the BAR
+  * windows, each with the number of its port. `writeBytes` is the largest write that the Completer
+  * takes, in bytes. It must be at least the maximum payload size that the card advertises.
   */
 case class CompleterParam(
     ports: Int = 2,
@@ -36,7 +35,9 @@ case class CompleterParam(
 
 object CompleterParam {
 
-  /** The most non-posted requests inside. The hard block counts no more credits than that. */
+  /** The most non-posted requests of the host that may be inside the card (32). The hard block
+    * counts no more credits than that.
+    */
   val Reads = Numbers.MmioReads
 
   /** Parses the `key=value` words of a build: ports, writeBytes, and windows=BAR,BASE,SIZE,PORT for

@@ -8,17 +8,18 @@ import spinal.core._
 
 import lanebox.vocabulary.EventCounter
 
-/** Host requests that were refused since reset or `clear`; counters wrap. */
+/** The counters of host requests that the Completer has refused since reset or `clear`. They wrap.
+  */
 case class CompleterCounters() extends Bundle {
-  val unsupported = UInt(32 bits) // Non-posted requests answered with UR.
-  val dropped     = UInt(32 bits) // Posted requests not carried out.
-  // Those of the two above that break a rule.
+  val unsupported = UInt(32 bits) // Non-posted requests answered with Unsupported Request.
+  val dropped     = UInt(32 bits) // Posted requests that were refused and not carried out.
+  // Requests counted in `unsupported` or `dropped` because they break a rule.
   val malformed = UInt(32 bits)
-  // Requests cut by the block, not carried out.
+  // Requests that the hard block cut short, so that they were not carried out.
   val discontinued = UInt(32 bits)
 }
 
-/** Counts what the Completer's parser refused. */
+/** Counts the host's requests that the Completer's parser refuses. */
 case class CompleterStatistics() extends Component {
   val io = new Bundle {
     val events   = in(CqEvents())

@@ -6,7 +6,9 @@ package lanebox.completer
 
 import spinal.core._
 
-/** PG213, "Completer Request Descriptor": the first four dwords of a request on CQ. */
+/** The descriptor of a request on CQ: the first four dwords of its first beat (PG213, "Completer
+  * Request Descriptor").
+  */
 case class CqDescriptor() extends Bundle {
   val addressType  = Bits(2 bits)
   val address      = UInt(62 bits) // Dword address of the request.
@@ -23,15 +25,15 @@ case class CqDescriptor() extends Bundle {
   val unused       = Bits(1 bits)
 }
 
-/** Types of requests on CQ (PG213, table "Transaction Types"). */
+/** The codes of the types of requests on CQ (PG213, table "Transaction Types"). */
 object CqKind {
   def MemoryRead     = B"0000"
   def MemoryWrite    = B"0001"
   def CompareAndSwap = B"0110"
   def LockedRead     = B"0111"
 
-  /** True if the sender of a request of this type waits for a completion. Types 12 to 15 are
-    * messages, or reserved, and posted. Configuration requests never come on CQ.
+  /** Returns whether the sender of a request of this type waits for a completion. Types 12 to 15
+    * are messages or reserved, and they are posted. Configuration requests never come on CQ.
     */
   def nonPosted(kind: Bits): Bool =
     !(kind === MemoryWrite || kind(3 downto 2) === B"11")

@@ -9,33 +9,34 @@ import spinal.lib._
 
 import lanebox.vocabulary.{ByteEnables, HardBlock, TargetRequest, Window}
 
-/** What CqParser saw in the host's requests. Each Bool is a pulse of one cycle. */
+/** Events that CqParser reports about the host's requests. Each Bool is a pulse of one cycle. */
 case class CqEvents() extends Bundle {
   val unsupported  = Bool() // A non-posted request will get Unsupported Request.
   val dropped      = Bool() // A posted request was refused.
-  val malformed    = Bool() // With one of these two: the request breaks a rule.
+  val malformed    = Bool() // The request refused in this cycle breaks a rule.
   val discontinued = Bool() // The hard block cut a request short.
 }
 
 /** Parses the host's requests, realigns their payload and sends each to the port whose window holds
   * it, in order.
   *
-  * A request of one beat is offered in the cycle after its CQ beat. A longer write waits for its
-  * last beat: if the hard block cuts the write (`discontinue`), nothing of it may be handed on.
-  * `cq.ready` does not depend on the ports' `ready`: a port that takes nothing holds up CQ only
-  * when the store is full.
+  * A request of one beat is offered to its port in the cycle after its CQ beat. A longer write
+  * waits in the store until its last beat has come: if the hard block cuts the write
+  * (`discontinue`), no part of it may be handed on. `cq.ready` does not depend on the ports'
+  * `ready`: a port that takes nothing holds up CQ only when the store is full.
   */
 case class CqParser(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val maxPayload = in UInt (3 bits)
-    // While high new requests may begin. A request that has begun is taken to its end in any case.
+    // While `open` is high, new requests may begin. A request that has begun is taken to its end in
+    // any case.
     val open     = in Bool ()
     val requests = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
     // Non-posted requests that must be answered with Unsupported Request.
     val refused = master(Flow(RefusedRequest()))
     val events  = out(CqEvents())
-    val inside  = out Bool () // A request has been taken from CQ in part, not to its end.
+    val inside  = out Bool () // A request has been taken from CQ in part, but not to its end.
   }
 
   val store = RequestStore(p.ports, depth = 2 * p.writeBeats max 32)
@@ -45,8 +46,8 @@ case class CqParser(p: CompleterParam) extends Component {
   val descriptor = CqDescriptor()
   descriptor.assignFromBits(io.cq.data(HardBlock.LowerHalf))
 
-  // If only the card's logic was reset, the hard block may be in the middle of a request. So beats
-  // before the next `start` are taken and dropped.
+  // If only the card's logic was reset, the hard block may be in the middle of a request on CQ. So
+  // CQ beats before the next `start` are taken and dropped.
   io.cq.ready := store.io.room && (midRequest || io.open)
   val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
   val continues = io.cq.valid && store.io.room && midRequest
@@ -68,7 +69,7 @@ case class CqParser(p: CompleterParam) extends Component {
     .reduce(_ || _) && descriptor.bar === window.bar
   val hits = (0 until p.ports).map(port => p.windows.filter(_.target == port).map(holds))
 
-  // The held beat ---------------------------------------------------------------------------------
+  // The held half of a CQ beat --------------------------------------------------------------------
   // Of each CQ beat only the upper half is held. The lower half of a request's first beat is the
   // descriptor. The lower half of a later beat has left together with the held half of the beat
   // before.
@@ -76,7 +77,7 @@ case class CqParser(p: CompleterParam) extends Component {
     val valid       = RegInit(False)
     val first, last = Reg(Bool())
     val cut         = Reg(Bool())
-    // A request's first beat came in the cycle before.
+    // A request's first beat came on CQ in the cycle before.
     val begun     = RegNext(begins) init False
     val kind      = Reg(Bits(4 bits))
     val request   = Reg(TargetRequest())
@@ -129,7 +130,7 @@ case class CqParser(p: CompleterParam) extends Component {
     held.nonPosted           := CqKind.nonPosted(descriptor.kind)
   }
 
-  val ending     = io.cq.last && !io.cq.keep(4) // The last beat, with an empty upper half.
+  val ending     = io.cq.last && !io.cq.keep(4) // The request's last beat, its upper half empty.
   val leaves     = held.valid && held.last && store.io.room
   val shiftsLast = continues && ending
   when(begins || continues) {
@@ -161,8 +162,8 @@ case class CqParser(p: CompleterParam) extends Component {
   store.io.cut    := held.cut || (continues && io.cq.discontinue)
 
   // Answers and events ----------------------------------------------------------------------------
-  // Every non-posted request must be answered, because only its final completion gives its credit
-  // back.
+  // Every non-posted request of the host must be answered, because only its final completion gives
+  // its credit back.
   val refuses = held.nonPosted && (!accepted || (alone && held.cut))
   io.refused.valid     := held.begun && refuses
   io.refused.kind      := held.kind

@@ -16,7 +16,7 @@ import spinal.core._
   */
 case class NonPostedCredits() extends Component {
   val io = new Bundle {
-    val limit    = in UInt (6 bits) // Most credits lent: 1 to 32. 0 counts as 1, 33 or more as 32.
+    val limit    = in UInt (6 bits) // Most credits lent: 1 to 32; 0 counts as 1, above 32 as 32.
     val returned = in Bool ()
     val grant    = out Bool ()
     val lent     = out UInt (6 bits)
@@ -31,7 +31,8 @@ case class NonPostedCredits() extends Component {
   val grant = RegInit(False)
   val below = lent < limit
   val exact = lent === limit
-  // `returned` comes late in the cycle, so the comparisons are made before, for both of its values.
+  // `returned` comes late in the cycle. So the comparisons do not wait for it: they are made for
+  // both of its values, and `returned` only selects.
   grant                                      := below || (io.returned && exact)
   when(below && !io.returned)(lent           := lent + 1)
   when(!below && !exact && io.returned)(lent := lent - 1)

@@ -8,7 +8,7 @@ import spinal.core._
 
 import lanebox.vocabulary.RequesterId
 
-/** What is kept of a refused request, to answer it. */
+/** The fields of a refused request of the host that are kept until the request is answered. */
 case class RefusedRequest() extends Bundle {
   val kind            = Bits(4 bits)
   val address         = UInt(64 bits)

@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, TargetRequest}
 
-/** A beat of a parsed request of the host, and the port that it goes to. `port` is one-hot. */
+/** A beat of a parsed request of the host, and the port that gets it. `port` is one-hot. */
 case class RoutedRequest(ports: Int) extends Bundle {
   val port    = Bits(ports bits)
   val request = TargetRequest()
@@ -31,8 +31,8 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     val beat   = in(RoutedRequest(ports))
     val single = in Bool ()
     val part   = in Bool ()
-    val last   = in Bool () // With part.
-    val cut    = in Bool () // With part and last.
+    val last   = in Bool () // Valid with `part`: the beat is the request's last.
+    val cut    = in Bool () // Valid with `part` and `last`: the whole request is dropped.
     val pops   = Vec(master(Stream(Fragment(TargetRequest()))), ports)
   }
 
@@ -80,8 +80,8 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   val more = committed =/= readNext || io.single
   available := whole || available && more || valid && !taken
 
-  // `room` still counts beats that leave in this cycle, so it may rise a cycle late. That costs no
-  // throughput, since the store has room for two of the largest writes.
+  // `room` still counts a beat that leaves the store in this cycle, so it may rise a cycle late.
+  // That costs no throughput, since the store has room for two of the largest writes.
   val fill = written - read
   val room = RegInit(False)
   room    := fill < depth - 1

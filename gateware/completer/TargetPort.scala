@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{TargetCompletion, TargetRequest}
 
-/** A port of the Completer, to which a target attaches: the host's requests come out of it, the
-  * target's completions go into it.
+/** A port of the Completer, to which a target attaches. The Completer gives the target the host's
+  * requests, and takes the target's completions.
   *
   * Requests come in the host's order. The target must be able to take CompleterParam.Reads (32)
   * reads before it has answered any of them; otherwise reads would block CQ. The beats of a

@@ -11,8 +11,8 @@ import lanebox.vocabulary.{ByteEnables, CompletionStatus}
 
 /** Answers each refused non-posted request of the host with Unsupported Request, exactly once.
   *
-  * The requests wait in a queue. It is never full, since it has room for as many requests as the
-  * hard block has credits.
+  * The refused requests wait in a queue. The queue never overflows, since it has room for as many
+  * requests as the hard block has credits (32).
   */
 case class UnsupportedRequests() extends Component {
   val io = new Bundle {

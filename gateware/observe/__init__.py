@@ -2,4 +2,5 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the card tells of itself: counters, stamps, device time, the capability table."""
+"""The blocks by which software observes the card: counters, stamps, device time, capability table.
+"""

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Whether the card has work. In simulation device time advances only while it has."""
+"""Tells whether the card has work. In simulation device time advances only while the card has work.
+"""
 
 from functools import reduce
 from operator import or_

@@ -2,19 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The capability table: which blocks this gateware has, where in BAR0, with which parameters.
+"""The capability table: it says which blocks this gateware has, where in the BARs they are, and
+which parameters they have.
 
-Software reads the table at `numbers.CAPABILITY_BASE` and has no other address built in, so one
-driver fits every build. The table is made from the finalized SoC, so it cannot disagree with the
-gateware.
+Software reads the table at `numbers.CAPABILITY_BASE` in BAR0 and has no other address built in, so
+one driver fits every build. The table is made from the finalized SoC, so it cannot disagree with
+the gateware.
 
-A table is little-endian 32-bit words: a header, then one entry per block, each a multiple of 8
-bytes. Software skips blocks of unknown types. It takes a parameter as 0 if an older entry is too
-short for it. So a new block, or a new parameter at the end, needs a new MINOR. MAJOR changes if old
-software would misunderstand the table.
+A table consists of little-endian 32-bit words: a header, then one entry per block. Each entry is a
+multiple of 8 bytes. Software skips blocks of unknown types. It takes a parameter as 0 if an older
+entry is too short for it. So a new block, or a new parameter at the end, only needs a new MINOR.
+MAJOR changes if old software would misunderstand the table.
 
-This module run as a program writes the same facts as a C header, for driver and library, to
-standard output:
+This module run as a program writes the numbers of the table as a C header, for driver and library,
+to standard output:
     python -m gateware.observe.capability > software/kernel/uapi/litepcie_capability.h
 """
 
@@ -25,16 +26,15 @@ from dataclasses import dataclass, replace
 from gateware import numbers
 from gateware.dma import moderation, notices
 
-MAGIC = 0x584f424c # "LBOX" in memory.
+MAGIC = 0x584f424c # The word's four bytes in memory are the text "LBOX".
 MAJOR = 1
 MINOR = 3
 
-WORD         = 4
-DIGEST_WORDS = 8  # Words of the SHA-256 over the gateware's sources.
-TARGET_WORDS = 8  # The target's name as text, padded with zeros.
-# Bytes of a page of registers: LiteX places each module on a page of its own.
-CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
-HOST_PAGE = 4096 # The host maps its BARs in pages, and gives rights by the page.
+WORD          = 4  # Bytes of a word of the table.
+DIGEST_WORDS  = 8  # Words of the SHA-256 over the gateware's sources.
+TARGET_WORDS  = 8  # Words of the target's name, which is text padded with zeros.
+CSR_PAGE      = 0x800 # Bytes of a page of registers: LiteX places each module on a page of its own.
+HOST_PAGE     = 4096 # Bytes of a page of the host, which maps BARs and gives rights by the page.
 
 # Word number of each field of the table's header.
 HEADER = {
@@ -42,18 +42,18 @@ HEADER = {
     "version": 1,  # Version of the table: MAJOR << 16 | MINOR.
     "bytes":   2,  # Size of the whole table in bytes.
     "crc":     3,  # CRC-32 of the whole table, computed with this word as 0.
-    "blocks":  4,  # Number of blocks, and so of entries.
+    "blocks":  4,  # Number of blocks. The table has an entry for each.
     "digest":  6,
     "target":  6 + DIGEST_WORDS,
 }
 HEADER_WORDS = HEADER["target"] + TARGET_WORDS
 
-# Word number of each field of an entry; its parameters follow.
+# Word number of each field of a block's entry. The block's parameters follow these words.
 ENTRY = {
     "type":   0,  # Version of the block << 16 | number of its type.
     "length": 1,  # Index << 24 | BAR << 16 | bytes of this entry.
     "offset": 2,  # Offset of the block in its BAR, in bytes.
-    "size":   3,
+    "size":   3,  # Bytes of the block in its BAR.
 }
 ENTRY_WORDS = len(ENTRY)
 
@@ -113,9 +113,9 @@ BLOCK_TYPES = {
         "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
 
-# The registers of one DMA direction: their offsets in bytes from the first one. LitePCIe decides
-# which registers a direction has, and LiteX where they are. `_dma_group` refuses a gateware that
-# has them elsewhere.
+# The offsets of the registers of one DMA direction, in bytes from the first one. LitePCIe decides
+# which registers a direction has, and LiteX where they are. `_dma_group` raises an error if they
+# are elsewhere.
 DMA_GROUP = {
     "enable":            0x00,
     "table_value":       0x04,
@@ -136,8 +136,8 @@ DELIVERY_MSIX  = 1 << 1
 
 @dataclass(frozen=True)
 class Block:
-    """An entry of the table: a block of type `type` at `offset` of a BAR, of `size` bytes, with its
-    parameters by name.
+    """An entry of the capability table. It stands for a block of type `type`, which has `size`
+    bytes from byte `offset` of BAR `bar` on. `parameters` has the block's parameters by name.
     """
     type:       str
     offset:     int
@@ -147,7 +147,9 @@ class Block:
     bar:        int = 0
 
     def words(self):
-        """The words of the entry. Its parameters must be exactly those of its type."""
+        """Returns the 32-bit words of the entry. Raises ValueError if its parameters are not
+        exactly those of its type.
+        """
         kind = BLOCK_TYPES[self.type]
         if set(self.parameters) != set(kind.parameters):
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
@@ -162,7 +164,9 @@ def _round_up(value, step):
     return -(-value//step)*step
 
 class Registers:
-    """The registers of one module, with the offsets that LiteX gave them, which are those in csr.h.
+    """The registers of one module of the SoC, with the offsets that LiteX gave them (those in
+    csr.h). An index by a register's name gives its offset in bytes from the module's first
+    register.
     """
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
@@ -180,8 +184,8 @@ class Registers:
         return self.places[register]
 
     def block(self, type, index=0, **parameters):
-        """A block of these registers. If a parameter's value is a text, it names a register, and
-        the parameter becomes that register's offset.
+        """Returns a Block of the type `type` for these registers. If a parameter's value is a text,
+        the text names a register, and the parameter becomes that register's offset in bytes.
         """
         values = {
             name: self[value] if isinstance(value, str) else value
@@ -190,8 +194,8 @@ class Registers:
         return Block(type, self.offset, CSR_PAGE, values, index)
 
 def _dma_group(registers, theirs):
-    """The offset at which the register group of one DMA direction starts. `theirs`: LitePCIe's name
-    of the direction.
+    """Returns the offset, in bytes, at which the register group of one DMA direction starts.
+    `theirs` is LitePCIe's name of the direction: reader (h2c) or writer (c2h).
     """
     start  = registers[f"{theirs}_enable"]
     places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
@@ -201,7 +205,7 @@ def _dma_group(registers, theirs):
     return start
 
 def _dma_block(soc, index):
-    """The entry of DMA channel `index`."""
+    """Returns the table's entry for DMA channel `index`."""
     registers = Registers(soc, f"pcie_dma{index}")
     groups    = {way: _dma_group(registers, theirs) for way, theirs in DMA_WAYS.items()}
     causes    = {
@@ -222,7 +226,9 @@ def _csr_block(soc, name, type=None, **parameters):
     return Registers(soc, name).block(type or name, **parameters)
 
 def _notice_blocks(soc):
-    """The entries for the notices of DMA channels. LitePCIe's own channel has no notices."""
+    """Returns the table's entries for the notices (records and status lines) of DMA channels.
+    LitePCIe's own channel has no notices, so it gets no entry.
+    """
     names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
     return [Registers(soc, name).block("records", index,
         **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
@@ -238,15 +244,18 @@ def _memory_block(soc, index):
     return Block("memory", region.origin, region.size, {}, index)
 
 def _card_memory_blocks(soc):
-    """The entry for the card memory in BAR2. Only a card with the MMIO bridge has it."""
+    """Returns a list with the table's entry for the card memory in BAR2. The list is empty if the
+    card has no MMIO bridge, since it then has no card memory.
+    """
     if soc.mmio is None:
         return []
     return [Block("memory", numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, {},
         index=len(numbers.MEMORY_BASES), bar=2)]
 
 def _user_blocks(soc):
-    """The entry for the registers of user logic. The block reaches to the end of their last host
-    page, whose rest must stay empty.
+    """Returns a list with the table's entry for the registers of user logic; empty if user logic
+    has none. The block reaches to the end of the last host page (4 KiB) that holds such a register.
+    No other block may use that page.
     """
     if "user" not in soc.csr.regions:
         return []
@@ -260,7 +269,9 @@ def _user_window_blocks(soc):
     return [Block("user_window", numbers.AXI_BASE, numbers.AXI_SIZE, {}, bar=2)]
 
 def _lanebox_blocks(soc, endpoint):
-    """The entries for registers that only the Lanebox endpoint and the MMIO bridge have."""
+    """Returns the table's entries for registers that only the Lanebox endpoint and the MMIO bridge
+    have.
+    """
     found = []
     if endpoint == "lanebox":
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
@@ -288,7 +299,9 @@ def _msix_blocks(soc):
         "vectors": numbers.MSI_WIDTH, "pending": numbers.MSIX_PENDING - numbers.MSIX_BASE})]
 
 def blocks(soc, endpoint):
-    """All blocks of a SoC, in the order of the table. Its registers must have addresses already."""
+    """Returns the entries (Block) for all blocks of a SoC, in the order of the table. The SoC's
+    registers must have addresses already.
+    """
     identifier = soc.csr.regions["identifier_mem"]
     return [
         _csr_block(soc, "ctrl", "control",
@@ -330,8 +343,8 @@ def blocks(soc, endpoint):
 MAPPED_BY_USERS = ("memory", "user", "user_window")
 
 def register_banks(soc):
-    """The offset and size of the registers of every module, by name, including modules that the
-    capability table does not name.
+    """Returns {module: (offset, size)}, in bytes of BAR0, for the registers of every module of the
+    SoC, including modules that the capability table does not name.
     """
     banks = {}
     for name, region in soc.csr.regions.items():
@@ -342,9 +355,10 @@ def register_banks(soc):
     return banks
 
 def check_pages(blocks, banks):
-    """Raises ValueError if a block that users map shares a host page with anything else.
+    """Raises ValueError if a block that users map shares a host page with anything else, or does
+    not consist of whole host pages.
 
-    `banks`: the offset and size in BAR0 of the registers of every module, by name.
+    `banks` is what register_banks() returns: offset and size of the registers of every module.
     """
     for block in (b for b in blocks if b.type in MAPPED_BY_USERS):
         if block.offset % HOST_PAGE or block.size % HOST_PAGE:
@@ -370,7 +384,9 @@ def _text_words(text, count):
     return struct.unpack(f"<{count}I", raw.ljust(WORD*count, b"\0"))
 
 def table(target, digest, entries):
-    """The words of the capability table. `digest`: the hexadecimal SHA-256 of the sources."""
+    """Returns the 32-bit words of the capability table. `digest` is the hexadecimal SHA-256 of the
+    sources, and `entries` has the Block of each entry.
+    """
     body  = [word for entry in entries for word in entry.words()]
     words = [0]*HEADER_WORDS + body
     words[HEADER["magic"]]   = MAGIC
@@ -387,8 +403,8 @@ def table(target, digest, entries):
     return words
 
 def capability_words(soc, target, endpoint, digest):
-    """All words of the memory that holds the capability table of `soc`. The registers of `soc` must
-    have addresses already.
+    """Returns all 32-bit words of the memory that holds the capability table of `soc`. The
+    registers of `soc` must have addresses already.
     """
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
@@ -418,12 +434,12 @@ def _defines(prefix, values, form="{}"):
     return [f"#define {name.ljust(39)} {value}" for name, value in names.items()]
 
 def _of_numbers(*names, form="{}"):
-    """The #define lines for these names of gateware/numbers.py."""
+    """Returns the #define lines for these names of gateware/numbers.py, with values in `form`."""
     return _defines("", {name: getattr(numbers, name) for name in names}, form)
 
 def c_header():
-    """The C header: the constants of the capability table, and the numbers that software shares
-    with the card.
+    """Returns the text of the C header, which has the constants of the capability table and the
+    numbers that software shares with the card.
     """
     lines = ["/* The table: little-endian 32-bit words */"]
     lines += _defines("CAP_", {

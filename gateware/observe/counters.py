@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Performance counters on the PHY's four TLP streams CQ, CC, RQ and RC.
+"""Counts beats, stalls, TLPs and payload bytes of the PHY's four TLP streams CQ, CC, RQ and RC.
 
 The counters only watch the streams, through TlpEvents: no handshake passes through them. They do
 not see what the hard block does below the streams (credits, replays, link state).
@@ -30,7 +30,7 @@ class StreamMonitor(LiteXModule):
     time of the cycle before.
     """
     def __init__(self, events, time):
-        self.clear = Signal() # i
+        self.clear = Signal() # i, all counters start again.
         for name in COUNTERS:
             setattr(self, name, Signal(COUNTER_WIDTH, name=name)) # o
 
@@ -59,22 +59,23 @@ class StreamMonitor(LiteXModule):
 # PCIe counters ------------------------------------------------------------------------------------
 
 class PcieCounters(LiteXModule):
-    """The counters of several TLP streams. Software reads them through a snapshot. `events`: the
-    TlpEvents of each stream, by the stream's name.
+    """Counts the events of several TLP streams. Software reads the counters through a snapshot.
+    `events` has the TlpEvents of each stream, by the stream's name.
 
     A snapshot copies every counter and the device time at one clock edge, so the values of one
-    snapshot belong together. With `clear` in the same write the counters start again at that edge,
-    so nothing is lost between two intervals.
+    snapshot belong together. If the same register write sets `clear`, the counters start again at
+    that edge, so no event is lost between two intervals.
     """
     def __init__(self, events, time, with_csr=True):
-        self.snapshot  = Signal()              # i
-        self.clear     = Signal()              # i
+        self.snapshot  = Signal()              # i, every counter is copied.
+        self.clear     = Signal()              # i, every counter, not its copy, starts again.
         self.latched   = {}                    # o, the counters of the snapshot, by name
         self.time_late = Signal(COUNTER_WIDTH) # o, device time of the cycle before
 
         # # #
 
-        # Events come one cycle late, so the time that is noted with them must be a cycle late, too.
+        # TlpEvents come one cycle late, so the device time noted with them must be a cycle late,
+        # too.
         self.sync += self.time_late.eq(time)
         self._latch("time", self.time_late)
 

@@ -4,7 +4,7 @@
 
 """Device time: the card's own clock, in ticks of one cycle since reset (4 ns at 250 MHz).
 
-All measurements of Lanebox are in this time. 64 bits last 2,300 years.
+All measurements of Lanebox on the card are in device time. Its 64 bits last 2,300 years.
 """
 
 from litex.gen import *
@@ -15,13 +15,14 @@ from gateware.numbers import COUNTER_WIDTH, DWORD_WIDTH
 
 
 class DeviceTime(LiteXModule):
-    """Counts cycles. Software reads all 64 bits of one instant through a 32-bit bus.
+    """Counts cycles since reset. Software reads all 64 bits of one instant through a 32-bit bus.
 
-    It must read `low` first: that read latches the upper half of the same instant into `high`.
+    Software must read `low` first: that read latches the upper half of the same instant into
+    `high`.
     """
     def __init__(self, with_csr=True):
-        self.time  = Signal(COUNTER_WIDTH)               # o
-        self.latch = Signal()                            # i
+        self.time  = Signal(COUNTER_WIDTH)               # o, device time in cycles
+        self.latch = Signal()                            # i, the upper half is latched.
         self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, upper half of the latched time
 
         # # #

@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The identifier text of the gateware. It depends on the sources alone.
+"""Makes the identifier text of the gateware from the target's name and the sources alone.
 
-The same sources give the same text on every machine and at any time: it has no date, path or user.
+The same sources give the same text on every machine and at any time, since the text has no date,
+path or user.
 """
 
 from pathlib import Path
@@ -15,14 +16,14 @@ ROOT         = Path(__file__).resolve().parents[2]
 DIGEST_SHOWN = 12
 
 def gateware_digest(occupant_sources):
-    """The SHA-256, in hexadecimal, over the sources of the gateware, of the programs that make
-    Verilog of it, and of the user logic.
+    """Returns the SHA-256, in hexadecimal, over the sources of the gateware, of the programs in
+    tools/verilog that make Verilog of it, and of the user logic.
     """
     return source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"tools"/"verilog"),
         occupant_sources)
 
 def identifier(target, occupant_sources):
-    """The text of the card's identifier memory, for the target (board) called `target` and the user
-    logic with these sources.
+    """Returns the text of the card's identifier memory, for the target (board) called `target` and
+    the user logic with the sources `occupant_sources`.
     """
     return f"Lanebox {target} {gateware_digest(occupant_sources)[:DIGEST_SHOWN]}"

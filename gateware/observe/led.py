@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board's LEDs: a heartbeat, and whether the PCIe link is up."""
+"""Drives the board's LEDs: one shows a heartbeat, one shows that the PCIe link is up."""
 
 from litex.gen import *
 from migen import *

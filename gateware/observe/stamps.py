@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Device time of a doorbell and of the interrupt that follows it, as a pair.
+"""Keeps the device time of a doorbell and of the interrupt that follows it, as a pair.
 
 The doorbell is a write of the host that gives a DMA direction a descriptor or switches it on. Its
 time is that of the cycle in which the register has the new value. The interrupt's time is that of
 the cycle in which the message counts as sent, whatever its cause: see `interrupt_sent` in
-gateware/endpoint/endpoints.py. The time that the host takes for the doorbell and for the interrupt
-is not included.
+gateware/endpoint/endpoints.py. The pair does not include the time that the host takes for sending
+the doorbell and for handling the interrupt.
 """
 
 from litex.gen import *
@@ -21,18 +21,19 @@ from gateware.numbers import DWORD_WIDTH
 class Stamps(LiteXModule):
     """Keeps the device times of the last doorbell and of the first interrupt message after it.
 
-    The pair stays until the next doorbell, so software may read it in any order once `waiting` is
-    0. The times have 32 bits, so their difference, modulo 2^32, is right for up to 17 s.
+    The pair stays until the next doorbell. So software may read the two times in any order once
+    `waiting` is 0. The times have 32 bits, so their difference, modulo 2^32, is right for up to 17
+    s (2^32 cycles of 4 ns).
 
     The inputs `rung` and `sent` must come a cycle after their events, and `time` must be device
     time of the cycle before.
     """
     def __init__(self, with_csr=True):
-        self.time      = Signal(DWORD_WIDTH) # i
+        self.time      = Signal(DWORD_WIDTH) # i, device time of the cycle before
         self.rung      = Signal()            # i, one cycle: a doorbell was rung.
         self.sent      = Signal()            # i, one cycle: an interrupt message was sent.
-        self.doorbell  = Signal(DWORD_WIDTH) # o
-        self.interrupt = Signal(DWORD_WIDTH) # o
+        self.doorbell  = Signal(DWORD_WIDTH) # o, device time of the last doorbell
+        self.interrupt = Signal(DWORD_WIDTH) # o, device time of the first message after it
         self.waiting   = Signal()            # o, no message has followed the doorbell yet.
 
         # # #
@@ -50,7 +51,7 @@ class Stamps(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
-        """Adds a register for the device time of each stamped event."""
+        """Adds the registers with the doorbell's and the interrupt's device time, and `waiting`."""
         self._doorbell  = CSRStatus(DWORD_WIDTH, name="doorbell",
             description="Device time, lower half, of the last doorbell of the DMA.")
         self._interrupt = CSRStatus(DWORD_WIDTH, name="interrupt",
@@ -66,8 +67,7 @@ class Stamps(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_stamps(soc):
-    """Adds the stamps of the DMA's doorbells and of the endpoint's interrupt messages to the SoC.
-    """
+    """Adds Stamps to the SoC, for the DMA's doorbells and the endpoint's interrupt messages."""
     soc.stamps = stamps = Stamps()
     doorbell   = soc.pcie_dma0.doorbell
     soc.sync  += stamps.rung.eq(doorbell)

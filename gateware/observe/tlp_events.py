@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Events on a TLP stream, cycle by cycle, for counters.
+"""Finds the events on a TLP stream, cycle by cycle, for counters.
 
 Every event comes one cycle late, from a register, so the counters do not lengthen any path of the
-stream. Payload bytes are computed from the TLP's length field: a TLP of one dword counts four
-bytes, whatever its byte enables are.
+stream. Payload bytes are computed from the TLP's length field: a TLP with one dword of payload
+counts four bytes, whatever its byte enables are.
 """
 
 from litex.gen import *
@@ -26,8 +26,8 @@ COMPLETION_LENGTH = slice(32, 43)
 STRADDLED         = 128           # First bit of a second completion in the same beat.
 
 class TlpEvents(LiteXModule):
-    """The events of one stream: `beat` and `stall`, and the TLPs that begin in a beat, with their
-    payload bytes.
+    """Finds the events of one TLP stream: beats, stalls, and the TLPs that begin in a beat, with
+    their payload bytes. This class drives `beat` and `stall`, its subclasses the two others.
     """
     def __init__(self, stream):
         self.beat    = Signal()    # o, a beat was accepted.
@@ -47,8 +47,8 @@ class TlpEvents(LiteXModule):
         ]
 
 class HeaderEvents(TlpEvents):
-    """The events of a stream whose TLPs have the headers of the base specification, as the streams
-    of LitePCIe's PHYs do.
+    """Finds the events of a stream whose TLPs have the headers of the base specification, as the
+    streams of LitePCIe's PHYs do.
     """
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
@@ -66,7 +66,7 @@ class HeaderEvents(TlpEvents):
             self.payload.eq(Cat(C(0, 2), length, length == 0)))
 
 class RequestEvents(TlpEvents):
-    """The events of CQ or RQ, whose TLPs have PG213's descriptor of four dwords in front."""
+    """Finds the events of CQ or RQ, whose TLPs have PG213's descriptor of four dwords in front."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -82,7 +82,7 @@ class RequestEvents(TlpEvents):
         self.comb += If(self.tlps[0] & write, self.payload.eq(Cat(C(0, 2), length)))
 
 class CompletionEvents(TlpEvents):
-    """The events of CC, whose TLPs have PG213's descriptor of three dwords in front."""
+    """Finds the events of CC, whose TLPs have PG213's descriptor of three dwords in front."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -96,16 +96,16 @@ class CompletionEvents(TlpEvents):
         self.comb += If(self.tlps[0], self.payload.eq(Cat(C(0, 2), length)))
 
 class StraddledEvents(TlpEvents):
-    """The events of RC with straddle. One completion may begin at dword 0 of a beat and another one
-    at dword 4.
+    """Finds the events of RC with straddle: one completion may begin at dword 0 of a beat and
+    another one at dword 4.
     """
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
         # # #
 
-        # If only one completion begins in a beat, start_0 says so. It begins at dword 4 if another
-        # completion ends in the same beat before it, otherwise at dword 0.
+        # If only one completion begins in a beat, start_0 is set. That completion begins at dword 4
+        # if another completion ends in the same beat before it, otherwise at dword 0.
         open_   = Signal() # A completion from an earlier beat goes on in this one.
         low     = stream.data[COMPLETION_LENGTH]
         high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
@@ -130,7 +130,8 @@ class StraddledEvents(TlpEvents):
         ]
 
 def tlp_events(phy):
-    """The events of the PHY's four streams, by name. `phy` is Pcie4Phy or one of LitePCIe's PHYs.
+    """Returns the TlpEvents of the PHY's four streams by name: cq, cc, rq and rc. `phy` is a
+    Pcie4Phy or one of LitePCIe's PHYs.
     """
     if isinstance(phy, Pcie4Phy):
         return {
