@@ -14,7 +14,8 @@ import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
   * has a burst, and a place: 512 bytes of memory in which the burst's data lands.
   *
   * Places form a ring. The oldest place is handed to CompletionBuilder when its burst has arrived,
-  * has failed or has timed out. If it failed or timed out, the rest of its request is dropped.
+  * has failed or has timed out. If the burst failed or timed out, the read ends with an error
+  * completion, and its other pieces are dropped.
   */
 case class AxiReader(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -26,7 +27,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     val read      = slave(Flow(TargetRead()))
     val mayStart  = in Bool ()  // All writes that came before the next read are done.
     val start     = out Bool ()
-    val skip      = out Bool () // The next read is not started, but given up (Completer Abort).
+    val skip      = out Bool () // The next read is given up unstarted, with Completer Abort.
     val ar        = master(Stream(Axi4Ar(config)))
     val r         = slave(Stream(Axi4R(config)))
     val fetch     = master(Stream(Fetch(p)))
@@ -67,7 +68,8 @@ case class AxiReader(p: MmioParameters) extends Component {
   }
 
   val places = Mem(Place(), Slots)
-  // By place: the first row and the epoch of the piece that has it. The R channel needs them.
+  // For each place: the first row and the epoch of the piece that has the place. They are read for
+  // each beat on AXI's R channel.
   val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots)
 
   def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
@@ -80,7 +82,7 @@ case class AxiReader(p: MmioParameters) extends Component {
   val full                = used.msb
   val place               = tail.resize(SlotWidth bits)
 
-  // Requests are cut, a piece per cycle -----------------------------------------------------------
+  // Reads are cut into pieces, one piece per cycle ------------------------------------------------
 
   val bursts = StreamFifo(Burst(), Slots, latency = 1)
 
@@ -100,8 +102,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     val closes     = current.left < toCut
     val go         = busy && !full && bursts.io.push.ready
 
-    // If writes are stuck, a read behind them must not stay inside for ever. It is answered with
-    // Completer Abort after the time of a timeout.
+    // If writes are stuck, a read behind them must not stay inside for ever. Such a read is
+    // answered with Completer Abort after `timeout` cycles.
     val waited  = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val overdue = RegInit(False)
     val waits   = queue.io.pop.valid && !io.mayStart
@@ -160,7 +162,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     bursts.io.push.single   := current.left === 0 && first
   }
 
-  // A burst that was given up before it went to AR is dropped: a stuck AR fills no queue ----------
+  // A burst that was given up before it went to AXI's AR channel is dropped -----------------------
 
   val ask = new Area {
     val burst = bursts.io.pop
@@ -176,7 +178,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     io.ar << ar.m2sPipe()
   }
 
-  // Answers land ----------------------------------------------------------------------------------
+  // Beats from AXI's R channel are written to their places ----------------------------------------
 
   val land = new Area {
     val r = io.r.toFlow.m2sPipe
@@ -186,15 +188,15 @@ case class AxiReader(p: MmioParameters) extends Component {
     val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
     val mine = r.valid && live(number) &&
       start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
-    // For each burst that has begun: its next row, and whether one of its beats reported an error.
+    // For each burst of which a beat has come: its next row, and whether a beat reported an error.
     val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
     val before = rows.readAsync(number)
     val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
     val bad    = r.resp(1) || (started(number) && before.msb)
     rows.write(number, bad.asUInt @@ (row + 1), mine)
 
-    // R's data is registered in front of the memory, so it is written a cycle late. `fetch` has a
-    // register, too, so CompletionBuilder never reads before the write.
+    // The data of AXI's R channel is registered in front of the memory, so it is written a cycle
+    // late. `fetch` has a register, too, so CompletionBuilder never reads before the write.
     val store = RegNext(mine) init False
     val at    = RegNext(number @@ row)
     val data  = RegNext(r.data)
@@ -235,9 +237,9 @@ case class AxiReader(p: MmioParameters) extends Component {
     io.fetch << fetch.m2sPipe()
 
     // A place is dropped only when no older place is being fetched, because places become free in
-    // their order. A place is not dropped before its burst was answered or has timed out. Otherwise
-    // a late answer could be taken for another burst's, unless the epoch changed; and only timeouts
-    // may change it.
+    // their order. A place is not dropped before its burst was answered or has timed out. If it
+    // were, a late answer could be taken for that of the next burst in the place, since only a
+    // timeout changes the epoch.
     val drop   = abort && known && head === freed
     val leaves = fetch.fire || drop
     when(leaves) { head := head + 1 }
@@ -248,8 +250,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     when(drop) { abort := !entry.closes }
 
     val gaveUp = leaves && !done(number)
-    // When a burst is given up, the epoch changes, once for all bursts that were issued with it. It
-    // has 3 bits, so it comes round after eight timeouts.
+    // When a burst is given up, the epoch goes up by one, once for all bursts that were issued with
+    // it. It has 3 bits, so a value comes again after eight such timeouts.
     when(gaveUp && epochOf(number) === epoch) {
       epoch := epoch + 1
     }

@@ -28,12 +28,12 @@ object AxiTarget {
 }
 
 /** A 256-bit AXI4 master for the host's accesses to user logic. A read is cut into pieces of one
-  * completion each. Every piece is a burst with an ID of its own; 32 may be in flight.
+  * completion each. Every piece is a burst with an ID of its own. Up to 32 bursts may be in flight.
   *
-  * The low bits of an ID are the number of the place in which the piece lands. The high bits are an
-  * epoch, which changes after a timeout. An answer to a piece that was given up carries the old
-  * epoch and is ignored, however late it comes. Answers may come in any order and interleaved;
-  * completions leave in the order of their requests.
+  * The low 5 bits of an ID are the number of the place (512 bytes of memory) in which the piece
+  * lands. The high 3 bits are an epoch, a count that goes up after a timeout. An answer to a piece
+  * that was given up carries the old epoch, so it is ignored. Answers may come in any order and
+  * interleaved. Completions leave in the order of their requests.
   *
   * A read burst starts at the first dword asked for and ends with a row of 32 bytes. So up to 28
   * bytes behind the end are read and thrown away. A read of a single dword is one beat of 4 bytes.

@@ -14,8 +14,8 @@ import lanebox.vocabulary.HardBlock
   * touches.
   *
   * Responses are counted, not matched with their bursts. All bursts use one ID until a response
-  * fails to come in time. Then all responses that are due are given up, and the next ID is used.
-  * Responses with another ID are ignored.
+  * fails to come in time. Then all responses that are due are given up, and later bursts use the
+  * next ID. Responses with another ID than the present one are ignored.
   */
 case class AxiWriter(p: MmioParameters) extends Component {
   val config = AxiTarget.config(p.axiAddressWidth)
@@ -59,7 +59,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
   val epoch = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val due   = Reg(UInt(log2Up(most + 1) bits)) init 0
 
-  // After a timeout: all responses that are due are given up.
+  // A response has not come in time, so all responses that are due are given up.
   val giveUp = Bool()
   // The addresses of the bursts that wait for their response, for error reports.
   val issued = StreamFifo(UInt(30 bits), most, latency = 1)
@@ -76,8 +76,8 @@ case class AxiWriter(p: MmioParameters) extends Component {
     io.aw << aw.m2sPipe()
   }
 
-  // Beats come with each dword in its lane, so a beat's lanes below `shift` belong to the next row.
-  // They are carried over to the next beat on the bus.
+  // Beats come with each dword in its lane, so a beat's lanes below `shift` belong to the next row
+  // of 32 bytes. These lanes are carried over to the next beat on the bus.
   val data = new Area {
     // The number of bursts whose address was issued and whose data has not begun.
     val allowed = Reg(UInt(log2Up(2 * most) bits)) init 0
@@ -86,7 +86,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     val beat    = beats.io.pop
     val below   = (0 until HardBlock.Dwords).map(lane => beat.shift > lane)
 
-    val begin = RegInit(False) // Says that `allowed` is not 0, ahead of time in a register.
+    val begin = RegInit(False) // A register that is set when `allowed` is not 0.
     val may   = !flush && (!beat.first || begin)
 
     val w = Stream(Axi4W(config))

@@ -9,7 +9,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A completion's header, without the fields that the bridge keeps for its read (by slot). */
+/** The header of a completion for the host, without the fields that MmioBridge keeps in the read
+  * slot of the completion's read.
+  */
 case class CompletionHeader() extends Bundle {
   val slot         = UInt(MmioParameters.SlotWidth bits)
   val status       = Bits(3 bits)
@@ -19,7 +21,7 @@ case class CompletionHeader() extends Bundle {
   val final_       = Bool()
 }
 
-/** A beat of a completion. Every beat carries the completion's header. */
+/** A beat of a completion for the host. Every beat carries the completion's header. */
 case class CompletionBeat() extends Bundle {
   val header = CompletionHeader()
   val data   = Bits(HardBlock.DataWidth bits)
@@ -27,13 +29,13 @@ case class CompletionBeat() extends Bundle {
 
 /** Reads lane memories and makes completions of the data, a beat in every cycle.
   *
-  * Fetches are done one after the other. Each is cut into pieces, and each piece is one completion
-  * (base specification 2.3.1.1). A beat is fetched only when room for it is reserved in the output
-  * FIFO, so nothing waits between the memory and the FIFO. The FIFO has room for more beats than
-  * can be on their way. So if its room runs out inside a TLP, the beats in it last until more have
-  * come, and the TLP leaves without a gap.
+  * Fetches are done one after the other. Each fetch is cut into pieces, and each piece is one
+  * completion (base specification 2.3.1.1). A beat is fetched only when room for it is reserved in
+  * the output FIFO, so no beat waits between the memory and the FIFO. The FIFO has room for more
+  * beats than can be on their way. So if its room runs out inside a TLP, the beats in the FIFO last
+  * until more have come, and the TLP leaves without a gap.
   *
-  * From `fetch` to `beats`: the memory's latency + 2 cycles.
+  * A beat is at `beats` as many cycles after its fetch as the memory's latency has, plus 2.
   */
 case class CompletionBuilder(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -52,7 +54,8 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
   val roomBeats = 32
   val room      = Bool()
 
-  // A beat on its way from a memory, with all that its completion's header is computed from.
+  // A beat on its way from a memory, with the fields from which its completion's header is
+  // computed.
   case class Beat() extends Bundle {
     val fetch = Fetch(p)
     val first = Bool()
@@ -100,13 +103,13 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
 
     val chosen = UIntToOh(current.source, p.latencies.size)
     io.rows := Lanes.rows(current.row, current.shift)
-    // `busy` enables the memory and not `go`, which is late in the cycle. A read of the memory that
-    // turns out not to be needed does no harm.
+    // The memory is enabled by `busy` and not by `go`, which is late in the cycle. A read of the
+    // memory that turns out not to be needed does no harm.
     io.enables := chosen.andMask(busy)
     io.fetched := chosen.andMask(go && closes)
   }
 
-  // The beats that are being read from memories: the data of line(k) comes in k cycles.
+  // The beats that are being read from memories. The data of the beat in line(k) comes in k cycles.
   val flight = new Area {
     val depth = p.latencies.max
     val valid = Vec.fill(depth)(RegInit(False))
@@ -155,9 +158,9 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
   }
 
   val output = new Area {
-    // A header may leave the FIFO in the cycle in which it arrives; a register follows. The beat's
-    // data is written to its memory in that cycle and read in the next one, so the wide data needs
-    // no bypass.
+    // A header may leave the FIFO in the cycle in which it arrives, and a register follows the
+    // FIFO. The beat's data is written to a memory in that cycle and read in the next one, so the
+    // wide data needs no bypass.
     val headers = new StreamFifo(
       Fragment(CompletionHeader()),
       roomBeats,
@@ -169,9 +172,9 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     headers.io.push.fragment := arrived.header
     val header = headers.io.pop.m2sPipe()
 
-    // The even part of the rotation is in front of the memory and the odd part behind it, which
-    // gives two short paths. All beats of a piece are rotated alike, so the lower address in the
-    // header says how.
+    // The even part of the rotation from lane order is in front of the memory and the odd part
+    // behind it, which gives two short paths. All beats of a completion are rotated alike, so the
+    // lower address in the header says by how many lanes.
     val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
     val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
     data.write(stored, Lanes.turnBackEven(arrived.lanes, arrived.fetch.shift), arrived.valid)

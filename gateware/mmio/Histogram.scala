@@ -9,8 +9,8 @@ import spinal.lib._
 
 /** A histogram: `bins` counters of 32 bits in a small memory.
   *
-  * An event says which counter to increment; one may come in every cycle. Reset and `clear` set all
-  * counters to 0. That takes `bins` cycles; events that come meanwhile are not counted.
+  * An event says which counter to increment. One event may come in every cycle. Reset and `clear`
+  * set all counters to 0. That takes `bins` cycles, and events that come meanwhile are not counted.
   */
 case class Histogram(bins: Int) extends Component {
   val io = new Bundle {

@@ -11,15 +11,15 @@ import lanebox.vocabulary.HardBlock
 
 /** The port of a lane memory: a memory of eight 32-bit lanes, each with its own row address.
   *
-  * Byte address 32 r + 4 l is lane l of row r. An access that starts in lane o of row r takes row r
-  * in lanes o and above, and row r + 1 in the lanes below. So any 32 consecutive bytes take one
-  * cycle. Data is in the order of the lanes, not of the payload. A read sees the writes of earlier
-  * cycles.
+  * The dword at byte address 32 r + 4 l is in lane l of row r. An access that starts in lane o of
+  * row r takes row r in lanes o and above, and row r + 1 in the lanes below. So any eight
+  * consecutive dwords take one cycle. Data is in the order of the lanes, not of the payload. A read
+  * sees the writes of earlier cycles.
   */
 case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
   val writeRows  = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val writeData  = Bits(HardBlock.DataWidth bits)
-  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // The bytes that are written; 0: no write.
+  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // A bit for each byte: 1 if it is written.
   val readEnable = Bool()
   val readRows   = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val readData   = Bits(HardBlock.DataWidth bits)
@@ -36,9 +36,9 @@ case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
 object Lanes {
   private val count = HardBlock.Dwords
 
-  /** Rotates from payload order to lane order. It takes two steps: by the even part of the shift
-    * (4 inputs for each bit) and by the odd part (2 inputs). That takes two LUTs for each bit; a
-    * rotation in one step would take four.
+  /** Rotates a beat from payload order to lane order, in two steps: `turnEven` by the even part of
+    * the shift (4 inputs for each bit), and `turnOdd` by the odd part (2 inputs). The two steps
+    * take two LUTs for each bit. A rotation in one step would take four.
     */
   def turnEven(payload: Bits, shift: UInt): Bits = {
     val lane = widthOf(payload) / count
@@ -47,8 +47,8 @@ object Lanes {
   def turnOdd(payload: Bits, shift: UInt): Bits =
     shift(0) ? payload.rotateLeft(widthOf(payload) / count) | payload
 
-  /** Rotates from lane order back to payload order: dword i comes from lane i + shift. It takes two
-    * steps, like `turnEven` and `turnOdd`.
+  /** Rotates a beat from lane order back to payload order: dword i comes from lane i + shift,
+    * modulo 8. It takes two steps, `turnBackEven` and `turnBackOdd`.
     */
   def turnBackEven(lanes: Bits, shift: UInt): Bits = {
     val lane = widthOf(lanes) / count
@@ -57,15 +57,16 @@ object Lanes {
   def turnBackOdd(even: Bits, shift: UInt): Bits =
     shift(0) ? even.rotateRight(widthOf(even) / count) | even
 
-  /** The row address of each lane for an access to 32 bytes that starts in lane `shift` of `row`.
+  /** Returns the row address of each lane for an access to 32 bytes of a lane memory that starts in
+    * lane `shift` of row `row`.
     */
   def rows(row: UInt, shift: UInt): Vec[UInt] = {
     val following = next(row)
     Vec((0 until count).map(lane => (shift > lane) ? following | row))
   }
 
-  /** The row after `row`. No request crosses a page of 4 KiB, so only the row's bits inside the
-    * page need an adder.
+  /** Returns the address of the row after `row` in a lane memory. No request crosses a page of 4
+    * KiB, so only the row's bits inside the page need an adder.
     */
   def next(row: UInt): UInt = {
     val inPage = log2Up(MmioParameters.Page / MmioParameters.RowBytes)

@@ -11,23 +11,24 @@ import spinal.lib.bus.wishbone.Wishbone
 
 import lanebox.vocabulary._
 
-/** The host's view of the card: BAR windows onto lane memories, a Wishbone bus and an AXI4 bus.
+/** Carries out the host's reads and writes to the BARs. Windows of the BARs show lane memories, a
+  * Wishbone bus and an AXI4 bus.
   *
   *     request -+- write --- memories at once, 32 bytes per cycle
   *              |        +-- Wishbone, AXI: a queue each
   *              +- read ---- memories, Wishbone, AXI: a queue each -- fetch -- completion
   *
-  * What the bridge promises: up to 32 reads may be inside, and none of them is held up at
+  * The bridge promises this: up to 32 reads may be inside, and none of them is held up at
   * `request`, so posted writes never wait behind reads. A write to a memory is never held up. A
   * write to a slow target (Wishbone, AXI) waits while the target's write queue has no room for it.
-  * A read sees every earlier write to the same target. Its completion follows those of earlier
-  * reads of the same target; with `strict`, those of all earlier reads.
+  * A read sees every earlier write to the same target. A read's completion follows those of earlier
+  * reads of the same target. With `strict` it follows those of all earlier reads.
   *
   * Memories and AXI are written byte by byte. A dword on the Wishbone bus is written whole or not
   * at all: see WishboneTarget.
   *
-  * The bridge does not check that a request crosses no page and is for an existing function. The
-  * hard block and the Completer have seen to that.
+  * The bridge does not check that a request crosses no page and is for an existing function, since
+  * the hard block and the Completer refuse other requests.
   *
   * If nothing else is under way, `completion` is valid 2 cycles and the memory's latency after
   * `request`.
@@ -47,16 +48,18 @@ case class MmioBridge(p: MmioParameters) extends Component {
     // Max_Payload_Size: 128 bytes << maxPayload. The bridge takes a new value only while no read is
     // inside.
     val maxPayload = in UInt (3 bits)
-    // Completions come in the order of all reads, whatever their targets. The bridge takes a new
-    // value only while no read is inside.
+    // With `strict`, completions come in the order of all reads, whatever their targets. The bridge
+    // takes a new value of `strict` only while no read is inside.
     val strict          = in Bool ()
     val stop            = in Bool ()  // While high no new request is taken.
     val idle            = out Bool () // No read is inside and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
-    // The bin of the latency histogram to show: 2 log2(cycles), and 1 more in the upper half.
+    // The bin of the latency histogram to show. Bin 2n counts reads of 2^n cycles or more, bin 2n +
+    // 1 those of 1.5 * 2^n or more.
     val latencySelect = in UInt (5 bits)
-    // The bin of the size histogram to show: log2(bytes), and 16 more for writes.
+    // The bin of the size histogram to show. Bin n counts reads of 2^n to 2^(n + 1) - 1 bytes, bin
+    // 16 + n writes of as many bytes.
     val sizeSelect = in UInt (5 bits)
   }
 
@@ -75,8 +78,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val nothing  = !hits.orR
     val readOnly = p.memories.zip(memories).collect { case (m, hit) if !m.writable => hit }.orR
 
-    // The dword address in the target. Windows consist of whole pages, so only the page has to be
-    // computed: inside a page the offset in the BAR is the offset in the target.
+    // `address` is the dword address in the target. Windows consist of whole pages of 4 KiB, so
+    // only the page has to be computed: inside a page the offset in the BAR is the offset in the
+    // target.
     val page = p.windows.zip(hits).map { case (w, hit) =>
       val inside = request.offset & U(w.size - 1, 32 bits) | U(w.targetBase, 32 bits)
       (inside >> log2Up(Page)).andMask(hit)
@@ -105,7 +109,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
   // Writes: rotated into lanes, one cycle to every target -----------------------------------------
 
   val write = new Area {
-    val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits) // Rows, counted from the page's start.
+    // Number of a row of 32 bytes in its page: the row of this beat, and the row of the next beat.
+    val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits)
     // Dwords of the write from this beat on, less one.
     val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits)
     val rowReg            = RegNextWhen(rowNext, accept)
@@ -128,8 +133,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val valid    = RegNext(accept && request.write) init False
     val row      = RegNext(decode.page) @@ RegNext(rowNow)
     val shift    = RegNext(decode.shift)
-    // The even part of the rotation is in front of the registers and the odd part behind them. So
-    // there are two short paths instead of a long one.
+    // The even part of a write's rotation is in front of the registers and the odd part behind
+    // them. So there are two short paths instead of a long one.
     val mask     = Lanes.turnOdd(Lanes.turnEven(RegNext(enables), shift), shift)
     val data     = Lanes.turnOdd(RegNext(Lanes.turnEven(request.data, decode.shift)), shift)
     val isFirst  = RegNext(first)
@@ -140,7 +145,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val laneRows = Lanes.rows(row, shift)
 
     // Memories have initial contents, but `valid` is undefined before the first clock edge. `awake`
-    // stays low until then, so that nothing overwrites them.
+    // stays low until then, so that nothing overwrites these contents.
     val awake = ClockDomain.current.withBootReset()(RegNext(True) init False)
     for (((port, m), chosen) <- io.memories.zip(p.memories).zip(memories)) {
       for (lane <- 0 until HardBlock.Dwords) port.writeRows(lane) := laneRows(lane).resized
@@ -200,9 +205,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Completions -----------------------------------------------------------------------------------
 
-  // Completions have 128 to 512 bytes, by the host's Max_Payload_Size. Larger ones would gain
-  // nothing and need more room everywhere. All parts that cut a read must cut it alike, so the size
-  // changes only while no read is inside.
+  // A read is cut into completions of 128 to 512 bytes, by the host's Max_Payload_Size. Larger
+  // completions would gain nothing and need more memory. All blocks that cut a read must cut it
+  // alike, so the size changes only while no read is inside the bridge.
   val noRead = slots.io.used === 0 && !request.valid
   val pieceMask = RegNextWhen(
     io.maxPayload.mux(
@@ -233,9 +238,10 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Slow targets ----------------------------------------------------------------------------------
 
-  /** Whether the write queue of a slow target, of 32 beats, takes a write. A write of up to 512
-    * bytes is taken if fewer than 8 beats are in the queue. A larger write is taken if the queue is
-    * empty. `recent` and `older` stand for beats that `held` does not count yet.
+  /** Decides whether the write queue of a slow target (Wishbone or AXI), which has 32 beats, takes
+    * a write. A write of up to 512 bytes is taken if fewer than 8 beats are in the queue. A larger
+    * write is taken if the queue is empty. `recent` and `older` stand for beats that `held` does
+    * not count yet.
     */
   class Admission(writesLeft: UInt, chosen: Bool) extends Area {
     val held   = RegNext(writesLeft) init 0
@@ -249,7 +255,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val target    = WishboneTarget(p)
     val admission = new Admission(target.io.writesLeft, decode.wishbone)
     target.io.pieceMask := pieceMask
-    // A write of one dword need not wait for `admission`: it starts only if the queue is empty.
+    // A write of one dword need not wait for `admission`, since it starts at once only if the write
+    // queue is empty.
     val dword  = request.valid && mayBegin && request.dwords === 1 && request.firstBe.andR
     val starts = decode.wishbone && (request.write ? dword | isRead)
     target.io.start.valid := starts
@@ -281,8 +288,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     attach(target.io.landing, p.axiSource)
     io.axi <> target.io.bus
 
-    // If a write has found no room in the queue for the time of a timeout, the bus is stuck. From
-    // then on writes that find no room are dropped.
+    // If a write has found no room in the AXI write queue for `timeout` cycles, the bus is stuck.
+    // From then on writes that find no room are dropped, until the queue has room again.
     val waited = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val dead   = RegInit(False)
     val waits  = request.valid && request.write && first && decode.axi && !admission.room
@@ -304,8 +311,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishboneTurn = 1
     val axiTurn      = if (p.wishbone) 2 else 1
 
-    // `turns` holds the target of each read, in order. The head of each queue is in a register,
-    // because it would come late in the cycle from a memory.
+    // With `strict`, `turns` holds the target of each read, in order. The head of each queue is in
+    // a register, because it would come late in the cycle from a memory.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
     val next  = turns.io.pop.combStage()
     val turn  = next.stage()
@@ -316,9 +323,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     def mayGo(whose: Int) = !strict || (turn.valid && turn.payload === whose)
 
-    // The read that comes in now is known late in the cycle, through the whole decoder. So the
-    // choice of the next fetch does not depend on it: it bypasses the queue only if nothing else
-    // waits.
+    // `direct` (the read that comes in now) is known late in the cycle, through the whole decoder.
+    // So the choice of the next fetch does not depend on `direct`: it bypasses the queue only if no
+    // other fetch waits.
     val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
@@ -442,6 +449,6 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
 object Statistics {
 
-  /** The number of the highest set bit in `value`; 0 if no bit is set. */
+  /** Returns the number of the highest set bit in `value`, counted from 0; 0 if no bit is set. */
   def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
 }

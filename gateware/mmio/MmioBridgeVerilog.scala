@@ -6,7 +6,8 @@ package lanebox.mmio
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes MmioBridge.v into the folder args(0); further words are MmioParameters'. */
+/** Writes MmioBridge.v into the folder args(0). Further words are `key=value` for MmioParameters.
+  */
 object MmioBridgeVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParameters.parse(args.tail.toSeq)))
 }

@@ -8,7 +8,7 @@ import spinal.core._
 
 import lanebox.vocabulary.{CompletionStatus, HardBlock}
 
-/** A read by the host for a slow target: the Wishbone or the AXI4 bus. */
+/** A read by the host that MmioBridge hands to a slow target: the Wishbone or the AXI4 bus. */
 case class TargetRead() extends Bundle {
   val slot            = UInt(MmioParameters.SlotWidth bits)
   val address         = UInt(30 bits) // Dword address in the target.
@@ -16,11 +16,11 @@ case class TargetRead() extends Bundle {
   val firstBe, lastBe = Bits(4 bits)
 }
 
-/** A beat of a write by the host for a slow target (Wishbone or AXI4). Dword address a is in lane
-  * a mod 8.
+/** A beat of a write by the host that MmioBridge hands to a slow target (Wishbone or AXI4). The
+  * dword with address a is in lane a mod 8.
   *
-  * `mask` has a bit for each byte that is written. Bytes that are not enabled and bytes beyond the
-  * end of the payload have none.
+  * `mask` has a bit for each byte of the beat. The bit is set if the byte is written. It is 0 for a
+  * byte that is not enabled or is beyond the end of the payload.
   */
 case class TargetWrite() extends Bundle {
   val address = UInt(30 bits) // Dword address in the target of the beat's first dword.
@@ -28,12 +28,12 @@ case class TargetWrite() extends Bundle {
   val mask    = Bits(HardBlock.BeatBytes bits)
   val first   = Bool()
   val last    = Bool()
-  val rows    = UInt(6 bits)  // Valid with the first beat: rows of 32 bytes the write touches.
-  val spills  = Bool()        // Valid with the last beat: it reaches into one row more.
+  val rows    = UInt(6 bits)  // Valid with the first beat: rows of 32 bytes that the write touches.
+  val spills  = Bool()        // Valid with the last beat: the beat reaches into a second row.
 }
 
-/** A request as it comes in, a cycle before it comes as TargetRead or TargetWrite. An idle target
-  * may begin it at once. It is a read, or a write of one whole dword.
+/** A request of the host for a slow target, a cycle before it comes as TargetRead or TargetWrite.
+  * An idle target may begin the request at once. It is a read, or a write of one whole dword.
   */
 case class TargetStart() extends Bundle {
   val write = Bool()
@@ -45,8 +45,8 @@ case class TargetStart() extends Bundle {
   * completions.
   *
   * `left` counts from the start of this fetch to the end of the request. The last four bits of
-  * `row` are address bits 5 to 8: completions are cut where the largest payload ends, which is
-  * where the bits below its size are all ones.
+  * `row` are bits 5 to 8 of the byte address. A completion ends with the row in which these bits
+  * are all ones, as far as they are below the largest payload size.
   */
 case class Fetch(p: MmioParameters) extends Bundle {
   val slot = UInt(MmioParameters.SlotWidth bits)
@@ -58,7 +58,7 @@ case class Fetch(p: MmioParameters) extends Bundle {
   val firstGap = UInt(2 bits)  // Bytes of the first dword before the first enabled byte.
   val lastGap  = UInt(2 bits)  // Bytes of the last dword after the last enabled byte.
   val status   = Bits(3 bits)
-  val onePiece = Bool()        // The fetch is one completion; the request may have more fetches.
+  val onePiece = Bool()        // The fetch gives one completion; its request may have more fetches.
   val closes   = Bool()        // The fetch is the last one of its request.
 
   def isError = status =/= CompletionStatus.Success

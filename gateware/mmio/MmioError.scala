@@ -6,7 +6,7 @@ package lanebox.mmio
 
 import spinal.core._
 
-/** Why an access of the host to the card failed. */
+/** The reasons for which an access of the host to the card fails. */
 object MmioErrorKind extends SpinalEnum(binarySequential) {
   val none          = newElement()
   val unmappedRead  = newElement() // A read outside all windows. Status: Unsupported Request.
@@ -15,11 +15,11 @@ object MmioErrorKind extends SpinalEnum(binarySequential) {
   val readOnly = newElement()
   val busError = newElement() // The bus reported an error. A read ends with Completer Abort.
   val timeout  = newElement() // The bus did not answer. A read ends with Completer Abort.
-  val held     = newElement() // The bus took no writes for so long that this write was dropped.
+  val held     = newElement() // A write that was dropped, since the AXI bus took none for too long.
   val partial  = newElement() // A write of only some bytes of a Wishbone dword. It is not done.
 }
 
-/** Reports that accesses of the host have failed, in the cycle after it was seen. */
+/** Reports that accesses of the host have failed. The report comes a cycle after the failure. */
 case class MmioError() extends Bundle {
   val kind  = MmioErrorKind()
   val write = Bool()
@@ -29,9 +29,9 @@ case class MmioError() extends Bundle {
   val address = UInt(32 bits)
 }
 
-/** The last error, as software sees it. */
+/** The last failed access of the host, as the bridge's error registers show it to software. */
 case class MmioLastError() extends Bundle {
   val kind    = MmioErrorKind()
   val write   = Bool()
-  val address = UInt(32 bits) // As in MmioError.
+  val address = UInt(32 bits) // Byte address, with the meaning that it has in MmioError.
 }

@@ -8,7 +8,9 @@ import spinal.core._
 
 import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
 
-/** A lane memory that the bridge shows. `latency`: cycles from a read address to its data. */
+/** The parameters of a lane memory that the MMIO bridge shows to the host. `latency` is the number
+  * of cycles from a read address to its data.
+  */
 case class MemoryParameters(name: String, bytes: BigInt, latency: Int, writable: Boolean) {
   require(
     isPow2(bytes) && bytes >= MmioParameters.Page,
@@ -23,16 +25,18 @@ case class MemoryParameters(name: String, bytes: BigInt, latency: Int, writable:
   val rowWidth = log2Up(rows)
 }
 
-/** The shape of an MMIO bridge. A window's target is the name of a memory, "wishbone" or "axi". */
+/** The parameters of an MMIO bridge. The target of a window is the name of a memory, "wishbone" or
+  * "axi".
+  */
 case class MmioParameters(
     memories: Seq[MemoryParameters],
     windows: Seq[Window[String]],
     wishbone: Boolean = true,
     axi: Boolean = false,
     axiAddressWidth: Int = 32,
-    // Cycles after which an access is given up if its target does not answer.
+    // Cycles after which the bridge gives up an access that its target does not answer.
     timeout: Int = Numbers.TargetTimeout,
-    writeBytes: Int = Numbers.PageBytes // Bytes of the largest write that can come.
+    writeBytes: Int = Numbers.PageBytes // Bytes of the largest write that can come from the host.
 ) {
   import MmioParameters._
 
@@ -76,8 +80,9 @@ case class MmioParameters(
     case name         => memories.find(_.name == name).get.bytes
   }
 
-  /** CompletionBuilder reads several lane memories, and these are their numbers: first the memories
-    * that the bridge shows, then one for each slow target, in which its read data lands.
+  /** The numbers that CompletionBuilder gives to the memories that it reads. The memories that the
+    * bridge shows come first. Then comes one for each slow target (Wishbone, AXI), in which the
+    * data of the target's reads lands.
     */
   val wishboneSource = memories.size
   val axiSource      = memories.size + (if (wishbone) 1 else 0)
@@ -89,9 +94,9 @@ case class MmioParameters(
 object MmioParameters {
   val RowBytes  = HardBlock.BeatBytes
   val Page      = Window.Page
-  val Slots     = Numbers.MmioReads // The most host reads inside: one for each credit.
+  val Slots     = Numbers.MmioReads // The most host reads inside the bridge: one for each credit.
   val SlotWidth = log2Up(Slots)
-  // The most bytes of a completion, even if the host allows more.
+  // The most payload bytes of a completion, even if the host allows more.
   val PieceBytes   = Numbers.LargestPayload
   val PieceRows    = PieceBytes / RowBytes
   val PieceRowBits = log2Up(PieceRows)

@@ -6,16 +6,17 @@ package lanebox.mmio
 
 import spinal.core._
 
-/** What the MMIO bridge has done. Reset and `clear` set the counters to 0. They wrap. */
+/** The counters of the MMIO bridge. Reset and `clear` set them to 0. They wrap. */
 case class MmioStatistics() extends Bundle {
   // Reads that are inside the bridge now, and the most that were inside at a time.
   val readsNow, readsMax = UInt(6 bits)
   // TLPs of each kind: the host's writes and reads, and the card's completions.
   val writes, reads, completions = UInt(32 bits)
-  // `unsupported` and `aborted` count reads by their completion's status. `timeouts` counts reads
-  // and writes that a bus did not answer.
+  // `unsupported` and `aborted` count reads of the host by the status of their completion.
+  // `timeouts` counts reads and writes that a bus did not answer in time.
   val unsupported, aborted, timeouts = UInt(32 bits)
-  // Writes that were dropped before they reached a bus, and writes that failed on a bus.
+  // `writesDropped` counts writes that were dropped before they reached a bus, `writesFailed` those
+  // that failed on a bus.
   val writesDropped, writesFailed = UInt(32 bits)
   // Dwords of registers that were not written because not all of their bytes were enabled.
   val writesRefused           = UInt(32 bits)

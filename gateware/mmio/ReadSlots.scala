@@ -7,8 +7,8 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-/** The numbers of free read slots. A slot is the place of one host read inside the bridge. Numbers
-  * may come back in any order.
+/** Gives out the numbers of free read slots. A read slot is the place of one host read inside the
+  * MMIO bridge. Numbers may come back in any order.
   */
 case class ReadSlots() extends Component {
   val io = new Bundle {

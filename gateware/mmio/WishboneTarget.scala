@@ -11,9 +11,9 @@ import spinal.lib.bus.wishbone.{Wishbone, WishboneConfig}
 import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
 
 object WishboneTarget {
-  val WriteBeats = 32 // Beats of the write queue: a whole write at a Max_Payload_Size of 1 KiB.
-  // After a timeout no access begins for so many cycles. A late answer that comes in this time is
-  // ignored and not taken for the answer to the next access.
+  val WriteBeats = 32 // Beats of the write queue: a write of 1 KiB fills it.
+  // After a timeout no access begins for this many cycles. A late answer that comes in this time is
+  // ignored, so it is not taken for the answer to the next access.
   val Quiet = 16
 
   val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
@@ -27,9 +27,9 @@ object WishboneTarget {
   * other dwords of that write are written. Dwords without an enabled byte are left out of reads and
   * writes.
   *
-  * Writes go first, but after a beat of a write a waiting read is next, if all writes that came
+  * Writes go first. But after a beat of a write a waiting read is next, if all writes that came
   * before the read are done. Read data is gathered in a lane memory, a piece (one completion) at a
-  * time. CompletionBuilder fetches it from there.
+  * time. CompletionBuilder fetches the piece from that memory.
   *
   * If the target is idle, the access of the request at `start` is on the bus in the next cycle. The
   * access of a write may follow the access before it without a cycle in between. A piece is offered
@@ -116,7 +116,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // Writes and reads take turns -------------------------------------------------------------------
 
-  // `writing`: a beat of a write has begun and not ended yet. `reading`: a piece of a read has.
+  // `writing`: a beat of a write has begun and not ended yet. `reading`: a piece of a read has
+  // begun and not ended yet.
   val writing, reading = RegInit(False)
   val preferRead       = Reg(Bool()) init False
 
@@ -132,12 +133,12 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   // The order for CompletionBuilder to fetch the piece.
   val start = Reg(Fetch(p))
   start.closes init True
-  val resumes = !start.closes // The latest piece did not end its request: another one follows.
+  val resumes = !start.closes // The latest piece did not end its read: the next piece follows.
 
   // A request begins at once if no other request is in the target, since then there is no order to
-  // keep. A request that enters an empty queue leaves it two cycles later; `coming` and `came` say
-  // that one is on this way. It is late in the cycle when the target knows whether a request comes,
-  // so it takes the address and the data in any case.
+  // keep. A request that enters an empty queue leaves it two cycles later. `coming` and `came` say
+  // that a request is on this way. The target learns late in the cycle whether a request comes, so
+  // it takes the address and the data in any case.
   val coming      = read.valid || write.valid
   val came        = RegNext(coming) init False
   val alone       = between && !resumes && !waiting.valid && !beat.valid && !coming && !came
@@ -164,12 +165,12 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val turn   = writing || startWrite
     val takes  = turn && mask.orR && access.next
     val steps  = turn && !mask.orR || takes
-    // No request crosses a page of 4 KiB, so the address bits above are constant and the adder is
-    // short.
+    // No request crosses a page of 4 KiB, so the address bits above the page's 10 bits of dword
+    // address are constant, and the adder is short.
     val inPage  = beat.address(9 downto 0) + index
     val address = beat.address(29 downto 10) @@ inPage
-    // The address of a refused dword is put into `access`, since the error report takes it from
-    // there. The access is not made.
+    // The address of a refused dword is put into `access.address`, since the error report takes it
+    // from there. No access is made on the bus.
     val refused = RegNext(takes && !mask.andR) init False
     // The beat ends without an access: its last dword is refused, or none of its bytes is enabled.
     val skipped = RegNext(steps && isLast && !mask.andR) init False
@@ -238,8 +239,9 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val skips  = reading && access.ready && !enables.orR // No byte is enabled.
     val failed = access.failed && !access.write
     val step   = skips || (access.ends && !access.write)
-    // The piece of the read has ended: `failed || (step && pieceEnd)`. It is written in another
-    // form, because the bus's answer is late in the cycle and its path must be short.
+    // `done` says that the piece of the read has ended: `failed || (step && pieceEnd)`. It is
+    // written in another form, because the bus's answer is late in the cycle and its path must be
+    // short.
     val done = (skips && pieceEnd) || (access.active && !access.write &&
       (io.bus.ERR || (io.bus.ACK ? pieceEnd | access.late)))
     reading := reading ? !done | starts
@@ -255,8 +257,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       start.closes := left === 0 || failed
     }
   }
-  // The bus's answer is late in the cycle. So it only says when `access.active` changes, and not to
-  // which value.
+  // The bus's answer (ACK or ERR) is late in the cycle. So it only decides that `access.active` is
+  // written in this cycle, and not with which value.
   val writeAsks = (onWrite.turn && onWrite.mask.andR) || (alone && io.start.valid && io.start.write)
   when(!access.active || io.bus.ACK || io.bus.ERR || access.late) {
     access.active := (writeAsks && (access.active ? !access.late | access.ready)) || onRead.asks
@@ -290,7 +292,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // State -----------------------------------------------------------------------------------------
 
-  // A write's dword is refused only while no access is on the bus, so one report serves both.
+  // A dword of a write is refused only while no access is on the bus, so one error report serves
+  // both a refused dword and a failed access.
   val kind = onWrite.refused.mux(
     True  -> MmioErrorKind.partial(),
     False -> access.expired.mux(True -> MmioErrorKind.timeout(), False -> MmioErrorKind.busError())

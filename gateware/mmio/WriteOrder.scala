@@ -9,19 +9,19 @@ import spinal.lib._
 
 /** Lets a read of a slow target (Wishbone or AXI4) start when all earlier writes to it are done.
   *
-  * Later writes may pass the read, as PCIe demands: a read that is stuck holds up no write. Reads
-  * are let go in their order, at most one per cycle. The number of writes under way may be up to
-  * half of the counters' range. A read that was let go may start at any later time: `free` counts
-  * it, even if the counters wrap meanwhile.
+  * Later writes may pass the read, as PCIe demands, so a read that is stuck holds up no write.
+  * Reads are let go in their order, at most one per cycle. The number of writes under way must be
+  * less than half of the counters' range. A read that was let go may start at any later time:
+  * `free` counts it, even if the counters wrap meanwhile.
   */
 case class WriteOrder(width: Int = 8) extends Component {
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered the target.
     val done     = in UInt (width - 1 bits) // How many writes have ended in this cycle.
-    val read     = in Bool ()               // A read has entered; never together with `accepted`.
+    val read     = in Bool ()               // A read has entered; never in a cycle of `accepted`.
     val start    = in Bool ()               // A read that was let go has started.
     val mayStart = out Bool ()              // A read that was let go may start.
-    val skip     = in Bool ()               // The oldest read that was not let go is given up.
+    val skip     = in Bool ()               // The oldest read that still waits is given up.
   }
 
   val accepted, done = Reg(UInt(width bits)) init 0

@@ -5,7 +5,7 @@
 """The AXI4 bus of user logic. The MMIO bridge is its master. The host reaches it through the window
 at BAR2 + AXI_BASE.
 
-    aw, w, b    an INCR burst for each write of the host, strobes exact, up to 32 without response
+    aw, w, b    an INCR burst for each write of the host, strobes exact, up to 32 in flight
     ar, r       an INCR burst for each piece of a read (at most 512 bytes), each with an ID of its
                 own, up to 32 in flight
 
@@ -31,7 +31,9 @@ CHANNELS = {
 }
 
 def user_axi():
-    """A new AXI4 bus of the right widths. User logic declares it by `self.axi = user_axi()`."""
+    """Makes an AXI4 bus of the widths that the MMIO bridge needs. User logic declares its bus by
+    `self.axi = user_axi()`.
+    """
     return axi.AXIInterface(
         data_width    = DATA_WIDTH,
         address_width = bits_for(AXI_SIZE - 1),
@@ -39,7 +41,8 @@ def user_axi():
     )
 
 def axi_problem(bus):
-    """Says why `bus` is not a bus like user_axi(), as the end of a sentence; None if it is one."""
+    """Returns why `bus` is not a bus like user_axi(), as the end of a sentence; None if it is one.
+    """
     if not isinstance(bus, axi.AXIInterface):
         return f"is {bus!r}"
     wanted = user_axi()
@@ -50,7 +53,7 @@ def axi_problem(bus):
     return None
 
 def axi_ports(bus):
-    """Ports of the SpinalHDL Instance that is the master of `bus`."""
+    """Returns the arguments of the MMIO bridge's Instance that make it the master of `bus`."""
     ports = {}
     for name, (role, fields) in CHANNELS.items():
         given, taken = {"source": ("o", "i"), "sink": ("i", "o")}[role]

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A memory on the AXI4 bus of user logic. It answers like a card's own memory controller would."""
+"""A memory on the AXI4 bus of user logic, with a latency that can be chosen. It answers as the
+memory controller of a card would.
+"""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -13,15 +15,17 @@ from gateware.mmio.axi import user_axi
 from gateware.numbers import AXI_ID_WIDTH, BEAT_BYTES, DATA_WIDTH
 
 IN_FLIGHT    = 32 # The most requests that the MMIO bridge has in flight on the bus.
-LEAST_CYCLES = 2
+LEAST_CYCLES = 2  # The smallest latency of AxiMemory, in cycles.
 
 
 class Ripe(LiteXModule):
-    """Says whether some request has been inside for `cycles` cycles and is not answered yet."""
+    """Says whether some request has been inside the memory for `cycles` cycles and is not answered
+    yet.
+    """
     def __init__(self, cycles):
-        self.enters = Signal() # i
-        self.taken  = Signal() # i
-        self.any    = Signal() # o
+        self.enters = Signal() # i, a request enters.
+        self.taken  = Signal() # i, a request is answered.
+        self.any    = Signal() # o, some request may be answered.
 
         # # #
 
@@ -34,10 +38,10 @@ class Ripe(LiteXModule):
         self.sync += count.eq(count + comes - self.taken)
 
 class AxiMemory(LiteXModule):
-    """A memory of `size` bytes on an AXI4 bus. It repeats over the bus's whole window.
+    """A memory of `size` bytes on an AXI4 bus. Its contents repeat over the bus's whole window.
 
-    The first beat of a read comes `latency` cycles after the request, unless earlier requests are
-    still being answered; then a beat comes in every cycle. The response to a write comes about
+    The first beat of a read comes `latency` cycles after the request, or later if earlier reads are
+    still being answered. Then a beat comes in every cycle. The response to a write comes about
     `latency` cycles after its last beat. Answers keep the order of requests.
     """
     def __init__(self, size, latency=LEAST_CYCLES):
@@ -52,14 +56,16 @@ class AxiMemory(LiteXModule):
 
         # # #
 
-        # A local variable and not an attribute: LiteX makes registers of a Memory attribute.
+        # `array` is a local variable and not an attribute, since LiteX would make registers of an
+        # attribute that is a Memory.
         array = Memory(DATA_WIDTH, size//BEAT_BYTES, name="axi_memory")
         self.specials += array
         self._add_reads(array, latency)
         self._add_writes(array, latency)
 
     def _commands(self, channel, depth):
-        """Puts the requests on `channel` (`ar` or `aw`) into a queue, and returns its end."""
+        """Puts the requests on `channel` (`ar` or `aw`) into a queue. Returns the queue's output.
+        """
         layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)
         self.submodules += queue

@@ -30,7 +30,8 @@ from gateware.vocabulary.spinal_ports import camel, stream_ports
 from gateware.vocabulary.windows import BLOCK, BUS, default_windows
 from tools.verilog.spinal_build import generate
 
-# The fields of MmioStatistics.scala, by the names of their registers.
+# Counters of MmioStatistics.scala, by the names of their registers, with the registers'
+# descriptions.
 COUNTERS = {
     "writes":         "Write requests.",
     "reads":          "Read requests.",
@@ -50,9 +51,10 @@ LATER_COUNTERS = {
 }
 
 def card_memories(images):
-    """The card's memories by name. The capability table is filled later, when the SoC is known.
+    """Returns the card's memories (LaneMemory) by name. `images` has the 32-bit words of the block
+    memories. The capability table is filled later, when the SoC is complete.
 
-    Both block memories share one array, because each array that the bridge reads costs it 256
+    Both block memories are one LaneMemory, because each memory that the bridge reads costs it 256
     multiplexers.
     """
     words = numbers.MEMORY_SIZE//4
@@ -66,9 +68,10 @@ def card_memories(images):
 class MmioBridge(LiteXModule):
     """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host.
 
-    `windows` say at which BAR offsets they are; None stands for the card's own windows. `axi` is
-    the AXI4 bus of user logic, if there is one (see axi.py). No write has more bytes than the
-    payload size that the card advertises, because the completer drops larger ones.
+    `windows` (see windows.py) say at which BAR offsets memories and bus are. None stands for the
+    card's own windows. `axi` is the AXI4 bus of user logic, if it has one (see axi.py). No write
+    has more bytes than the payload size that the card advertises, because the completer drops
+    larger writes.
     """
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -115,8 +118,9 @@ class MmioBridge(LiteXModule):
         idle   = Signal()
         self.comb += self.busy.eq(~idle)
 
-        # Some address bits are 0 in every window of the bus. Synthesis cannot see that behind the
-        # bridge's queues. This mask says it again, so the bus's decoders need not compare them.
+        # Some address bits are 0 in every window of the Wishbone bus. Synthesis cannot see that
+        # behind the bridge's queues. So the address is masked, and the bus's decoders need not
+        # compare these bits.
         address = Signal(len(self.wishbone.adr)) # Dword address on the bus, as the bridge gives it.
         shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
         self.comb += self.wishbone.adr.eq(address & (shown >> 2))
@@ -165,7 +169,8 @@ class MmioBridge(LiteXModule):
             for name, signal in signals.items()}
 
 def wishbone_ports(bus, address):
-    """Ports of the SpinalHDL Instance for a Wishbone bus. `cti` and `bte` stay 0: classic cycles.
+    """Returns the arguments of the MMIO bridge's Instance for its Wishbone bus. `address` gets the
+    dword address on the bus. The bus's `cti` and `bte` stay 0, which means classic cycles.
     """
     return {
         "o_wishbone_CYC":      bus.cyc,

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The memories that the MMIO bridge shows to the host.
+"""Lane memories: the memories that the MMIO bridge shows to the host.
 
-A memory has eight lanes of 32 bits, each with its own row address. So an access reaches any 32
-bytes, from any dword on, in one cycle. Lane l of row r is the memory's word 8 r + l. A dword is
-always in its own lane; the bridge rotates it into the order of the TLP.
+A lane memory has eight lanes of 32 bits, each with its own row address. So an access reaches any 32
+bytes, from any dword on, in one cycle. Lane l of row r is the memory's 32-bit word 8 r + l. A dword
+is always in its own lane, and the bridge rotates it into the order of the TLP.
 """
 
 from litex.gen import *
@@ -74,14 +74,16 @@ class LaneMemory(LiteXModule):
                 self.add_block_lane(rows, lane, data, mask, words[lane::LANES])
 
     def set_image(self, image):
-        """Sets the words of a ROM, for contents that are known only when the SoC is complete."""
+        """Sets the 32-bit words of the memory, from its start on; words that `image` lacks are 0.
+        This is for contents that are known only when the SoC is complete.
+        """
         words = [*image, *[0]*(self.size//4 - len(image))]
         for lane, array in enumerate(self.arrays):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
         """Adds one array of `depth` words of `width` bits. Returns its read port and its write
-        port.
+        port, which is None for a ROM.
         """
         # LiteX writes an array's initial contents to a file named after the array, so each array
         # needs a name of its own.
@@ -89,7 +91,7 @@ class LaneMemory(LiteXModule):
         if style is not None:
             array.attr = {("ram_style", style)}
         # READ_FIRST: a read returns the bytes from before a write of the same cycle. With Migen's
-        # default it would return the new ones, which costs logic here.
+        # default it would return the new bytes, which costs logic.
         read = array.get_port(has_re=True, mode=READ_FIRST)
         self.specials += array, read
         self.arrays.append(array)
@@ -100,7 +102,8 @@ class LaneMemory(LiteXModule):
         return read, write
 
     def add_block_lane(self, rows, lane, data, mask, words):
-        """Adds a lane of 32 bits in one array, read and written at the lane's own row."""
+        """Adds a lane of 32 bits in block RAM: one array, read and written at the lane's own row.
+        """
         style       = "block" if self.kind == "block" else None
         read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
         self.comb += [
@@ -121,7 +124,7 @@ class LaneMemory(LiteXModule):
         """
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
-        # Which half of its UltraRAM word the row is, delayed like the data.
+        # `halves` says which half of its UltraRAM word the row is, delayed like the data.
         halves      = [Signal() for _ in range(2)]
         write_half  = self.write_rows[lane][0]
         self.comb += [
@@ -143,11 +146,11 @@ class LaneMemory(LiteXModule):
     # Attachment to the bridge ---------------------------------------------------------------------
 
     def parameter(self, name):
-        """The `memory=` parameter of the bridge's generator for this memory."""
+        """Returns this memory's value of the parameter `memories=` of the bridge's generator."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):
-        """The pins of the bridge's Instance for this memory."""
+        """Returns the arguments of the bridge's Instance that connect the memory called `name`."""
         prefix = f"memory_{name}"
         return {
             **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The initial contents of the card's block memories, read from a file.
+"""Reads the initial contents of the card's block memories from a file. Its suffix says its format:
 
     .hex  one 32-bit word of 1 to 8 hexadecimal digits per line; // and # start a comment
     .coe  Xilinx coefficient file: memory_initialization_radix (2, 10 or 16), then
@@ -10,8 +10,9 @@
           starts a comment at the start of a line
     .bin  raw bytes, a whole number of little-endian 32-bit words
 
-The file fills the memory from its start; the rest is zero. If anything in the file is doubtful, a
-ValueError names the file, the line, the value and the rule: a memory is never filled with a guess.
+The file fills the memory from its start, and the words behind the file's last one are zero. If
+anything in the file is doubtful, a ValueError names the file and the rule, and where it can the
+line and the value. A memory is never filled with a guess.
 """
 
 import re
@@ -30,7 +31,9 @@ COE_VECTOR = "memory_initialization_vector"
 BLANK_IMAGE = [0]*(MEMORY_SIZE//WORD_BYTES)
 
 def read_image(filename, size=MEMORY_SIZE):
-    """The words of a memory of `size` bytes, read from `filename`, whose suffix says its format."""
+    """Returns the 32-bit words of a memory of `size` bytes, read from the file `filename`, whose
+    suffix says its format. Words behind the file's last one are 0.
+    """
     path = Path(filename)
     if path.suffix not in READERS:
         raise ValueError(f"{path}: suffix {path.suffix!r} is unknown; a memory is initialised "
@@ -85,7 +88,9 @@ def _read_hex(path, content):
 # .coe ---------------------------------------------------------------------------------------------
 
 def _coe_statements(path, text):
-    """Yield (name, [(line, word), ...]) for each `name = word, word, ... ;` of a .coe file."""
+    """Yields (name, [(line number, word), ...]) for each statement `name = word, word, ... ;` of a
+    .coe file. Raises ValueError if a statement has another form.
+    """
     tokens, start = [], 1
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(";"):

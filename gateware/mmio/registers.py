@@ -48,12 +48,14 @@ class RegisterBridge(LiteXModule):
         self.sync += shown.eq(access & ~bus.we & ~shown)
 
 class RegisterBridgeSoC(SoCMini):
-    """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge."""
+    """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge
+    between the bus and the registers.
+    """
     mmio = None # The MMIO bridge, if the SoC has one.
 
     def add_csr_bridge(self, name="csr", origin=None, register=False):
-        """Adds the bridge from the bus to the registers: RegisterBridge, or LiteX's own without
-        `mmio`.
+        """Adds the bridge from the bus to the registers: RegisterBridge if the SoC has an MMIO
+        bridge, otherwise LiteX's own. LiteX calls this method when it finalizes the SoC.
         """
         if self.mmio is None: # LitePCIe's endpoint is measured with LiteX's own bridge.
             SoCMini.add_csr_bridge(self, name, origin, register)
