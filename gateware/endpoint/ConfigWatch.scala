@@ -8,12 +8,12 @@ import spinal.core._
 import spinal.lib._
 
 /** Reads the Device Control register from the hard block's configuration space every `period`
-  * cycles. It does so to know whether the host has enabled extended tags, which no pin shows.
+  * cycles. The register says whether the host has enabled extended tags, which no pin shows.
   */
 case class ConfigWatch(period: Int = 256) extends Component {
   val io = new Bundle {
     val management   = master(ConfigManagement())
-    val extendedTags = out Bool () // Extended tags are enabled. Low until the first read is done.
+    val extendedTags = out Bool () // The host has enabled them. Low until the first read is done.
   }
   val timer   = Reg(UInt(log2Up(period) bits)) init 0
   val reading = RegInit(False)
@@ -33,7 +33,7 @@ case class ConfigWatch(period: Int = 256) extends Component {
 object ConfigWatch {
   // Dword address of Device Control: byte 8 of the PCI Express capability, which is at 0x70.
   val DeviceControl     = 0x78 / 4
-  val ExtendedTagEnable = 8 // The bit of Device Control (base specification 7.5.3.4).
+  val ExtendedTagEnable = 8 // The bit's number in Device Control (base specification 7.5.3.4).
 }
 
 /** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */

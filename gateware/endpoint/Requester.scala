@@ -12,15 +12,18 @@ import lanebox.requester.rc.{ReturnPath, ReturnStatistics}
 import lanebox.requester.rq._
 import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request, SequencePins}
 
-/** How long requests have waited since reset or `clear`; counters wrap. */
+/** Counters of the cycles in which requests of the card have waited, since reset or `clear`. They
+  * wrap.
+  */
 case class RequesterCounters() extends Bundle {
-  // Cycles in which a read waited for tag, space or credit.
+  // Cycles in which a read waited for a tag or for completion space.
   val claimWaits = UInt(32 bits)
-  // Cycles in which writes waited: too many had not left the block.
+  // Cycles in which writes waited, because too many writes had not left the hard block yet.
   val numberWaits = UInt(32 bits)
 }
 
-/** The card's requests to the host and the host's answers: RQ and RC, and all that belongs to them.
+/** Sends the clients' requests to the host on RQ, and gives the clients the data of the host's
+  * answers on RC.
   *
   * An MSI does not go through RQ. It enters at `interrupt` and comes out at `fenced` when all
   * earlier writes of the clients have left the hard block and the data of all earlier reads has
@@ -47,7 +50,7 @@ case class Requester(p: RequesterParam) extends Component {
     val fenced    = master(Stream(Bits(8 bits)))
 
     val msixEnable, msixMask = msix generate (in Bool ())
-    // One pulse for each interrupt, at the bit of its vector.
+    // A pulse in a bit raises the interrupt of the vector with that number.
     val msixIrqs = msix generate (in Bits (p.msixVectors bits))
     val msixBusy = msix generate (out Bool ())
     // A pulse in the cycle after RQ has taken an MSI-X message.
@@ -106,8 +109,8 @@ case class Requester(p: RequesterParam) extends Component {
     fence.io.delivered := returns.io.delivered
     fence.io.message << table.io.fence
     table.io.fenced << fence.io.passed
-    // MSI-X messages are memory writes, so they need bus mastering. A message that may not leave
-    // stays pending.
+    // MSI-X messages are memory writes, so the host must have enabled bus mastering. A message that
+    // may not leave stays pending.
     table.io.enable       := io.msixEnable && io.busMaster && !io.stop
     table.io.functionMask := io.msixMask
     table.io.irqs         := io.msixIrqs

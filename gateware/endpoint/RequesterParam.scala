@@ -8,9 +8,9 @@ import lanebox.requester.rc.ReturnParam
 import lanebox.requester.rq.{ClientConfig, RequestParam}
 import lanebox.vocabulary.{Arguments, Numbers}
 
-/** The shape of the Requester. `clients`: whether each client reads, writes or both. `msixVectors`:
-  * number of MSI-X vectors; 0: no MSI-X. `readTags`, `ringBytes`, `completionPool`: see
-  * ReturnParam.
+/** The parameters of the Requester. `clients` says of each client whether it reads host memory,
+  * writes it, or does both. `msixVectors` is the number of MSI-X vectors; 0 means no MSI-X.
+  * ReturnParam explains `readTags`, `ringBytes` and `completionPool`.
   */
 case class RequesterParam(
     clients: Seq[ClientConfig],
@@ -25,8 +25,8 @@ case class RequesterParam(
 
 object RequesterParam {
 
-  /** Parses the `key=value` words of a build. The keys: clients (for each client r, w or rw, like
-    * clients=rw,w,r), msixVectors, readTags, ringBytes, completionPool (true or false).
+  /** Parses the `key=value` words of a build. The keys are clients (for each client r, w or rw,
+    * like clients=rw,w,r), msixVectors, readTags, ringBytes and completionPool (true or false).
     */
   def apply(words: Seq[String]): RequesterParam = {
     val arguments =

@@ -10,7 +10,9 @@ import spinal.lib._
 import lanebox.completer.{CompleterParam, TargetPort}
 import lanebox.vocabulary._
 
-/** `timeout`: cycles that a front end may take for one dword. */
+/** The parameter of SlavePort. `timeout` is the number of cycles that a front end may take for one
+  * dword.
+  */
 case class SlavePortParam(timeout: Int = Numbers.TargetTimeout) {
   require(timeout >= 4, s"a timeout of $timeout cycles: no front end answers in fewer than 4")
 }
@@ -21,8 +23,8 @@ case class SlavePortParam(timeout: Int = Numbers.TargetTimeout) {
   * Read data is gathered into completions that end at 128 B boundaries. One dword is under way at a
   * time. The front end may answer a read before it takes the request.
   *
-  * A read never passes an earlier write. A write passes waiting reads, and waits for one dword of a
-  * read at most.
+  * A read never passes an earlier write. A write passes waiting reads. Each dword of a write waits
+  * for one dword of a read at most.
   *
   * If the front end does not answer a read in time, the read ends with Completer Abort. If the
   * front end does not even take the dword (LitePCIeWishboneMaster on a bus that never
@@ -57,7 +59,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   val answered = io.sink.valid && awaiting && io.sink.tag === dword.tag
   val runsOut  = busy && !expired && timer === 0
-  // If a read is answered or a write is taken in the last cycle of the timeout, it is in time.
+  // A read that is answered in the last cycle of the timeout is in time, and so is a write that the
+  // front end takes in that cycle.
   val expires = runsOut && !(answered || (io.source.fire && !awaiting))
   val aborted = expires && awaiting
   when(answered || aborted)(awaiting := False)
@@ -98,8 +101,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
   request.ready := request.write ? writeIn.ready | waiting.io.push.ready
 
   // A read waits until all writes that came before it have gone. While it waits, one write may pass
-  // for each dword of the reads before it. That is far less than half of the counters' range, so
-  // the sign of their difference is exact.
+  // it for each dword of the reads before it. That number of writes is far less than half of the
+  // counters' range, so the sign of their difference is exact.
   val writesCame, writesWent = Reg(UInt(WaitingRead.OrderBits bits)) init 0
   when(writeIn.fire && writeIn.last)(writesCame := writesCame + 1)
   when(writes.fire && writes.last)(writesWent   := writesWent + 1)
@@ -236,7 +239,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
     }
   }
 
-  // Whose turn ------------------------------------------------------------------------------------
+  // Writes and reads take turns -------------------------------------------------------------------
   // Writes go first. After each dword of a write a waiting read gets one dword, so neither starves.
   val readsTurn  = RegInit(False)
   val readWants  = read.fetches && !read.nothing
@@ -254,7 +257,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   }
 }
 
-/** A read by the host that waits in SlavePort until the front end can serve it. */
+/** A read by the host that waits in SlavePort until it is its turn at the front end. */
 case class WaitingRead() extends Bundle {
   val offset          = UInt(32 bits)
   val dwords          = UInt(11 bits)

@@ -8,8 +8,9 @@ import spinal.core._
 
 import lanebox.vocabulary.{HardBlock, Numbers}
 
-/** A request for one dword to a LitePCIe front end. The fields are those of LitePCIe's
-  * request_layout, with LitePCIe's names. The byte enables are added, since LitePCIe has none.
+/** A request of the host for one dword, as SlavePort gives it to a LitePCIe front end. The fields
+  * are those of LitePCIe's request_layout, with LitePCIe's names. The byte enables are added, since
+  * LitePCIe has none.
   */
 case class SlaveRequest() extends Bundle {
   val first   = Bool()                         // Always set, and so is the stream's `last`.
@@ -17,15 +18,15 @@ case class SlaveRequest() extends Bundle {
   val we      = Bool()
   val adr     = UInt(32 bits)                  // Byte address in the BAR.
   val len     = UInt(10 bits)                  // Dwords of the request: always 1.
-  val tag     = Bits(Numbers.TagWidth bits)    // SlavePort's own tag, not the host's; comes back.
+  val tag     = Bits(Numbers.TagWidth bits)    // SlavePort's own tag; the answer repeats it.
   val dat     = Bits(HardBlock.DataWidth bits) // The dword to write, in lane 0.
   val channel = Bits(8 bits)
   val userId  = Bits(8 bits)
   val firstBe, lastBe = Bits(4 bits)
 }
 
-/** The answer of a LitePCIe front end. The fields are those of LitePCIe's completion_layout.
-  * SlavePort uses only `tag`, `err`, the stream's `last`, and lane 0 of `dat`.
+/** The answer of a LitePCIe front end to a read of one dword. The fields are those of LitePCIe's
+  * completion_layout. SlavePort uses only `tag`, `err` and lane 0 of `dat`.
   */
 case class SlaveCompletion() extends Bundle {
   val first   = Bool()

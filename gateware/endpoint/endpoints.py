@@ -5,8 +5,8 @@
 """The two PCIe endpoints, by name: `lanebox` is this project's, `litepcie` is LitePCIe's. An
 endpoint turns the PHY's raw TLP streams into requests and completions.
 
-Both have the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so every
-LitePCIe front end attaches to either of them. Each also has
+Both endpoints have the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`),
+so every LitePCIe front end attaches to either of them. Each endpoint also has
 
     interrupt  stream.Endpoint(msi_layout())   i, MSI messages for the host
     busy       Signal()   o, the endpoint waits for an answer that may never come, so device time
@@ -33,7 +33,8 @@ def _litepcie(phy, completion_pool):
     )
     # LiteX finds the PHY through the endpoint and would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
-    endpoint.interrupt       = phy.msi # Nothing holds an MSI back: it may overtake data.
+    # LitePCIe's endpoint does not hold an MSI back, so the MSI may overtake data.
+    endpoint.interrupt       = phy.msi
     endpoint.busy            = Signal()
     endpoint.interrupt_sent  = Signal()
     endpoint.sync += endpoint.interrupt_sent.eq(phy.msi.valid & phy.msi.ready)
@@ -47,10 +48,10 @@ def _lanebox(phy, completion_pool):
 ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
 def check_endpoint(name, completion_pool=False):
-    """Raises ValueError unless the endpoint `name` exists. The message lists the endpoints that do.
+    """Raises ValueError if no endpoint is called `name`. The message lists the names that exist.
 
-    It also raises ValueError if `completion_pool` is asked for with LitePCIe's endpoint, which does
-    not count completion space.
+    The function also raises ValueError if `completion_pool` is set for LitePCIe's endpoint, which
+    does not count completion space.
     """
     if completion_pool and name == "litepcie":
         raise ValueError("--completion-pool: LitePCIe's endpoint does not count completions; "
@@ -59,6 +60,8 @@ def check_endpoint(name, completion_pool=False):
         raise ValueError(f"endpoint {name!r} is unknown: choose one of {', '.join(ENDPOINTS)}")
 
 def make_endpoint(name, phy, completion_pool=False):
-    """Makes the endpoint called `name` on `phy`. `completion_pool`: see LaneboxEndpoint."""
+    """Makes the endpoint called `name` on the PHY `phy`. LaneboxEndpoint explains
+    `completion_pool`.
+    """
     check_endpoint(name, completion_pool)
     return ENDPOINTS[name](phy, completion_pool)

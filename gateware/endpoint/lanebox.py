@@ -4,9 +4,9 @@
 
 """The Lanebox endpoint: SpinalHDL logic between the hard block's pins and LitePCIe's front ends.
 
-It replaces LitePCIeEndpoint and has its attributes (`phy`, `crossbar`, `max_pending_requests`).
-Front ends first ask the crossbar for ports. The logic behind the ports is generated when the SoC is
-finalized.
+LaneboxEndpoint replaces LitePCIeEndpoint and has its attributes (`phy`, `crossbar`,
+`max_pending_requests`). Front ends first ask the crossbar for ports. The logic behind the ports is
+generated when the SoC is finalized.
 
     rq, rc    Requester.scala  one client for each master port
     cq, cc    Completer.scala  one port for each target (see get_target) and one for all slave ports
@@ -39,8 +39,8 @@ from tools.verilog.spinal_build import generate
 # Crossbar -----------------------------------------------------------------------------------------
 
 class Crossbar:
-    """Collects the ports that front ends ask for, by the two methods of LitePCIe's crossbar that
-    they call.
+    """Makes the ports that front ends ask for, and collects them in `masters` and `slaves`. It has
+    the two methods of LitePCIe's crossbar that front ends call.
     """
     def __init__(self):
         self.masters = []
@@ -53,7 +53,8 @@ class Crossbar:
         return port
 
     def get_slave_port(self, address_decoder):
-        """Makes a front end's port for the host's requests to the parts of BAR0 that no target has.
+        """Makes a front end's port for the host's requests to parts of BAR0 that no target has. The
+        port gets the requests for which `address_decoder(address)` is 1.
         """
         port = SlavePort(address_decoder)
         self.slaves.append(port)
@@ -68,8 +69,9 @@ class Target:
 
 # Endpoint -----------------------------------------------------------------------------------------
 
-# The counters that software can read, by the names of their registers. In Scala they are
-# CompleterCounters, RequesterCounters and ReturnStatistics, which say more about each.
+# The endpoint's counters that software can read, by the names of their registers, with
+# descriptions. In Scala they are the fields of CompleterCounters, RequesterCounters and
+# ReturnStatistics.
 COMPLETER_COUNTERS = {
     "unsupported":  "Host requests answered with Unsupported Request.",
     "dropped":      "Host writes and messages that nobody takes.",
@@ -103,9 +105,9 @@ class LaneboxEndpoint(LiteXModule):
     An MSI at `interrupt` passes on to `phy.msi` when everything that was handed over before it is
     done: writes have left for the link, and the data of reads has reached the clients.
 
-    `completion_pool`: headers and data of the host's completions share the hard block's room, 2048
-    units of 16 bytes. Otherwise the hard block has room for 256 headers and, apart from these, for
-    2048 units of data (PG213).
+    With `completion_pool` the endpoint takes it that headers and data of the host's completions
+    share the hard block's room, 2048 units of 16 bytes. Without it the hard block has room for 256
+    headers and, apart from these, for 2048 units of data (PG213).
     """
     def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
@@ -114,7 +116,8 @@ class LaneboxEndpoint(LiteXModule):
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
         self.msix                 = None # A Record of msix_layout(), if MSI-X is built.
-        self.busy                 = Signal()                      # o, a read is outstanding.
+        # o, a read is outstanding, a TLP is half sent, or an MSI-X message waits.
+        self.busy                 = Signal()
         self.interrupt_sent       = Signal()                      # o, see endpoints.py.
         self.clear                = Signal()                      # o, software clears counters.
         self._targets             = []
@@ -145,17 +148,19 @@ class LaneboxEndpoint(LiteXModule):
         return self.msix
 
     def get_target(self, windows):
-        """Makes a port of the completer that gets the requests to `windows`: tuples of BAR, offset
-        and size.
+        """Makes a port of the completer that gets the host's requests to `windows`, which are
+        tuples (BAR, offset, size) in bytes.
 
-        The field `window` of its requests has one bit for each window, in this order.
+        The field `window` of the port's requests has one bit for each window, in the order of
+        `windows`.
         """
         target = Target(windows)
         self._targets.append(target)
         return target
 
     def do_finalize(self):
-        """Adds Completer and Requester, when all ports have been asked for."""
+        """Adds Completer and Requester. LiteX calls this method when all ports have been asked for.
+        """
         completer_idle, requester_idle = Signal(), Signal()
         self._add_completer(completer_idle)
         self._add_requester(requester_idle)
@@ -206,8 +211,8 @@ class LaneboxEndpoint(LiteXModule):
         )
 
     def _add_slave_ports(self):
-        """Adds one port of the completer for all slave ports. They share it, as in LitePCIe's
-        crossbar.
+        """Adds one port of the completer, which all slave ports share, as in LitePCIe's crossbar.
+        It gets the parts of BAR0 that no target has.
         """
         slaves = self.crossbar.slaves
         source = stream.Endpoint(slave_request_layout())
@@ -229,7 +234,7 @@ class LaneboxEndpoint(LiteXModule):
         self.arbiter    = Arbiter([slave.source for slave in slaves], answer)
         self.comb += [
             source.connect(request),
-            request.first.eq(1), # Each dword comes as a request of its own.
+            request.first.eq(1), # SlavePort gives each dword as a request of its own.
             request.with_be.eq(1),
             answer.connect(sink, omit={"error"}),
         ]
@@ -283,7 +288,9 @@ class LaneboxEndpoint(LiteXModule):
         )
 
 def msix_ports(msix, control):
-    """Ports of the MsixTable in the Requester."""
+    """Returns the arguments of the Requester's Instance for its MsixTable. `msix` is a Record of
+    msix_layout(), `control` one of msix_control_layout().
+    """
     registers = msix.registers
     return {
         "i_msixEnable":              control.enable,
@@ -298,7 +305,9 @@ def msix_ports(msix, control):
     }
 
 def sequence_ports(sequence):
-    """Ports of SequencePins: numbers of requests that have left the hard block."""
+    """Returns the arguments of the Requester's Instance for SequencePins, the sequence numbers of
+    requests that have left the hard block.
+    """
     return {
         f"i_sequence_numbers_{n}_{name}": getattr(sequence, f"{field}_{n}")
         for n in range(2) for name, field in (("valid", "valid"), ("payload", "number"))

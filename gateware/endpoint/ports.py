@@ -20,30 +20,35 @@ from migen import *
 from gateware import numbers
 from gateware.vocabulary import layouts
 
-CONTEXT_USER_ID = slice(0, 8)
+CONTEXT_USER_ID = slice(0, 8) # Bits of a request's context that hold LitePCIe's `user_id`.
 
 # Layouts ------------------------------------------------------------------------------------------
 
 def port_request_layout():
-    """LitePCIe's request with byte enables for the first and the last dword, which count only if
-    `with_be` is set.
+    """Returns the layout of LitePCIe's request, with byte enables for the first and the last dword
+    added. They count only if `with_be` is set.
     """
     base = request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
         ("with_be", 1), ("first_be", 4), ("last_be", 4)])
 
 def port_completion_layout():
-    """LitePCIe's completion, with `error`, the reason why `err` is set."""
+    """Returns the layout of LitePCIe's completion, with `error` added, a ReadError code that says
+    why `err` is set.
+    """
     base = completion_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout, ("error", 3)])
 
 def slave_request_layout():
-    """The fields of SlaveRequest.scala: LitePCIe's request with byte enables, always valid."""
+    """Returns the layout of SlaveRequest.scala: LitePCIe's request with byte enables, which are
+    always valid.
+    """
     base = request_layout(numbers.DATA_WIDTH)
     return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
 
 def slave_completion_layout():
-    """The fields of SlaveCompletion in SlaveRequest.scala: LitePCIe's completion."""
+    """Returns the layout of SlaveCompletion in SlaveRequest.scala, which is LitePCIe's completion.
+    """
     return completion_layout(numbers.DATA_WIDTH)
 
 # Ports --------------------------------------------------------------------------------------------
@@ -99,8 +104,8 @@ class RequestAdapter(LiteXModule):
         ]
 
 class DataAdapter(LiteXModule):
-    """Translates read data from the endpoint's ReadData to a master port's `sink`. The data of each
-    request is one packet.
+    """Translates read data from the endpoint's ReadData to the layout of a master port's `sink`.
+    The data of each read request is one packet.
     """
     def __init__(self, channel):
         self.sink   = sink   = stream.Endpoint(layouts.read_data_layout()) # i

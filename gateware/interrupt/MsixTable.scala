@@ -10,14 +10,14 @@ import spinal.lib.fsm._
 
 import lanebox.vocabulary.{MessagePort, Numbers}
 
-/** MSI-X (base specification 6.1.4): the table, the pending bits, and the messages, which are
-  * writes to the host.
+/** Implements MSI-X (base specification 6.1.4): the table, the pending bits, and the messages,
+  * which are writes to the host.
   *
   * In `registers` the table's entries come first and the pending bits right behind them. A vector
-  * whose message may not be sent stays pending until it may. A message first waits at a fence
-  * outside this component (`fence` to `fenced`), so that the data it announces is ahead of it on
-  * RQ. If the same vector is raised again meanwhile, a second message follows, since the data of
-  * the second interrupt may be behind the first message.
+  * whose message may not be sent stays pending until the message may be sent. A message first waits
+  * at a fence outside this component (`fence` to `fenced`), so that the data that the message
+  * announces is ahead of it on RQ. If the same vector is raised again meanwhile, a second message
+  * follows, since the data of the second interrupt may be behind the first message.
   *
   * Software may mask a vector while its message waits for RQ, which may take long. The message is
   * then withdrawn and the vector is pending again (6.1.4.5). Only a message that is already offered
@@ -43,7 +43,7 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
     val fence                = master(Stream(Bits(8 bits)))
     val fenced               = slave(Stream(Bits(8 bits)))
     val message              = master(MessagePort())
-    // A message that may be sent waits, or is on its way to RQ.
+    // `busy` says that a message which may be sent waits, or is on its way to RQ.
     val busy = out Bool ()
   }
 
@@ -59,8 +59,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
     val vector  = bus.address(indexBits + 1 downto 2)
     val control = bus.address(1 downto 0) === MsixTable.VectorControl
 
-    // The table is a block memory, so address and data of an entry are undefined until software
-    // writes them.
+    // The MSI-X table is a block memory, so address and data of an entry are undefined until
+    // software writes them.
     val memory = Mem(Bits(32 bits), vectors * 4)
     memory.addAttribute("ram_style", "block")
     val writes = bus.write && inTable
@@ -82,7 +82,7 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
   val sender = new Area {
     val open     = RegNext(io.enable && !io.functionMask) init False
     val sendable = RegNext(open ? (pending & ~table.masked) | B(0, vectors bits))
-    // Vectors with a higher number than the last one sent go first, so that all get a turn.
+    // Vectors with a higher number than the last one chosen go first, so that all get a turn.
     val behind     = Reg(Bits(vectors bits)) init 0
     val turn       = Reg(Bits(vectors bits))
     val address    = Reg(UInt(64 bits))
@@ -136,8 +136,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
           when(io.fence.ready)(goto(await))
         }
       }
-      // Masking that was undone again while the message waited at the fence does not revoke the
-      // message: `fell` is cleared until the message passes.
+      // If software masks the vector and unmasks it again while the message waits at the fence, the
+      // message is not revoked: `fell` is kept cleared until the message passes.
       val await: State = new State {
         whenIsActive {
           fell := False
@@ -190,8 +190,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
 object MsixTable {
   val VectorControl = 3 // Number of the dword Vector Control in a table entry: the last one.
 
-  /** Bits of a dword address in `registers`. The table has four dwords for each vector. The pending
-    * bits begin in the upper half of the addresses.
+  /** Returns the number of bits of a dword address in `registers`. The table has four dwords for
+    * each vector. The pending bits begin with the upper half of the addresses.
     */
   def addressBits(vectors: Int): Int = log2Up(vectors) + 3
 }

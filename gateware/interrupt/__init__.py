@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Interrupts: the card's interrupt causes become MSI or MSI-X messages to the host."""
+"""Turns the card's interrupt causes into MSI or MSI-X messages to the host."""

@@ -22,7 +22,8 @@ class Msix(LiteXModule):
     """Gives the causes of `msi`, a LitePCIeMSI, to the endpoint's MSI-X table. While MSI-X is
     disabled it gives `msi`'s message to the endpoint instead.
 
-    `bus` shows the table and the pending bits in whole dwords: a write of fewer bytes is ignored.
+    The Wishbone bus `bus` shows the table and the pending bits in whole dwords. A write of fewer
+    bytes is ignored.
     """
     def __init__(self, msi, endpoint):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -40,8 +41,8 @@ class Msix(LiteXModule):
         ]
         self.sync += self.bus.ack.eq(access)
 
-        # While MSI-X is enabled the MSI message is taken and dropped. If it waited instead, it
-        # would be sent when MSI-X is disabled again.
+        # While MSI-X is enabled, LitePCIeMSI's message is taken and dropped. If the message waited
+        # instead, it would be sent when MSI-X is disabled again.
         self.comb += If(enabled,
             endpoint.msix.causes.eq(msi.irqs & msi.enable.storage),
             msi.source.ready.eq(1),
@@ -52,7 +53,7 @@ class Msix(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_msi(soc):
-    """Adds MSI to the SoC: one message for all causes."""
+    """Adds MSI to the SoC: one message stands for all interrupt causes."""
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
