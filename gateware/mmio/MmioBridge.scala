@@ -55,8 +55,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val idle            = out Bool () // No read is inside and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
-    // The bin of the latency histogram to show. Bin 2n counts reads of 2^n cycles or more, bin 2n +
-    // 1 those of 1.5 * 2^n or more.
+    // The bin of the latency histogram to show. Bin 2n counts reads of 2^n to 1.5 * 2^n cycles,
+    // bin 2n + 1 reads of 1.5 * 2^n to 2^(n + 1) cycles.
     val latencySelect = in UInt (5 bits)
     // The bin of the size histogram to show. Bin n counts reads of 2^n to 2^(n + 1) - 1 bytes, bin
     // 16 + n writes of as many bytes.

@@ -10,8 +10,8 @@ import spinal.lib._
 /** Lets a read of a slow target (Wishbone or AXI4) start when all earlier writes to it are done.
   *
   * Later writes may pass the read, as PCIe demands, so a read that is stuck holds up no write.
-  * Reads are let go in their order, at most one per cycle. The number of writes under way must be
-  * less than half of the counters' range. A read that was let go may start at any later time:
+  * Reads are let go in their order, at most one per cycle. The number of writes under way may be
+  * at most half of the counters' range. A read that was let go may start at any later time:
   * `free` counts it, even if the counters wrap meanwhile.
   */
 case class WriteOrder(width: Int = 8) extends Component {

@@ -14,11 +14,11 @@ import lanebox.vocabulary.{LargestRead, Numbers}
   * every 16 bytes begun.
   *
   * The host may split the answer to a read at every read completion boundary (64 or 128 bytes). A
-  * read is counted with the most completions that the boundary allows. The count falls as they
-  * arrive.
+  * read is counted with the most completions that the boundary allows. The count falls as the
+  * completions arrive.
   *
-  * With `pooled` headers and data share one pool: each header takes one unit, and so do every 16
-  * bytes begun.
+  * With `pooled` headers and data share one pool of units: each header takes one unit, and every 16
+  * bytes of data begun take one unit.
   */
 case class CompletionCredits(pooled: Boolean = false) extends Component {
   val io = new Bundle {
@@ -34,9 +34,10 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     val data    = UInt(6 bits)
   }
 
-  /** The credits for the dwords from address `from` up to `to` (dword addresses, less than 1 KiB
-    * apart). One header for each block of 64 or 128 bytes (the read completion boundary), one data
-    * credit for each 16 bytes. A last part that is not full counts only with `upwards`.
+  /** Returns the credits for the dwords from address `from` up to `to` (dword addresses, less than
+    * 1 KiB apart). Each block of 64 or 128 bytes (the read completion boundary) takes one header
+    * credit, and every 16 bytes take one data credit. A last part that is not full counts only with
+    * `upwards`.
     */
   def pieces(from: UInt, to: UInt, rcb128: Bool, upwards: Bool): Space = {
     def count(unit: Int): UInt = {
@@ -64,22 +65,23 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
   headers := headers + (takes ? taking.headers | U(0)) - (gives ? giving.headers | U(0))
   data    := data + (takes ? taking.data | U(0)) - (gives ? giving.data | U(0))
 
-  /** Whether there is space left for `Late` reads, if each takes at most `mostHeaders` and
-    * `mostData`. At most `Late` claims are not in the counts yet, so then the next read surely
-    * fits.
+  /** Returns a register that says whether space is left for `Late` reads, if each takes at most
+    * `mostHeaders` header credits and `mostData` data credits. At most `Late` claims are not in the
+    * counts yet, so the next read then surely fits.
     */
   def roomForLate(mostHeaders: Int, mostData: Int): Bool = RegNext(
     if (pooled) headers +^ data <= Data - Late * (mostHeaders + mostData)
     else headers <= Headers - Late * mostHeaders && data <= Data - Late * mostData
   ) init False
 
-  // So much space is left that no read needs to wait for exact counts, whatever its size.
+  // `plenty`: so much completion space is left that no read needs to wait for exact counts,
+  // whatever its size.
   val plenty = roomForLate(MostHeaders, MostData)
 
-  // A small read, which one completion can answer, needs less space. It need not wait if the claims
-  // that are not counted yet are small, too. The size of a read is known from the second cycle in
-  // which it is offered. With a stream of 64-byte reads all headers but the last few are in use:
-  // waiting for exact counts would cost each read five cycles.
+  // A small read, which one completion can answer, needs less space. It need not wait for exact
+  // counts if the claims that are not counted yet are small, too. The size of a read is known from
+  // the second cycle in which it is offered. With a stream of 64-byte reads almost all header
+  // credits are in use, and waiting for exact counts would cost each read five cycles.
   val offeredNeeds   = needs(io.offered.payload)
   val offeredIsSmall = RegNext(offeredNeeds.headers === SmallHeaders)
   val isKnown        = RegNext(io.offered.valid && !io.take.valid) init False
@@ -117,10 +119,9 @@ object CompletionCredits {
   val Late = 4
 }
 
-/** What the completion space of a read depends on: where its dwords begin, and how many they are.
-  */
+/** The address and the length of a read TLP, by which its completion space is computed. */
 case class ReadExtent() extends Bundle {
-  val address = UInt(8 bits) // Dword address of the first dword, its eight lowest bits.
+  val address = UInt(8 bits) // The eight lowest bits of the first dword's dword address.
   val dwords  = UInt(8 bits)
   val rcb128  = Bool()
 }

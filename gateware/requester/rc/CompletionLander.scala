@@ -9,7 +9,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, ReadError}
 
-/** Reported to ReadEnds when a completion has landed, or when a read has timed out. */
+/** The report that ReadEnds gets when a completion has landed or was dropped, or when a tag was
+  * probed for a timeout.
+  */
 case class CompletionEnd(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
@@ -22,12 +24,12 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   val suspect    = Bool()
 }
 
-/** Writes the payload of completions to the landing memory, in rows of eight dwords.
+/** Writes the payload of completions to the landing memory, eight dwords at a time.
   *
-  * A completion's beats are rotated so that each dword is in the lane in which it is stored. A beat
-  * may hold dwords of the next row: they are held until the next beat fills that row. So a
-  * completion of n dwords takes n / 8 writes, rounded up, and the write port keeps up with beats
-  * that hold parts of two completions.
+  * A completion's beats are rotated so that each dword is in the lane in which it is stored. A
+  * write takes the next eight dwords of the payload. Dwords of a beat that are left over are held
+  * until the next beat brings the rest of eight. So a completion of n dwords takes n / 8 writes,
+  * rounded up, and the write port keeps up with beats that hold parts of two completions.
   */
 case class CompletionLander(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -47,17 +49,18 @@ case class CompletionLander(p: ReturnParam) extends Component {
     }
     val begins = step.valid && (step.first || step.head)
 
-    // By how many lanes a completion's beats are rotated. The descriptor has three dwords, so
-    // payload starts in lane 3 of the beat, or in lane 7 if the completion began at lane 4
-    // (`high`).
+    // `turn` computes by how many lanes a completion's beats are rotated. The descriptor has three
+    // dwords, so payload starts in lane 3 of the beat, or in lane 7 if the completion began at lane
+    // 4 (`high`).
     def turn(high: Bool): UInt =
       io.landing.dword(2 downto 0) + (high ? U(1, 3 bits) | U(5, 3 bits))
     val later = Reg(UInt(3 bits))
     when(begins) { later := turn(step.high || step.head) }
     val by    = step.first ? turn(step.high) | later
     val lanes = step.data.rotateLeft(by @@ U(0, 5 bits))
-    // Payload dwords in this step, including those held from the step before. If a completion's
-    // last step does not have as many as its header still promises, the completion is malformed.
+    // `dwords` counts the payload dwords in this step, including those held from the step before.
+    // If a completion's last step does not have as many as its header still promises, the
+    // completion is malformed.
     val lane   = step.lane.resize(4 bits)
     val dwords = Mux(step.first, lane - (step.high ? U(6) | U(2)), lane + (step.high ? U(2) | U(6)))
   }
@@ -91,8 +94,9 @@ case class CompletionLander(p: ReturnParam) extends Component {
   }
 
   val held = Reg(Bits(HardBlock.DataWidth bits))
-  // If a completion begins behind the end of another one, the beat holds one dword of its payload.
-  // That dword is copied to every lane, so it is also in the lane in which it is stored.
+  // If a completion begins at lane 4, behind the end of another one, the beat holds one dword of
+  // its payload. That dword is copied to every lane, so it is also in the lane in which it is
+  // stored.
   val head = RegNext(turner.step.data(32 * (Dwords - 1), 32 bits))
   when(step.valid) { held := step.head ? Vec.fill(Dwords)(head).asBits | turned }
 
@@ -109,9 +113,9 @@ case class CompletionLander(p: ReturnParam) extends Component {
   io.write.valid   := RegNext((writes || rest) && current.verdict.lands) init False
   io.write.payload := RegNext(write)
 
-  // An error that ReadTable found in the header is the one reported. If it found none, the
-  // completion fails if its payload is not as long as its header says, or if the hard block cut it
-  // short.
+  // If ReadTable found an error in the completion's header, that error is reported. If it found
+  // none, the completion fails if its payload is not as long as its header says, or if the hard
+  // block cut the completion short.
   val due     = step.first ? io.verdict.dwords | current.left
   val cut     = step.cut || !step.first && current.cut
   val probed  = io.verdict.valid && io.verdict.probe

@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A write of up to eight consecutive dwords into a client's ring. Dword n of a ring is stored in
-  * lane n mod 8 of row n / 8.
+/** A write of up to eight consecutive dwords into a client's ring of the landing memory. Dword n of
+  * a ring is stored in lane n mod 8 of row n / 8.
   */
 case class LandingWrite(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
@@ -20,7 +20,9 @@ case class LandingWrite(p: ReturnParam) extends Bundle {
   val data   = Bits(HardBlock.DataWidth bits)
 }
 
-/** A read of one row of a client's ring. Lanes whose bit in `show` is 0 give zero. */
+/** A read of one row of a client's ring of the landing memory. A lane whose bit in `show` is 0
+  * gives zero.
+  */
 case class LandingRead(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val row    = UInt(p.rowWidth bits)
@@ -28,7 +30,7 @@ case class LandingRead(p: ReturnParam) extends Bundle {
 }
 
 /** The memory in which completion payload waits until it is delivered to its client. Each client
-  * has a ring in it. Each 32-bit lane of a beat is a memory of its own.
+  * has a ring in the memory. Each 32-bit lane of a beat is a memory of its own.
   *
   * Each lane has its own row address, so any eight consecutive dwords are written in one cycle.
   * `data` follows `read` by two cycles.

@@ -30,7 +30,7 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   far.logic.ram.addAttribute("ram_style", "ultra")
   io.pop << near.io.pop
 
-  // Beats keep their order: while a beat is in the long queue, all new beats go there as well.
+  // Beats keep their order: while a beat is in the long queue, all new beats go into it, too.
   val back   = far.io.pop.m2sPipe()
   val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // Beats in the long queue and in `back`.
   val behind = RegInit(False)                         // Beats are in the long queue or in `back`.

@@ -6,9 +6,10 @@ package lanebox.requester.rc
 
 import spinal.core._
 
-/** The descriptor in front of a completion (PG213, "Requester Completion Descriptor").
+/** The descriptor in front of a completion on RC (PG213, "Requester Completion Descriptor").
   *
-  * `address` has only the seven bits that a completion carries over the link, in bytes.
+  * `address` is a byte address, of which a completion carries only the lowest seven bits over the
+  * link.
   */
 case class RcDescriptor() extends Bundle {
   val address   = UInt(7 bits)
@@ -24,16 +25,16 @@ case class RcDescriptor() extends Bundle {
 object RcDescriptor {
   val Dwords = 3
 
-  /** Error codes with which the hard block marks a completion. */
+  /** The error codes with which the hard block marks a completion (field `code`). */
   val Normal       = 0
   val Poisoned     = 1
   val Status       = 2
   val ByteCount    = 3 // The completion has no payload, or more than its read still waits for.
   val LowerAddress = 5 // The lower address is not that of the next byte the read waits for.
   val InvalidTag   = 6 // The hard block knows of no outstanding read with this tag.
-  // A function level reset ended the read. Only the tag and `done` are valid.
+  // A function level reset ended the read. Only the fields `tag` and `done` are valid.
   val Reset = 8
-  // The hard block's own completion timeout ended the read. Only the tag and `done` are valid.
+  // The hard block's own completion timeout ended the read. Only `tag` and `done` are valid.
   val Timeout = 9
 
   def apply(words: Bits): RcDescriptor = {

@@ -11,7 +11,7 @@ import lanebox.vocabulary.{EndOfFrame, HardBlock}
 
 /** One step of the landing pipeline: the part of an RC beat that belongs to one completion.
   *
-  * With `head` lanes 4 to 7 of the same beat hold the beginning of the next completion: its
+  * If `head` is set, lanes 4 to 7 of the same beat hold the beginning of the next completion: its
   * descriptor and first dword. If a completion begins and ends in the same step, `head` is not set.
   */
 case class RcStep() extends Bundle {
@@ -28,14 +28,15 @@ case class RcStep() extends Bundle {
 
 object RcStep {
 
-  /** Whether a completion that ends in `lane` (`high`: it began at lane 4) has dwords left over
-    * which do not fit into the row that its last step writes. They take another cycle.
+  /** Returns whether the last step of a completion leaves dwords over that do not fit into the row
+    * which the step writes. Writing them takes another cycle. The completion ends in `lane`, and
+    * `high` says that it began at lane 4.
     */
   def leavesRest(high: Bool, lane: UInt): Bool =
     Mux(high, lane === 7, lane >= RcDescriptor.Dwords)
 }
 
-/** An access to ReadTable: for the descriptor of a completion, or to see whether the read with some
+/** An access to ReadTable. It checks the descriptor of a completion, or whether the read with some
   * tag has timed out (a probe).
   */
 case class TagVisit() extends Bundle {
@@ -49,9 +50,9 @@ case class TagVisit() extends Bundle {
   *
   * A beat takes one step, even if one completion ends and the next begins in it. It takes two steps
   * if it holds two descriptors or two endings, or if the landing memory needs a cycle of its own to
-  * write the last dwords of the completion that ends. Completions of one dword, of none and of
-  * 8n + 1 dwords cause that. Tiny completions of the same tag in a row take one cycle more. The
-  * backlog has room for all that may be outstanding meanwhile, so RC is never held off.
+  * write the last dwords of the completion that ends. Completions of one dword, of no dwords and of
+  * 8n + 1 dwords cause that. Tiny completions of the same tag in a row take one cycle more each.
+  * RcBacklog has room for all completions of outstanding reads, so RC is never held off.
   */
 case class RcUnpacker(tagWidth: Int) extends Component {
   val io = new Bundle {
@@ -91,8 +92,8 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   backlog.io.push << framed
   val beat = backlog.io.pop
 
-  // What the beat holds ---------------------------------------------------------------------------
-  // A completion of the beat before goes on.
+  // Which completions the beat holds --------------------------------------------------------------
+  // A completion of the beat before goes on in this beat.
   val midTlp  = RegInit(False)
   val midHigh = Reg(Bool())    // That completion began at lane 4.
   val second  = RegInit(False) // The first completion of this beat is done.
@@ -119,14 +120,14 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val high   = RcDescriptor(beat.data(128, 96 bits))
   val isHigh = second || step.head
 
-  // When a step moves on. A register is in front, since the path back to the FIFO is long ---------
+  // A step moves on. Registers hold it, since the path back to the backlog's FIFO is long ---------
   val moves = Bool()
   val next = new Area {
     val valid  = RegNextWhen(beat.valid && exists, moves) init False
     val step   = RegNextWhen(RcUnpacker.this.step, moves)
     val header = RegNextWhen(isHigh ? high | low, moves)
     val begins = RegNextWhen(RcUnpacker.this.step.first || RcUnpacker.this.step.head, moves)
-    val rest   = step.last && !step.head // After this step no completion is in the middle.
+    val rest   = step.last && !step.head // After this step no completion is half unpacked.
   }
   beat.ready := moves && (second || !two || step.head)
   when(beat.valid && moves) {
@@ -136,13 +137,13 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   }
 
   // ReadTable needs a cycle between two visits to the same tag. If a completion follows directly on
-  // another one with the same tag, it waits for a cycle. If it follows on a probe of its tag, the
-  // probe is dropped instead: ReadClock comes round to that tag again.
+  // another one with the same tag, the later completion waits for a cycle. If a completion follows
+  // directly on a probe of its tag, the probe is dropped, since ReadClock probes that tag again.
   val visited    = RegInit(False)
   val isProbe    = RegInit(False)           // The latest visit to ReadTable was a probe.
   val again      = Reg(Bool())              // The next step has the tag of the latest visit.
   val visitedTag = Reg(UInt(8 bits))
-  val waited     = Reg(UInt(3 bits)) init 0 // Cycles a probe has waited: after 7 it goes first.
+  val waited     = Reg(UInt(3 bits)) init 0 // Cycles a probe has waited; after 7 it goes first.
   val urgent     = RegNext(waited === waited.maxValue) init False
   val probed     = io.probe.payload.resize(8 bits)
 

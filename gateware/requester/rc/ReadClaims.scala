@@ -9,14 +9,14 @@ import spinal.lib._
 
 import lanebox.vocabulary.{ByteEnables, Numbers, ReadClaim}
 
-/** A read TLP that has just got its tag: ReadTable enters it as outstanding. */
+/** A read TLP of the card that has just got its tag. ReadTable enters it as outstanding. */
 case class ReadIssue(p: ReturnParam) extends Bundle {
   val tag   = UInt(p.tagWidth bits)
   val entry = ReadEntry(p)
 }
 
-/** What the client gets for one read TLP. RingReader delivers it when the read has ended and all
-  * earlier reads of the client have been delivered.
+/** The data that a client gets for one read TLP. RingReader delivers the data when the read has
+  * ended and all earlier reads of the client have been delivered.
   *
   * A client's request may be cut into several reads. A beat that holds dwords of two of them is
   * delivered with the later read.
@@ -32,7 +32,9 @@ case class AwaitedRead() extends Bundle {
   val context       = Bits(16 bits)
 }
 
-/** Where the next read of a client goes: its place in the client's ring, and its number. */
+/** The end of a client's ring in the landing memory: the place and the number of the client's next
+  * read.
+  */
 case class RingEnd(p: ReturnParam) extends Bundle {
   // The ring position, in dwords, in which the first dword of the client's next read lands.
   val dword = UInt(p.dwordWidth bits)
@@ -40,8 +42,9 @@ case class RingEnd(p: ReturnParam) extends Bundle {
   val order = UInt(p.orderWidth + 1 bits)
 }
 
-/** Reserves for each read TLP a tag, space in its client's ring of the landing memory, and space
-  * for its completions in the hard block's receive buffer. Says where the read's data lands.
+/** Reserves for each read TLP of the card a tag, space in its client's ring of the landing memory,
+  * and space for its completions in the hard block's receive buffer. Says where the read's data
+  * lands.
   *
   * One read is claimed at a time. The data of reads that were cut from one request lands without
   * gaps. The data of every request starts on a new beat.
@@ -61,7 +64,7 @@ case class ReadClaims(p: ReturnParam) extends Component {
 
     val issue   = master(Flow(ReadIssue(p)))
     val awaited = master(Flow(AwaitedRead()))   // Valid in the same cycle as `issue`.
-    val client  = out UInt (p.clientWidth bits) // The client whose read `issue` and `awaited` are.
+    val client  = out UInt (p.clientWidth bits) // The client that `issue` and `awaited` are for.
     val ends    = out Vec (RingEnd(p), p.clients)
   }
 

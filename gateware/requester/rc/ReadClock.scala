@@ -7,8 +7,9 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-/** Measures how long reads wait: `tick` counts eighths of the timeout. It also asks for a probe of
-  * one tag after the other, without end; a probe finds out whether the tag's read has timed out.
+/** Measures time for the timeout of the card's reads: `tick` counts eighths of the timeout.
+  * ReadClock also asks for a probe of one tag after the other, without end. A probe finds out
+  * whether the tag's read has timed out.
   *
   * If the timeout is set to 0, `tick` stops. Probes go on, so that reads which timed out before are
   * still found.

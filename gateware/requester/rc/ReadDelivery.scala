@@ -10,7 +10,7 @@ import spinal.lib._
 import lanebox.vocabulary.{HardBlock, ReadData}
 
 /** Delivers the data of reads from the landing memory to the clients. Each client gets its data in
-  * the order of its reads. All clients together get one beat per cycle.
+  * the order of its reads. All clients together get at most one beat per cycle.
   *
   * The clients that can take data use the landing memory in turn, beat by beat. A beat is read for
   * a client only if the client's FIFO has room, so a client that does not take its data holds up no
@@ -20,7 +20,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
     val clear     = slave(Flow(UInt(p.orderWidth bits))) // Clears the marks of RingReader at reset.
     val awaited   = slave(Flow(AwaitedRead()))
-    val client    = in UInt (p.clientWidth bits)         // The client whose read `awaited` is.
+    val client    = in UInt (p.clientWidth bits)         // The client that `awaited` is for.
     val finished  = slave(Flow(FinishedRead(p)))
     val ends      = in Vec (RingEnd(p), p.clients)
     val room      = out Vec (Bool(), p.clients)

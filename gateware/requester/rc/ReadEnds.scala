@@ -17,7 +17,8 @@ case class FinishedRead(p: ReturnParam) extends Bundle {
   val error  = ReadError()
 }
 
-/** Says which reads have ended, and with what error: the first one found in the read's completions.
+/** Says which reads of the card have ended, and with what error. The error of a read is the first
+  * one found in its completions.
   *
   * An error may be found in a completion while more of its read is still to come. Such an error is
   * kept in a table, by tag, until the read ends.

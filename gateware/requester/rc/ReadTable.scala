@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{CompletionStatus, ReadError}
 
-/** What the completions of an outstanding read are checked against, and where they land. It is
-  * written once, when the read is issued.
+/** An entry of ReadTable. The completions of an outstanding read are checked against it, and it
+  * says where they land. It is written once, when the read is issued.
   */
 case class ReadEntry(p: ReturnParam) extends Bundle {
   val generation = Bool()                      // Toggles with every read that has the tag.
@@ -23,13 +23,15 @@ case class ReadEntry(p: ReturnParam) extends Bundle {
   val skip       = UInt(2 bits) // Bytes of the read's first dword that are not asked for.
   val trail      = UInt(2 bits) // Bytes of the read's last dword that are not asked for.
   val rcb128     = Bool()
-  val stamp      = UInt(7 bits) // When the read was issued, in ticks of ReadClock.
+  val stamp      = UInt(7 bits) // ReadClock's tick when the read was issued.
 }
 
-/** How far an outstanding read has come. Written by its completions and by probes for a timeout. */
+/** The progress of an outstanding read. The read's completions and the probes for a timeout write
+  * it.
+  */
 case class ReadProgress() extends Bundle {
-  // If this is not the entry's generation, the progress is that of an earlier read with the tag and
-  // does not count.
+  // If `generation` differs from that of the read's entry, the progress is that of an earlier read
+  // with the tag, and does not count.
   val generation = Bool()
   val waiting    = Bool()       // The read waits for completions.
   val overdue    = Bool()       // The read has timed out, so its completions are dropped.
@@ -38,20 +40,20 @@ case class ReadProgress() extends Bundle {
   val left       = UInt(8 bits) // Dwords of the read that have not landed yet.
 }
 
-/** Where in the landing memory a completion's first dword is written. */
+/** The place in the landing memory at which a completion's first dword is written. */
 case class Landing(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val dword  = UInt(p.dwordWidth bits) // Dword position in the client's ring.
 }
 
-/** What ReadTable decides about a completion or a probe, one cycle after `landing`. */
+/** The decision of ReadTable about a completion or a probe, one cycle after `landing`. */
 case class Verdict(p: ReturnParam) extends Bundle {
   val probe      = Bool()
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
   val client     = UInt(p.clientWidth bits)
   val order      = UInt(p.orderWidth + 1 bits)
-  val lands      = Bool()                  // The payload is what the read waits for: it is written.
+  val lands      = Bool()                  // The payload is what the read waits for, so it lands.
   val dwords     = UInt(8 bits)            // Dwords of the completion's payload, if it lands.
   val dword      = UInt(p.dwordWidth bits) // Where in the client's ring the payload is written.
   val waited     = Bool()                  // Until this visit the read waited for completions.
@@ -63,22 +65,23 @@ case class Verdict(p: ReturnParam) extends Bundle {
   val unexpected, late, duplicate = Bool()
 }
 
-/** Completion space of a read that is free again: for the dwords from `from` up to `to`, or, with
-  * `all`, up to `end`, the end of the read. All are dword addresses.
+/** Gives back completion space of a read: that for the dwords from `from` up to `to`, or, if `all`
+  * is set, up to `end`, the end of the read. All three are dword addresses.
   */
 case class SpaceReturn() extends Bundle {
   val all      = Bool()
-  val from, to = UInt(8 bits) // Dword addresses, their eight lowest bits.
+  val from, to = UInt(8 bits) // The eight lowest bits of two dword addresses.
   // The dword address behind the read's last dword, its eight lowest bits.
   val end    = UInt(8 bits)
   val rcb128 = Bool()
 }
 
-/** The outstanding reads, by tag. It checks completions against them and finds timeouts.
+/** Holds the outstanding reads of the card by tag, checks completions against them, and finds reads
+  * that have timed out.
   *
-  * It has two memories, and each has one writer. A claim writes a read's entry. A visit, for a
-  * completion or for a probe of the read's age, reads both and writes the progress. A visit takes
-  * three cycles. Two visits to the same tag must not follow each other directly.
+  * The table has two memories, and each has one writer. A claim writes a read's entry. A visit, for
+  * a completion or for a probe of the read's age, reads both memories and writes the progress. A
+  * visit takes three cycles. Two visits to the same tag must not follow each other directly.
   */
 case class ReadTable(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -108,7 +111,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val changes = decided.valid && decides === tag
   }
 
-  /** Cycle 2 of a visit: the state of the read that has the tag. */
+  /** Cycle 2 of a visit: the state of the read that has the tag is computed. */
   val prepare = new Area {
     val valid   = RegNext(io.visit.valid) init False
     val visit   = RegNext(io.visit.payload)
@@ -129,14 +132,14 @@ case class ReadTable(p: ReturnParam) extends Component {
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
-    val rest    = left.resize(12 bits) - header.dwords // Negative: it has too many dwords.
+    val rest    = left.resize(12 bits) - header.dwords // Negative: the payload is too long.
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left
     val landing = entry.landingEnd - left
   }
 
-  /** Cycle 3 of a visit: whether the completion is what the tag's read waits for, and how the
-    * read's progress changes.
+  /** Cycle 3 of a visit: decides whether the completion is what the tag's read waits for, and how
+    * the read's progress changes.
     */
   val decide = new Area {
     val valid   = RegNext(prepare.valid) init False
@@ -172,9 +175,9 @@ case class ReadTable(p: ReturnParam) extends Component {
       bytes === (left @@ U(0, 2 bits)).resized && header.address === (from.resize(5 bits) @@ skip)
     val fits = !rest.msb && !empty && whole === header.done && place
 
-    // `stray`: the completion answers an earlier read that had this tag. If the hard block reports
-    // it as a misfit, `done` says whether the read that has the tag now has ended with it. If the
-    // hard block found nothing wrong, `done` is about the earlier read.
+    // `stray` says that the completion answers an earlier read that had this tag. If the hard block
+    // reports a misfit, the header's `done` says whether the read that has the tag now has ended
+    // with the completion. If the hard block found nothing wrong, `done` is about the earlier read.
     val stray     = misfit && !header.done || data && !place && !broken
     val completes = !visit.probe && !foreign
     val answers   = completes && waiting && !stray
@@ -242,19 +245,20 @@ case class ReadTable(p: ReturnParam) extends Component {
 
 object ReadTable {
 
-  /** Whether the hard block's error code says that the completion's byte count or lower address is
-    * not what the tag's read waits for.
+  /** Returns whether the hard block's error code says that the completion's byte count or lower
+    * address is not what the tag's read waits for.
     */
   def misfit(header: RcDescriptor): Bool =
     header.code === RcDescriptor.ByteCount || header.code === RcDescriptor.LowerAddress
 
-  /** Whether the completion is successful and the hard block found no error but, perhaps, poison.
+  /** Returns whether the completion is successful and the hard block found nothing wrong with it,
+    * except perhaps that it is poisoned.
     */
   def data(header: RcDescriptor): Bool =
     header.status === CompletionStatus.Success &&
       (header.code === RcDescriptor.Normal || header.code === RcDescriptor.Poisoned)
 
-  /** The error that the completion's descriptor reports, or `none`. */
+  /** Returns the error that the completion's descriptor reports, or `none`. */
   def reason(header: RcDescriptor): ReadError.C = {
     val error = ReadError()
     error := ReadError.malformed

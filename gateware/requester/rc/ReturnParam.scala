@@ -8,10 +8,10 @@ import spinal.core._
 
 import lanebox.vocabulary.{HardBlock, Numbers}
 
-/** The shape of the return path, which takes completions from RC to the clients. `clients`: number
-  * of clients that read. `readTags`: number of reads that may be outstanding. `ringBytes`: bytes of
-  * each client that may be outstanding or wait for delivery. `completionPool`: headers and data
-  * share one pool of completion space, see CompletionCredits.
+/** The parameters of the return path, which takes completions from RC to the clients. `clients` is
+  * the number of clients that read. `readTags` is the number of reads that may be outstanding.
+  * `ringBytes` is the number of bytes of each client that may be outstanding or wait for delivery.
+  * With `completionPool` headers and data share one pool of completion space (CompletionCredits).
   *
   * Each client has a ring of its own in the landing memory. A client that does not take its data
   * fills its own ring and no other.
@@ -24,14 +24,14 @@ case class ReturnParam(
 ) {
   val tags = readTags
 
-  /** Rows of a client's ring; each row holds one beat of 32 bytes. */
+  /** The rows of a client's ring in the landing memory. Each row holds one beat of 32 bytes. */
   val rows = ringBytes / HardBlock.BeatBytes
 
   /** The most reads of one client that may be outstanding or wait for delivery. */
   val reads = 512
 
-  /** The most reads that may still be claimed for a client after its `room` has fallen, since they
-    * were on their way already.
+  /** The most reads that may still be claimed for a client after its `room` has fallen, because
+    * they were on their way to the claim already.
     */
   val ahead = 4
 
@@ -58,9 +58,10 @@ case class ReturnParam(
     */
   val timeoutTicks = 9
 
-  /** The age, in ticks, at which the tag of a read that timed out becomes free. It is promised for
-    * at most three timeouts after the claim, which are 24 ticks. ReadClock looks at one tag after
-    * the other; with the shortest timeout a round over all tags takes up to one tick.
+  /** The age, in ticks of ReadClock, at which the tag of a read that timed out becomes free. The
+    * tag must be free at the latest three timeouts after the claim, which are 24 ticks. ReadClock
+    * probes one tag after the other. With the shortest timeout a round over all tags takes up to
+    * one tick.
     */
   val quarantineTicks = 22
 }

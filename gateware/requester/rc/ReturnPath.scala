@@ -31,8 +31,8 @@ import lanebox.vocabulary._
   * Completions land in LandingMemory in any order. ReadDelivery gives each client's data in the
   * order of its reads. ReadClock tells the table which reads have waited too long.
   *
-  * `claim` reserves for a read, before it goes out, a tag, space in the landing memory, and space
-  * for its completions in the hard block's receive buffer. So RC is never held up.
+  * A claim reserves for a read TLP, before it goes out, a tag, space in the landing memory, and
+  * space for its completions in the hard block's receive buffer. So RC is never held up.
   *
   * A read ends with its last completion, as the hard block marks it, or with the hard block's
   * report that no completion will come. Otherwise it times out: after `timeoutCycles` (4,096 or
@@ -45,8 +45,8 @@ import lanebox.vocabulary._
   * read only if no other tag is free.
   *
   * A completion that comes still later is dropped and counted as unexpected. If its tag belongs to
-  * a new read by then, it is taken for the new read's answer only if its byte count and lower
-  * address are what the new read waits for.
+  * a new read by then, the completion is taken for the new read's answer only if its byte count and
+  * lower address are what the new read waits for.
   *
   * `room(i)` says that the ring of client i has room for another read. The module that chooses
   * among the clients (RequestReads) must not claim for client i while `room(i)` is low.
@@ -111,8 +111,9 @@ case class ReturnPath(p: ReturnParam) extends Component {
   for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
   io.delivered := delivery.io.delivered
 
-  /** Memories have no reset. So after reset this counter fills the tag pool, marks every tag in
-    * ReadTable as unused, and clears RingReader's marks of reads that have ended.
+  /** Clears the memories after reset, since a memory has no reset of its own. A counter runs
+    * through all tags and read numbers. It fills the tag pool, marks every tag in ReadTable as
+    * unused, and clears RingReader's marks of reads that have ended.
     */
   val start = new Area {
     val count = Reg(UInt(p.orderWidth + 1 bits)) init 0

@@ -6,8 +6,8 @@ package lanebox.requester.rc
 
 import spinal.core._
 
-/** Counters of completions and reads since reset or `clear`. They wrap. The counters from
-  * `unsupported` to `cut` count reads that failed, each by its first error.
+/** Counters of the card's reads and their completions since reset or `clear`. They wrap. The
+  * counters from `unsupported` to `cut` count reads that failed, each read by its first error.
   */
 case class ReturnStatistics() extends Bundle {
   val unsupported  = UInt(32 bits)

@@ -9,15 +9,16 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
 
-/** Reads one client's ring out of the landing memory, in the order of the client's reads.
+/** Says which rows of one client's ring in the landing memory are delivered to the client, in the
+  * order of the client's reads.
   *
-  * A read's first beat leaves when the read has ended, then a beat in every cycle. Every beat of a
-  * read that failed is zero and carries the error, even a beat that also holds dwords of the
-  * client's next read.
+  * A read's first beat leaves when the read has ended. Then a beat may leave in every cycle. Every
+  * beat of a read that failed is zero and carries the error, even a beat that also holds dwords of
+  * the client's next read.
   */
 case class RingReader(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear    = slave(Flow(UInt(p.orderWidth bits))) // At reset: number of a mark to clear.
+    val clear    = slave(Flow(UInt(p.orderWidth bits))) // After reset: number of a mark to clear.
     val awaited  = slave(Flow(AwaitedRead()))
     val finished = slave(Flow(FinishedRead(p)))
     val beat     = master(Stream(RingBeat(p)))
@@ -26,8 +27,9 @@ case class RingReader(p: ReturnParam) extends Component {
     val idle     = out Bool ()
   }
 
-  /** Says that the client's read with some number has ended, and how. Numbers wrap: `round` toggles
-    * with each round, so an old mark under the same number is not taken for a new one.
+  /** Says that the client's read with some number has ended, and with what error. Read numbers
+    * wrap. `round` toggles with each round of the numbers, so an old mark under the same number is
+    * not taken for a new one.
     */
   case class Mark() extends Bundle {
     val round = Bool()
@@ -43,7 +45,7 @@ case class RingReader(p: ReturnParam) extends Component {
     enable = io.clear.valid || io.finished.valid
   )
 
-  /** The client's read that is delivered now. It has ended, with `error` if it failed. */
+  /** A read of the client that has ended and is to be delivered, with `error` if it failed. */
   case class Ended() extends Bundle {
     val read  = AwaitedRead()
     val error = ReadError()
@@ -64,7 +66,8 @@ case class RingReader(p: ReturnParam) extends Component {
   val row  = Reg(UInt(p.rowWidth bits)) init 0
   val beat = Reg(UInt(5 bits)) init 0
   val last = beat + 1 === read.beats
-  // `none`: the read fills only a part of one beat, so a later read of its request delivers it.
+  // `none`: the read fills only a part of one beat, so a later read of the same request delivers
+  // that beat.
   val none  = read.beats === 0
   val carry = Reg(ReadError()) init ReadError.none
   val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
@@ -88,8 +91,9 @@ case class RingReader(p: ReturnParam) extends Component {
   }
 
   val room = new Area {
-    // The reads that `room` does not count yet when it falls, with one to spare. There are five at
-    // most: `room` counts a claim four cycles later, and RequestReads holds one more read.
+    // `unseen` is the number of reads that `room` does not count yet when it falls, with one to
+    // spare. Such reads are five at most: `room` counts a claim four cycles later, and RequestReads
+    // holds one more read.
     val unseen = p.ahead + 2
     val used   = RegNext((io.end.dword >> 3) - row)
     val reads  = RegNext(io.end.order - order)
@@ -112,5 +116,5 @@ case class RingBeat(p: ReturnParam) extends Bundle {
   val dwords        = UInt(11 bits)               // Dwords of the client's whole request.
   val context       = Bits(16 bits)
   val error         = ReadError()
-  val show          = Bits(HardBlock.Dwords bits) // Lanes that hold data; the others give zero.
+  val show          = Bits(HardBlock.Dwords bits) // A bit for each lane: 1 gives its data, 0 zero.
 }

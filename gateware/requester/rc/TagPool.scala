@@ -7,21 +7,21 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.Numbers
-
-/** A free tag, and the generation (a bit that toggles with every read) of the last read with it. */
+/** A free tag, and the generation of the last read that had it: a bit that toggles with every read
+  * with the tag.
+  */
 case class FreeTag(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
 }
 
-/** The free tags. The tag that has been free for longest is given first. So a late completion
-  * rarely finds its tag in use by a new read.
+/** Holds the free tags and gives them to new reads. The tag that has been free for longest is given
+  * first. So a late completion rarely finds its tag in use by a new read.
   *
   * The tag of a read that timed out is given only when no other tag is free, because that read's
   * answer may still come. Tags from 32 on have queues of their own. If the host has not enabled
-  * extended tags, the tags from 32 on are not used. If it has, they are given before the others,
-  * since there are more of them.
+  * extended tags, the tags from 32 on are not used. If the host has enabled them, the tags from 32
+  * on are given before tags 0 to 31.
   */
 case class TagPool(p: ReturnParam) extends Component {
   val io = new Bundle {

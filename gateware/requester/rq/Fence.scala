@@ -7,23 +7,26 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-/** How far the writes in front of an interrupt message must have gone before the message may pass.
+/** Says how far the writes in front of an interrupt message must have gone before the message may
+  * pass the fence.
   */
 sealed trait FenceKind
 object FenceKind {
-  // The writes have gone to RQ. This is enough for MSI-X, whose message follows them on RQ.
+  // With `Ordered` the writes have gone to RQ. That is enough for MSI-X, whose message follows the
+  // writes on RQ.
   case object Ordered extends FenceKind
-  // The writes have left the hard block. MSI needs this: its message does not go through RQ.
+  // With `Sent` the writes have left the hard block. MSI needs this, since its message does not go
+  // through RQ.
   case object Sent extends FenceKind
 }
 
 /** Holds an interrupt message back until all requests that clients handed over before it are done.
   *
   * A write is done when it has gone as far as `kind` says, a read when its client has taken its
-  * data. The fence does not wait for requests that come after the message. One exception: with
-  * `Sent`, it also waits for write TLPs of later requests if they went to RQ before the last TLP of
-  * an earlier request. One message is held at a time. `delivered` pulses when a reading client has
-  * taken the last data of a request.
+  * data. The fence does not wait for requests that come after the message, with one exception: if
+  * `kind` is `Sent`, it also waits for write TLPs of later requests that went to RQ before the last
+  * TLP of an earlier request. The fence holds one message at a time. `delivered` pulses when a
+  * reading client has taken the last data of a request.
   */
 case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val io = new Bundle {
@@ -32,7 +35,8 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     val message   = slave(Stream(Bits(8 bits)))
     val passed    = master(Stream(Bits(8 bits)))
   }
-  // Enough to count all the requests that the stores, the tags and the landing memory can hold.
+  // Bits of a count of requests: enough for all the requests that the stores, the tags and the
+  // landing memory can hold.
   val countBits = 10
 
   val held    = io.message.m2sPipe() // The message is delayed by a cycle, like io.progress.
@@ -51,7 +55,7 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
   val reads = for ((client, delivered) <- p.readers.zip(io.delivered))
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
-  def over(before: Seq[Before]): Bool = // Stays true until the next message: only it sets `ahead`.
+  def over(before: Seq[Before]): Bool = // True until the next message, which alone sets `ahead`.
     RegNext(waiting && !begins && before.map(_.ahead === 0).andR) init False
   val issued    = over(writes)
   val delivered = over(reads)
@@ -59,9 +63,9 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val gone = kind match {
     case FenceKind.Ordered => issued
     case FenceKind.Sent    =>
-      // At most 31 issued writes have not left yet, so the sign of the 6-bit difference is exact
-      // now. While the fence goes on waiting for a read, the count runs on and the sign would
-      // become wrong. So `gone` is kept in a register.
+      // At most 31 issued writes have not left the hard block yet, so at first the sign of the
+      // 6-bit difference is exact. While the fence goes on waiting for a read, the count of
+      // returned writes runs on, and the sign becomes wrong. So `gone` is kept in a register.
       val target = RegNextWhen(io.progress.issued, !issued)
       val gone   = RegInit(False)
       gone := waiting && (gone || (issued && !(io.progress.returned - target).msb))

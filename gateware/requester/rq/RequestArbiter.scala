@@ -7,7 +7,8 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-/** A round robin arbiter. A turn ends when the input's payload was taken, not when it was offered.
+/** A round robin arbiter of requests to RQ. A turn ends when the input's payload was taken, not
+  * when it was offered.
   *
   * So while an input waits, each other input has at most one turn, whatever the rhythm of `ready`.
   * The last input is an exception: with `again` it may have several turns running. The output may

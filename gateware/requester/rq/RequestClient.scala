@@ -9,11 +9,11 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, Request}
 
-/** A client's port: takes the client's requests in order, cuts them into pieces of one TLP each,
-  * and stores their write data.
+/** Takes one client's requests in order, cuts them into pieces of one TLP each, and stores their
+  * write data.
   *
-  * A piece is offered when all its data is in the store. `freed` carries the number of the oldest
-  * row of the store that is still needed.
+  * A piece is offered at `piece` when all its data is in the store. `freed` brings the number of
+  * the oldest row (32 bytes) of the store that is still needed.
   */
 case class RequestClient(p: RequestParam, config: ClientConfig) extends Component {
   val io = new Bundle {
@@ -53,7 +53,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     val taken = held.fire && writes
     when(taken)(row            := row + 1)
     when(io.freed.valid)(freed := io.freed.payload)
-    // One row is kept free: `room` is a cycle late, and a beat may come in meanwhile.
+    // `room` keeps one row of the store free: it is a cycle late, and a beat may come in meanwhile.
     room := row - freed < p.storeBeats - 1
 
     val lanes = RequestLanes(p)
@@ -67,8 +67,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
 
   val room = if (config.writes) store.room || !writes else True
   // The cutter's `ready` is late in the cycle, and `held.ready` goes on into the client's own
-  // logic. So a FIFO stands between them, and its room is registered. The register does not count
-  // the latest header yet, so it asks for room for two.
+  // logic. So the headers go through a FIFO, and the FIFO's room is registered. The register does
+  // not count the latest header yet, so it asks for room for two headers.
   val headers       = StreamFifo(RequestHeader(p), 4, latency = 1)
   val roomForHeader = RegNext(headers.io.availability > 1) init False
   headers.logic.ram.addAttribute("ram_style", "distributed")
@@ -87,8 +87,9 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   cutter.io.request << headers.io.pop
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
-  // The FIFO's own `ready` would be too late in the cycle, so its room is registered. The register
-  // does not count the latest piece yet, so it asks for room for two.
+  // The `ready` of the FIFO of pieces would be too late in the cycle, so the FIFO's room is
+  // registered. The register does not count the latest piece yet, so it asks for room for two
+  // pieces.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-/** Cuts requests into pieces of one TLP each.
+/** Cuts a client's requests into pieces of one TLP each.
   *
   * Requests are cut at 4 KiB boundaries. Besides, a write's piece has at most the host's
   * Max_Payload_Size, a read's piece at most its Max_Read_Request_Size. A small request passes in
@@ -17,18 +17,20 @@ import spinal.lib._
   */
 case class RequestCutter(p: RequestParam) extends Component {
   val io = new Bundle {
-    val payloadDwords, readDwords = in UInt (8 bits) // Most dwords of a piece: 32, 64 or 128.
+    // Most dwords of a write's piece and of a read's piece: 32, 64 or 128.
+    val payloadDwords, readDwords = in UInt (8 bits)
     val request                   = slave(Stream(RequestHeader(p)))
     val pieces                    = master(Stream(RequestPiece(p)))
   }
 
   /** The part of a request that is still to be cut. */
   case class Rest() extends Bundle {
-    // `dwords` and `row` in here are those of the whole request; the other fields are the rest's.
+    // `dwords`, `row` and `lastBe` of the header are those of the whole request. Its `address` and
+    // `firstBe` are those of the part that is left.
     val header     = RequestHeader(p)
     val left       = UInt(11 bits)
     val toBoundary = UInt(11 bits)             // Dwords to the next 4 KiB boundary: 1 to 1024.
-    val position   = UInt(p.positionBits bits) // Where the rest's first dword is in the store.
+    val position   = UInt(p.positionBits bits) // Place in the store of the first dword left.
     val fresh      = Bool()                    // No piece has been cut off the request yet.
     val small      = Bool()                    // The request is one piece, by its size alone.
   }
@@ -39,7 +41,7 @@ case class RequestCutter(p: RequestParam) extends Component {
   val cutLast             = Reg(Bool())
 
   val measure = new Area {
-    def capped(dwords: UInt): UInt = // No piece has more than 128 dwords, so 128 stands for more.
+    def capped(dwords: UInt): UInt = // At most 128: no piece has more dwords.
       dwords(10 downto 7).orR ? U(RequestParam.PieceDwords, 8 bits) | dwords(7 downto 0)
     def smaller(a: UInt, b: UInt): UInt = (a < b) ? a | b
 
@@ -48,8 +50,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     val last   = rest.left <= limit && rest.left <= rest.toBoundary
   }
 
-  // After a request's last piece `rest` takes the next request. After any other piece it takes what
-  // is left of the request.
+  // After the last piece of a request, `rest` takes the next request. After any other piece, it
+  // takes the part of the request that is left.
   val emitted = io.pieces.fire
   val moves   = restValid && (!cutValid || emitted)
   when(emitted)(cutValid := False)

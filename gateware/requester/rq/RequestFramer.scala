@@ -9,21 +9,21 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, Numbers, RqBeat}
 
-/** Turns TLPs into RQ beats: the descriptor (PG213, "Requester Request Descriptor"), then the
-  * payload. No cycle is lost inside a TLP or between two.
+/** Turns the card's request TLPs into RQ beats: the descriptor (PG213, "Requester Request
+  * Descriptor"), then the payload. No cycle is lost inside a TLP or between two.
   *
-  * Three register stages stop together when RQ does not take a beat. In `reading` the store of
-  * write data is addressed, `read` holds its data, `sent` holds the complete beat. An interrupt
-  * message is one beat. It can be withdrawn until it is in the registers at the pins.
+  * Three register stages stop together when RQ does not take a beat. The stage `reading` addresses
+  * the store of write data, `read` holds the store's data, and `sent` holds the complete beat. An
+  * interrupt message is one beat. It can be withdrawn until it is in the registers at the pins.
   */
 case class RequestFramer(p: RequestParam) extends Component {
   val writers = p.writers.size
   val io = new Bundle {
     val issue  = slave(Stream(RequestIssue(p)))
     val source = in Bits (p.sources bits)       // For a write: the source of its data, one-hot.
-    val number = in UInt (5 bits)
+    val number = in UInt (5 bits)               // Sequence number for a write.
     val window = out UInt (p.positionBits bits) // Where the beat's eight dwords begin in the store.
-    val next   = out UInt (p.rowBits bits)
+    val next   = out UInt (p.rowBits bits)      // The row of the store after that of `window`.
     val data   = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
     val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
     val rq     = master(HardBlock.Rq())
@@ -46,12 +46,12 @@ case class RequestFramer(p: RequestParam) extends Component {
     val sequence        = UInt(6 bits)
   }
 
-  val go = Bool() // All stages move on. It comes from a register, the `ready` of `sent.beats`.
+  val go = Bool() // All stages move on. `go` is the `ready` of `sent.beats`, a register.
 
   val reading = new Area {
     val valid  = RegInit(False)
     val first  = Reg(Bool())
-    val more   = Reg(UInt(5 bits)) // Beats of the TLP that come after this one.
+    val more   = Reg(UInt(5 bits)) // Beats of the TLP that come after the one in this stage.
     val head   = Reg(Head())
     val source = Reg(Bits(p.sources bits))
     val window = Reg(UInt(p.positionBits bits))

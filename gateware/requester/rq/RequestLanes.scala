@@ -14,7 +14,7 @@ import lanebox.vocabulary.HardBlock
   *
   * Each lane has a memory and a row address of its own, so a TLP whose payload begins in the middle
   * of a beat costs no additional cycle. Lane b of `data` comes from the memory of lane b, so the
-  * first dword asked for is in any lane. RequestFramer rotates it to its place.
+  * first of the eight dwords may be in any lane. RequestFramer rotates the dwords to their places.
   */
 case class RequestLanes(p: RequestParam) extends Component {
   val io = new Bundle {

@@ -9,7 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Message, SequencePins}
 
-/** Gives each write TLP a sequence number, and knows how many write TLPs have left the hard block.
+/** Gives each write TLP of the card a sequence number, and counts how many write TLPs have left the
+  * hard block.
   *
   * The hard block gives a TLP's sequence number back when the TLP has left (PG213,
   * pcie_rq_seq_num). Writes are numbered modulo 32. They never pass each other, so a number that
@@ -27,13 +28,16 @@ case class RequestNumbers() extends Component {
     val issued   = out UInt (6 bits) // Writes issued so far, modulo 64.
     val returned = out UInt (6 bits) // Writes that have left the hard block, modulo 64.
   }
-  // The most writes that may be in the hard block. With 32, none and all would look the same.
+  // The most writes that may be in the hard block. With 32, no write and 32 writes in it could not
+  // be told apart, since numbers are modulo 32.
   val most = 31
 
   val issued, returned = Reg(UInt(6 bits)) init 0
   when(io.issue)(issued := issued + 1)
 
-  /** How many writes had left the hard block up to the last number that came back, modulo 32. */
+  /** Finds how many writes, modulo 32, had left the hard block when the latest sequence number came
+    * back.
+    */
   val latest = new Area {
     val pins   = RegNext(io.pins) // Registered, because the hard block's pins are far away.
     val counts = Vec(pins.numbers.map(_.payload(4 downto 0) + 1))
@@ -49,7 +53,8 @@ case class RequestNumbers() extends Component {
     returned := (returned.msb ^ (latest.count < returned(4 downto 0))).asUInt @@ latest.count
   }
 
-  // `free` is a cycle late, so one more write may have been issued since: one number is kept back.
+  // `free` is a cycle late, so one more write may have been issued meanwhile. So one number is kept
+  // back.
   val free = RegInit(True)
   free        := underWay < most - 1
   io.free     := free

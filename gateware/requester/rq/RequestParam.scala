@@ -9,14 +9,14 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, LargestRead, Numbers}
 
-/** A client of the RequestPath, and whether it reads host memory, writes it, or does both. */
+/** A client of the RequestPath, with a name. It reads host memory, writes it, or does both. */
 case class ClientConfig(name: String, reads: Boolean, writes: Boolean) {
   require(reads || writes, s"client $name neither reads nor writes")
 }
 
-/** The shape of the request path, which brings the clients' requests to RQ. `clients`: the clients
-  * in the order of their ports. `storeBeats`: beats of write data that the store of each writing
-  * client holds. `messages`: MSI-X messages go to RQ, too.
+/** The parameters of the request path, which brings the clients' requests to RQ. `clients` are the
+  * clients in the order of their ports. `storeBeats` is the number of beats of write data that the
+  * store of each writing client holds. `messages` says that MSI-X messages go to RQ, too.
   */
 case class RequestParam(
     clients: Seq[ClientConfig],
@@ -29,25 +29,25 @@ case class RequestParam(
   val sources = writers.size + (if (messages) 1 else 0)
   require(readers.nonEmpty && writers.nonEmpty, "a card that only reads or only writes")
   require(isPow2(storeBeats), s"a store of $storeBeats beats: its size must be a power of two")
-  // A client's store must hold two writes: one leaves while the next comes in. Rows of a write
-  // become free when a later row is read, so its last two rows stay occupied until the next write
-  // follows.
+  // A client's store must hold two of the largest writes: one leaves while the next comes in. A row
+  // of a write becomes free when a later row is read, so the last two rows of a write stay occupied
+  // until the next write follows.
   require(
     storeBeats >= 2 * RequestParam.MaxPayload / HardBlock.BeatBytes,
     s"a store of $storeBeats beats has no room for two writes of ${RequestParam.MaxPayload} B"
   )
 
-  // Bits of a row number in a store. One bit more than the rows need, so that a full store differs
-  // from an empty one.
+  // Bits of a row number in a store of write data: one more than the rows need, so that a full
+  // store differs from an empty one.
   val rowBits      = log2Up(storeBeats) + 1
   val positionBits = rowBits + log2Up(HardBlock.Dwords) // Bits of a dword's position in a store.
 }
 
 object RequestParam {
-  val MaxPayload     = Numbers.LargestPayload // Most bytes of a write TLP: more is not used.
+  val MaxPayload     = Numbers.LargestPayload // Most bytes of a write TLP, even if MPS is larger.
   val MaxReadRequest = LargestRead.Bytes      // Most bytes that a read TLP asks for.
   val PieceDwords    = LargestRead.Dwords
   val PageDwords     = Numbers.PageBytes / 4  // Dwords of a 4 KiB page: no TLP crosses a page.
-  val LeastLimit     = 32                     // Dwords that a TLP may have with every host.
+  val LeastLimit     = 32                     // Dwords that every host allows a TLP to have.
   val Descriptor     = 4                      // Dwords of RQ's descriptor in front of the payload.
 }

@@ -9,15 +9,16 @@ import spinal.lib._
 
 import lanebox.vocabulary._
 
-/** What the request path tells the interrupt fences and the counters. Every signal is a cycle late.
+/** The signals by which the request path tells the interrupt fences and the counters how far
+  * requests have gone. Every signal is a cycle late.
   */
 case class RequestProgress(p: RequestParam) extends Bundle {
   // Bit i: client i has handed over a whole write request, or a read request.
   val writeEntered, readEntered = Bits(p.clients.size bits)
   // Bit i: the last TLP of a write request of client i goes to RQ.
   val writeIssued = Bits(p.clients.size bits)
-  // Counts of write TLPs, modulo 64: `issued` to RQ, and `returned`: those that left the hard
-  // block.
+  // Counts of write TLPs, modulo 64. `issued` counts those that went to RQ, `returned` those that
+  // have left the hard block.
   val issued, returned = UInt(6 bits)
   val waitsForClaim    = Bool() // A read waits: it has no tag or no completion space yet.
   val waitsForNumber   = Bool() // Writes wait: too many have not left the hard block yet.
@@ -38,18 +39,18 @@ case class RequestProgress(p: RequestParam) extends Bundle {
   * }}}
   *
   * Order: a client's writes stay in order, its reads stay in order, and its reads never pass its
-  * writes. Its writes may pass its reads, as on the link. A read that waits for its claim does not
-  * hold up another client's write.
+  * writes. Its writes may pass its reads, as on the link. A read that waits for its claim (of a tag
+  * and space) does not hold up another client's write.
   *
   * Turns: TLPs take turns between the writing clients, the messages and the reads. A read request
   * is one beat on RQ. Reads may take further turns until they have had as many beats as the writes.
-  * So if there is not enough of RQ for both directions, each gets half. A write begins when all its
-  * data is stored, so `valid` on RQ never falls inside a TLP.
+  * So if RQ is not fast enough for both reads and writes, each gets half of it. A write begins when
+  * all its data is stored, so `valid` on RQ never falls inside a TLP.
   *
   * While `stop` is high, no new request is taken at the ports and no new TLP goes to RQ. `idle`
-  * says that the last TLP has gone. While the host has bus mastering off, everything waits, except
-  * for reads that already have a tag and TLPs that are already on their way to RQ: these still go
-  * out.
+  * says that the last TLP has gone. While the host has bus mastering off, every request waits,
+  * except for reads that already have a tag and TLPs that are already on their way to RQ. These
+  * still go out.
   */
 case class RequestPath(p: RequestParam) extends Component {
   val io = new Bundle {
@@ -160,8 +161,8 @@ case class RequestPath(p: RequestParam) extends Component {
     input.window        := U(0, p.positionBits bits) - RequestParam.Descriptor
     input.tag           := 0
 
-    // RequestFramer takes the message's data a cycle after its issue; until then it does not
-    // change.
+    // RequestFramer takes the message's data a cycle after the message is issued. MessagePort keeps
+    // the data unchanged until then.
     framer.io.data.last := offer.data.resized
     framer.io.withdraw  := io.message.withdraw
     io.message.shown    := framer.io.shown
@@ -189,6 +190,7 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** A write waits for at most about this many beats of reads: as many as a write of 512 B has. */
+  /** The most beats of reads, about, for which a write waits: as many as a write of 512 bytes has.
+    */
   val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
 }

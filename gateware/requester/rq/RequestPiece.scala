@@ -9,8 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.Numbers
 
-/** A client's request as RequestCutter takes it. `row` says where its write data begins in the
-  * client's store.
+/** A client's request without its data, as RequestCutter takes it. `row` is the row of the client's
+  * store in which the request's write data begins.
   */
 case class RequestHeader(p: RequestParam) extends Bundle {
   val write           = Bool()
@@ -22,7 +22,7 @@ case class RequestHeader(p: RequestParam) extends Bundle {
   val row             = UInt(p.rowBits bits)
 }
 
-/** The part of a request that goes into one TLP. */
+/** The part of a client's request that goes into one TLP. */
 case class RequestPiece(p: RequestParam) extends Bundle {
   val write           = Bool()
   val address         = UInt(62 bits) // Dword address in host memory.
@@ -31,14 +31,14 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val attributes      = Bits(3 bits)
   val lastOfRequest   = Bool()
 
-  // The next three fields are for writes only.
+  // The fields `moreBeats`, `window` and `lastRow` are for writes only.
   val moreBeats = UInt(5 bits) // Beats of the TLP on RQ, after the first.
   // Position in the store of what would be dword 0 of the TLP's first beat on RQ. The first four
   // dwords of that beat are the descriptor, so the payload begins four positions later.
   val window  = UInt(p.positionBits bits)
   val lastRow = UInt(p.rowBits bits) // Row of the store that holds the piece's last dword.
 
-  // The next two fields are for reads only.
+  // The fields `context` and `requestDwords` are for reads only.
   val context       = Bits(16 bits)
   val requestDwords = UInt(11 bits)
 }

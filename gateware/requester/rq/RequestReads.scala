@@ -13,8 +13,8 @@ import lanebox.vocabulary.{Numbers, ReadClaim}
   * its completions need: a tag, landing space and completion space.
   *
   * While `enable` is low nothing is claimed, and a claim that was offered is withdrawn. A read that
-  * has its tag is issued even then. Its timeout already runs: if the read waited, it might go out
-  * when its tag already belongs to another read.
+  * has its tag is issued even then, since its timeout already runs. If the read waited, it might go
+  * out when its tag already belongs to another read.
   */
 case class RequestReads(p: RequestParam) extends Component {
   val clients = p.readers.size
@@ -28,7 +28,7 @@ case class RequestReads(p: RequestParam) extends Component {
     val idle   = out Bool ()
   }
 
-  /** A read's piece, and the client it comes from. */
+  /** A piece of a read, and the number of the client that it comes from. */
   case class Wanted() extends Bundle {
     val client = UInt(log2Up(clients) bits)
     val piece  = RequestPiece(p)
