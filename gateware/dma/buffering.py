@@ -4,9 +4,9 @@
 
 """A buffer in each direction between the DMA and the user's logic, with LitePCIe's registers.
 
-Software sets how many bytes a buffer may hold. It can read how many bytes are in it now. In the
-other mode it reads the lowest (h2c) or highest (c2h) fill level since it last wrote to the status
-register.
+Software sets how many bytes a buffer may hold. Software can read how many bytes are in the buffer
+now, or (register field `level_mode`) the lowest (h2c) or highest (c2h) fill level since it last
+wrote to the status register.
 """
 
 from litex.gen import *
@@ -17,7 +17,7 @@ from migen import *
 from gateware.numbers import DATA_WIDTH
 from gateware.vocabulary.layouts import stream_layout
 
-BEAT_BITS = log2_int(DATA_WIDTH//8) # Registers count bytes, the FIFO counts beats.
+BEAT_BITS = log2_int(DATA_WIDTH//8) # Bits from bytes (in registers) to beats (in the FIFO).
 
 # Registers ----------------------------------------------------------------------------------------
 
@@ -41,7 +41,8 @@ def _status(name):
 # Buffers ------------------------------------------------------------------------------------------
 
 class StreamBuffer(LiteXModule):
-    """A FIFO of `size` bytes for one direction, and its two registers.
+    """A FIFO of `size` bytes between DMA and user logic for one direction, with its two registers
+    `control` and `status`.
 
     With `lowest` the status register can keep the lowest fill level, otherwise the highest.
     """
@@ -73,8 +74,8 @@ class StreamBuffer(LiteXModule):
         self.comb += status.fields.level[BEAT_BITS:].eq(Mux(instant, fifo.level, extreme))
 
 class Buffering(LiteXModule):
-    """The buffers of both directions. Streams have LitePCIe's names: h2c goes from `sink` to
-    `next_source`, c2h from `next_sink` to `source`.
+    """The buffers of both directions, with `size` bytes each. The streams have LitePCIe's names:
+    h2c goes from `sink` to `next_source`, c2h from `next_sink` to `source`.
     """
     def __init__(self, size):
         self.reader_fifo_control = _control("Reader", "Minimal", size)

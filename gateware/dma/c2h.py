@@ -8,11 +8,11 @@ descriptors lists.
 A descriptor counts, and raises its interrupt, when the last of its data was handed to the endpoint.
 The endpoint holds the interrupt back until that data has left.
 
-Two things end a descriptor early, unless its `last_disable` is set. The stream's `last` ends it
-behind the valid bytes of the beat that has `last`. The flush time ends it if the stream has paused
-for so long. The next beat then begins the next descriptor. If a descriptor ends in the middle of a
-beat because its buffer is full, the rest of that beat is lost. So a buffer for packets should have
-a multiple of 32 bytes.
+Two events end a descriptor early, unless its `last_disable` is set. The stream's `last` ends it
+behind the valid bytes of the beat that has `last`. The flush time ends it when so many cycles have
+passed without a beat. The next beat then begins the next descriptor. If a descriptor ends in the
+middle of a beat because its buffer is full, the rest of that beat is lost. So a buffer for packets
+should have a multiple of 32 bytes.
 """
 
 from litex.gen import *
@@ -37,8 +37,8 @@ from gateware.vocabulary import layouts
 
 STORE_BEATS = 4*PIECE_BEATS # The store holds four pieces: one leaves while others come in.
 HEADERS     = 16            # The most pieces whose data is in the store.
-HEADER_ROOM = HEADERS - 1     # One less than fits, since the FIFO's level is seen a cycle late.
-STORE_ROOM  = STORE_BEATS - 1 # One less than fits, since the FIFO's level is seen a cycle late.
+HEADER_ROOM = HEADERS - 1     # One piece less than fits: the FIFO's level is seen a cycle late.
+STORE_ROOM  = STORE_BEATS - 1 # One beat less than fits: the FIFO's level is seen a cycle late.
 
 class C2h(LiteXModule):
     """Writes a stream into the buffers of the table's descriptors, through `port`, a master port of
@@ -48,11 +48,12 @@ class C2h(LiteXModule):
     client of the endpoint.
 
     When the engine is disabled, it finishes the write that has begun, writes the notices of
-    descriptors that have ended, and drops everything else. While disabled it takes the stream and
-    drops it. Bit 1 of its enable register says that it rests; it does not start again before.
+    descriptors that have ended, and drops all other data. While disabled it takes the stream's
+    beats and drops them. Bit 1 of its enable register says that it rests. It does not start again
+    before.
 
     `notices` writes records and status lines for the host through the same port. `h2c` is the
-    account of the h2c engine, for the status line of h2c.
+    Account of the h2c engine, for the status line of h2c.
     """
     def __init__(self, endpoint, port, h2c):
         self.sink       = stream.Endpoint(layouts.stream_layout()) # i
@@ -98,7 +99,7 @@ class C2h(LiteXModule):
         room, store_room    = Signal(), Signal()
         beat                = Signal(max=PIECE_BEATS)
         taken, full, ended  = Signal(), Signal(), Signal()
-        message             = Signal() # The beat's `last` ends the descriptor.
+        message             = Signal() # The `last` of the stream's beat ends the descriptor.
         self.flushes        = Signal() # The flush time ends the descriptor, without a beat.
         self.silent         = Signal() # The flush time has passed since the last beat.
         self.comb += [
@@ -148,7 +149,9 @@ class C2h(LiteXModule):
         self.add_silence(taken, ended & header.last)
 
     def add_silence(self, taken, ended):
-        """Drives `silent`: the flush time has passed since a beat of the descriptor was taken."""
+        """Drives `silent`, which says that the flush time has passed since the last beat of the
+        descriptor was taken.
+        """
         # Cycles that are left of the flush time, down to 1. Always 0 if the flush time is off.
         rest        = Signal(len(self.flush_time))
         timed       = Signal()
@@ -172,8 +175,8 @@ class C2h(LiteXModule):
         ]
 
     def add_writes(self, phy, port):
-        """Moves data from the store to `port.source`, shifted to its byte offset in the write's
-        first dword.
+        """Moves data from the store to `port.source`, shifted to the byte offset that it has in the
+        write's first dword.
 
         The write of a notice uses the same signals. It begins only where a write of data has ended.
         """
@@ -181,7 +184,7 @@ class C2h(LiteXModule):
         notice = self.notices
         beat   = Signal(max=PIECE_BEATS + 1)
         begun  = Signal() # A write was offered to the endpoint, so it must be finished.
-        ends   = Signal() # The present beat is the last of its write (not valid for a first beat).
+        ends   = Signal() # The beat is the last of its write (not valid for a write's first beat).
         moves  = Signal() # A beat of data is offered.
         last   = Signal() # The present beat is the last one of a write of data.
         told   = Signal() # The present beat is the last one of a notice.
@@ -249,9 +252,10 @@ class C2h(LiteXModule):
         ]
 
     def add_account(self):
-        """Counts descriptors. One is done when the last beat of its last write was taken."""
+        """Counts descriptors. A descriptor is done when the last beat of its last write was taken.
+        """
         header, table, account = self.headers.source, self.table, self.account
-        counts = Signal() # The descriptor will count (table.counted) when its last write is over.
+        counts = Signal() # The descriptor will count (table.counted) when its last write ends.
         self.comb += [
             counts.eq(header.valid & header.last & self.run &
                 (header.epoch == table.epoch) & ~table.flush),
@@ -273,15 +277,17 @@ class C2h(LiteXModule):
         ]
 
     def add_busy(self):
-        """Drives `busy`: device time runs while data can move, or will move by itself because the
-        flush time runs. In loop mode it always runs.
+        """Drives `busy`, which makes device time run. The engine is busy while data can move, while
+        the flush time runs, and always in loop mode (the table starts again at its end).
         """
         looping = self.table.loop_prog_n.storage
         moves   = looping | self.sink.valid | self.headers.source.valid | self.timing
         self.comb += self.busy.eq((self.enable & moves) | self.begun | self.account.waits)
 
 def header_layout():
-    """The header of a write whose data is all in the store. With `last` it ends its descriptor."""
+    """Returns the layout of the headers of writes. The data of a write with a header is all in the
+    store. A header with `last` ends its descriptor.
+    """
     return EndpointDescription([
         ("address", numbers.ADDRESS_WIDTH),
         ("none",    1), # Nothing is written: the descriptor has no bytes, or no more bytes.

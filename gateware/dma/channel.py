@@ -5,7 +5,8 @@
 """A DMA channel: both directions, the loopback, and a buffer in each direction to the user slot.
 
 The channel of either endpoint has LitePCIe's registers and streams. With the endpoint `litepcie`
-the whole channel is LitePCIe's; with `lanebox` both engines are this project's.
+the whole channel is LitePCIe's. With `lanebox` the engines, the loopback and the buffers are this
+project's.
 """
 
 from functools import reduce
@@ -27,7 +28,9 @@ from gateware.vocabulary import layouts
 
 
 def _add_doorbell(channel):
-    """Adds `doorbell`, high when the host gives a direction a descriptor or switches it on."""
+    """Adds the signal `doorbell` to a DMA channel. It is high for a cycle when the host gives a
+    direction a descriptor or switches the direction on.
+    """
     engines = channel.reader, channel.writer
     channel.doorbell = Signal() # o
     channel.comb += channel.doorbell.eq(reduce(or_, [
@@ -39,7 +42,7 @@ class DmaChannel(LiteXModule):
     """A DMA channel like LitePCIeDMA, with this project's engines. Its parts have LitePCIe's names
     (`reader`, `writer`), since LiteX makes the register names from them.
     """
-    h2c_settled = True # An h2c descriptor counts as done when its data has come to the card.
+    h2c_settled = True # An h2c descriptor counts when its data has come to the card.
     # Bit 2 of h2c's enable register says that the user has taken all data.
     h2c_taken   = True
 
@@ -91,7 +94,7 @@ def _stock_channel(endpoint):
         buffering_depth = numbers.DMA_BUFFER_SIZE,
         address_width   = numbers.ADDRESS_WIDTH,
     )
-    channel.h2c_settled = False # LitePCIe counts an h2c descriptor when its data is requested.
+    channel.h2c_settled = False # LitePCIe counts an h2c descriptor once its data is requested.
     channel.h2c_taken   = False
     _add_doorbell(channel)
 
@@ -116,7 +119,9 @@ def make_channel(name, endpoint):
     return CHANNELS[name](endpoint)
 
 def add_extras(soc):
-    """Adds the registers that LitePCIe's channel does not have: notices, interrupt moderation."""
+    """Adds the registers of notices and interrupt moderation to the SoC, if its DMA channel is this
+    project's. LitePCIe's channel has neither.
+    """
     channel = soc.pcie_dma0
     if isinstance(channel, DmaChannel):
         soc.pcie_moderation0 = ModerationRegisters(channel.h2c_moderation, channel.c2h_moderation)
@@ -124,7 +129,9 @@ def add_extras(soc):
         soc.comb += channel.writer.notices.time.eq(soc.device_time.time)
 
 def dma_constants(channel):
-    """The constants that tell software about the DMA channels. `channel` is the first channel."""
+    """Returns {name: value} of the SoC constants that tell software about the DMA channels.
+    `channel` is the first channel.
+    """
     return {
         "DMA_CHANNELS":    numbers.DMA_CHANNELS,
         "DMA_ADDR_WIDTH":  numbers.ADDRESS_WIDTH,

@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The table of DMA descriptors, and how descriptors are cut into pieces, for both directions.
+"""Holds the table of DMA descriptors, and cuts descriptors into pieces, for both directions.
 
 Table, registers and descriptors are those of LitePCIe, so LitePCIe's software sees no difference. A
-descriptor may begin at any byte and have any number of bytes. On the stream its data begins with a
-new beat and takes as many beats as its bytes need. In the last beat, bytes behind the descriptor's
-end are undefined.
+descriptor may begin at any byte and have any number of bytes. On the stream a descriptor's data
+begins with a new beat and takes as many beats as its bytes need. In the last beat, bytes behind the
+descriptor's end are undefined.
 """
 
 from litepcie.frontend.dma import LitePCIeDMAScatterGather
@@ -23,25 +23,25 @@ BEAT_BYTES  = numbers.BEAT_BYTES
 PIECE_BYTES = numbers.LARGEST_PAYLOAD # Most bytes of a piece, which is one request to the host.
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
-# Bits of the counter of table resets. By its value in a descriptor the descriptors that left the
-# table before a reset are told from later ones.
+# Bits of the counter of table resets, `epoch`. A descriptor carries the counter's value. So
+# descriptors that left the table before a reset are told from later ones.
 EPOCH_BITS  = 2
 
 # Table --------------------------------------------------------------------------------------------
 
 def owner_layout():
-    """The fields of a descriptor that each of its pieces carries, since they are needed when the
-    descriptor ends.
+    """Returns the fields of a descriptor that each of its pieces carries, since they are needed
+    when the descriptor ends.
     """
     return [
         ("irq",   1),          # The descriptor wants an interrupt when it ends.
-        ("round", 1),          # In loop mode: the descriptor is the first one of the table.
+        ("round", 1),          # In loop mode: the descriptor begins a round of the table.
         ("epoch", EPOCH_BITS), # How often the table had been reset when the descriptor left it.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
-    """LitePCIe's table of descriptors, but its loop status counts the descriptors that have ended.
-    LitePCIe's own counts those that have left the table.
+    """LitePCIe's table of descriptors, but its register `loop_status` counts the descriptors that
+    have ended. The register of LitePCIe's own table counts those that have left the table.
 
     A descriptor carries the `epoch` in which it left the table. If software has emptied the table
     since, the descriptor neither counts nor raises an interrupt when it ends.
@@ -49,19 +49,19 @@ class SettledTable(LitePCIeDMAScatterGather):
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
         self.flush   = Signal()               # o, software empties the table.
-        self.epoch   = Signal(EPOCH_BITS)     # o, number of table resets so far.
+        self.epoch   = Signal(EPOCH_BITS)     # o, number of table resets so far, modulo 4.
         # o, the descriptor at `source` begins a round of the table (loop mode).
         self.round   = Signal()
         self.done    = Signal()               # i, one cycle: a descriptor has ended.
         self.owner   = Record(owner_layout()) # i, with `done`: fields of the ended descriptor.
         self.counted = Signal()               # o, with `done`: the descriptor counts.
-        self.irq     = Signal()               # o, with `done`: counts and wants an interrupt.
+        self.irq     = Signal()               # o, with `done`: it counts and wants an interrupt.
         self.settled = Signal(self.loop_status.size) # o, the loop status that software reads.
 
         # # #
 
         self.index, self.count = index, count = Signal(16), Signal(16)
-        counting = Signal() # As with LitePCIe, the start of the first round is not counted.
+        counting = Signal() # The first round has begun. Its begin is not counted, as with LitePCIe.
         self.comb += [
             self.flush.eq(self.reset.re & self.reset.storage),
             self.round.eq(self.loop_prog_n.storage & self.source.first),
@@ -92,7 +92,9 @@ class SettledTable(LitePCIeDMAScatterGather):
 # Pieces -------------------------------------------------------------------------------------------
 
 def _cut_layout():
-    """Where in host memory a descriptor's piece begins, and how long the piece is."""
+    """Returns the fields that say where in host memory a descriptor's piece begins, and how long
+    the piece is.
+    """
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
@@ -101,26 +103,28 @@ def _cut_layout():
     ]
 
 def _kept_layout():
-    """Fields that are the same in all pieces of a descriptor."""
+    """Returns the fields that are the same in all pieces of a descriptor."""
     return [
         ("last_disable", 1), # LitePCIe's bit: the stream's `last` does not end the descriptor.
         *owner_layout(),
     ]
 
 def piece_layout():
-    """A piece of a descriptor: its bytes, and the request to the host that carries them.
+    """Returns the layout of a stream of descriptors' pieces. A piece has its bytes, and the request
+    to the host that carries them.
 
     A request is for whole dwords, with byte enables. `first` and `last` mark the first and the last
-    piece of a descriptor. `tail`: the request's dwords take one beat more than the piece's bytes
-    take on the stream. A descriptor of no bytes has one piece of no bytes.
+    piece of a descriptor. `tail` says that the request's dwords take one beat more than the piece's
+    bytes take on the stream. A descriptor of no bytes has one piece of no bytes.
     """
     return EndpointDescription([*_cut_layout(), *_kept_layout(), *enables_layout()])
 
 class DescriptorCutter(LiteXModule):
     """Takes descriptors from the table and cuts them into pieces of at most `largest` bytes.
 
-    A piece that begins inside a dword touches one dword more than its bytes need. So its bytes are
-    limited to a beat (32 bytes) less. Otherwise the additional dword would become a TLP of its own.
+    A piece that begins inside a dword touches one dword more than its bytes need. So such a piece
+    has at most a beat (32 bytes) less than `largest`. Otherwise the additional dword would become a
+    TLP of its own.
 
     A descriptor of one piece takes one cycle. Pieces of a longer descriptor come in every fourth
     cycle, which is enough, since their data takes longer. The first piece of the next descriptor is
@@ -129,12 +133,13 @@ class DescriptorCutter(LiteXModule):
     """
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
-        self.run       = Signal()                                 # i
+        self.run       = Signal()                                 # i, the engine runs.
         # i, the piece at `source` is kept even while `run` is low.
         self.hold      = Signal()
         # i, when `source` is taken: the rest of its descriptor is dropped.
         self.terminate = Signal()
-        self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES) # i
+        # i, most bytes of a piece.
+        self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES)
 
         # # #
 
@@ -175,7 +180,8 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def cut_off(self, piece, enables):
-        """The statements that load `source` with `piece` and its byte enables (`enables`)."""
+        """Returns the statements that load `source` with `piece` and its byte enables (`enables`).
+        """
         source = self.source
         return [
             *(getattr(source, name).eq(getattr(piece, name)) for name, _ in _cut_layout()),
@@ -184,7 +190,9 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def measure(self, piece, address, length):
-        """The statements that set `piece` to the first piece of `length` bytes at `address`."""
+        """Returns the statements that set `piece` to the first piece of `length` bytes of host
+        memory from byte address `address` on.
+        """
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
@@ -201,8 +209,8 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def add_ahead(self, table):
-        """Prepares the first piece of the next descriptor. Registers are in between, so that the
-        path back to the table's `ready` is short.
+        """Prepares the first piece of the next descriptor. Registers separate it from `source`, so
+        that the path back to the table's `ready` is short.
         """
         layout     = EndpointDescription([*_cut_layout(), *_kept_layout()])
         self.ahead = ResetInserter()(stream.Buffer(layout, pipe_valid=True, pipe_ready=True))
@@ -220,8 +228,8 @@ class DescriptorCutter(LiteXModule):
         self.ahead_enables = PieceEnables(self.ahead.source)
 
     def add_rest(self):
-        """Computes the piece that follows the one in `source`. This takes some cycles from the
-        loading of `source`; `rest_age` counts them.
+        """Computes the piece that follows the one in `source`. The computation takes some cycles
+        from the loading of `source` on, which `rest_age` counts.
         """
         source        = self.source
         address       = Signal(numbers.ADDRESS_WIDTH)
@@ -238,7 +246,9 @@ class DescriptorCutter(LiteXModule):
 # Enables ------------------------------------------------------------------------------------------
 
 def enables_layout():
-    """How many dwords a piece's request has, and the byte enables of its first and last dword."""
+    """Returns the fields that say how many dwords and beats a piece's request has, and which byte
+    enables its first and last dword have.
+    """
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
         ("end", bits_for(PIECE_BEATS)), # Number of the request's last beat.
@@ -319,5 +329,7 @@ class ShortPiece(LiteXModule):
         ]
 
 def last_dword(count):
-    """The byte enables of a last dword of which `count` bytes are valid; 0 stands for all four."""
+    """Returns the byte enables of a last dword of which the first `count` bytes are valid (1 to 3);
+    0 stands for all four.
+    """
     return (1 << count) - 1 if count else 0xf

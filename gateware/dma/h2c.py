@@ -5,15 +5,15 @@
 """The h2c engine of a DMA channel: it reads the host buffers that a table of descriptors lists, and
 gives their data as a stream, in the table's order.
 
-A descriptor is done when its data has come. Only then `loop_status` counts it and its interrupt is
-raised, and software may fill its buffer again. LitePCIe's own engine reports a descriptor when it
-has only asked for the data. So with LitePCIe's engine software must leave buffers alone for longer,
-and this limits how much that engine may have in flight.
+A descriptor is done when its data has come to the card. Only then does `loop_status` count it, and
+its interrupt is raised. Software may then fill its buffer again. LitePCIe's own engine reports a
+descriptor when it has only asked for the data. So with LitePCIe's engine software must leave
+buffers alone for longer, and this limits how much that engine may have in flight.
 
 Unless its `last_disable` is set, a descriptor is a packet: its last beat has `last`, and `bytes`
 says how many bytes of that beat are valid. If the host fails to give data, zeros come instead, the
 endpoint counts the failed read, and the packet's `last` comes with `error`. For a descriptor of no
-bytes the engine reads one byte, and one beat comes.
+bytes the engine reads one byte, and one beat comes on the stream.
 """
 
 from litex.gen import *
@@ -33,7 +33,8 @@ from gateware.dma.descriptors import (
 from gateware.dma.notices import Account
 from gateware.vocabulary import layouts
 
-# The most requests that may be in flight, including those that wait for a tag or for delivery.
+# The most read requests of h2c that may be in flight, including those that wait for a tag and those
+# whose data waits for delivery.
 MOST_REQUESTS = 2*numbers.READ_TAGS
 
 class H2c(LiteXModule):
@@ -55,9 +56,9 @@ class H2c(LiteXModule):
     channel's notices tell the host about h2c (notices.py).
 
     When the engine is disabled, it drops all data that it has asked for or that waits for the user.
-    It comes to rest when nothing is in flight and the notices of ended descriptors are written. Bit
-    1 of its enable register says that it rests; it does not start again before. Bit 2 says that no
-    data is in flight or waits for the user: disabling the engine then loses nothing.
+    It comes to rest when no data is in flight and the notices of ended descriptors are written. Bit
+    1 of its enable register says that it rests. It does not start again before it rests. Bit 2 says
+    that no data is in flight or waits for the user, so disabling the engine then loses nothing.
     """
     def __init__(self, endpoint, port, account=None, store_size=numbers.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
@@ -92,17 +93,17 @@ class H2c(LiteXModule):
         largest = endpoint.phy.max_request_size
         self.sync += self.cutter.largest.eq(Mux(largest > PIECE_BYTES, PIECE_BYTES, largest))
 
-        # The requests in flight, in the order in which the endpoint delivers their data. `first`
-        # and `last` mark the first and last request of a descriptor. `tail`: the request's data
-        # comes in one beat more than it takes on the stream. `packet`: the request's last beat ends
-        # a packet.
+        # `flight` holds the requests in flight, in the order in which the endpoint delivers their
+        # data. `first` and `last` mark the first and last request of a descriptor. `tail` says that
+        # the request's data comes in one beat more than it takes on the stream. `packet` says that
+        # the request's last beat ends a packet.
         self.flight = stream.SyncFIFO([
             ("shift", 2), ("tail", 1), ("bytes", bits_for(PIECE_BYTES)), ("packet", 1),
             *owner_layout(),
         ], MOST_REQUESTS, buffered=True)
 
         # Room in the store is reserved when data is requested. So data never waits in the endpoint
-        # for the user. If it did, interrupts would wait behind it.
+        # for the user logic. If data waited there, interrupts would wait behind it.
         self.store = ResetInserter()(
             stream.SyncFIFO(layouts.stream_layout(), self.depth, buffered=True))
 
@@ -121,7 +122,7 @@ class H2c(LiteXModule):
         """
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
-        offered                = Signal() # A request was offered: it is not taken back.
+        offered                = Signal() # A request was offered before, so it must stay offered.
         self.comb += [
             beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
             request.valid.eq(piece.valid & (offered | (self.run & room))),
@@ -150,13 +151,13 @@ class H2c(LiteXModule):
         ]
         self.sync += [
             offered.eq(request.valid & ~request.ready),
-            # `room` is a cycle late, so another request may have begun meanwhile: it asks for room
-            # for two requests.
+            # `room` is a cycle late, so another request may have begun meanwhile. So `room` asks
+            # for room for two requests.
             room.eq((self.claimed <= self.depth - 2*PIECE_BEATS) &
                 (self.flight.level < MOST_REQUESTS - 1)),
         ]
 
-        # While `run` is low the store is held empty, so nothing in it is claimed.
+        # While `run` is low the store is held empty, so no beat of it is claimed.
         left = self.store.source.valid & self.store.source.ready
         self.sync += [
             self.claimed.eq(self.claimed + Mux(begins, beats, 0) - left),
@@ -173,7 +174,7 @@ class H2c(LiteXModule):
         self.held   = held = stream.Endpoint(layouts.stream_layout())
         self.failed = Signal() # Data of the present descriptor is missing.
         before = Signal()      # Data was missing in an earlier beat of the descriptor.
-        ends   = Signal()      # The request's last, additional beat comes: `held` ends the request.
+        ends   = Signal()      # The request's additional beat comes, so `held` ends the request.
         whole  = Signal()      # `held` is its request's last beat, and no additional beat comes.
         shift  = Signal(2)
         bytes  = Signal(numbers.STREAM_BYTES)
@@ -218,7 +219,8 @@ class H2c(LiteXModule):
         ]
 
     def add_counts(self, port):
-        """Counts descriptors. One is done when the last beat of its last request has come."""
+        """Counts descriptors. A descriptor is done when the last beat of its last request has come.
+        """
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The loopback inside a DMA channel. It has LitePCIe's register, but streams with packets."""
+"""The loopback inside a DMA channel, from h2c to c2h. It has the register of LitePCIe's loopback,
+but its streams have packets.
+"""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -13,8 +15,8 @@ from gateware.vocabulary.layouts import stream_layout
 
 
 class DmaLoopback(LiteXModule):
-    """While enabled, h2c data goes straight to c2h. The user gets no data, and the user's own c2h
-    data waits.
+    """Sends h2c data straight to c2h while it is enabled. The user logic then gets no data, and its
+    own c2h data waits. While disabled the loopback passes both streams on.
     """
     def __init__(self):
         self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n

@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Interrupt moderation: if interrupts of a DMA direction come fast, one is sent for several.
+"""Interrupt moderation: if interrupts of a DMA direction come fast, one message is sent for
+several.
 
 An interrupt passes at once if the last one was sent `interval` cycles ago or earlier, so a slow
 stream is not delayed. An interrupt that is raised sooner waits for the end of the interval, or
@@ -14,8 +15,8 @@ from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-INTERVAL_BITS = 24 # An interval of up to 67 ms, in cycles of 4 ns.
-COUNT_BITS    = 8
+INTERVAL_BITS = 24 # Bits of an interval in cycles of 4 ns: up to 67 ms.
+COUNT_BITS    = 8  # Bits of the number of interrupts that end an interval.
 
 class Moderation(LiteXModule):
     """Moderates the interrupts of one DMA direction. With an `interval` of 0 every interrupt passes
@@ -25,13 +26,13 @@ class Moderation(LiteXModule):
         self.wanted   = Signal()              # i, one cycle: an interrupt is raised.
         self.irq      = Signal()              # o, one cycle: an interrupt is sent.
         self.interval = Signal(INTERVAL_BITS) # i, least cycles from one interrupt to the next.
-        self.count    = Signal(COUNT_BITS)    # i, so many do not wait; 0 or 1: none waits.
+        self.count    = Signal(COUNT_BITS)    # i, this many interrupts are sent at once; 0 as 1.
         self.waits    = Signal()              # o, an interrupt is kept back.
 
         # # #
 
-        # `wanted` comes late in the cycle from the engines. So only `irq` uses it directly; all
-        # else uses `asked`, its register.
+        # `wanted` comes late in the cycle from the engines. So only `irq` uses `wanted` directly.
+        # All other logic uses `asked`, its register.
         asked, sent = Signal(), Signal()
         left  = Signal(INTERVAL_BITS)
         past  = Signal(reset=1)    # The interval ended before this cycle.

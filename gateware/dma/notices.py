@@ -2,14 +2,15 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Notices: what a DMA channel writes to host memory besides the data, so that software need not
-read registers. Notices are records and status lines.
+"""Writes the notices of a DMA channel (records and status lines) to host memory, so that software
+need not read registers.
 
 A record describes one c2h descriptor that has ended. A status line says how far a direction (h2c or
 c2h) has come. Both are little endian. Software sets their addresses while the direction rests.
 
 The order on the port is data, record, status line, interrupt, so nothing is announced before it is
-true. An interrupt stands for all descriptors that have asked for one since the last status line.
+true. An interrupt that waits for a status line stands for all descriptors that have asked for one
+since the status line before.
 """
 
 from litex.gen import *
@@ -21,8 +22,8 @@ from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 
 # Layouts ------------------------------------------------------------------------------------------
 
-# Bits of a record's word `flags`. If none is set, the buffer is full and its packet goes on in the
-# next buffer.
+# Bits of the word `flags` in a record (the card's report of a c2h descriptor that has ended). If no
+# bit is set, the buffer is full and its packet goes on in the next buffer.
 RECORD_FLAGS = {
     "last":    1 << 0, # The stream's `last` has ended the descriptor.
     "flushed": 1 << 1, # The flush time has ended the descriptor.
@@ -42,8 +43,8 @@ RECORD_SIZE = numbers.RECORD_BYTES
 STATUS_LINE = {"position": 0, "buffers": 8, "errors": 16, "time": 24}
 STATUS_SIZE = numbers.STATUS_BYTES
 
-# The ring holds 2 to this power of records. Its base is a multiple of its size, and so is the base
-# of a status line.
+# The ring in host memory holds 2 to the power of 4 to 16 records. The base of the ring is a
+# multiple of its size in bytes. The address of a status line is a multiple of 32 bytes.
 LEAST_ENTRIES = 4
 MOST_ENTRIES  = 16
 
@@ -52,27 +53,28 @@ MOST_ENTRIES  = 16
 BATCH       = numbers.RECORD_BATCH
 SMALL_BATCH = 8
 
-# While data is in flight, a status line is written once in so many cycles.
-LINE_INTERVAL = numbers.STATUS_CYCLES
+# While data is in flight, a status line is written once in this many cycles.
+LINE_INTERVAL = 1024
 
-# What each bit of the register `control` turns on.
+# The bits of the register `control`. Each turns on one kind of notice.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
 
 # Accounts -----------------------------------------------------------------------------------------
 
 class Account(LiteXModule):
-    """What a DMA direction has done since its table was reset, and whether its status line is due.
+    """Counts the descriptors and bytes of a DMA direction since its table was reset, and says
+    whether its status line is due.
 
     A descriptor comes in pieces and counts as a whole, with its last piece. The direction's engine
-    (H2c or C2h) drives the inputs. The signals without a direction are between here and `Notices`.
+    (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices.
     """
     def __init__(self):
         self.piece    = Signal()                      # i, one cycle: a piece has ended.
         self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with `piece`: the bytes of the piece.
-        self.last     = Signal()                      # i, with `piece`: it ends its descriptor.
+        self.last     = Signal()                      # i, with `piece`: the descriptor's last.
         self.counted  = Signal()                      # i, one cycle: a descriptor ends and counts.
         self.failed   = Signal()                      # i, with `counted`: the descriptor failed.
-        self.irq      = Signal()                      # i, with `counted`: it wants an interrupt.
+        self.irq      = Signal()                      # i, with `counted`: an interrupt is wanted.
         self.clear    = Signal()                      # i, software empties the table.
         self.drop     = Signal()                      # i, the descriptor under way is dropped.
         self.quiet    = Signal()                      # i, no data of the direction is in flight.
@@ -82,11 +84,11 @@ class Account(LiteXModule):
         self.buffers  = Signal(64)          # o, number of descriptors that counted.
         self.errors   = Signal(32)          # o, how many of those descriptors failed.
 
-        # Between here and `Notices`.
+        # The signals between Account and Notices.
         self.lines    = Signal() # Software has turned the direction's status lines on.
         self.tells    = Signal() # Interrupts wait until the notices before them are written.
         self.wanted   = Signal() # A descriptor that has ended wants an interrupt.
-        self.answered = Signal() # The wanted interrupt goes with the records, without a line.
+        self.answered = Signal() # The wanted interrupt follows the records, without a status line.
         self.due      = Signal() # A status line is due.
         self.go       = Signal() # A status line is due and must wait no longer.
         self.told     = Signal() # One cycle: a status line takes the present counts.
@@ -99,7 +101,7 @@ class Account(LiteXModule):
         total  = Signal(LENGTH_BITS)
         age    = Signal(max=LINE_INTERVAL)
         old    = Signal()
-        still  = Signal() # In the cycle before, no data of the direction was in flight.
+        still  = Signal() # No data of the direction was in flight in the cycle before.
         self.comb += [
             total.eq(before + self.bytes),
             self.go.eq(self.due & (self.wanted | still | old)),
@@ -139,25 +141,27 @@ class Account(LiteXModule):
 # The memories of `Notices` hold records in rows 0 to 7, and a status line in this row.
 LINE = 8
 
-# Values of `which`: what the present write carries. 0 is data.
+# Values of `which`, which says what the present write on the port carries: 0 is data, and the
+# others are records, the status line of c2h, and the status line of h2c.
 RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
 
 class Notices(LiteXModule):
-    """Writes records and status lines between the writes of data, on the same port.
+    """Writes records and status lines between the writes of c2h's data, on the same port.
 
-    `hold` stops new writes of data. It is set when no data waits and notices do. It is also set
-    when a write has begun that ends a descriptor after which notices must go before more data. A
-    write of data that has begun ends first. Data goes on when all notices that were due have gone.
+    `hold` stops new writes of data. It is set when no data waits but a notice is due, and when a
+    status line must wait no longer. It is also set when a write of data ends a descriptor after
+    which notices must go before more data. A write of data that has begun ends first. Data goes on
+    when all notices that were due have gone.
     """
     def __init__(self, phy, c2h, h2c):
-        # Set by software through NoticeRegisters; `time` is from the card's clock.
+        # Software sets these signals through NoticeRegisters, except `time`.
         self.records = Signal()   # i, records of c2h descriptors are wanted.
         self.base    = Signal(64) # i, base address of the ring of records.
         self.entries = Signal(5)  # i, the ring has 2 to this power of records.
         self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, addresses of the status lines.
         self.time    = Signal(64) # i, device time.
 
-        # Set by the c2h engine.
+        # The c2h engine sets these signals.
         self.flags   = Signal(3)  # i, flags for the record, valid when a descriptor counts.
         self.counts  = Signal()   # i, the present write ends a descriptor that will count.
         self.asks    = Signal()   # i, with `counts`: the descriptor wants an interrupt.
@@ -165,10 +169,10 @@ class Notices(LiteXModule):
         self.more    = Signal()   # i, a write of data is ready.
         self.begun   = Signal()   # i, a write of data has begun.
 
-        # The write of a notice. It is offered until `done`.
+        # These signals are the write of a notice, which is offered until `done`.
         self.hold    = Signal()   # o, no write of data may begin.
         self.valid   = Signal()   # o, the write of a notice is offered.
-        self.dwords  = Signal(7)  # o, length of the notice.
+        self.dwords  = Signal(7)  # o, length of the notice in dwords.
         self.end     = Signal(3)  # o, number of the notice's last beat.
         self.beat    = Signal(3)  # i, number of the beat that is offered.
         self.data    = Signal(numbers.DATA_WIDTH) # o, data of the beat that is offered.
@@ -176,7 +180,7 @@ class Notices(LiteXModule):
 
         # # #
 
-        self.accounts = c2h, h2c # Not submodules of this one: the engines have them.
+        self.accounts = c2h, h2c # A tuple, so they do not become submodules: the engines have them.
         self.small = Signal() # Max_Payload_Size leaves room for a small batch only.
         self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
         self.add_batch()
@@ -185,15 +189,15 @@ class Notices(LiteXModule):
         self.add_place()
 
     def add_batch(self):
-        """Gathers records into a batch, which becomes one write. A record is made in the cycle
-        after its descriptor has counted.
+        """Gathers records into a batch, which becomes one write to host memory. A record is made in
+        the cycle after its descriptor has counted.
 
         A batch ends where the next record's place in the ring is a multiple of a full batch. So no
         batch crosses 4 KiB or the end of the ring.
         """
         c2h, h2c     = self.accounts
-        self.ended   = Signal()             # A descriptor has ended, and its record comes.
-        self.record  = Signal(3)            # Flags of the record that comes.
+        self.ended   = Signal()             # A descriptor has ended, and its record is stored now.
+        self.record  = Signal(3)            # Flags of the record that is stored now.
         # How many records are in the batch.
         self.count   = Signal(max=BATCH + 1)
         self.first   = Signal(MOST_ENTRIES) # Number of the batch's first record.
@@ -224,13 +228,14 @@ class Notices(LiteXModule):
                 self.count.eq(self.count + 1)
             ),
             If(self.batched, self.count.eq(0)),
-            # The table was emptied: the batch is dropped, unless it is already offered as a write.
+            # When software empties the table, the batch is dropped, unless a notice is already
+            # offered as a write.
             If(c2h.clear & ~self.valid, self.count.eq(0)),
         ]
 
     def add_turns(self):
         """Chooses which notice is written: records first, then the status line of c2h, then that of
-        h2c, each if it is due.
+        h2c. A notice that is not due is left out.
 
         After a reset of the table, no notice about descriptors from before the reset is begun.
         """
@@ -240,7 +245,7 @@ class Notices(LiteXModule):
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
         self.which  = Signal(2) # What is written: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
         self.fsm = fsm = FSM(reset_state="DATA")
-        free     = Signal() # All notices that were due are written: `hold` ends.
+        free     = Signal() # All notices that were due are written, so `hold` ends.
         back     = [free.eq(1), NextState("DATA")]
         to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
@@ -275,7 +280,7 @@ class Notices(LiteXModule):
             fsm.act(f"{name}-MOVED",
                 account.told.eq(1),
                 NextValue(asked, account.wanted),
-                # The table may have been emptied a cycle ago: then the line is no longer due.
+                # If software emptied the table a cycle ago, the status line is no longer due.
                 If(account.clear | ~account.due, *back).Else(NextState(f"{name}-ERRORS"))
             )
             fsm.act(f"{name}-ERRORS",
@@ -314,8 +319,8 @@ class Notices(LiteXModule):
         lower, upper = Signal(64), Signal(64)
         errors       = Signal(32)
         ours, theirs = fsm.ongoing("C2H-MOVED"), fsm.ongoing("H2C-MOVED")
-        # What is stored. 0: a record; 1 and 2: the first half of a status line, of c2h or of h2c;
-        # 3: the second half of a status line.
+        # `part` says what is stored in this cycle. 0: a record; 1: the first half of c2h's status
+        # line; 2: the first half of h2c's; 3: the second half of a status line.
         part         = Signal(2)
         first        = Signal()  # The lower half of a beat is stored.
         # The upper half of a beat is stored.
@@ -357,7 +362,8 @@ class Notices(LiteXModule):
             ]
 
     def add_place(self):
-        """Computes the batch's place in the ring, and the length of the notice's write.
+        """Computes the place of the batch of records in the ring, and the length of a notice's
+        write.
 
         The base of the ring is a multiple of its size. So base and place can be ORed and need no
         adder.
@@ -373,8 +379,8 @@ class Notices(LiteXModule):
         ]
 
     def address(self, data):
-        """The address of the write on the port: `data` for a write of data, else the notice's.
-        Returns a signal and the statement that drives it.
+        """Returns a signal with the host address of the write on the port, and the statement that
+        drives the signal. A write of data has the address `data`, a notice has its own.
         """
         address = Signal(len(data))
         return address, Case(self.which, {
@@ -387,8 +393,8 @@ class Notices(LiteXModule):
 # Registers ----------------------------------------------------------------------------------------
 
 class NoticeRegisters(LiteXModule):
-    """The registers with which software sets the notices and the flush time of c2h. After reset
-    all of this is off.
+    """The registers with which software sets the notices of both directions, and the flush time of
+    c2h. After reset notices and flush time are off.
     """
     def __init__(self, c2h):
         self.writer_records_base = CSRStorage(64,

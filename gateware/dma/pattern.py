@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A known data pattern, with which the DMA is measured and checked without the user's logic.
+"""Generates and checks a known data pattern, with which the DMA is measured and checked without the
+user's logic.
 
-In the pattern dword i of a stream has the value i modulo 2^32, little endian. A beat has eight
+In the pattern, dword i of a stream has the value i modulo 2^32, little endian. A beat has eight
 dwords.
 """
 
@@ -19,24 +20,25 @@ from gateware.vocabulary.layouts import stream_layout
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
-    """The pattern's dwords in beat number `beat`. The low bits of a dword are its lane, the bits
-    above are the beat's number, so no adder is needed.
+    """Returns the pattern's eight dwords in beat number `beat`. The low three bits of a dword are
+    its lane and the bits above are the beat's number, so no adder is needed.
     """
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
 # Generator ----------------------------------------------------------------------------------------
 
 class PatternGenerator(LiteXModule):
-    """While enabled, sends the pattern instead of the sink's stream, which stalls meanwhile.
+    """Sends the pattern instead of the sink's stream while it is enabled. The sink's stream stalls
+    meanwhile.
 
     The pattern has no `last`, because `last` would end a DMA descriptor early. Beats are offered
-    while `enable` and `run` are set. Each time both become set the pattern starts at dword 0.
+    while `enable` and `run` are set. Each time both become set, the pattern starts at dword 0.
     """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
         self.source = source = stream.Endpoint(stream_layout()) # o
-        self.enable = Signal()                                  # i
-        self.run    = Signal()                                  # i
+        self.enable = Signal()                                  # i, the pattern is chosen.
+        self.run    = Signal()                                  # i, the pattern may be sent.
 
         # # #
 
@@ -53,16 +55,16 @@ class PatternGenerator(LiteXModule):
 # Checker ------------------------------------------------------------------------------------------
 
 class PatternChecker(LiteXModule):
-    """While enabled, takes every beat, compares it with the pattern and counts. While disabled, it
-    passes the stream on unchanged.
+    """Takes every beat while it is enabled, compares it with the pattern, and counts beats and
+    errors. While disabled, it passes the stream on unchanged.
 
-    Each time it is enabled the counts start again at 0. They stay readable after it is disabled.
-    They are two cycles late.
+    Each time the checker is enabled, the counts start again at 0. They stay readable after it is
+    disabled. The counts are two cycles late.
     """
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
         self.source      = source = stream.Endpoint(stream_layout()) # o
-        self.enable      = Signal()                                  # i
+        self.enable      = Signal()                                  # i, beats are compared.
         self.beats       = Signal(COUNTER_WIDTH)                     # o, beats compared
         self.errors      = Signal(DWORD_WIDTH)                       # o, beats with a wrong dword
         # o, number of the first beat with a wrong dword
@@ -113,11 +115,11 @@ class PatternChecker(LiteXModule):
 
 class Pattern(LiteXModule):
     """The stage between the DMA and the user slot that can put the pattern in place of the user's
-    streams. At reset it is off and passes both streams on without delay.
+    streams. At reset the pattern is off, and the stage passes both streams on without delay.
 
-    Software should switch it while the DMA is idle. A c2h beat that the user offers when the
-    pattern is switched on stays with the user. An h2c beat that waits for the user then goes to the
-    checker.
+    Software should switch the pattern while the DMA is idle. A c2h beat that the user logic offers
+    when the pattern is switched on stays with the user logic. An h2c beat that then waits for the
+    user logic goes to the checker.
     """
     def __init__(self, with_csr=True):
         self.h2c = PatternChecker()
@@ -140,7 +142,9 @@ class Pattern(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
-        """Adds the registers that start generator and check, and those with the check's result."""
+        """Adds the registers that start the generator and the checker, and those with the result of
+        the check.
+        """
         self._control = CSRStorage(name="control", fields=[
             CSRField("c2h_generate", size=1, offset=0,
                 description="Send the pattern instead of the user's stream, from dword 0 on."),
