@@ -9,22 +9,23 @@ import spinal.lib._
 
 import lanebox.vocabulary.Frames
 
-/** The frames of one port that had one fate, and the bytes that these frames had at their source.
+/** An account: the number of frames of one port that had one fate (delivered, bad or lost), and the
+  * bytes that these frames had at their source.
   */
 case class Account() extends Bundle {
   val frames, bytes = UInt(64 bits)
 }
 
-/** Counts what became of the frames, for each port.
+/** Counts for each port how many frames were delivered, bad or lost.
   *
-  * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of the
-  * copy a cycle later. While the copy is made, fates wait in a queue, and frames wait if the queue is
-  * full. So in each copy
+  * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
+  * the copy a cycle later. While the copy is made, fates wait in a queue, and frames wait if the
+  * queue is full. So in each copy
   *
   * frames of a port = delivered + bad + lostRing + lostNoCell
   *
-  * holds for the frames whose fate was decided, and their bytes. `clear` sets all to zero; it is
-  * also needed after reset, and takes as long as a snapshot.
+  * holds for the frames whose fate was decided, and their bytes. `clear` sets all accounts to zero.
+  * It is also needed after reset, and takes as long as a snapshot.
   */
 case class Accounts() extends Component {
   val io = new Bundle {
@@ -32,7 +33,7 @@ case class Accounts() extends Component {
     val clear    = in Bool ()
     val snapshot = in Bool ()
     val busy     = out Bool ()
-    // The entry's port in the upper bits, its fate in the lower ones.
+    // `index` is the number of an account: its port in the upper bits, its fate in the lower two.
     val index   = in UInt (Accounts.Width bits)
     val account = out(Account())
   }
@@ -41,7 +42,7 @@ case class Accounts() extends Component {
   io.account := RegNext(copies.readAsync(io.index))
 
   val walk = new Area {
-    // Entries that are still to be copied or cleared.
+    // The number of accounts that are still to be copied or cleared.
     val left   = Reg(UInt(Accounts.Width + 1 bits)) init 0
     val clears = RegInit(False)
     val active = left =/= 0
@@ -53,7 +54,8 @@ case class Accounts() extends Component {
   }
   io.busy := walk.active
 
-  // A fate takes two cycles. In the first its account is read and added to, in the second written.
+  // Counting a fate takes two cycles. In the first its account is read and added to. In the second
+  // the account is written.
   val queue  = io.fates.queue(16).m2sPipe()
   val adds   = RegInit(False)
   val entry  = queue.port @@ queue.fate.asBits.asUInt

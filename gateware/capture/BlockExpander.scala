@@ -11,7 +11,7 @@ import lanebox.vocabulary.{Frames, HardBlock}
 
 /** The parts of one pcapng block, in the form from which RecordBuilder makes beats of 32 bytes. */
 case class Layout() extends Bundle {
-  val writes = Bool() // The block is written; false for a frame that is dropped.
+  val writes = Bool() // The block is written; False for a frame that is dropped.
   val packet = Bool()
   val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
   val takes  = Bool() // A frame's data belongs to the block, and is taken from the frame queue.
@@ -30,7 +30,7 @@ case class Layout() extends Bundle {
   val units              = UInt(3 bits) // Units of 8 bytes in the last beat: 1 to 4.
 }
 
-/** Lays a block out: header, data, and the tail of options, zeros and length.
+/** Lays a pcapng block out: header, data, and the tail of options, zeros and length.
   *
   * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
   * lanes. One rotation per block therefore puts each of its dwords into its lane.
@@ -102,7 +102,7 @@ case class BlockExpander() extends Component {
     layout.lastBeat := layout.writes ? ((block.units - 1) >> 2) | (layout.body - 1).resized
     layout.single   := layout.writes ? (block.units <= CaptureParam.BeatUnits) | layout.shortData
 
-    // The block's length is the tail's last dword, at place 0 to 6 behind the data.
+    // The last dword of the tail is the block's length. It is at place 0 to 6 behind the data.
     val end      = (dwords - 1 - begin).resize(3)
     val flags    = Seq(dword(BlockType.FlagsOption), block.head.flags)
     val count    = Seq(dword(BlockType.DropsOption), block.drops.asBits, dword(0))

@@ -16,14 +16,16 @@ object BlockKind extends SpinalEnum(binarySequential) {
   val seal   = newElement() // The last block of an MBUF.
 }
 
-/** Why an MBUF was sealed. */
+/** The reasons for which an MBUF (a part of the capture ring) is sealed. */
 object SealReason extends SpinalEnum(binarySequential) {
   val full    = newElement()
   val asked   = newElement()
   val stopped = newElement()
 }
 
-/** The contents of a seal. All counts are since the start of the capture. */
+/** The contents of a seal, the last block of an MBUF. All counts are since the start of the
+  * capture.
+  */
 case class Seal() extends Bundle {
   val reason  = SealReason()
   val number  = UInt(64 bits) // The MBUF's number, from 0 on.
@@ -42,12 +44,12 @@ case class Block() extends Bundle {
   val head = FrameHead() // The frame's head, in the kinds `record` and `lost`.
   val dwords = UInt(Frames.LengthWidth - 1 bits) // Dwords of data in a record.
   val flagged, counting =
-    Bool() // Whether a record has epb_flags, and whether it has epb_dropcount.
+    Bool() // The record has the option epb_flags, or the option epb_dropcount.
   val drops = UInt(32 bits)
   val seal  = Seal()
 }
 
-/** The fates of a frame: each frame has exactly one. */
+/** The fates of a frame that reaches the capture. Each frame has exactly one. */
 object Fate extends SpinalEnum(binarySequential) {
   val delivered  = newElement()
   val bad        = newElement() // The frame's source has marked it as faulty.
@@ -64,14 +66,16 @@ case class FrameFate() extends Bundle {
 
 object BlockType {
   val Record = BigInt(6)
-  // Types for local use: programs that read pcapng skip such blocks without a warning.
+  // The block types of filler and seal are for local use. Programs that read pcapng skip blocks of
+  // such types without a warning.
   val Seal   = BigInt("80004c42", 16)
   val Filler = BigInt("80004c46", 16)
 
   /** The third dword of a seal, by which a reader knows it: the letters "LB" and version 1. */
   val SealMagic = 0x4c420001
 
-  /** The first dword of each option: its code in the lower half, its length in bytes in the upper. */
+  /** The first dword of each option: its code in the lower half, its length in bytes in the upper.
+    */
   val FlagsOption = 0x00040002
   val DropsOption = 0x00080004
 }

@@ -9,28 +9,29 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Request}
 
-/** The host's settings. All but `run` must stay the same while frames are taken. */
+/** The host's settings of the capture. All but `run` must stay the same while frames are taken. */
 case class CaptureSettings(p: CaptureParam) extends Bundle {
   val run      = Bool()
   val keepBad  = Bool()
   val lossless = Bool()                        // Frames wait for room, and none is lost.
-  val newest   = Bool()                        // No limit: the ring is written over.
+  val newest   = Bool()                        // The ring is written over, without a limit.
   val relaxed  = Bool()                        // Data is written with relaxed ordering.
   val snap     = UInt(Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
-  // Cycles for which complete records may wait for more.
+  // Cycles for which complete records may wait for more records before they are written.
   val patience = UInt(24 bits)
-  // Size of an MBUF: 12 to 22, for 4 KiB to 4 MiB.
+  // An MBUF has 2 to this power of bytes: 12 to 22, for 4 KiB to 4 MiB.
   val mbufLog2 = UInt(5 bits)
-  // Size of a segment: 12 to 30, and at least mbufLog2.
+  // A segment of the ring has 2 to this power of bytes: 12 to 30, and at least mbufLog2.
   val segmentLog2   = UInt(5 bits)
   val lastSegment   = UInt(p.segmentWidth bits)
-  val statusAddress = UInt(64 bits) // A multiple of 32.
+  val statusAddress = UInt(64 bits) // Host address of the status line: a multiple of 32.
 }
 
 /** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.
   *
   * {{{
-  *   frames ---> FrameTrim --- heads ---> RecordSizer --- sized ---> MbufPlacer --- fates ---> Accounts
+  *   frames ---> FrameTrim --- heads ---> RecordSizer --- sized ---> MbufPlacer --- fates --->
+  * Accounts
   *                   |                                               ^   ^   |
   *                   |                            RingLimit ---------+   |   | blocks
   *                   |                                             freed |   v
@@ -41,29 +42,29 @@ case class CaptureSettings(p: CaptureParam) extends Bundle {
   *                     +--- read, release -------------+   +-----------------+
   * }}}
   *
-  * One queue. A frame is delivered whole or lost whole, and each is counted once, by cause. Room in
-  * the ring and in the staging memory is reserved before a record is begun, so nothing behind
-  * MbufPlacer ever waits for the host but HostWriter.
+  * The capture has one queue. A frame is delivered whole or lost whole, and each frame is counted
+  * once, by its fate. Room in the ring and in the staging memory is reserved before a record is
+  * begun, so of all stages behind MbufPlacer only HostWriter ever waits for the host.
   *
-  * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After `run`
-  * has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle` rises,
-  * and nothing more is written.
+  * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After
+  * `run` has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle`
+  * rises, and nothing more is written.
   */
 case class Capture(p: CaptureParam) extends Component {
   setDefinitionName("Capture")
   val io = new Bundle {
     val settings = in(CaptureSettings(p))
     val clear    = in Bool ()
-    val seal     = in Bool ()                 // Closes the MBUF now.
-    val limit    = slave(Flow(UInt(64 bits))) // See RingLimit.
+    val seal     = in Bool ()                 // Closes the present MBUF now.
+    val limit    = slave(Flow(UInt(64 bits))) // Bytes up to which the ring may be written.
     val segment  = slave(Flow(Segment(p)))
-    val now      = in UInt (64 bits)          // ns
+    val now      = in UInt (64 bits)          // Device time in ns.
     val frames   = slave(Frames())
     val request  = master(Stream(Fragment(Request())))
     val position = out UInt (64 bits)
     val idle     = out Bool ()
 
-    val snapshot     = in Bool () // See Accounts.
+    val snapshot     = in Bool () // Copies all accounts.
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
     val account      = out(Account())
@@ -92,7 +93,7 @@ case class Capture(p: CaptureParam) extends Component {
   limit.io.clear   := io.clear
   limit.io.advance := placer.io.advance
 
-  // `idle` may be registered: without `run` no frame enters, so a stage that is empty stays empty.
+  // `idle` may come from a register: without `run` no frame enters, so an empty stage stays empty.
   val empty   = !trim.io.busy && !sizer.io.busy
   val stopped = RegNext(!io.settings.run && empty) init False
   placer.io.mbufLog2 := io.settings.mbufLog2

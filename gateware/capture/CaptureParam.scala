@@ -8,8 +8,8 @@ import spinal.core._
 
 import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
-/** The shape of a capture block. `cells`: 4 KiB each, in UltraRAM. `segments`: most segments of a
-  * ring.
+/** The parameters of the capture. `cells` is the number of cells, of 4 KiB each, in the staging
+  * memory. `segments` is the most segments that a ring may have.
   */
 case class CaptureParam(
     cells: Int = Numbers.CaptureCells,
@@ -26,7 +26,9 @@ case class CaptureParam(
   def segmentWidth: Int = log2Up(segments)
 }
 
-/** Sizes are in units of 8 bytes: pcapng blocks are multiples of that here. */
+/** Sizes of the capture. Names with `Units` are in units of 8 bytes. Every pcapng block that the
+  * capture writes is a multiple of 8 bytes.
+  */
 object CaptureParam {
   val UnitBytes = 8
   val BeatUnits = HardBlock.DataWidth / 8 / UnitBytes
@@ -35,21 +37,21 @@ object CaptureParam {
   val CellUnits = CellBytes / UnitBytes
   val CellRows  = CellUnits / BeatUnits
 
-  /** Sizes of an MBUF that can be set, as powers of two. */
+  /** The sizes of an MBUF that can be set are 2 to these powers of bytes. */
   val LeastMbuf = 12
   val MostMbuf  = 22
-  val MbufWidth = MostMbuf - log2Up(UnitBytes) + 1 // Bits for as many units.
+  val MbufWidth = MostMbuf - log2Up(UnitBytes) + 1 // Bits of a count of an MBUF's units.
 
-  /** Bits for the units of one block. */
+  /** The bits of the size of one block, counted in units of 8 bytes. */
   val BlockWidth = Frames.LengthWidth - log2Up(UnitBytes) + 1
 
   /** A seal has 64 bytes, or 72 where 8 bytes in front of it could hold no filler. */
   val SealUnits   = 8
-  val FillerUnits = CellUnits // At most; see MbufPlacer.
+  val FillerUnits = CellUnits // The most units of a filler block.
 
-  /** What an MBUF must hold beside the data of its only record. */
+  /** The bytes that an MBUF needs beside the data of a record that is its only one. */
   val MbufRest = 128
 
-  /** Data between two status lines while there is more to send, in cells. */
+  /** The number of cells that are sent between two status lines while more data waits. */
   val CellsPerLine = 4
 }

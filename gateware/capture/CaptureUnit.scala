@@ -19,7 +19,7 @@ case class GeneratorSettings() extends Bundle {
   val portMask = UInt(Frames.PortWidth bits)
 }
 
-/** The capture block as a SoC has it: the generator, and Capture, which records its frames.
+/** Connects the generator of frames with Capture, which records the generator's frames.
   *
   * `busy` is high while frames are made, recorded or written to host memory, and while accounts are
   * copied or cleared.
@@ -33,7 +33,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     val seal      = in Bool ()
     val limit     = slave(Flow(UInt(64 bits)))
     val segment   = slave(Flow(Segment(p)))
-    val now       = in UInt (64 bits)  // ns
+    val now       = in UInt (64 bits)  // Device time in ns.
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
     val idle      = out Bool ()

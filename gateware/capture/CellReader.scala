@@ -11,14 +11,14 @@ import lanebox.vocabulary.HardBlock
 
 /** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.
   *
-  * `goes` has each transfer when the reading of its data begins. The transfer's cell is released
-  * with its last read.
+  * `goes` gives each transfer on when the reading of its data begins. The transfer's cell is
+  * released with its last read, if the transfer frees it.
   */
 case class CellReader(p: CaptureParam) extends Component {
   val io = new Bundle {
     val transfer = slave(Stream(Transfer(p)))
     val read     = master(Flow(UInt(p.rowWidth bits)))
-    // The row that was asked for at `read` three cycles before.
+    // The data of the row that was asked for at `read` three cycles before.
     val data    = in Bits (HardBlock.DataWidth bits)
     val release = master(Flow(UInt(p.cellWidth bits)))
     val goes    = master(Stream(Transfer(p)))
@@ -29,7 +29,7 @@ case class CellReader(p: CaptureParam) extends Component {
 
   val queue = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   queue.logic.ram.addAttribute("ram_style", "distributed")
-  // `room` is registered, so it counts the reads that are on their way and one more.
+  // `room` comes from a register, so it counts the reads that are on their way and one read more.
   val room = RegNext(queue.io.availability > Latency + 1) init False
 
   val first = RegInit(True)

@@ -17,9 +17,9 @@ case class TrimmedHead() extends Bundle {
 
 /** Takes frames while `run` is on, and cuts them to the length that is to be kept.
   *
-  * Frames that begin while `run` is off are dropped and nowhere counted. Bad frames lose their data
-  * here, unless `keepBad` is on; their heads go on, so that they are counted in order. No more
-  * is kept of a frame than fits in an MBUF.
+  * Frames that begin while `run` is off are dropped and not counted. FrameTrim drops the data of
+  * bad frames, unless `keepBad` is on. The heads of bad frames go on, so that the frames are
+  * counted in order. No more is kept of a frame than fits in an MBUF.
   *
   * Heads and data leave through a queue each. Their lengths agree: each head that is not bad is
   * followed by the beats that its `kept` needs.
@@ -33,7 +33,7 @@ case class FrameTrim() extends Component {
     val frames   = slave(Frames())
     val heads    = master(Stream(TrimmedHead()))
     val data     = master(Stream(Bits(HardBlock.DataWidth bits)))
-    // A frame that was taken has not left completely.
+    // A frame that FrameTrim has taken has not left it completely.
     val busy = out Bool ()
   }
   val largest = RegNext(
@@ -75,12 +75,12 @@ case class FrameTrim() extends Component {
   val heads = StreamFifo(TrimmedHead(), 16, latency = 1)
   val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
-  // The queue's room is registered, so it may not count the last push yet.
+  // The room of the queue of data comes from a register, so it may not count the last push yet.
   val room = RegNext(heads.io.availability > 1 && data.io.availability > 1) init False
 
   val store = new Area {
     val beat = cut.out.payload
-    // Beats of the frame that are kept behind this one.
+    // `more` is the number of the frame's beats that are kept behind the present one.
     val more  = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
     val keeps = beat.first ? !beat.trimmed.bad | more =/= 0
     cut.out.ready := room

@@ -11,21 +11,24 @@ import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Makes frames without a host: of one size, at one rate, with data that can be computed again.
   *
-  * Frame n, from 0 on, has 16 bytes of Ethernet header, n and the seed as 32 bits each, and then the
-  * pattern. A beat of the pattern is a word of 32 bits, turned left by 4 i bits in dword i. The word
-  * of a frame's first beat is seed xor n; the next one is xorshift(13, 17, 5) of the one before.
-  * Frames of less than 24 bytes are cut. All of it is little endian but the Ethernet header.
+  * Frame n, from 0 on, has 16 bytes of Ethernet header, n and the seed as 32 bits each, and then
+  * the pattern. A beat of the pattern is a word of 32 bits, turned left by 4 i bits in dword i. The
+  * word of a frame's first beat is seed xor n; the next one is xorshift(13, 17, 5) of the one
+  * before. Frames of less than 24 bytes are cut. All of it is little endian but the Ethernet
+  * header.
   *
-  * `period` is from start to start, in 1/256 of a cycle. A frame that could not begin in time begins
-  * as soon as it can; up to 1024 cycles behind are made good. After `count` frames, if it is not 0,
-  * no more are made. They go to the ports in turn: frame n to port n & `portMask`.
+  * `period` is the time from the start of a frame to the start of the next, in 1/256 of a cycle. A
+  * frame that could not begin in time begins as soon as it can. The generator catches up with a
+  * delay of up to 1024 cycles. It makes `count` frames, or frames without end if `count` is 0.
+  * Frame n comes from port n & `portMask`.
   */
 case class Generator() extends Component {
   setDefinitionName("Generator")
   val io = new Bundle {
-    // Its rise starts at frame 0. After its fall the present frame is the last.
+    // When `run` rises, the generator starts at frame 0. After `run` has fallen, the present frame
+    // is the last one.
     val run      = in Bool ()
-    val size     = in UInt (Frames.LengthWidth bits) // Bytes, 1 or more.
+    val size     = in UInt (Frames.LengthWidth bits) // Bytes of a frame: 1 or more.
     val period   = in UInt (24 bits)
     val count    = in UInt (32 bits)
     val seed     = in Bits (32 bits)
@@ -51,10 +54,10 @@ case class Generator() extends Component {
   }
 
   val inside = RegInit(False)
-  val left   = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame behind this one.
+  val left   = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame still to come.
   val word   = Reg(Bits(32 bits))
   val more   = RegNext((io.size - 1) >> 5)
-  // `due` and `done` are registered, which puts an empty cycle between two frames.
+  // `due` and `done` come from registers, which puts an empty cycle between two frames.
   val rests  = RegInit(False)
   val begins = !inside && !rests && io.run && ran && pace.due && !done
 

@@ -9,18 +9,20 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, Request}
 
-/** Writes the staging memory's cells to the ring in host memory, and each status line behind the data
-  * that it reports.
+/** Writes the staging memory's cells to the ring in host memory, and each status line behind the
+  * data that it reports.
   *
   * {{{
-  *   open, full ---> TransferChooser --- transfer ---> CellReader --- goes ---> RequestFormer ---> request
+  *   open, full ---> TransferChooser --- transfer ---> CellReader --- goes ---> RequestFormer --->
+  * request
   *                     ^    |  \                         |    |                  ^   ^
   *                page |    |   +--- line ---------------|----|------------------+   |
   *                     |    v advance              read  v    +--- rows -------------+
   *                   RingSegments                    Staging
   * }}}
   *
-  * Each cell is at most one request of 4 KiB to a master port of the endpoint, which cuts it.
+  * A write of a cell's data is one request of at most 4 KiB to a master port of the endpoint. The
+  * endpoint cuts the request into TLPs.
   */
 case class HostWriter(p: CaptureParam) extends Component {
   val io = new Bundle {

@@ -11,18 +11,19 @@ import lanebox.vocabulary.Frames
 
 /** Decides for each frame whether there is room for its record, and closes MBUFs.
   *
-  * A record lies in one MBUF as a whole. If the next record does not fit, what is left
-  * is filled with fillers of up to 4 KiB, and then the seal. The seal's room is kept free from the
+  * A record lies in one MBUF as a whole. If the next record does not fit, the space that is left in
+  * the MBUF gets fillers of up to 4 KiB, and then the seal. The seal's room is kept free from the
   * beginning, and an MBUF is begun only if the ring has room for all of it. So a seal waits for
-  * cells only, and these become free without the host's help.
+  * cells of the staging memory only, and these become free without the host's help.
   *
   * A frame without room is lost and counted; the next record of its port has the number of frames
   * that were lost before it. With `lossless` the frame waits.
   *
-  * `seal` closes the MBUF now. With `stopped` there will be no more frames, and the last MBUF is
+  * `seal` closes the MBUF now. With `stopped` no more frames will come, and the last MBUF is
   * closed. An MBUF without a record is never closed.
   *
-  * A frame takes three cycles, which is as long as the record of a frame of 64 bytes.
+  * A frame takes three cycles in MbufPlacer. RecordBuilder takes as long for the record of a frame
+  * of 64 bytes.
   */
 case class MbufPlacer(p: CaptureParam) extends Component {
   val io = new Bundle {
@@ -30,7 +31,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val lossless = in Bool ()
     val seal     = in Bool ()
     val stopped  = in Bool ()
-    val clear    = in Bool ()         // Sets all back to the first MBUF. Allowed only while idle.
+    val clear    = in Bool ()         // Goes back to the first MBUF. Allowed only while idle.
     val now      = in UInt (64 bits)
     val known    = in Bool ()         // `allowed` is about the MBUF that comes next.
     val allowed  = in Bool ()
@@ -53,7 +54,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val number = Reg(UInt(64 bits)) init 0
   }
 
-  /** Cells that can be given out. The open one is counted as in use, also where it is empty. */
+  /** The cells of the staging memory that can be given out. The cell that is being filled counts as
+    * in use, even if it is empty.
+    */
   val cells = new Area {
     val free                    = Reg(UInt(p.cellWidth + 1 bits)) init p.cells - 1
     val most                    = RegNext((free > 15) ? U(15, 4 bits) | free.resized) init 0
@@ -74,7 +77,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     when(io.seal && mbuf.begun) { asked := True }
   }
 
-  /** Frames that were lost since the last record of their port. */
+  /** Counts for each port the frames that were lost since the port's last record. */
   val drops = new Area {
     val counts  = Mem(UInt(32 bits), Frames.Ports)
     val pending = Reg(Bits(Frames.Ports bits)) init 0
@@ -83,8 +86,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val before  = some ? counts.readAsync(port) | U(0)
   }
 
-  // A decision changes what the next one depends on. All of that is right again in the third cycle
-  // behind it, and for a block that closes the MBUF in the fourth.
+  // A decision about a block changes values on which the next decision depends. All of them are
+  // right again in the third cycle after the decision, or in the fourth if the block closes the
+  // MBUF.
   val decides = Bool()
   val since   = Reg(UInt(2 bits)) init 0
   when(!since.andR) { since := since + 1 }
@@ -92,7 +96,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val settled = RegNext(since >= 1 && !decides) init False
   val steady  = RegNext(since >= 2 && !decides) init False
 
-  /** Cycle 1: how long the record will be, now that its port's losses are known. */
+  /** Cycle 1 of a frame: computes how long its record will be, now that its port's losses are
+    * known.
+    */
   val measure = new Area {
     val valid    = RegNext(io.frames.valid && !decides) init False
     val counting = RegNext(drops.some)
@@ -100,7 +106,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val units    = RegNext(drops.some ? io.frames.counting | io.frames.plain)
   }
 
-  /** Cycle 2: whether it has room in MBUF, ring and staging memory. Later there may be more. */
+  /** Cycle 2 of a frame: finds whether its record has room in MBUF, ring and staging memory. A
+    * cycle later the room may be larger, but not smaller.
+    */
   val compare = new Area {
     val good  = !io.frames.bad
     val fits  = good && measure.units.resize(MbufWidth) <= mbuf.left
@@ -118,7 +126,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val closes  = RegNext(cells.room(closing.units))
   }
 
-  /** Cycle 3: what becomes of it. An MBUF that is to be closed comes first. */
+  /** Cycle 3 of a frame: decides what becomes of it. If the MBUF is to be closed, the blocks that
+    * close it come before the frame.
+    */
   val decide = new Area {
     val ready  = io.blocks.ready && io.fates.ready
     val seal   = settled && mbuf.begun && (closing.asked || io.stopped)
@@ -172,7 +182,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   when(lost) { drops.pending(drops.port) := True }
   when(records) { drops.pending(drops.port) := False }
 
-  /** Counts since `clear`, registered. */
+  /** The counts of records, bytes and lost frames since `clear`, in registers. */
   val counts = new Area {
     val original             = RegNext(io.frames.head.original)
     val record               = RegNext(records) init False

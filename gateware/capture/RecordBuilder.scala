@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** Up to 32 bytes for the staging memory. */
+/** A beat of up to 32 bytes of a block, which is written to the staging memory. */
 case class BlockBeat() extends Bundle {
   val data   = Bits(HardBlock.DataWidth bits)
   val units  = UInt(3 bits) // 1 to 4; fewer than 4 only in the last beat of a block.
@@ -21,8 +21,8 @@ case class BlockBeat() extends Bundle {
   *
   * A block's header has seven dwords, so data is always shifted by one dword: each beat holds seven
   * dwords of the beat of data before and one of the next. A record whose data has B beats takes
-  * B + 1 cycles, and one more where its options need it. Nothing can hold the beats up: their room
-  * was reserved before.
+  * B + 1 cycles, and one more if its options need it. Nothing can hold the beats up, since
+  * MbufPlacer has reserved their room before.
   */
 case class RecordBuilder() extends Component {
   val io = new Bundle {
@@ -37,7 +37,9 @@ case class RecordBuilder() extends Component {
   expander.io.block << io.blocks
   val layout = expander.io.layout.m2sPipe()
 
-  /** Where in the block this beat is. Compared for the next beat, so that it is known early. */
+  /** The place of the present beat in its block. It is computed with the beat before, so that it is
+    * known early in the cycle.
+    */
   val place = new Area {
     val go                                  = Bool()
     val first                               = RegInit(True)

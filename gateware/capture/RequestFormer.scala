@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, Request}
 
-/** Makes a request to host memory of each transfer, in order.
+/** Makes each transfer a request to host memory, in the order of the transfers.
   *
   * Data may be written with relaxed ordering. The status line never is: it must not pass the data
   * that it tells of.
@@ -49,6 +49,6 @@ case class RequestFormer(p: CaptureParam) extends Component {
 
 object RequestFormer {
 
-  /** Attributes of a request, in the order of Request. */
+  /** Returns the attributes of a request: only relaxed ordering may be set. */
   def Relaxed(relaxed: Bool): Bits = B"0" ## relaxed ## B"0"
 }

@@ -10,8 +10,8 @@ import spinal.lib._
 /** Says whether the ring has room for the next MBUF.
   *
   * An MBUF is begun only if all of it is below `limit`, so a seal never waits for the host. `limit`
-  * counts bytes since the start and only grows: a smaller value is ignored. With `newest` there is
-  * no limit.
+  * counts bytes since the start and only grows: a smaller value is ignored. With `newest` the limit
+  * is ignored.
   *
   * `clear` sets the position back to the first MBUF, and the limit to 0.
   */
@@ -46,7 +46,7 @@ case class RingLimit() extends Component {
   when(io.advance) { end := end + cells }
   when(io.clear) { end := cells.resized }
 
-  // `end` is new in the cycle behind `advance`, and `allowed` in the one after that.
+  // `end` has its new value in the cycle after `advance`, and `allowed` one cycle later.
   val changed = RegNext(io.clear || io.advance) init False
   val settles = RegNext(changed) init False
   io.known   := !changed && !settles

@@ -7,7 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-/** An entry of the table: the address of a segment in 4 KiB pages. */
+/** An entry of the table of segments: the address of a segment of the ring, in pages of 4 KiB. */
 case class Segment(p: CaptureParam) extends Bundle {
   val index = UInt(p.segmentWidth bits)
   val page  = UInt(64 - log2Up(CaptureParam.CellBytes) bits)

@@ -9,17 +9,17 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** The part of a cell that holds complete blocks. */
+/** The part of a cell (4 KiB) of the staging memory that holds complete blocks. */
 case class WholePart() extends Bundle {
   // Units of 8 bytes up to the end of the last block that ends in the cell.
   val units   = UInt(log2Up(CaptureParam.CellUnits) + 1 bits)
   val records = UInt(8 bits) // Records that end in the cell.
 }
 
-/** The cell that is being filled. */
+/** The cell of the staging memory that is being filled. */
 case class OpenCell(p: CaptureParam) extends Bundle {
   val cell = UInt(p.cellWidth bits)
-  // Cells that were filled before it, modulo 2 to the field's width.
+  // The number of cells that were filled before this cell, modulo 2 to the field's width.
   val sequence = UInt(p.cellWidth + 1 bits)
   val whole    = WholePart()
 }
@@ -30,10 +30,12 @@ case class FullCell(p: CaptureParam) extends Bundle {
   val whole = WholePart()
 }
 
-/** Where blocks wait for the host: a memory of cells of 4 KiB, filled one after the other.
+/** The staging memory, in which blocks wait to be written to the host. It consists of cells of 4
+  * KiB, which are filled one after the other.
   *
   * A cell is a unit of transfer and not of format, so blocks cross cells. Each cell's entry says
-  * where its last block ends: 0 if none does. What `open` and `full` tell of can be read.
+  * where the last block that ends in the cell ends: 0 if none does. The bytes that `open` and
+  * `full` report can be read at once.
   *
   * MbufPlacer has reserved the cells for every beat that comes.
   */
@@ -45,7 +47,7 @@ case class Staging(p: CaptureParam) extends Component {
     val release = slave(Flow(UInt(p.cellWidth bits)))
     val freed   = out Bool ()
     val read    = slave(Flow(UInt(p.rowWidth bits)))
-    // The row that was asked for at `read` three cycles before.
+    // The data of the row that was asked for at `read` three cycles before.
     val data = out Bits (HardBlock.DataWidth bits)
   }
   val memory = StagingMemory(p)
@@ -75,12 +77,13 @@ case class Staging(p: CaptureParam) extends Component {
     memory.io.write.data   := io.beats.data
   }
 
-  /** Moves the write position past the beat, into the next cell if this one is full. */
+  /** Moves the write position past the beat, into the next cell if the present cell is full. */
   val move = new Area {
     val beat  = io.beats.payload
     val end   = current.offset +^ beat.units
     val fills = io.beats.valid && end.msb
-    // A block that ends with the cell belongs to it, one that ends behind it to the next one.
+    // A block that ends where the cell ends belongs to the cell. A block that ends behind the cell
+    // belongs to the next cell.
     val inside = !end.msb || end.resize(log2Up(CaptureParam.CellUnits)) === 0
     val ended  = WholePart()
     ended := current.whole
@@ -104,7 +107,7 @@ case class Staging(p: CaptureParam) extends Component {
     assert(!fills || free.io.next.valid, "a beat whose cell was not reserved")
   }
 
-  // The memory is written in the cycle behind the beat, and can be read in the one after that.
+  // The memory is written in the cycle after the beat, and can be read one cycle later.
   val entries = StreamFifo(FullCell(p), p.cells)
   val entry   = FullCell(p)
   entry.cell              := current.cell

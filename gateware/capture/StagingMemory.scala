@@ -9,7 +9,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A write of up to four units in sequence. The first one is in lane `turn` of `row`. */
+/** A write of up to four units of 8 bytes in sequence to the staging memory. The first unit is in
+  * lane `turn` of `row`.
+  */
 case class StagingWrite(p: CaptureParam) extends Bundle {
   val row    = UInt(p.rowWidth bits)
   val behind = UInt(p.rowWidth bits) // The row for the lanes below `turn`.
@@ -20,9 +22,9 @@ case class StagingWrite(p: CaptureParam) extends Bundle {
 
 /** UltraRAM of four lanes of 64 bits, each with a row address of its own.
   *
-  * So any four units in sequence are written in one cycle, also from one cell to the next. A read
-  * takes a whole row; `data` follows it by three cycles: the array, its output register, and one
-  * more for the way. A read sees the writes of two cycles before.
+  * So any four units of 8 bytes in sequence are written in one cycle, also from one cell to the
+  * next. A read takes a whole row, and `data` follows it by three cycles: the array, its output
+  * register, and one more register. A read sees the writes of two cycles before.
   */
 case class StagingMemory(p: CaptureParam) extends Component {
   val io = new Bundle {

@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A write to host memory: rows of a cell, or the status line. */
+/** A transfer: a write of rows of a cell, or of the status line, to host memory. */
 case class Transfer(p: CaptureParam) extends Bundle {
   val line    = Bool()
   val cell    = UInt(p.cellWidth bits)
@@ -23,9 +23,10 @@ case class Transfer(p: CaptureParam) extends Bundle {
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for
   * `patience` cycles, else the status line.
   *
-  * A write of part of a cell begins at a multiple of 64 bytes and ends with a record. The cell's next
-  * write begins with the 64 bytes in which that one ended, and so writes them again with more in
-  * them. All writes are therefore aligned to 64 bytes, and only their last 64 bytes may be partial.
+  * A write of part of a cell begins at a multiple of 64 bytes and ends with a record. The cell's
+  * next write begins with the 64 bytes in which the earlier write ended, and so writes them again
+  * with more data. All writes are therefore aligned to 64 bytes, and only their last 64 bytes may
+  * be partial.
   *
   * The status line says up to which position host memory holds complete records. It is sent when
   * that position has changed and nothing else waits, or after 16 KiB of data since the last line.
@@ -67,8 +68,9 @@ case class TransferChooser(p: CaptureParam) extends Component {
     val sends = io.transfer.fire && !io.transfer.line
     when(!whole || sends) { age := 0 }
     val due = RegNext(age >= io.patience && !sends) init False
-    // The part of the open cell that may be sent is registered, so it is a cycle old. If the cell has
-    // become full in that cycle, only the part is sent now, and the rest with the next transfer.
+    // The part of the open cell that may be sent is registered, so it is a cycle old. If the cell
+    // has become full in that cycle, only the part is sent now, and the rest with the next
+    // transfer.
     val ready = RegNext(whole && due && !sends) init False
     val open  = RegNext(io.open)
   }

@@ -38,7 +38,7 @@ class Capture(LiteXModule):
     times in ns since the card's reset.
     """
     def __init__(self, platform, port, time, cycle_ns=numbers.TICK_NS):
-        self.busy = Signal() # o, it has work, so device time must run.
+        self.busy = Signal() # o, the block has work, so device time must run.
 
         self.add_settings()
         self.add_generator()
@@ -55,7 +55,7 @@ class Capture(LiteXModule):
             i_settings_keepBad       = control.keep_bad,
             i_settings_lossless      = control.lossless,
             i_settings_newest        = control.newest,
-            i_settings_relaxed       = Signal(), # The master port has no attributes.
+            i_settings_relaxed       = Signal(), # 0: the master port has no field for attributes.
             i_settings_snap          = self._snap.storage,
             i_settings_patience      = self._wait.storage,
             i_settings_mbufLog2      = self._mbuf_log2.storage,
@@ -91,7 +91,9 @@ class Capture(LiteXModule):
         self.connect_port(request, port)
 
     def add_settings(self):
-        """Adds the registers of ring, limit and modes."""
+        """Adds the registers with which software sets the ring, its limit, and the modes of
+        capture.
+        """
         self._control = CSRStorage(fields=[
             CSRField("run", size=1, offset=0, description="Take frames."),
             CSRField("keep_bad", size=1, offset=1,
@@ -160,14 +162,18 @@ class Capture(LiteXModule):
             description="Bytes that these frames had at their source.")
 
     def nanoseconds(self, time, cycle_ns):
-        """Returns device time in ns: `time`, in cycles, shifted."""
+        """Returns device time in ns. `time` is device time in cycles of `cycle_ns`, a power of two,
+        so it is only shifted.
+        """
         shift = log2_int(cycle_ns)
         now   = Signal(len(time))
         self.comb += now.eq(Cat(Replicate(0, shift), time[:len(time) - shift]))
         return now
 
     def connect_port(self, request, port):
-        """Connects the block's requests, which are the endpoint's own, to LitePCIe's layout."""
+        """Connects the capture block's requests, which have request_layout(), to the master port
+        `port`, which has LitePCIe's layout.
+        """
         source = port.source
         self.comb += [
             request.connect(source, keep={"valid", "ready", "last"}),

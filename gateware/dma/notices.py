@@ -148,7 +148,7 @@ RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
 class Notices(LiteXModule):
     """Writes records and status lines between the writes of c2h's data, on the same port.
 
-    `hold` stops new writes of data. It is set when no data waits but a notice is due, and when a
+    `hold` stops new writes of data. It is set when records wait but no data is ready, and when a
     status line must wait no longer. It is also set when a write of data ends a descriptor after
     which notices must go before more data. A write of data that has begun ends first. Data goes on
     when all notices that were due have gone.
