@@ -66,8 +66,8 @@ case class HostWriter(p: CaptureParam) extends Component {
   chooser.io.page      := segments.io.page
   chooser.io.lineSent  := former.io.lineSent
 
-  // Both `valid` and `ready` are registered here. CellReader ends a transfer in the cycle in which
-  // TransferChooser decides on the next one, and both paths are long.
+  // The stages register `valid` and `ready` of a transfer. CellReader ends a transfer in the cycle
+  // in which TransferChooser decides on the next one, and both paths are long.
   val chosen   = chooser.io.transfer.s2mPipe()
   val transfer = chosen.m2sPipe()
   chooser.io.busy := transfer.valid || !chooser.io.transfer.ready

@@ -51,7 +51,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
     val idle          = out Bool () // All data and the status line have been chosen and sent on.
   }
 
-  /** How much of the oldest cell in the staging memory has been sent. */
+  /** Keeps how much of the oldest cell in the staging memory has been sent to the host. */
   val sent = new Area {
     val whole = Reg(WholePart())
     whole.units init 0

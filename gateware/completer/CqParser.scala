@@ -89,7 +89,8 @@ case class CqParser(p: CompleterParam) extends Component {
     val nonPosted = Reg(Bool())
   }
 
-  // Where the request ends, in dwords from the start of the 4 KiB page in which it begins.
+  // `upTo` is the end of the request, in dwords from the start of the 4 KiB page in which it
+  // begins.
   val upTo    = descriptor.address(9 downto 0) +^ descriptor.dwords
   val crosses = upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
   val badEnables = !ByteEnables.legal(

@@ -36,7 +36,7 @@ def owner_layout():
     return [
         ("irq",   1),          # The descriptor wants an interrupt when it ends.
         ("round", 1),          # In loop mode: the descriptor begins a round of the table.
-        ("epoch", EPOCH_BITS), # How often the table had been reset when the descriptor left it.
+        ("epoch", EPOCH_BITS), # Number of table resets before the descriptor left the table.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
@@ -268,7 +268,7 @@ class PieceEnables(LiteXModule):
         # # #
 
         offset = piece.address[:2]
-        # Where the piece ends, in bytes from the start of its first dword.
+        # `behind` is the end of the piece, in bytes from the start of its first dword.
         behind = Signal(bits_for(PIECE_BYTES) + 1)
         first, last, single = Signal(4), Signal(4), Signal()
         beats = Signal(bits_for(PIECE_BEATS))
@@ -298,7 +298,7 @@ class ShortPiece(LiteXModule):
 
         # # #
 
-        # Where the piece ends, in bytes from the start of the request's beat number `beat`.
+        # `behind` is the end of the piece, in bytes from the start of the request's beat `beat`.
         behind = Signal(bits_for(BEAT_BYTES + 3))
         dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
         after  = Signal(bits_for(PIECE_BEATS))

@@ -198,7 +198,7 @@ class Notices(LiteXModule):
         c2h, h2c     = self.accounts
         self.ended   = Signal()             # A descriptor has ended, and its record is stored now.
         self.record  = Signal(3)            # Flags of the record that is stored now.
-        # How many records are in the batch.
+        # Number of records in the batch: 0 to 16.
         self.count   = Signal(max=BATCH + 1)
         self.first   = Signal(MOST_ENTRIES) # Number of the batch's first record.
         self.place   = Signal(MOST_ENTRIES) # Place of the batch's first record in the ring.
@@ -206,7 +206,7 @@ class Notices(LiteXModule):
         # The present write of data ends a descriptor, after which notices must go.
         self.full    = Signal()
         self.pending = Signal()             # Records wait to be written.
-        self.batched = Signal()             # One cycle: the batch is written.
+        self.batched = Signal()             # One cycle: the batch has been written.
         place, fills = Signal(MOST_ENTRIES), Signal()
         self.comb += [
             c2h.tells.eq(self.records | c2h.lines),
@@ -243,7 +243,7 @@ class Notices(LiteXModule):
         # `idle`: no records wait, or more data is ready and more records may be gathered.
         idle, asked = Signal(), Signal()
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        self.which  = Signal(2) # What is written: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
+        self.which  = Signal(2) # The present write: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
         self.fsm = fsm = FSM(reset_state="DATA")
         free     = Signal() # All notices that were due are written, so `hold` ends.
         back     = [free.eq(1), NextState("DATA")]

@@ -133,6 +133,7 @@ case class Requester(p: RequesterParam) extends Component {
 
 object Requester {
 
-  /** How many MSI messages may wait at a time. Each waits at a fence of its own. */
+  /** The number of MSI messages that may wait at a time. Each message waits at a fence of its own.
+    */
   val Interrupts = 4
 }

@@ -103,7 +103,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     when(w.fire) {
       flush   := !flush && beat.last && beat.spills
       carried := beat.payload
-      // Only the dwords of the next row are carried on.
+      // Only the beat's dwords that belong to the next row are carried over.
       for (lane <- 0 until HardBlock.Dwords) when(!below(lane)) {
         carried.mask(4 * lane, 4 bits) := 0
       }

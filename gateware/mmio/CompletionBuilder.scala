@@ -42,7 +42,8 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
 
   val io = new Bundle {
     val fetch = slave(Stream(Fetch(p)))
-    // How many rows of 32 bytes a piece has, less one. The number of rows is a power of two.
+    // The number of rows of 32 bytes in the largest piece, less one. The number of rows is a power
+    // of two.
     val pieceMask = in UInt (PieceRowBits bits)
     val enables   = out Bits (p.latencies.size bits)
     val rows      = out Vec (UInt(p.rowWidth bits), HardBlock.Dwords)

@@ -63,7 +63,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val sizeSelect = in UInt (5 bits)
   }
 
-  // Where a request goes --------------------------------------------------------------------------
+  // The window, and so the target, of a request ---------------------------------------------------
 
   val request = io.request
   val first   = RegNextWhen(request.last, request.fire) init True

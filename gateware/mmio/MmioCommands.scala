@@ -50,7 +50,7 @@ case class TargetStart() extends Bundle {
   */
 case class Fetch(p: MmioParameters) extends Bundle {
   val slot = UInt(MmioParameters.SlotWidth bits)
-  // Which lane memory the data is fetched from.
+  // The number of the lane memory that the data is fetched from (MmioParameters).
   val source   = UInt(p.sourceWidth bits)
   val row      = UInt(p.rowWidth bits)
   val shift    = UInt(3 bits)  // Lane of the row in which the data begins.

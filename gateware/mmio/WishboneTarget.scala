@@ -79,7 +79,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   order.io.read     := read.valid
   order.io.skip     := False
 
-  // One access ------------------------------------------------------------------------------------
+  // One access on the bus -------------------------------------------------------------------------
 
   val access = new Area {
     val active  = RegInit(False)

@@ -409,7 +409,7 @@ def capability_words(soc, target, endpoint, digest):
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
     words = table(target, digest, entries)
-    # The rest of the memory is filled with zeros, so that simulation and silicon start alike.
+    # The memory behind the table is filled with zeros, so that simulation and silicon start alike.
     return words + [0]*(numbers.CAPABILITY_SIZE//WORD - len(words))
 
 # C header -----------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from gateware.phy.pcie4 import Pcie4Phy
 # Modules below the PHY, which no source file of the gateware defines.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
-# How the hard block must be configured for each endpoint, as constants of the SoC. No pin sets
-# these: the vendor's core, or the model, must be generated with them.
+# The configuration that the hard block must have for each endpoint, as constants of the SoC. No pin
+# sets these options: the vendor's core, or the model, must be generated with them.
 HARD_BLOCK = {
     "lanebox":  {"PCIE_RC_STRADDLE": 1, "PCIE_FLR": 1},
     "litepcie": {"PCIE_RC_STRADDLE": 0, "PCIE_FLR": 0},

@@ -79,7 +79,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
       io.returns(client) << pop
       io.delivered(client) := RegNext(pop.fire && pop.last) init False
 
-      // Beats of this client that are in its FIFO or on their way there from the landing memory.
+      // `promised` counts the client's beats that are in its FIFO or on their way to it from the
+      // landing memory.
       val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0
       promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
       mayRead(client) := !promised.msb

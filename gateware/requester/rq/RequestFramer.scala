@@ -102,8 +102,8 @@ case class RequestFramer(p: RequestParam) extends Component {
     val turned = (0 until laneBits).foldLeft(read.data) { (data, bit) =>
       read.lane(bit) ? data.rotateRight(32 << bit) | data
     }
-    // How many lanes of a TLP's last beat are in use; 0 stands for all eight. The descriptor takes
-    // four lanes of the first beat.
+    // `filled` is the number of lanes in use in a TLP's last beat; 0 stands for all eight. The
+    // descriptor takes four lanes of the first beat.
     val filled = head.write ? (head.dwords + RequestParam.Descriptor).resize(laneBits bits) |
       U(RequestParam.Descriptor)
     val ends = B((0 until HardBlock.Dwords).map(lane => filled === 0 || filled > lane))

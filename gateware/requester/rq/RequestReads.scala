@@ -57,8 +57,8 @@ case class RequestReads(p: RequestParam) extends Component {
   io.claim.lastOfRequest := piece.lastOfRequest
   waiting.ready          := io.claim.fire
 
-  // The issue is registered in both directions: the claim's `ready` on one side and the arbiter's
-  // turn on the other both come late in the cycle.
+  // `issue` has registers for `valid` and for `ready`, since the claim's `ready` and the turn of
+  // RequestPath's arbiter both come late in the cycle.
   claimed.valid := io.claim.fire
   claimed.payload.of(piece)
   claimed.moreBeats := 0
