@@ -1,4 +1,4 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board in a box: the gateware on a model of the PCIe hard block, connected to a host."""
+"""The full-system simulation: the gateware runs on a model of the PCIe hard block and its host."""

@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parts that a run needs: gateware, board and utility. Each is built if it is not there."""
+"""Builds the parts that a simulation run needs: gateware, board and litepcie_util.
+
+Each part is built only if it is missing or its sources have changed.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,14 @@ from tools.progress import StepError, run
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-# seconds that a build step may take before it is shown; most steps only find finished files
+# Seconds that a build step may take before its progress is shown. Most steps end sooner, since they
+# only find finished files.
 PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
 class Artefacts:
-    """A gateware and the board that runs it."""
+    """Paths of one built gateware and of the board executable that simulates it."""
 
     endpoint: str
     example: Example | Occupant | None
@@ -37,7 +41,7 @@ class Artefacts:
 
     @property
     def headers(self) -> Path:
-        """The folder with csr.h, soc.h and mem.h of this gateware."""
+        """Return the folder with this gateware's generated C headers csr.h, soc.h and mem.h."""
         return self.gateware / "include"
 
 
@@ -50,10 +54,12 @@ def build(
     completion_pool: bool = False,
     capture: bool = False,
 ) -> Artefacts:
-    """Return gateware and board for `endpoint`, with `example` in the user slot.
+    """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
-    `capture`: with the capture block and its generator of frames.
-    `memories`: files with the contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
+    `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
+    capture block and its generator of frames. `completion_pool` makes the gateware count completion
+    headers and data in one pool. `memories` has the files with the contents of memory 0 and 1
+    (.hex, .coe, .bin; see mmio/memory.py).
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
@@ -88,12 +94,15 @@ def build(
 
 
 def utility(headers: Path, static: bool = False) -> Path:
-    """Build litepcie_util for the gateware with these headers. The guest needs it `static`."""
+    """Build litepcie_util with the headers of a gateware, and return its path.
+
+    The guest needs a program that is linked statically (`static`).
+    """
     return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
 
 
 def library() -> Path:
-    """Build the shared liblitepcie, which is the same for every gateware."""
+    """Build the shared library liblitepcie, which every gateware uses. Return its path."""
     out = BUILD / "software" / "library"
     made = out / "liblitepcie.so"
     command = ["make", "-s", "-C", str(ROOT / "software" / "user"), f"OUT={out}", str(made)]
@@ -103,18 +112,21 @@ def library() -> Path:
 
 
 def client(example: Example, headers: Path, static: bool = False) -> Path:
-    """Build the example's own C client. The program has the name of the example's folder."""
+    """Build the example's C client, named after the example's folder. Return its path."""
     return program(example.client, example.title, headers, static)
 
 
 def program(source: Path, name: str, headers: Path, static: bool = False) -> Path:
-    """Build a program called `name` of one C file on liblitepcie, with csr.h of a gateware."""
+    """Build a program called `name` from one C file and liblitepcie, and return its path.
+
+    The program is compiled with the csr.h in `headers`, which belongs to one gateware.
+    """
     more = [f"CLIENT={source}", f"NAME={name}"]
     return _software(ROOT / "examples", name, headers, static, more)
 
 
 def stock_utility(headers: Path) -> Path:
-    """Build LitePCIe's own litepcie_util, unpatched and static, for the guest."""
+    """Build LitePCIe's own litepcie_util for the guest, unpatched and static. Return its path."""
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     out = BUILD / "software" / headers.parent.name / "stock"
     shutil.copytree(package / "software", out, dirs_exist_ok=True)
@@ -137,8 +149,8 @@ def _software(
 def _step(what: str, command: list[str]) -> None:
     """Run a build command. Raise BuildError if it fails.
 
-    A command that takes longer than PATIENCE shows its last line of output: sbt may fetch packages
-    for a minute.
+    If the command takes longer than PATIENCE, its last line of output is shown as progress: sbt may
+    fetch packages for a minute.
     """
     try:
         run(command, what, cwd=ROOT, patience=PATIENCE, note=lambda line: line)

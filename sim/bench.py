@@ -37,14 +37,14 @@ COST_SECONDS = "2"
 COST_TURNS = 2
 
 
-# Suffix of the row's id, and read latency in ns. At these latencies the reads in flight begin to
-# bind.
+# Suffixes for the ids of rows, each with the host's read latency in ns. At these latencies the
+# number of reads in flight begins to limit the rate.
 FAR_READS = (("@1us", 1000), ("@2us", 2000), ("@5us", 5000), ("@10us", 10000))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """The gateware and board of one endpoint, with the utility that measures it."""
+    """The gateware and board of one endpoint, with the litepcie_util that measures the board."""
 
     endpoint: str
     built: artefacts.Artefacts
@@ -52,29 +52,29 @@ class Bench:
     seed: int
 
     def at(self, **conditions) -> Conditions:
-        """Conditions with this endpoint and seed.
+        """Return the conditions of a measurement with this endpoint and seed.
 
-        All others are as given, or have their defaults.
+        Conditions that are not given have their defaults.
         """
         return Conditions(self.endpoint, seed=self.seed, **conditions)
 
     @property
     def registers(self) -> Path:
-        """The path of the register map."""
+        """Return the path of csr.json, the register map of this gateware."""
         return self.built.gateware / "csr.json"
 
     def card(self, *more: str, **conditions) -> Card:
-        """A context manager for a board under these conditions.
+        """Return a context manager that runs a board under these conditions, with litepcie_util.
 
-        `more` are further board options.
+        `more` are further options of the board.
         """
         return Card(self.built.board, self.util, self.at(**conditions), list(more))
 
 
 def rows_of(bench: Bench) -> Iterator[Row]:
-    """Yield the rows of one endpoint.
+    """Measure and yield all rows of one endpoint.
 
-    Streams come first, each on a new board, then accesses by software. The rows that only the
+    Streams come first, each on a new board. Accesses by software come next. The rows that only the
     Lanebox endpoint has come last.
     """
     for mps in (128, 256, 512):
@@ -102,23 +102,24 @@ def rows_of(bench: Bench) -> Iterator[Row]:
 
 
 def by_software(bench: Bench) -> Iterator[Row]:
-    """Yield the rows of single accesses and single transfers, as litepcie_util measures them."""
+    """Measure and yield the rows of single accesses and transfers, with litepcie_util."""
     with bench.card() as card:
         yield from measure.mmio(*_run(card, "mmio_bench"))
         yield from measure.latency(*_run(card, "latency"))
 
 
 def ideal_reads(bench: Bench) -> Iterator[Row]:
-    """Yield rows of reads over a link on which bytes take no time, so that only the pins bind."""
+    """Yield rows of h2c over a link on which bytes take no time, so that only the pins bind."""
     for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
         at = {"mps": mps, "completion_size": completion}
         yield measure.h2c_ideal(*_stream(bench, H2C, "--link-rate", "off", **at))
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:
-    """Yield rows of reads with long round trips.
+    """Yield rows of h2c with read latencies from 1 to 10 us.
 
-    They are measured at both RCBs, with two sizes of descriptors, and with the least MRRS.
+    They are measured at RCB 64 and 128. At RCB 128 and 5 us two sizes of descriptors are measured
+    as well, and at 2 us an MRRS of 128 bytes.
     """
     for rcb in (64, 128):
         for suffix, latency in FAR_READS:
@@ -133,7 +134,10 @@ def far_reads(bench: Bench) -> Iterator[Row]:
 
 
 def small(bench: Bench) -> Iterator[Row]:
-    """Yield rows of small descriptors, whose own cost counts as much as that of their data."""
+    """Yield rows of small descriptors.
+
+    The fetch and handling of such a descriptor cost about as much as the transfer of its data.
+    """
     for size in SMALL:
         yield _small(bench, f"small/c2h/{size}", "c2h", size)
     for suffix, latency in (("@0.6us", 600), ("@1.5us", 1500)):
@@ -146,7 +150,8 @@ def small(bench: Bench) -> Iterator[Row]:
 def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
     """Yield rows of reads from a host that is not ideal.
 
-    It has jitter, a few very late reads, or completions of 64 bytes.
+    Such a host has read latencies that vary, a few reads that are answered 5 us late, or
+    completions of 64 bytes.
     """
     jitter = {"read_latency_ns": 800, "jitter_ns": 400}
     yield _small(bench, "h2c/cpl256@400-1200ns", "h2c", 4096, streams.LONG_WINDOW, **jitter)
@@ -159,7 +164,10 @@ def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
 
 
 def compare(rows: list[Row]) -> None:
-    """Set `vs`, the ratio to the stock endpoint, in each row that this endpoint has, too."""
+    """Set `vs` in each row of the Lanebox endpoint that LitePCIe's endpoint has, too.
+
+    `vs` is the Lanebox endpoint's value divided by that of LitePCIe's.
+    """
     by_id = {entry.id: entry for entry in rows}
     stock = ENDPOINTS["litepcie"].prefix
     for entry in rows:
@@ -185,7 +193,10 @@ def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:
 
 
 def speed(card: Card) -> Row:
-    """Return the row of the cycles simulated in a second of CPU time, with traffic both ways."""
+    """Return the row of the simulation's speed: device cycles in a second of CPU time.
+
+    The cycles have traffic in both directions.
+    """
     card.run(*BOTH_WAYS)
     stats = card.board.stats()
     return row(
@@ -198,9 +209,10 @@ def speed(card: Card) -> Row:
 
 
 def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
-    """Return the row of the simulation's speed with all rules checked, as a share of it with none.
+    """Return the row of the simulation's speed with all rules checked, relative to it with none.
 
-    Both are measured in turns, so that a change of the machine's speed affects both.
+    Runs with rules and runs without alternate, so that a change of the machine's speed affects them
+    alike.
     """
     cycles, seconds = {"off": 0, "warn": 0}, {"off": 0.0, "warn": 0.0}
     for mode in ("off", "warn") * COST_TURNS:
@@ -216,10 +228,7 @@ def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
 
 
 def idle(card: Card) -> Row:
-    """Return the row of an idle board's CPU time, in percent of a core.
-
-    No client uses the board.
-    """
+    """Return the row of the CPU time of an idle board without a client, in percent of a core."""
     before = card.board.cpu_seconds()
     time.sleep(IDLE_SECONDS)
     used = (card.board.cpu_seconds() - before) / IDLE_SECONDS * 100
@@ -227,7 +236,7 @@ def idle(card: Card) -> Row:
 
 
 def everything(seed: int, names: list[str]) -> Iterator[Row]:
-    """Yield the rows of the model, then of each endpoint, then of the simulation itself."""
+    """Yield the rows of the model, then those of each endpoint, then those of the simulation."""
     yield from model.rows()
     benches = []
     for name in names:
@@ -248,13 +257,13 @@ def simulation(bench: Bench) -> Iterator[Row]:
 
 
 def recorded(seed: int, name: str) -> Recording:
-    """Record the TLP traces that the report page shows, on the board with the endpoint `name`."""
+    """Record the TLP traces that the report page shows, on a board with the endpoint `name`."""
     built = artefacts.build(name)
     return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Measure all rows, print the table and write the report page. Return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
     )
@@ -287,9 +296,9 @@ def main() -> int:
 
 
 def complaints(rows: list[Row]) -> list[str]:
-    """Return a sentence for each row that is above its limit or has broken rules.
+    """Return a sentence for each row above its limit and for each row that has broken rules.
 
-    Neither may happen.
+    A correct simulation has no such row.
     """
     return [
         *(f"{entry.id} is beyond its limit, which cannot be" for entry in beyond(rows)),

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board with litepcie_util connected to its socket, so that no virtual machine is needed."""
+"""A board process together with the litepcie_util that runs commands on it, without a guest."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TIMEOUT = 300  # seconds that a command may take; the longest test takes a tenth
 
 
 class Card:
-    """A board on which commands of the utility run.
+    """A running board on which litepcie_util runs commands.
 
-    Used as `with Card(board, util, conditions) as card: report, broken = card.run("dma_test")`.
+    Use: `with Card(board, util, conditions) as card: report, broken = card.run("dma_test")`.
     """
 
     def __init__(self, board: Path, util: Path, at: Conditions, more: list[str] | None = None):
@@ -36,21 +36,28 @@ class Card:
         self.board.__exit__(*error)
 
     def complete_at(self, completion_size: int) -> Conditions:
-        """Let the host split completions at this size, in bytes, from now on."""
+        """Make the board's host split completions at this size, in bytes, from now on.
+
+        Returns the new conditions of the measurement.
+        """
         self.board.command(f"set completion-size {completion_size}")
         self.at = replace(self.at, completion_size=completion_size)
         return self.at
 
     @property
     def device(self) -> str:
-        """The utility's name for this card.
+        """Return the argument of litepcie_util -d for this board: its socket and MRRS.
 
-        It holds MRRS, since the client and not the board sets it.
+        MRRS is in it since the client sets it, and not the board.
         """
         return f"sim:{self.board.socket},mrrs={self.at.mrrs}"
 
     def run(self, *arguments: str) -> tuple[dict, int]:
-        """Run one command of the utility. Return its JSON and the number of broken rules."""
+        """Run one command of litepcie_util on the board.
+
+        Returns the JSON that the command printed, and how often rules of the hard block were broken
+        during the command.
+        """
         self.board.command("clear")
         command = [self.util, "-d", self.device, "--json", *arguments]
         try:
@@ -67,7 +74,9 @@ class Card:
         return report, sum(self.board.stats()["violations"].values())
 
     def show(self, *arguments: str) -> int:
-        """Run one command with its output on this terminal. Return its exit status."""
+        """Run one command of litepcie_util with its output on this terminal. Return its exit
+        status.
+        """
         command = [self.util, "-d", self.device, *arguments]
         try:
             return subprocess.run(command, timeout=TIMEOUT).returncode

@@ -48,9 +48,9 @@ def on_the_block(example: examples.Example, seed: int, waves: bool = False) -> i
 
 
 def on_the_board(example: examples.Example) -> int:
-    """Run the example's clients on a board and return their number.
+    """Run the example's C and Python clients on a new board and return how many ran.
 
-    Raise TestFailed at an error.
+    Raises TestFailed if a client ends with an error.
     """
     built = artefacts.build(DEFAULT, example)
     with BoardProcess(built.board, Conditions().board_options()) as board:
@@ -58,7 +58,10 @@ def on_the_board(example: examples.Example) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run an example's tests on its block and its client on the board. Returns the exit status."""
+    """Run an example's cocotb tests, then its clients on a board. Return the exit status, 0.
+
+    Raises TestFailed if a test or a client failed, or if the example has neither.
+    """
     example = examples.find(args.example)
     started = time.monotonic()
     tests = on_the_block(example, args.seed, args.waves)
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Run the example's tests and clients as the command line asks. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m sim.check", description=__doc__.split("\n")[0])
     parser.add_argument("--example", required=True, metavar="NAME", help="a folder, or its name")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PCIe endpoints that gateware can be built with, and the facts that a measurement needs."""
+"""Lists the PCIe endpoints that gateware can be built with, and what a measurement must know."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from gateware import numbers
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A PCIe endpoint.
+    """Facts about one PCIe endpoint that the benchmarks need.
 
-    `prefix` begins the ids of its rows; `rules` is its board's --rules option.
+    `prefix` stands before the ids of its rows in the table of results. `rules` is the value of the
+    board's option --rules with this endpoint.
     """
 
     name: str
     prefix: str
-    tags: int  # the number of reads that may be in flight
+    tags: int  # the number of reads that the endpoint may have in flight
     straddle: bool  # two read completions may share a beat on RC
     rules: str
 
@@ -28,7 +29,7 @@ ENDPOINTS = {
     entry.name: entry
     for entry in (
         Endpoint("lanebox", "", tags=numbers.READ_TAGS, straddle=True, rules="fatal"),
-        # The stock endpoint breaks some rules, so its board only warns.
+        # LitePCIe's endpoint breaks some rules of the hard block, so its board only warns of them.
         Endpoint("litepcie", "stock/", tags=numbers.STOCK_READ_TAGS, straddle=False, rules="warn"),
     )
 }

@@ -1,22 +1,22 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors that end a simulation run with a sentence to the user instead of a traceback."""
+"""Errors that end a simulation run with one sentence to the user instead of a traceback."""
 
 
 class SimError(RuntimeError):
-    """A run failed. The message quotes the failing program, and says what to do next."""
+    """A simulation run failed. The message quotes the failing program and says what to do next."""
 
 
 class BuildError(SimError):
-    """A build step failed. The message has its name and the end of its output."""
+    """A build step failed. The message has the step's name and the end of its output."""
 
 
 class BoardFailed(SimError):
-    """The board did not start, ended early or refused a command."""
+    """The board process did not start, ended early or refused a command."""
 
 
 class TestFailed(SimError):
     """A test of the card failed: litepcie_util, or a client, found an error."""
 
-    __test__ = False  # pytest would take the name for that of a test class
+    __test__ = False  # without this, pytest would collect this class as a test

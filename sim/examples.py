@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot, in a folder of its own.
+"""Finds examples: folders with logic for the user slot, its clients and its tests.
 
-NAME/NAME.py is the occupant of the slot. client.c, client.py and test_*.py are its clients and its
-tests, if it has any. The folder is one of examples/, or a user's own in any other place. The class
-of the logic is named after the folder: spinal_scale has SpinalScale.
+The file NAME/NAME.py has the logic. The files client.c, client.py and test_*.py are its clients and
+its tests; each of them may be missing. The folder is one of examples/, or a user's own in any other
+place. The class of the logic is named after the folder: spinal_scale has SpinalScale.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from difflib import get_close_matches
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-DIGITS = 8  # digits of the hash that tells two folders of one name apart
+DIGITS = 8  # hexadecimal digits of the hash that tells two folders of the same name apart
 
 
 @dataclass(frozen=True)
 class Example:
-    """A folder with an occupant for the user slot."""
+    """A folder with logic for the user slot. Its properties are paths of the files in it."""
 
     folder: Path
 
     @property
     def title(self) -> str:
-        """The folder's name. Its files and its class are named after it."""
+        """Return the folder's name. The example's files and its class are named after it."""
         return self.folder.name
 
     @property
     def name(self) -> str:
-        """The name that the example's builds have.
+        """Return the name under which the example's builds are kept.
 
-        For a folder outside examples/ it has a hash of the path, since a folder in examples/ may
-        have the same name.
+        For a folder outside examples/ the name has a hash of the path, since a folder in examples/
+        may have the same name.
         """
         if self.folder.parent == EXAMPLES:
             return self.title
@@ -43,23 +43,25 @@ class Example:
 
     @property
     def user(self) -> str:
-        """FILE:CLASS of the example's logic, for targets/sim.py --user."""
+        """Return FILE:CLASS of the example's logic, the value of the option --user of
+        targets/sim.py.
+        """
         occupant = "".join(part.capitalize() for part in self.title.split("_"))
         return f"{self.folder / self.title}.py:{occupant}"
 
     @property
     def client(self) -> Path | None:
-        """The path of the example's client in C, if it has one."""
+        """Return the path of the example's client in C, or None if it has no client.c."""
         return self._file("client.c")
 
     @property
     def python_client(self) -> Path | None:
-        """The path of the example's client in Python, if it has one."""
+        """Return the path of the example's client in Python, or None if it has no client.py."""
         return self._file("client.py")
 
     @property
     def tests(self) -> list[Path]:
-        """The paths of the example's cocotb tests, which use sim/block/bench.py."""
+        """Return the paths of the example's cocotb tests, which use sim/block/bench.py."""
         return sorted(self.folder.glob("test_*.py"))
 
     def _file(self, name: str) -> Path | None:
@@ -75,19 +77,21 @@ class Occupant:
     user: str
 
 
-# A memory in BAR2, behind the user slot's AXI4 bus, that answers after 50 cycles.
+# Logic for the user slot with a memory in BAR2, behind the slot's AXI4 bus. The memory answers each
+# access after 50 cycles.
 AXI50 = Occupant("axi50", "gateware.user.axi_memory:SlowMemoryOnAxi")
 
 
 def names() -> list[str]:
-    """Return every folder NAME of examples/ that has a NAME.py."""
+    """Return the name of every folder NAME in examples/ that has a NAME.py, sorted."""
     return sorted(p.name for p in EXAMPLES.iterdir() if (p / f"{p.name}.py").exists())
 
 
 def _next_step(folder: Path) -> str:
-    """Return a sentence for a folder that does not exist.
+    """Return what to say about an example's folder that does not exist.
 
-    It names the folder beside it that may be meant, and the command that makes a new one.
+    The text names a folder of a similar name in the same place, if there is one, and the command
+    that makes a new example.
     """
     beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
     blocks = [each.name for each in beside if (each / f"{each.name}.py").is_file()]
@@ -97,9 +101,9 @@ def _next_step(folder: Path) -> str:
 
 
 def find(text: str) -> Example:
-    """Return the example of that name or, if `text` has a slash, in that folder.
+    """Return the example called `text` or, if `text` has a slash, the example in that folder.
 
-    Raises ValueError, which says what is missing.
+    Raises ValueError with a message that says what is missing.
     """
     if "/" not in text:
         if text in names():

@@ -36,21 +36,24 @@ from sim.rows.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
 BUFFERS = 2048  # buffers of 8 KiB that are counted: 64 interrupts
-# runs of each way: on a busy machine several interrupts may merge into one, which costs less
+RING_BUFFERS = 256
+# Runs of each way in which a program takes buffers. On a busy machine several interrupts may merge
+# into one, which costs less, so the median of these runs is used.
 TIMES = 3
 SECONDS = 900
 DISK_BYTES = 128 << 20  # bytes of the ring in software/kernel/test/cost_disk.c
 MEMORY = 1024  # the guest's MiB: the ring, four bounce buffers of 32 MiB, fio with its libraries
 GIGABYTE = 1e9
 CLOCK_ERROR = 0.02  # the share by which the count of a loop of known length may be wrong
-# Ways in which a program takes c2h buffers, with the text for their rows. All sleep if no buffer is
-# full.
+# Ways in which a program takes c2h buffers, with the text for their rows. In each of them the
+# program sleeps while no buffer is full.
 WAYS = {
     "abi": "mapped ring, poll(), counts by ioctl()",
     "poll": "mapped ring, poll(), counts in the index page where the driver has one",
     "read": "read()",
 }
-# a way that polls the index page and never sleeps: only its system calls are counted
+# The way in which a program polls the index page and never sleeps. Only its system calls are
+# counted.
 SPINNING = "index"
 
 # fio with the settings that cost least: it reads no clock for each write and leaves the data as it
@@ -64,7 +67,7 @@ FIO_WRITE_RATE = 47  # the field of fio's output with the rate in KiB/s
 # The loops of each run of fio. Runs with 1 and with 9 loops are compared, because fio's start
 # differs by 5 million instructions from run to run.
 FIO_LOOPS = (1, 1, 1, 9, 9, 9)
-# for each run of fio: the kernel's setting of transparent huge pages
+# The kernel's setting of transparent huge pages for each run of fio.
 FIO_PAGES = {"fio": "never", "fio_huge": "always"}
 # The ring's `disk` line in the output of `cost`, fio's `disk` line, and the row's id.
 O_DIRECT = (("ring", "fio", "host/o_direct"), ("own", "fio_huge", "host/o_direct/huge"))
@@ -84,7 +87,7 @@ echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entr
 
 
 def program() -> Path:
-    """Build the counting program `cost`, static for the guest."""
+    """Build `cost`, the program that counts in the guest, with static linking. Return its path."""
     folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
@@ -95,7 +98,10 @@ def program() -> Path:
 
 
 def generator(gateware: Path) -> str:
-    """Return address and value of the register write that makes the card fill the c2h ring."""
+    """Return address and value of the register write that starts the card's pattern generator.
+
+    The generator then fills the c2h ring. The text has the form `0xADDRESS 1`.
+    """
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     return f"{registers['pattern_control']['addr']:#x} 1"
 
@@ -103,7 +109,7 @@ def generator(gateware: Path) -> str:
 def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
     """Return the shell commands that count in a guest with this driver.
 
-    They leave results in /out.
+    The commands leave their results as files in the guest's folder /out.
     """
     rest = f"/dev/litepcie0 {generator(gateware)} {buffers}"
     counted = [f"cost {way} {rest}" for way in WAYS] * TIMES
@@ -116,9 +122,9 @@ def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
 
 
 def fio_commands() -> list[str]:
-    """Return the commands that let fio write the whole disk once and nine times.
+    """Return the commands that let fio write the whole disk once in a run, and nine times.
 
-    So fio's start and end can be subtracted.
+    The difference of the two runs does not contain fio's start and end.
     """
     commands = []
     for name, pages in FIO_PAGES.items():
@@ -132,7 +138,7 @@ def fio_commands() -> list[str]:
 
 
 def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> dict[str, str]:
-    """Boot a guest with this driver and count. Return the files of its /out by name."""
+    """Boot a guest with this driver and count. Return the text of each file of its /out by name."""
     guest = guest_run.prepare(headers=built.headers, choice=driver)
     files = [(program(), "bin/cost"), *(fio.ensure() if driver == "lanebox" else [])]
     with BoardProcess(built.board) as board, tempfile.NamedTemporaryFile() as disk:
@@ -157,8 +163,10 @@ def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> di
 
 
 class Counted:
-    """What one driver costs the host: instructions, system calls and copied bytes, from the output
-    of the guest's program `cost`, and the instructions of a wake-up, from the kernel's trace.
+    """Costs of one driver for the host: instructions, system calls, copied bytes, a wake-up.
+
+    The first three are from the output of the guest's program `cost`. The instructions of a wake-up
+    are from the kernel's trace.
     """
 
     def __init__(self, texts: dict[str, str]):
@@ -181,13 +189,18 @@ class Counted:
         return self._all(kind, name)[0]
 
     def instructions(self, found: dict[str, str]) -> float:
-        """Return the instructions for each gigabyte, less those of measurement and idle guest."""
+        """Return the instructions for each gigabyte, without those of the measurement and idle
+        guest.
+        """
         idle = self.idle * int(found["nanoseconds"]) / 1e9
         used = int(found["instructions"]) - self.nothing - idle
         return used / int(found["bytes"]) * GIGABYTE
 
     def taking(self, way: str) -> float:
-        """Return the median of the instructions for each gigabyte taken this way, with waiting."""
+        """Return the median number of instructions for each gigabyte taken in this way.
+
+        Waiting for data is included.
+        """
         found = self._all("cost", way)
         for line in found:
             most = line.get("most", "an unknown number of")
@@ -199,21 +212,23 @@ class Counted:
         return statistics.median(map(self.instructions, found))
 
     def calls(self, way: str) -> tuple[float, float]:
-        """Return the system calls, and the bytes they copied, for each gigabyte taken this way."""
+        """Return the system calls for each gigabyte taken in this way, and the bytes they copied."""
         found = self._one("calls", way)
         scale = GIGABYTE / int(found["bytes"])
         return int(found["calls"]) * scale, int(found["copied"]) * scale
 
     def disk(self, name: str) -> list[dict[str, str]]:
-        """Return the `disk` lines of this name: one for each time the disk was written."""
+        """Return the fields of every `disk` line with this name, one for each write of the disk."""
         return self._all("disk", name)
 
     def wakeup(self) -> float:
-        """Instructions from the handler's entry to the return from poll().
+        """Return the median number of instructions from the interrupt handler's entry to poll()'s
+        end.
 
-        Most of them are the kernel's own: it wakes the program, starts its tick again and switches.
-        A driver whose handler and poll() took no instruction would reach 0.954 of LitePCIe's 5428.
-        One that clears the cause, reads the count and wakes, with no lock and no check, has 0.962.
+        Most of them are the kernel's own: it wakes the program, starts its tick again and switches
+        to the program. A driver whose handler and poll() took no instruction would reach 0.954 of
+        the 5428 instructions of LitePCIe's driver. A driver that only clears the cause, reads the
+        count and wakes the program, with no lock and no check, reaches 0.962.
         """
         events = re.findall(r" (\d+): (irq_handler_entry|sys_exit)", self.texts["trace"])
         pairs = zip(events, events[1:])
@@ -224,7 +239,7 @@ class Counted:
 
 
 def rows(ours: Counted, stock: Counted) -> list[Row]:
-    """Return all rows. Those that LitePCIe's driver has as well are compared with it."""
+    """Return all rows. A row that LitePCIe's driver has as well has the ratio to its value."""
     found = [
         _compared(
             f"host/insn_per_gb/{way}",
@@ -252,7 +267,8 @@ def rows(ours: Counted, stock: Counted) -> list[Row]:
 def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
     """Return the rows of system calls and copied bytes.
 
-    Our driver's fastest way stands beside other ways.
+    The values are those of our driver's fastest way, polling the index page. The conditions of the
+    rows have the values of other ways.
     """
     calls, copied = ours.calls(SPINNING)
     others = {way: ours.calls(way)[0] for way in WAYS}
@@ -280,15 +296,16 @@ def _compared(name: str, unit: str, value: float, stock: float, **conditions) ->
 
 
 def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
-    """Return the medians over all runs of the instructions for each gigabyte, and of MB/s."""
+    """Return the median of the instructions for each gigabyte, and that of the rates in MB/s."""
     rates = [int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns]
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
 
 def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
-    """Return the instructions for each gigabyte that longer runs write more than shorter ones.
+    """Return the instructions for each gigabyte, computed from short and long runs of fio.
 
-    The cost of the program's start is in both, so it is not in the result.
+    Only the bytes and instructions that a long run has more than a short one are counted. So the
+    cost of fio's start is not in the result.
     """
 
     def of(number: str, size: int) -> float:
@@ -311,13 +328,13 @@ def _fio_rate(terse: str) -> float:
 
 
 def o_direct(ours: Counted) -> list[Row]:
-    """Return the rows of a filled ring written with O_DIRECT.
+    """Return the rows of a filled ring written to a disk with O_DIRECT.
 
-    They are compared with fio that writes anonymous memory of the same size. Instructions are
-    compared; the speed of a simulated disk says nothing and is only noted. The first row has pages
-    of 4 KiB on both sides: the driver maps its ring so, and fio's memory is kept so. The second row
-    has huge pages on both sides, of which the kernel must pin fewer: the ring lies in memory of the
-    program's own.
+    They are compared with fio, which writes anonymous memory of the same size. Instructions are
+    compared. The speed of a simulated disk says nothing, so it is only noted. The first row has
+    pages of 4 KiB on both sides: the driver maps its ring with such pages, and fio's memory is kept
+    at that size. The second row has huge pages on both sides, so that the kernel pins fewer pages:
+    here the program allocates the ring's memory itself.
     """
     found = []
     for kind, peer, name in O_DIRECT:
@@ -335,7 +352,7 @@ def o_direct(ours: Counted) -> list[Row]:
 
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:
-    """Return the row of a way from ring to disk: bounce or direct, chunk size, threads."""
+    """Return the row of one way from ring to disk: bounce or direct, chunk size in KiB, threads."""
     bounce = rung in ours.disk("bounce")
     size = f"{int(rung['chunk']) >> 10}K"
     name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"
@@ -345,7 +362,7 @@ def ladder(ours: Counted, rung: dict[str, str]) -> Row:
 
 
 def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
-    """Return every row, from one guest for each driver."""
+    """Count with our driver and LitePCIe's, in one guest each. Return every row."""
     built = artefacts.build(DEFAULT)
     counted = {}
     for driver in DRIVERS:
@@ -355,7 +372,7 @@ def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Measure, print the table and merge the rows into the results. Return the exit status."""
     try:
         found = measure(lambda text: print(text, file=sys.stderr, flush=True))
     except (SimError, SetupError, StepError, GuestError) as error:

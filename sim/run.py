@@ -46,17 +46,19 @@ from tools.progress import StepError, phase
 
 ROOT = artefacts.ROOT
 WAVES = ROOT / "build" / "waves.fst"
-# ns of the recording: the registers' tests and the first DMA; a file of some 20 MB
+# Device time in ns at which the recording of waves ends. Until then the registers' tests and the
+# first DMA have run; the file has some 20 MB.
 WAVES_TO = "2000000"
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
 SIZE = "16M"  # bytes that are moved and compared in each direction
 DEVICE = "/dev/litepcie0"
 GUEST_SECONDS = 180
-# Paces that are tried one after the other, in cycles of device time per second. If the guest cannot
-# keep up, the card waits for it and is measured too slow. The run is then repeated at the next,
-# slower pace. The card itself behaves the same at any pace, as device time is its only clock.
+# Paces of the board that are tried one after the other, in cycles of device time per second. If the
+# guest cannot keep up, the card waits for it and the measured rate is too low. The run is then
+# repeated at the next, slower pace. The card itself behaves the same at any pace, as device time is
+# its only clock.
 GUEST_PACES = (200_000, 100_000)
-KEPT_UP = 0.95  # ratio that each rate must reach for the guest to have kept up
+KEPT_UP = 0.95  # share of its limit that each rate must reach for the guest to have kept up
 STOCK_PACE = 200_000  # LitePCIe's own utility keeps up at this pace; its card does not wait for it
 STOCK = [
     "litepcie_util_stock info",
@@ -81,7 +83,7 @@ MEASURES = {"c2h": measure.c2h, "h2c": measure.h2c, "duplex": measure.duplex}
 
 @dataclass(frozen=True)
 class Plan:
-    """A run: board, conditions, and the guest if there is one."""
+    """What one run of `make sim` needs: board, conditions, and the guest if it has one."""
 
     built: artefacts.Artefacts
     at: Conditions
@@ -89,14 +91,20 @@ class Plan:
     guest: guest_run.Guest | None = None
     accel: str = "tcg"
     files: Sequence[tuple[str, str]] = ()  # more files for the guest: pairs (host path, guest path)
-    debian: bool = False  # the guest has Debian's programs
+    debian: bool = False  # the guest has the programs of Debian, such as Python and fio
 
     def board(self, *more: str) -> BoardProcess:
-        """A context manager for the board of this plan. `more` are further board options."""
+        """Return a context manager that runs the board of this plan.
+
+        `more` are further options of the board.
+        """
         return BoardProcess(self.built.board, [*self.at.board_options(), *self.options, *more])
 
     def run_guest(self, board: BoardProcess, commands, files, **choices) -> guest_run.Result:
-        """Run a guest with the board, the tools and the example's folder."""
+        """Run a guest connected to the board, with the tools and the example's folder.
+
+        Returns what the guest left behind.
+        """
         example = self.built.example
         folder = Folder(example.folder) if isinstance(example, Example) else None
         if self.debian:
@@ -120,7 +128,10 @@ class Plan:
         return result
 
     def tools(self) -> list[tuple[Path | str, str]]:
-        """Files for every guest, (host path, guest path): utility, csr.json, C client, --file."""
+        """Return the files that every guest gets, as pairs of host path and guest path.
+
+        They are litepcie_util, csr.json, the example's C client if it has one, and those of --file.
+        """
         built = self.built
         found = [
             (artefacts.utility(built.headers, static=True), "bin/litepcie_util"),
@@ -132,9 +143,9 @@ class Plan:
         return [*found, *self.files]
 
     def programs(self) -> Callable[[Initramfs], None] | None:
-        """A function that adds Debian's programs and lanebox_host to the guest's initramfs.
+        """Return a function that adds Debian's programs and lanebox_host to the guest's initramfs.
 
-        It is None if they were not asked for.
+        Returns None if GUEST=debian was not asked for.
         """
         if not self.debian:
             return None
@@ -143,20 +154,26 @@ class Plan:
 
     @property
     def python_client(self) -> bool:
-        """Whether the example has a client.py and the driver is one that the client can use."""
+        """Say whether the example has a client.py that works with this driver.
+
+        LitePCIe's driver does not work with our library.
+        """
         example = self.built.example
         here = isinstance(example, Example) and (example.folder / "client.py").is_file()
         return here and self.at.driver != "stock"
 
     @property
     def has_client(self) -> bool:
-        """Whether the example has a client.c and the driver is one that the client can use."""
+        """Say whether the example has a client.c that works with this driver."""
         client = getattr(self.built.example, "client", None)
         return client is not None and self.at.driver != "stock"
 
 
 def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]) -> list[Row]:
-    """Return the rows of the short set of benchmarks, in the order of TESTS."""
+    """Return the rows of the short set of benchmarks, in the order of the reports.
+
+    `reports` has the JSON of each test, and `violations` how often it broke rules.
+    """
     rows: list[Row] = []
     for name, report in reports.items():
         if name == "mmio":
@@ -170,9 +187,9 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
 
 
 def without_guest(plan: Plan) -> list[Row]:
-    """Measure the short set of benchmarks over the board's socket.
+    """Measure the short set of benchmarks without a guest, over the board's socket.
 
-    The utility moves the data and compares it. Its speed depends on the machine's load, and its
+    litepcie_util moves the data and compares it. Its speed depends on the machine's load, and its
     register writes share the link. The rates therefore come from sim/rows/streams.py, where no
     software takes part.
     """
@@ -204,7 +221,8 @@ def without_guest(plan: Plan) -> list[Row]:
 def in_guest(plan: Plan) -> list[Row]:
     """Measure the short set of benchmarks in a guest.
 
-    With our driver all benchmarks of the set run, with LitePCIe's driver only those of registers.
+    With our driver all benchmarks of the set run. With LitePCIe's driver only those of registers
+    run.
     """
     if plan.at.driver == "stock":
         result, *rest = _boot(plan, STOCK_PACE)
@@ -221,7 +239,10 @@ def in_guest(plan: Plan) -> list[Row]:
 
 
 def _check_stock(text: str) -> None:
-    """Check the output of LitePCIe's dma_test, since its exit status is 0 even after errors."""
+    """Raise TestFailed if the output of LitePCIe's dma_test shows an error or no data.
+
+    The exit status of dma_test is 0 even after errors.
+    """
     lines = [line.split() for line in text.splitlines()]
     found = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     if not found or not int(found[-1][2]) or any(int(line[4]) for line in found):
@@ -229,9 +250,9 @@ def _check_stock(text: str) -> None:
 
 
 def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> list[Row]:
-    """Return the rows of what a guest measured.
+    """Return the rows of what one guest measured.
 
-    Raise TestFailed if anything failed in the guest.
+    Raises TestFailed if anything failed in the guest.
     """
     reports = _reports(result)
     for report in reports.values():
@@ -277,13 +298,16 @@ def _commands(plan: Plan) -> tuple[list[str], list[tuple[Path, str]]]:
 
 
 def _reports(result: guest_run.Result) -> dict[str, dict]:
-    """Return the guest's reports by test. Commands after the first that failed have none."""
+    """Return the JSON reports that the guest wrote, by the name of the test.
+
+    The guest stops at the first command that fails, so later tests have no report.
+    """
     files = {name: result.files.get(f"{name}.json") for name in TESTS}
     return {name: json.loads(text) for name, text in files.items() if text}
 
 
 def shell(plan: Plan) -> int:
-    """Run an interactive guest with the board plugged in."""
+    """Run an interactive guest connected to the board. Return its exit status."""
     with plan.board() as board:
         return plan.run_guest(board, [], [], interactive=True, timeout=None).rc
 
@@ -292,7 +316,7 @@ def shell(plan: Plan) -> int:
 
 
 def parse() -> argparse.Namespace:
-    """Return the parsed command line. Ends the program if options do not fit together."""
+    """Parse the command line and return the options. argparse ends the program if one is wrong."""
     defaults = Conditions()
     parser = argparse.ArgumentParser(prog="python -m sim.run", description=__doc__.splitlines()[0])
     add = parser.add_argument
@@ -363,16 +387,17 @@ def parse() -> argparse.Namespace:
 
 
 def board_extras(args: argparse.Namespace) -> list[str]:
-    """Return the board's options that do not belong to Conditions: trace, faults, waves.
+    """Return the board's options for trace, faults and waves, which are not in Conditions.
 
-    With --waves the layout for GTKWave is written as well.
+    With --waves the layout file for GTKWave is written as well.
     """
     extras = ["--tlp-log", args.tlp_log] if args.tlp_log else []
     for fault in args.fault:
         extras += ["--fault", fault]
     if args.waves:
         layout = LAYOUT.read_text()
-        # with LitePCIe's endpoint the hard block is one level deeper, inside a wrapper
+        # With LitePCIe's endpoint the hard block is one level deeper in the hierarchy of modules,
+        # inside a wrapper.
         if args.endpoint == "litepcie":
             layout = layout.replace("lanebox.pcie_usp_i", "lanebox.pcie_support.pcie_usp_i")
         WAVES.with_suffix(".gtkw").write_text(layout)
@@ -384,7 +409,7 @@ def board_extras(args: argparse.Namespace) -> list[str]:
 
 
 def trace_hint(path: str) -> str:
-    """Return a sentence on how to look at the recorded trace."""
+    """Return a sentence that tells the user how to look at the recorded TLP trace."""
     if not path.endswith(".pcapng"):
         return f"TLPs: {path}"
     return (
@@ -398,9 +423,9 @@ def _guest(args: argparse.Namespace, built: artefacts.Artefacts) -> guest_run.Gu
 
 
 def _parts(args: argparse.Namespace) -> int:
-    """Return how many of build, guest, measurement and page this run has.
+    """Return how many parts this run has: build, guest, measurement and report page.
 
-    The display of the progress counts them.
+    The display of the progress shows the present part and this number.
     """
     if args.board or args.shell:
         return 2 if args.shell and args.vm == "1" else 1
@@ -408,7 +433,7 @@ def _parts(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, measure and print. Return the exit status."""
+    """Build, measure and print as the options say. Return the exit status."""
     if args.guest == "debian" and (args.vm == "0" or args.board):
         raise ValueError("GUEST=debian: there is no guest with VM=0, and beside a board that stays")
     example = examples.find(args.example) if args.example else None
@@ -458,7 +483,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Run `make sim` as the command line asks. Return the exit status."""
     args = parse()
     try:
         return run(args)

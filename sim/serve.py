@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""make board: a board that runs until Ctrl-C, for programs of one's own.
+"""make board: runs a board until Ctrl-C, for programs that the user starts.
 
-Its socket is build/board.sock. Clients may come one after the other. A second client at the same
-time is refused with EBUSY.
+Its socket is build/board.sock. Several clients may use the board one after the other. A second
+client at the same time is refused with EBUSY.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim.board.process import BoardProcess
 from sim.errors import SimError, TestFailed
 
 SOCKET = artefacts.BUILD / "board.sock"
-GATEWARE = artefacts.BUILD / "board.gateware"  # link to the folder of the running gateware
+GATEWARE = artefacts.BUILD / "board.gateware"  # link to the folder of the running board's gateware
 LOCK = artefacts.BUILD / "board.lock"
 LOOK_SECONDS = 0.2
 
@@ -42,12 +42,15 @@ def alone() -> Iterator[None]:
 
 
 def shown(path: Path) -> str:
-    """Return the path as it is typed in the current folder: relative if it lies below it."""
+    """Return the path as the user types it: relative if it lies below the current folder."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
-    """Return commands to type in another terminal: info, register dump, a Python program."""
+    """Return commands for the user to type in another terminal while the board runs.
+
+    They are litepcie_util's `info` and `dump`, and a Python client if the example has one.
+    """
     words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
     names = shown(built.gateware / "csr.json")
     lines = [shlex.join([*words, "info"]), shlex.join([*words, "dump", "--csr", names])]
@@ -61,7 +64,10 @@ def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
 
 @contextlib.contextmanager
 def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
-    """Link the board's socket and gateware to fixed paths, as its own folder has a random name."""
+    """Link the board's socket and gateware to fixed paths in build/ while the board runs.
+
+    The board's own folder has a random name that a user could not know.
+    """
     links = {SOCKET: board.socket, GATEWARE: gateware}
     try:
         for link, place in links.items():
@@ -74,16 +80,19 @@ def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
 
 
 def running() -> Path:
-    """Return the folder of the running board's gateware. Raise SimError if no board runs."""
+    """Return the folder of the gateware that the running board simulates.
+
+    Raises SimError if `make board` is not running.
+    """
     if not SOCKET.exists():
         raise SimError("no board runs: `make board` starts one, in another terminal")
     return GATEWARE.resolve()
 
 
 def serve(board: BoardProcess, built: artefacts.Artefacts) -> int:
-    """Run the board until Ctrl-C.
+    """Run the board until Ctrl-C. Return the exit status 0.
 
-    If it ends by itself, raise TestFailed with the end of its log.
+    If the board ends by itself, raise TestFailed with the end of the board's log.
     """
     util = artefacts.utility(built.headers)
     with alone(), board, reachable(board, built.gateware):
@@ -95,7 +104,7 @@ def serve(board: BoardProcess, built: artefacts.Artefacts) -> int:
                 time.sleep(LOOK_SECONDS)
         except KeyboardInterrupt:
             pass
-        # The terminal sends Ctrl-C to the board as well, which then ends with status 0.
+        # The terminal sends Ctrl-C to the board process as well, which then ends with status 0.
         if board.process.poll():
             raise TestFailed(f"{gone}\n{board.tail()}")
         print("\nThe board has ended.", file=sys.stderr)

@@ -28,10 +28,10 @@ from sim.rows.measure import Conditions
 
 
 def command(words: list[str], headers: Path) -> tuple[list[str], list[str]]:
-    """Return the command that starts the program, and the remaining words, its arguments.
+    """Return the command that starts the user's program, and the words that are its arguments.
 
-    A first word with a slash is the path of a program, or of its source in C. All other words go to
-    litepcie_util.
+    If the first word has a slash, it is the path of a program or of its source in C or Python. A C
+    source is compiled first. Without a slash, litepcie_util gets all words.
     """
     if not words or "/" not in words[0]:
         return [str(artefacts.utility(headers))], words
@@ -46,14 +46,17 @@ def command(words: list[str], headers: Path) -> tuple[list[str], list[str]]:
 
 
 def start(words: list[str], gateware: Path, socket: Path) -> int:
-    """Run the program on the board at `socket` with this gateware. Return its exit status."""
+    """Run the program on the board that listens at `socket`. Return the program's exit status."""
     program, words = command(words, gateware / "include")
     places = programs.environment(gateware)
     return subprocess.run([*program, "-d", f"sim:{socket}", *words], env=places).returncode
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start a board unless --running, and the program on it. Return the program's exit status."""
+    """Run the user's program on a new board, or on the running one with --running.
+
+    Returns the program's exit status.
+    """
     if args.running:
         return start(args.words, serve.running(), serve.SOCKET)
     user = examples.find(args.example) if args.example else None
@@ -65,7 +68,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run litepcie_util on a new board. Returns its exit status."""
+    """Run litepcie_util or the user's program on a board, as the command line asks.
+
+    Returns the exit status.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m sim.util",
         description=__doc__,

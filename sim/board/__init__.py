@@ -1,4 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board process: Verilated SoC, PCIE4 model, vfio-user server."""
+"""Builds, starts and controls the board process.
+
+It holds the Verilated gateware, the model of the PCIe hard block (PCIE4) and the vfio-user server.
+"""

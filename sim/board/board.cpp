@@ -67,8 +67,8 @@ void Board::run_batch() {
 
 // --- the main loop -------------------------------------------------------------------------------
 
-// The client's socket to wait on. It is -1 while the host has its maximum of MMIO reads in flight:
-// the client's next message then waits.
+// Returns the client's socket to wait on. It is -1 while the host has its maximum of MMIO reads in
+// flight. The client's next message then waits in the socket.
 int Board::client_fd() const {
     return machine_.root.cpu.full() ? -1 : server_.client_fd();
 }

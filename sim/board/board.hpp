@@ -36,8 +36,8 @@ public:
     std::string stats() const { return commands_.stats(); }
 
 private:
-    // The functions of Host: the card's accesses to host memory, and its interrupts, go to the
-    // client.
+    // The functions of Host: the card's accesses to host memory, and the card's interrupts, go to
+    // the vfio-user client.
     bool memory_read(uint64_t address, void *data, size_t bytes) override;
     bool memory_write(uint64_t address, const void *data, size_t bytes) override;
     bool interrupt() override { return server_.interrupt(); }

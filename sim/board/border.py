@@ -1,17 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The border between Verilog and the C++ model of the hard block: which pins cross it. Makes the
-source text for both sides.
+"""Generates the two sides of the border between Verilog and the C++ model of the hard block.
 
-The Verilog module in pcie_usp.sv calls the model once a clock with all inputs, and gets all outputs
-back. Each pin, and each used field of a tuser pin, has 32-bit words of its own. So C++ reads and
-writes members of a struct, and no hand-written file has the number of a bit. Names and widths are
-those of gateware/phy/pins.py.
+The border is the set of pins that cross from one language to the other. The Verilog module in
+pcie_usp.sv calls the model once a clock with all inputs, and gets all outputs back. Each pin, and
+each used field of a tuser pin, has 32-bit words of its own. So C++ reads and writes members of a
+struct, and no hand-written file has the number of a bit. Names and widths are those of
+gateware/phy/pins.py.
 
-    pcie_usp.sv       the module: its ports, the body from block/pcie_usp.sv.in, and both packings
-    pcie_border.hpp   the structs, with their sizes asserted
-
+Two files are written: pcie_usp.sv is the module, with its ports, the body from block/pcie_usp.sv.in
+and the packing of inputs and outputs. pcie_border.hpp has the structs, with their sizes asserted.
 Both files lie in one folder, which is named after a hash of their contents.
 """
 
@@ -32,7 +31,8 @@ BODY = ROOT / "sim" / "board" / "block" / "pcie_usp.sv.in"
 FOLDER = ROOT / "build" / "border"
 WORD = 32
 
-# The pins that cross the border; directions are the hard block's. The model also gets its reset.
+# The pins that cross the border between Verilog and C++. Directions are the hard block's. The model
+# also gets the hard block's reset.
 INPUTS = (
     *(
         f"s_axis_{name}_t{part}"
@@ -83,14 +83,17 @@ OUTPUTS = (
     "cfg_interrupt_msix_enable",
     "cfg_interrupt_msix_mask",
 )
-# The model gives one bit for each of these pins; the hard block's pin has four equal bits.
+# The model gives one bit for each of these two tready pins. The hard block's pin has four equal
+# bits.
 READY = ("s_axis_rq_tready", "s_axis_cc_tready")
 
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a border struct: its name in C++, its width in bits, and, for an input, its value
-    as a Verilog expression.
+    """A member of a struct that crosses the border between Verilog and C++.
+
+    `name` is its name in C++ and `width` its bits. For an input, `verilog` is the Verilog
+    expression of its value.
     """
 
     name: str
@@ -99,7 +102,7 @@ class Member:
 
     @property
     def words(self) -> int:
-        """The number of 32-bit words that the member takes in DPI's arrays."""
+        """Return the number of 32-bit words that the member takes in DPI's arrays."""
         return -(-self.width // WORD)
 
 
@@ -128,7 +131,7 @@ def _outputs() -> list[Member]:
 
 
 def _places(members: list[Member]) -> dict[str, int]:
-    """The number of each member's lowest bit in the packed vector, by the member's name."""
+    """Return the number of each member's lowest bit in the packed vector, by the member's name."""
     places, at = {}, 0
     for member in members:
         places[member.name] = at * WORD
@@ -141,7 +144,10 @@ def _bits(members: list[Member]) -> int:
 
 
 def layout() -> int:
-    """A number for the names, widths and order of all members: it differs if one of them does."""
+    """Return a number that changes if the name, width or order of any struct member changes.
+
+    Verilog passes it to C++, which refuses a struct of another layout.
+    """
     members = [f"{member.name}:{member.width}" for member in (*_inputs(), *_outputs())]
     return zlib.crc32(" ".join(members).encode()) >> 1  # as a positive int
 
@@ -150,8 +156,9 @@ def layout() -> int:
 
 
 def _packed(members: list[Member]) -> str:
-    """The Verilog expression that packs all members into one vector. The last member has the
-    highest bits.
+    """Return the Verilog expression that packs all members into one vector.
+
+    The last member has the highest bits.
     """
     lines = []
     for member in reversed(members):
@@ -162,7 +169,10 @@ def _packed(members: list[Member]) -> str:
 
 
 def _tuser(pin: str, places: dict[str, int]) -> str:
-    """The Verilog expression for a tuser pin, from the words of its fields. Unused bits are 0."""
+    """Return the Verilog expression of a tuser pin, made from the words of its fields.
+
+    Bits that belong to no field are 0.
+    """
     pieces, at = [], 0
     for low, width, field, inside in parts(pin):
         if low > at:
@@ -175,7 +185,7 @@ def _tuser(pin: str, places: dict[str, int]) -> str:
 
 
 def verilog() -> str:
-    """The text of pcie_usp.sv, the Verilog module that stands for the hard block."""
+    """Return the text of pcie_usp.sv, the Verilog module that stands for the hard block."""
     inputs, outputs = _inputs(), _outputs()
     places = _places(outputs)
     shown = []
@@ -217,8 +227,9 @@ def _struct(name: str, members: list[Member]) -> str:
 
 
 def header() -> str:
-    """The text of pcie_border.hpp: the struct that C++ gets from Verilog, and the one it gives
-    back.
+    """Return the text of pcie_border.hpp, the two structs that cross the border.
+
+    C++ gets BorderInputs from Verilog, and gives BorderOutputs back.
     """
     return "\n".join(
         [
@@ -239,7 +250,7 @@ def header() -> str:
 
 
 def files() -> Path:
-    """The folder with pcie_usp.sv and pcie_border.hpp, which are written if they are not there."""
+    """Return the folder with pcie_usp.sv and pcie_border.hpp. Write both if they are not there."""
     texts = {"pcie_usp.sv": verilog(), "pcie_border.hpp": header()}
     digest = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()[:16]
     folder = FOLDER / digest
@@ -250,6 +261,6 @@ def files() -> Path:
             (staging / name).write_text(text)
         try:
             staging.rename(folder)
-        except OSError:  # another process has made the folder first
+        except OSError:  # another process has made the same folder first
             shutil.rmtree(staging)
     return folder

@@ -35,11 +35,14 @@ from tools.progress import Step, stop
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
-# The model's folders. A file includes only what is in its own folder, or in one to the left.
-MODEL = ("text", "link", "trace", "faults", "host", "block")
-# All of the board's folders in that order: the machine answers the socket, and commands steer it.
+# The folders of the hard block's model. A file includes only files of its own folder, or of a
+# folder to the left of that in this list.
+MODEL = ("link", "trace", "faults", "host", "block")
+# All folders of the board in the order of includes: `machine` uses `vfio_user`, and `control` uses
+# `machine`.
 LAYERS = (*MODEL, "vfio_user", "machine", "control")
-KEPT = 40  # How many boards are kept, of a few MB each. The test suite needs about ten at a time.
+# How many built boards are kept, of a few MB each. The test suite needs about ten at a time.
+KEPT = 40
 
 VERILATOR_FLAGS = [
     "--cc",
@@ -97,8 +100,9 @@ def build_board(
 
 
 def _options(gateware: Path) -> str:
-    """The text of the file gateware.options, made from the SoC's constants. It has one option a
-    line: NAME [VALUE].
+    """Return the text of the file gateware.options, made from the SoC's constants.
+
+    It has one option of the board a line: NAME [VALUE].
     """
     described = gateware / "csr.json"
     constants = json.loads(described.read_text())["constants"] if described.exists() else {}
@@ -120,8 +124,10 @@ def _gateware_sources(gateware: Path) -> list[Path]:
 
 
 def numbers_header() -> Path:
-    """The path of the generated header link/numbers.hpp, which has the numbers of
-    gateware/numbers.py for C++. Its folder is named after a hash of its content.
+    """Write the header link/numbers.hpp, if it is not there, and return its path.
+
+    The header has the numbers of gateware/numbers.py for C++. Its folder is named after a hash of
+    its content.
     """
     text = numbers.cpp()
     folder = ROOT / "build" / "numbers" / hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -135,14 +141,15 @@ def numbers_header() -> Path:
 
 
 def include_flags() -> list[str]:
-    """Where the compiler finds the board's headers, those that are generated among them."""
+    """Return the compiler options -I for the board's headers, with those that are generated."""
     made = (numbers_header().parents[1], border.files())
     return [f"-I{folder}" for folder in (BOARD, *made, c_header.VFIO_USER.parent)]
 
 
 def model_files(suffix: str) -> list[Path]:
-    """The source files of the hard block's model (link, host, pins) with this suffix. The Verilated
-    gateware and the vfio-user server are not among them.
+    """Return the source files of the hard block's model (link, host, pins) with this suffix.
+
+    The Verilated gateware and the vfio-user server are not among them.
     """
     made = [numbers_header()] if suffix == ".hpp" else []
     return [path for part in MODEL for path in sorted((BOARD / part).glob(f"*{suffix}"))] + made
@@ -150,7 +157,8 @@ def model_files(suffix: str) -> list[Path]:
 
 def _board_sources() -> list[Path]:
     files = (p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
-    own = sorted(p for p in files if p.parent.name != "ideal")  # that is a program of its own
+    # the program in the folder `ideal` is not part of the board
+    own = sorted(p for p in files if p.parent.name != "ideal")
     return [*own, *sorted(border.files().iterdir()), numbers_header(), c_header.VFIO_USER]
 
 
@@ -166,7 +174,7 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
     for text in [*flags, *OPTIMISATION, _version("verilator"), _version("g++")]:
         digest.update(text.encode() + b"\0")
     named = [(path.name, path) for path in sources]
-    # The board's own sources include each other by folder and name, so both count.
+    # The board's own sources include each other by folder and file name, so the hash has both.
     named += [(f"{path.parent.name}/{path.name}", path) for path in _board_sources()]
     for name, path in named:
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -174,7 +182,8 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
 
 
 def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
-    work = directory.with_name(directory.name + f".{os.getpid()}")  # renamed when complete
+    # renamed to `directory` when all files are complete
+    work = directory.with_name(directory.name + f".{os.getpid()}")
     work.mkdir(parents=True)
     mine = [str(p) for p in _board_sources() if p.suffix not in {".hpp", ".h"}]
     try:
@@ -210,7 +219,7 @@ def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool
 
 
 def _keep(work: Path, directory: Path) -> None:
-    """Move the executable and its logs to `directory`. The folder appears only when complete."""
+    """Move the executable and its logs to `directory`, which appears only when complete."""
     kept = work.with_name(work.name + ".kept")
     kept.mkdir()
     for name in ("board", "verilate.log", "make.log"):
@@ -219,16 +228,19 @@ def _keep(work: Path, directory: Path) -> None:
 
 
 def forget(cache: Path, most: int) -> None:
-    """Remove the least recently used boards until `most` are left."""
-    boards = [path for path in cache.iterdir() if not path.suffix]  # a suffix: still built
+    """Remove the least recently used boards from the folder `cache` until `most` are left."""
+    # a folder with a suffix is still being built
+    boards = [path for path in cache.iterdir() if not path.suffix]
     boards.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for board in boards[most:]:
         shutil.rmtree(board, ignore_errors=True)
 
 
 def check_verilate_log(log: str) -> None:
-    """Raise BuildError if Verilator's log tells of a port that does not fit its module, or of an
-    always block that Verilator would never run.
+    """Raise BuildError if Verilator's log has a warning that makes the simulation wrong.
+
+    Such a warning is about a port that does not fit its module, or about an always block that
+    Verilator would never run.
     """
     check_pins(log)
     found = DEADLY_WARNINGS.search(log)
@@ -285,7 +297,7 @@ def _beside_images(binary: Path, images: dict[str, bytes]) -> Path:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Build a board as the command line asks and print its path. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--gateware",

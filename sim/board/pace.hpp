@@ -13,9 +13,9 @@ namespace lanebox {
 
 class Pace {
 public:
-    // How many milliseconds the board is ahead of `pace` cycles a second. 0: it is not ahead, or
-    // `pace` is 0, which means no limit. A board that is late, because it slept or because the
-    // computer is slow, does not catch up.
+    // Returns how many milliseconds the board is ahead of `pace` cycles a second. 0: the board is
+    // not ahead, or `pace` is 0, which means no limit. A board that is late, because it slept or
+    // because the computer is slow, does not catch up.
     int ahead(uint64_t pace, uint64_t cycles) {
         if (!pace) return 0;
         using namespace std::chrono;

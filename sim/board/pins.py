@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds, by Verilator's log, each Migen Instance whose ports do not fit its Verilog module."""
+"""Finds each Migen Instance whose ports do not fit its Verilog module, in Verilator's log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sim.errors import BuildError
 
-# A warning about a port's width in the Verilog that LiteX writes. Widths inside a module that was
-# written in Verilog are left to its author. Ports connected to constants are left out, since a
-# constant has the same value in any width.
+# Matches a warning about a port's width in the Verilog that LiteX writes. A module that was written
+# by hand in Verilog may have other widths inside. A port connected to a constant is left out, since
+# a constant has the same value in any width.
 WIDTH = re.compile(
     r"^%Warning-WIDTH\w*: (?P<file>[^:\n]*\b(?:lanebox|block)\.v):(?P<line>\d+):\d+: "
     r"(?P<way>\w+) port connection '(?P<port>\w+)' expects (?P<takes>\d+) bits"
@@ -30,15 +30,16 @@ INSTANCE = re.compile(r"^(?P<module>\w+) (?:#\(|\w+ ?\()")
 
 @dataclass(frozen=True)
 class Pin:
-    """A port of an Instance that does not fit its Verilog module, and what is wrong with it."""
+    """A port of a Migen Instance that does not fit its Verilog module, with the problem as text."""
 
     module: str
     port: str
     problem: str
 
     def place(self, folder: Path | None) -> str:
-        """`FILE:LINE: ` of the line that connects the port in a Python file of the folder. Empty if
-        no such line is found.
+        """Return `FILE:LINE: ` of the line that connects the port in a Python file of the folder.
+
+        Returns an empty text if no such line is found.
         """
         argument = re.compile(rf"\b(?:i|o|io)_{self.port}\s*=")
         for file in sorted(folder.glob("*.py")) if folder else []:
@@ -49,8 +50,9 @@ class Pin:
 
 
 class WrongPins(BuildError):
-    """Raised for ports of a wrong width or name. In simulation as on silicon, bits of them would be
-    lost or zero.
+    """Raised for ports of an Instance that have a wrong width or name.
+
+    In simulation as on silicon, bits of such ports would be lost or zero.
     """
 
     def __init__(self, pins: list[Pin], folder: Path | None = None):
@@ -74,22 +76,20 @@ def check_pins(log: str) -> None:
 
 
 def _input(takes: int, given: int) -> str:
-    """The text that says what happens if an input of `takes` bits gets a signal of `given` bits."""
+    """Return what happens if an input of `takes` bits gets a signal of `given` bits."""
     lost = f"{given - takes} bits would be lost" if given > takes else "the rest would be zeros"
     return f"is given {given}: {lost}"
 
 
 def _output(drives: int, given: int) -> str:
-    """The text that says what happens if an output of `drives` bits drives a signal of `given`
-    bits.
-    """
+    """Return what happens if an output of `drives` bits drives a signal of `given` bits."""
     lost = drives - given
     what = f"its upper {lost} bits would be lost" if lost > 0 else "it would not drive the rest"
     return f"drives a signal of {given}: {what}"
 
 
 def _module(found: re.Match) -> str:
-    """The name of the module in whose instance the warning's line stands."""
+    """Return the name of the module whose instance has the line of Verilator's warning."""
     lines = Path(found["file"]).read_text().splitlines()
     for line in reversed(lines[: int(found["line"])]):
         if instance := INSTANCE.match(line.strip()):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts a board process, sends it commands over its control socket, and stops it in any case."""
+"""Starts a board process, sends it commands over its control socket, and always stops it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ TAIL_LINES = 15
 
 
 class BoardProcess:
-    """A running board: `with BoardProcess(executable, ["--mps", "256"]) as board:`. Inside the
-    block the vfio-user socket `board.socket` can be connected to.
+    """A running board process: `with BoardProcess(executable, ["--mps", "256"]) as board:`.
 
-    Sockets and log are in a temporary directory with a short name, since a socket's path may have
-    no more than 107 characters.
+    Inside the block a vfio-user client can connect to the socket `board.socket`. Sockets and log
+    are in a temporary directory with a short name, since a socket's path may have no more than 107
+    characters.
     """
 
     def __init__(self, executable: Path, options: list[str] | None = None):
@@ -66,7 +66,10 @@ class BoardProcess:
             raise BoardFailed(f"the board did not start\n{self.tail()}")
 
     def command(self, line: str) -> dict:
-        """Send one control command; returns its JSON answer."""
+        """Send one command to the board's control socket and return the JSON answer.
+
+        Raises BoardFailed if the board refuses the command, does not answer or has ended.
+        """
         try:
             self._lines.write(line + "\n")
             self._lines.flush()
@@ -75,35 +78,35 @@ class BoardProcess:
             raise BoardFailed(f"the board did not answer `{line}`\n{self.tail()}") from error
         except (OSError, ValueError) as error:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(STOP_SECONDS)  # The board logs its reason last.
+                self.process.wait(STOP_SECONDS)  # the board writes to its log why it ends
             raise BoardFailed(f"the board left while asked to `{line}`\n{self.tail()}") from error
         if "error" in answer:
             raise BoardFailed(f"the board refused `{line}`: {answer['error']}")
         return answer
 
     def stats(self) -> dict:
-        """The board's counters, cycles and CPU time since its last `clear`."""
+        """Return the board's counters, device cycles and CPU time since its last command `clear`."""
         return self.command("stats")
 
     def gone(self) -> str | None:
-        """None while the board runs; after that, a sentence that says how it ended."""
+        """Return None while the board runs. After that, return a sentence on how it ended."""
         status = self.process.poll()
         return None if status is None else f"the board ended with status {status}"
 
     def cpu_seconds(self) -> float:
-        """The CPU time that the board process has used since it started."""
+        """Return the CPU time in seconds that the board process has used since it started."""
         fields = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
         return int(fields[0]) / 1e9
 
     def resident_bytes(self) -> int:
-        """The most memory, in bytes, that the board process has had resident so far."""
+        """Return the largest resident memory, in bytes, that the board process has had so far."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) * 1024
         return 0
 
     def tail(self) -> str:
-        """The last lines of the board's own log."""
+        """Return the last 15 lines of the board's log, with a heading, for an error message."""
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
         return "\n".join(["last lines of the board's log:", *lines])
 

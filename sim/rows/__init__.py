@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The modules that measure the benchmark table, one for each group of rows, and its limits."""
+"""The modules that measure the benchmark table, one for each group of rows, and limits.py."""

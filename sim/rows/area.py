@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `area/*` and `depth/*`: cells and logic depth of the gateware, as Yosys synthesises it.
 
-Four things are measured. The endpoint with the MMIO bridge, without DMA engines and target
-memories, stands beside LitePCIe's endpoint. The others are each of the two DMA engines, the user
-slot's monitor, which has a budget, and the depth of the whole gateware. A synthesis takes a minute
-or two, and its result is kept until the gateware changes.
+Four things are measured. The first is the endpoint with the MMIO bridge, without DMA engines and
+target memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA
+engines, the user slot's monitor, which has a budget of cells, and the depth of the whole gateware.
+A synthesis takes a minute or two, and its result is kept until the gateware changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.synthesis.gateware import endpoint_rows, engine_rows, flat_rows, moni
 
 
 def rows(gateware: Path) -> Iterator[Row]:
-    """Yield the rows of the gateware in this folder and of the stock endpoint."""
+    """Measure and yield the rows of the gateware in this folder and of LitePCIe's endpoint."""
     print("bench: Yosys takes some four minutes, unless nothing has changed", file=sys.stderr)
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")

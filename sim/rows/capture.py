@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `capture/*`: how fast the card writes frames into host memory as pcapng records.
 
-The card's generator makes frames as fast as it can, and waits where the capture block has no room,
-so no frame is lost. The time is from the first frame's own timestamp to the time in the status line
-that counts the last record. Filling the pipeline and emptying it are in that time. Both are device
-time, and the host reads nothing but its own memory, so the row does not depend on the machine.
+The card's generator makes frames as fast as it can, and waits while the capture block has no room,
+so no frame is lost. The measured time begins with the timestamp of the first frame. It ends with
+the time in the status line that counts the last record. So filling the pipeline and emptying it are
+included. Both times are device time, and the host reads nothing but its own memory, so the row does
+not depend on the machine's speed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row
 
-SIZES = (64, 69, 256, 1518)  # bytes of a frame; 69 is the size that costs the builder most
+# bytes of a frame; 69 is the size that takes the builder of records longest
+SIZES = (64, 69, 256, 1518)
 BYTES = 3 << 20  # bytes of all records of a row
 SEGMENT_LOG2, MBUF_LOG2 = 22, 20  # the ring has one segment of 4 MiB, in MBUFs of 1 MiB
 RING, STATUS = 0x1_0000_0000, 0x2_0000_0000  # addresses in host memory
@@ -80,7 +82,7 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
 
 
 def _frames(entry: Row, size: int) -> Row:
-    """Return the same measurement in millions of frames a second."""
+    """Return the row of the same measurement in millions of frames a second."""
     million = 1e3 / limits.capture_record(size)
     return replace(
         entry,
@@ -92,7 +94,10 @@ def _frames(entry: Row, size: int) -> Row:
 
 
 def _memory(bar: Bar, address: int, size: int) -> mmap.mmap:
-    """Map `size` bytes of new host memory at a bus address, and return the host's view of it."""
+    """Map `size` bytes of new host memory at a bus address for the card.
+
+    Returns the host's view of that memory.
+    """
     fd = os.memfd_create("lanebox-capture")
     os.ftruncate(fd, size)
     bar.client.map(address, size, fd)
@@ -102,7 +107,10 @@ def _memory(bar: Bar, address: int, size: int) -> mmap.mmap:
 
 
 def _set_up(bar: Bar) -> None:
-    """Give the capture block its ring, its status line and a limit, with all accounts at 0."""
+    """Give the capture block its ring of host memory, its status line and a limit.
+
+    The block's accounts of frames and bytes are cleared first.
+    """
     bar.register64("capture_segment_base", RING)
     bar.register("capture_segment_index", 0)
     bar.register("capture_last_segment", 0)

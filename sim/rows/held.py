@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `held/*` and `told/*`: what it costs that the card reports each finished buffer in memory.
 
-The same buffers pass twice under the same conditions. In the first run the descriptor table loops
-and the card reports nothing. In the second run the stream is held: the card stops where the host
-has given it no buffer, writes a record for each c2h buffer, and a status line for each direction.
-Records and lines leave on RQ, as c2h's data does, so they are subtracted from its bytes. The
-largest possible number of status lines is subtracted, so the rate is never too high.
+In rows `held/*` the same buffers pass twice under the same conditions. In the first run the
+descriptor table loops and the card reports nothing. In the second run the stream is held: the card
+stops where the host has given it no further buffer. It also writes a record for each finished c2h
+buffer, and a status line for each direction. Records and status lines leave on RQ, as the data of
+c2h does, so they are subtracted from the bytes of c2h. The largest possible number of status lines
+is subtracted, so the rate is never too high.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from sim.rows.measure import Conditions
 from sim.rows.results import Row, row
 from sim.rows.streams import Job
 
-# Bytes of a buffer, and the cycles measured with it: as long as a full table of such buffers lasts.
+# Pairs of bytes of a buffer and the cycles measured with it. The cycles are as long as a full
+# descriptor table of such buffers lasts.
 BUFFERS = ((8192, 1 << 15), (65536, 1 << 17))
 WAYS = (("c2h",), ("h2c",), ("c2h", "h2c"))
 LATENCIES = (("", 600), ("@5us", 5000))
 PACKETS = (64, 128, 256)  # bytes of a packet
 
-# A function that runs a job under conditions. It returns the report, the conditions and how many
-# rules of PCIe were broken.
+# The type of a function that runs a job under conditions. It returns the report, the conditions and
+# how often the card broke a rule of PCIe.
 Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 
 def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
-    """Yield rows of c2h, h2c and both, and then of small packets at full rate."""
+    """Yield the rows of c2h, h2c and both together, and then those of small packets at full rate."""
     for size, window in BUFFERS:
         for ways in WAYS:
             for suffix, latency in LATENCIES:
@@ -43,9 +45,9 @@ def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
 
 
 def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Row:
-    """Return the held stream's rate as a share of the loop's.
+    """Return the row of the held stream's rate as a share of the rate with a looping table.
 
-    With both directions on, the smaller share counts.
+    If both directions run, the row has the smaller share.
     """
     loop, _, _ = measure(at, job)
     held, at, broken = measure(at, replace(job, told=True, held=True))
@@ -63,9 +65,9 @@ def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Ro
 
 
 def _packets(measure: Measure, size: int, at: Conditions) -> Row:
-    """Return the c2h rate of packets of `size` bytes, each with a buffer of that size and a record.
+    """Return the row of c2h packets of `size` bytes, each with a buffer of that size and a record.
 
-    The descriptor table loops: the stream is not held.
+    The descriptor table loops, so the stream is not held.
     """
     job = Job(("c2h",), size, told=True)
     report, at, broken = measure(at, job)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `mmio_read_cycles/*`: how long an idle card takes to answer a read of the host.
 
-The time is counted in the card's cycles at its pins, from the beat of the request on CQ to the
+The time is counted in cycles of 4 ns at the card's pins, from the beat of the request on CQ to the
 first beat of the completion on CC. The time on the link and in the host is not included.
 """
 
@@ -23,13 +23,16 @@ from sim.rows.results import Row, row
 from sim.trace import tlp
 
 READS = 20
-# The budget in cycles. A register takes eight: the five of a memory, two for the CSR bus (address,
-# data), and one for the way back.
+# The budget in cycles of a read of each place. A register (`csr`) takes eight cycles: the five of a
+# memory, two for the CSR bus (address, data), and one for the way back.
 MOST = {"bram": 5, "identity": 5, "uram": 7, "csr": 8}
 
 
 def places(csr: dict) -> dict[str, Place]:
-    """Return the places to read in this gateware, by the row's name. `csr` is its register map."""
+    """Return the addresses that are read in this gateware, by the name of their row.
+
+    `csr` is the gateware's register map.
+    """
     base = {name: memory["base"] for name, memory in csr["memories"].items()}
     found = {"bram": Place(0, base["memory0"]), "identity": Place(0, base["capability"])}
     if "pcie_bar2_size" in csr["constants"]:
@@ -38,9 +41,9 @@ def places(csr: dict) -> dict[str, Place]:
 
 
 def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
-    """Return the cycles that each of READS reads of 4 bytes took, at each place.
+    """Read 4 bytes READS times at each place, one read after the other.
 
-    The reads are made one after the other.
+    Returns the number of cycles that each read took, by the place's name.
     """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.pcapng"
@@ -49,8 +52,9 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
             for place in names.values():
                 for _ in range(READS):
                     bar.client.read(place.bar, place.offset, 4)
-        # The trace has a beat of CQ when the hard block shows it, a cycle before the card takes it.
-        # A beat of CC is in the trace when it is taken. So the difference is one cycle too long.
+        # The trace has a beat of CQ when the hard block shows it, which is a cycle before the card
+        # takes it. A beat of CC is in the trace when it is taken. So the difference is one cycle
+        # too long.
         taken = [
             completion.latency // limits.CYCLE_NS - 1
             for completion, read in tlp.matched(tlp.load(trace))
@@ -62,7 +66,7 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield a row for each place: the longest of its reads, against its budget."""
+    """Yield a row for each place, with the longest of its reads in cycles and the budget as limit."""
     for name, taken in cycles(board, csr, at).items():
         most = MOST[name]
         yield row(

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The limits of Gen3 x8 at 256 bit and 250 MHz: the only place where a limit is computed.
+"""Computes the limits of Gen3 x8 at 256 bit and 250 MHz. No other file computes a limit.
 
 Two things bound every stream. The wire has 8 GT/s x 8 lanes x 128/130, less DLLPs and skips, less
 each TLP's overhead. The hard block's user interface has whole beats of 32 B, one TLP a beat, and a
@@ -16,24 +16,25 @@ from dataclasses import dataclass
 
 from gateware import numbers
 
-# GB/s of one lane by link generation, after its line code.
+# Rate of one lane in GB/s by link generation, with the line code (8b/10b or 128b/130b) subtracted.
 LANE = {1: 2.5 / 8 * 8 / 10, 2: 5 / 8 * 8 / 10, 3: 8 / 8 * 128 / 130}
-RAW = 8 * LANE[3]  # GB/s
+RAW = 8 * LANE[3]  # raw rate of eight lanes of Gen3 in GB/s
 DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}  # by programmed MPS
 BEAT_BYTES = numbers.BEAT_BYTES
 CYCLE_NS = numbers.TICK_NS
 
 WRITE_OVERHEAD = 24  # bytes beside the payload of a write: framing 4, header 16 (4DW form), LCRC 4
 READ_OVERHEAD = 24
-SHORT_HEADER = 4  # bytes that a 3DW header has less, for addresses below 4 GiB such as BAR0's
+SHORT_HEADER = 4  # bytes that a 3DW header is shorter, for addresses below 4 GiB such as BAR0's
 COMPLETION_OVERHEAD = 20
 REQUEST_DESCRIPTOR = 16  # bytes of a descriptor on RQ and CQ
 COMPLETION_DESCRIPTOR = 12  # bytes of a descriptor on RC and CC
 
-# The hard block's room for completions, in bytes.
+# The hard block's room for data of completions, in bytes.
 COMPLETION_SPACE = numbers.COMPLETION_UNITS * numbers.COMPLETION_UNIT_BYTES
 COMPLETION_HEADERS = numbers.COMPLETION_HEADERS
-COMPLETION_POOL = numbers.COMPLETION_UNITS  # a header takes a unit, too
+# units of a pool of headers and data; a header takes one unit
+COMPLETION_POOL = numbers.COMPLETION_UNITS
 EXTENDED_TAGS = (
     numbers.READ_TAGS
 )  # reads that a function may have in flight with Extended Tag Enable
@@ -41,7 +42,11 @@ EXTENDED_TAGS = (
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest possible value (for times, the smallest one) and what sets it."""
+    """The limit of a row and what sets it.
+
+    `value` is the largest possible value, or for times the smallest one. `binds` names what sets
+    the limit, for example "wire" or "interface".
+    """
 
     value: float
     binds: str
@@ -53,12 +58,12 @@ def _least(**candidates: float) -> Limit:
 
 
 def wire(payload: int, overhead: int, mps: int) -> float:
-    """Return the payload rate on the wire of back-to-back TLPs of `payload` bytes."""
+    """Return the payload rate in GB/s on the wire of back-to-back TLPs of `payload` bytes."""
     return RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * payload / (payload + overhead)
 
 
 def interface(payload: int, descriptor: int, slot: int = BEAT_BYTES) -> float:
-    """Return the payload rate at the hard block's user pins.
+    """Return the payload rate in GB/s at the hard block's user pins.
 
     A TLP starts on a multiple of `slot` bytes: 32 on most interfaces, 16 on RC with straddle.
     """
@@ -67,7 +72,7 @@ def interface(payload: int, descriptor: int, slot: int = BEAT_BYTES) -> float:
 
 
 def c2h(payload: int, mps: int) -> Limit:
-    """Return the limit of writes of `payload` bytes by the card (RQ)."""
+    """Return the limit of writes by the card (RQ), each with `payload` bytes."""
     return _least(
         wire=wire(payload, WRITE_OVERHEAD, mps), interface=interface(payload, REQUEST_DESCRIPTOR)
     )
@@ -85,9 +90,9 @@ def h2c(
 ) -> Limit:
     """Return the limit of the card's reads, answered in completions of `completion` bytes (RC).
 
-    A card reserves room for the most headers that the host may send: one for each `rcb` bytes. With
-    `pool` headers and data share COMPLETION_POOL units. With an `rtt_ns` of 0 the number of reads
-    in flight does not bind.
+    The card reserves room for the most headers that the host may send: one for each `rcb` bytes.
+    With `pool`, headers and data share COMPLETION_POOL units. With an `rtt_ns` of 0 the number of
+    reads in flight does not limit the rate.
     """
     in_flight = min(tags * mrrs, _room(1, rcb, pool) * rcb)
     slot = 16 if straddle else BEAT_BYTES
@@ -99,16 +104,19 @@ def h2c(
 
 
 def _room(headers: int, space: int, pool: bool) -> float:
-    """Return how many reads fit the completion buffer if each needs `headers` and `space` bytes."""
+    """Return how many reads fit into the completion buffer.
+
+    Each read needs `headers` headers and `space` bytes of data.
+    """
     if pool:
         return COMPLETION_POOL / (headers + space / 16)
     return min(COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
 
 
 def h2c_interface(completion: int) -> Limit:
-    """Return the limit of h2c() with straddle, on a link on which bytes take no time.
+    """Return the limit of h2c() in bytes per cycle, on a link on which bytes take no time.
 
-    Its unit is bytes per cycle.
+    RC has straddle.
     """
     rate = interface(completion, COMPLETION_DESCRIPTOR, slot=16)
     return Limit(rate * CYCLE_NS, "interface")
@@ -123,7 +131,7 @@ def _pieces(size: int, most: int) -> list[int]:
 
 
 def _cycles(payloads: list[int], descriptor: int, slot: int) -> float:
-    """Return the cycles that these TLPs take at the user pins.
+    """Return how many cycles TLPs with these payloads, in bytes, take at the user pins.
 
     A TLP starts on a multiple of `slot` bytes.
     """
@@ -134,8 +142,8 @@ def small_c2h(size: int, mps: int) -> Limit:
     """Return the limit of writes by descriptors of `size` bytes, each of which begins a new TLP.
 
     On RQ a TLP begins with a beat, and 16 bytes of descriptor stand before its data (PG213). So a
-    write of 64 B takes 3 beats. The wire adds 24 bytes to each TLP (base specification 2.2, 3.3). A
-    descriptor that MPS does not divide ends in a shorter TLP.
+    write of 64 B takes 3 beats. The wire adds 24 bytes to each TLP (base specification 2.2, 3.3).
+    If MPS does not divide a descriptor's size, its last TLP is shorter.
     """
     writes = _pieces(size, mps)
     return _least(
@@ -149,10 +157,11 @@ STATUS_LINE, STATUS_CYCLES = numbers.STATUS_BYTES, numbers.STATUS_CYCLES
 
 
 def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
-    """Return small_c2h() for a card that reports each descriptor by a record and by status lines.
+    """Return the limit of small_c2h() for a card that reports each descriptor in host memory.
 
-    A write of 64 B takes 3 beats of RQ, 16 records together take 9, a status line takes 2. `lines`
-    is the number of directions that write status lines.
+    The card writes a record for each descriptor, and status lines. A data write of 64 B takes 3
+    beats of RQ, 16 records together take 9, a status line takes 2. `lines` is the number of
+    directions that write status lines.
     """
     batch = min(RECORD_BATCH, mps // RECORD)
     cycles = _cycles(_pieces(size, mps), REQUEST_DESCRIPTOR, BEAT_BYTES)
@@ -167,22 +176,22 @@ def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
     )
 
 
-CAPTURE_LINE = 16384  # bytes of a capture ring between two of its status lines, while more waits
+CAPTURE_LINE = 16384  # bytes of a capture ring between two status lines, while more data waits
 CAPTURE_RECORD = 32  # bytes of a pcapng record beside the frame: header 28, length 4
 BUILDER_CYCLES = 3  # cycles that the capture block takes for a record, at least
 
 
 def capture_record(size: int) -> int:
-    """Return the bytes of the pcapng record of a frame of `size` bytes: a multiple of 8."""
+    """Return the size in bytes of the pcapng record of a frame of `size` bytes: a multiple of 8."""
     return -(-(CAPTURE_RECORD + size) // 8) * 8
 
 
 def capture(size: int, mps: int) -> Limit:
-    """Return the limit of the records of captured frames of `size` bytes, in GB/s of records.
+    """Return the limit in GB/s of the pcapng records of captured frames of `size` bytes.
 
-    The builder makes a beat of a record in each cycle, and a last beat that is short costs a cycle,
-    too. On RQ and on the wire the ring is written in TLPs of MPS bytes, and a status line of 32
-    bytes follows each 16 KiB.
+    The builder makes one beat of a record in each cycle, and a short last beat takes a whole cycle.
+    On RQ and on the wire the ring is written in TLPs of MPS bytes, and a status line of 32 bytes
+    follows each 16 KiB.
     """
     record = capture_record(size)
     builder = record / (max(BUILDER_CYCLES, -(-record // BEAT_BYTES)) * CYCLE_NS)
@@ -212,8 +221,8 @@ def small_h2c(
     stand before the data, and a completion begins with a beat or, straddled, in half a beat
     (PG213). On RQ a read takes a beat. The number of reads in flight is bound by the tags and by
     the space for their completions: a read needs a header for each `rcb` bytes, and data space
-    rounded up to 16 bytes. With `pool` headers and data share COMPLETION_POOL units. With an
-    `rtt_ns` of 0 the number of reads in flight does not bind.
+    rounded up to 16 bytes. With `pool`, headers and data share COMPLETION_POOL units. With an
+    `rtt_ns` of 0 the number of reads in flight does not limit the rate.
     """
     reads = _pieces(size, mrrs)
     completions = [piece for read in reads for piece in _pieces(read, completion)]
@@ -239,23 +248,28 @@ def cc(completion: int, mps: int) -> Limit:
 
 
 def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
-    """Return the share of the wire's raw rate, and the interface's rate, each way; see duplex()."""
-    # of RQ, for each byte read and written
+    """Return the wire's share of the raw rate, and the interface's rate in GB/s, of duplex().
+
+    Both are for one direction.
+    """
+    # beats of RQ for each byte that is read and written
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = 1 + WRITE_OVERHEAD / mps + READ_OVERHEAD / mrrs
     return (1 - DLLP_AND_SKIP_TAX[mps]) / on_wire, 1 / (beats * CYCLE_NS)
 
 
 def duplex(mps: int, mrrs: int) -> Limit:
-    """Return the rate each way when the card writes back every byte that it reads."""
+    """Return the limit of each direction when the card writes back every byte that it reads."""
     share, interface_rate = duplex_parts(mps, mrrs)
     return _least(wire=RAW * share, interface=interface_rate)
 
 
 def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
-    """Return the rate of the card's reads when it writes `share` bytes for each byte that it reads.
+    """Return the limit of the card's reads when it writes `share` bytes for each byte that it
+    reads.
 
-    With a share of 1 that is duplex(). Read requests and writes share the beats of RQ and the wire.
+    With a share of 1 the limit is that of duplex(). Read requests and writes share the beats of RQ
+    and the wire.
     """
     beats = share * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = share * (1 + WRITE_OVERHEAD / mps) + READ_OVERHEAD / mrrs
@@ -265,7 +279,10 @@ def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
 
 
 def packet_parts(size: int, mps: int) -> tuple[float, float]:
-    """Return a packet stream's share of the raw rate, and its interface rate; see packets()."""
+    """Return a packet stream's share of the wire's raw rate, and its interface rate in GB/s.
+
+    packets() makes its limit from them.
+    """
     batch = min(RECORD_BATCH, mps // RECORD)
     writes = _pieces(size, mps)
     cycles = 1 + _cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES)
@@ -279,7 +296,7 @@ def packet_parts(size: int, mps: int) -> tuple[float, float]:
 
 
 def packets(size: int, mps: int) -> Limit:
-    """Return the rate each way of packets of `size` bytes that the card reads and writes back.
+    """Return the limit of each direction for packets of `size` bytes that the card writes back.
 
     For each packet the card sends one read (if MRRS allows it), the writes of its data, and a
     sixteenth of a write with 16 records (fewer below MPS 256). Each direction also writes status
@@ -294,14 +311,14 @@ def duplex_apart(
 ) -> tuple[Limit, Limit]:
     """Return the limits of c2h and h2c at once, when each has descriptors of its own.
 
-    Neither direction waits for the other one. h2c's data comes by the direction of the link that
-    c2h does not use, so it has the whole limit of h2c(). Its read requests share RQ and the wire
-    with c2h's writes: each `mrrs` bytes cost a beat of RQ and 24 bytes of the wire, and c2h gets
-    the rest. `h2c_rate` is the rate that h2c reached in GB/s. If that is below h2c's limit, c2h's
-    limit is higher.
+    Neither direction waits for the other one. The data of h2c comes by the direction of the link
+    that c2h does not use, so h2c has the whole limit of h2c(). The read requests of h2c share RQ
+    and the wire with the writes of c2h. Each `mrrs` bytes of h2c cost a beat of RQ and 24 bytes of
+    the wire, so c2h gets what they leave. `h2c_rate` is the rate that h2c reached in GB/s. If that
+    is below the limit of h2c, the limit of c2h is higher.
     """
     h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
-    requests = (h2c_rate or h2c_limit.value) / mrrs  # read requests in a nanosecond
+    requests = (h2c_rate or h2c_limit.value) / mrrs  # read requests per nanosecond
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES)
     left = RAW * (1 - DLLP_AND_SKIP_TAX[mps]) - requests * READ_OVERHEAD
     c2h_limit = _least(
@@ -312,9 +329,10 @@ def duplex_apart(
 
 
 def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
-    """Return the least time of one read by the host.
+    """Return the least time in ns of one read by the host.
 
-    It is the host's own share, the time on both wires, one beat in and one beat out.
+    The time is the host's own share, the time on both directions of the wire, one beat into the
+    card and one beat out.
     """
     both_ways = READ_OVERHEAD - SHORT_HEADER + COMPLETION_OVERHEAD + size
     wires = both_ways / (RAW * (1 - DLLP_AND_SKIP_TAX[mps]))
@@ -322,9 +340,9 @@ def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
 
 
 def transfer_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
-    """Return the least time in which `size` bytes are read by the card and written back.
+    """Return the least time in ns in which `size` bytes are read by the card and written back.
 
-    It is one round trip, and then the time on RQ. Every beat that arrives is taken to leave at
+    The time is one round trip and then the time on RQ. Every beat that arrives is taken to leave at
     once. The doorbell before the read and the interrupt after the last write are taken to need no
     time.
     """

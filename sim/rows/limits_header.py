@@ -1,12 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The limits of sim/rows/limits.py as tables in C, for litepcie_util.
+"""Writes the limits of sim/rows/limits.py as tables in C, for litepcie_util.
 
-A link of another width or speed has another raw rate, but the payload's share of it and the rate of
-the hard block's interface stay the same. So the header has shares and interface rates, and the C
-code multiplies. This command writes the header:
-python -m sim.rows.limits_header > software/user/litepcie_util/limits_table.h
+A link of another width or speed has another raw rate. The payload's share of the raw rate and the
+rate of the hard block's interface stay the same. So the header has shares and interface rates, and
+the C code multiplies the share by the raw rate. This command writes the header: python -m
+sim.rows.limits_header > software/user/litepcie_util/limits_table.h
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _writes() -> list[tuple]:
 
 
 def header() -> str:
-    """Return the whole text of the header file."""
+    """Return the whole text of the C header file limits_table.h."""
     lanes = ", ".join(repr(limits.LANE.get(gen, 0.0)) for gen in range(4))
     return "\n".join(
         [

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Functions that turn reports of measurements into rows with their limits.
+"""Turns reports of measurements into rows with their limits.
 
-A report is the JSON of litepcie_util, or has the same form if streams.py has measured. The limit
-that belongs to the conditions is added here. A report that is not "ok" raises TestFailed, so it
-never becomes a number.
+A report is the JSON of litepcie_util, or has the same form if streams.py has measured. Each
+function adds the limit that belongs to the conditions. A report that is not "ok" raises TestFailed,
+so a failed measurement never becomes a row.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ class Conditions:
     rcb: int = 64
     completion_size: int = 0  # bytes of a read completion; 0: MPS
     read_latency_ns: int = 600
-    jitter_ns: int = 0  # read latency is uniform from read_latency_ns - jitter_ns to + jitter_ns
-    # percent of the reads for which the host must first translate the address
+    jitter_ns: int = 0  # ns by which a read latency is at most below or above read_latency_ns
+    # percent of the reads that are late: the host must first translate their address
     late_percent: float = 0
-    late_ns: int = 0  # ns that the translation of an address adds to a read
+    late_ns: int = 0  # ns by which a late read takes longer
     mmio_rtt_ns: int = 700
     seed: int = 1
 
     @property
     def completion(self) -> int:
-        """Bytes of a full read completion."""
+        """Return the bytes of a full read completion, which has at most MPS bytes."""
         return min(self.completion_size or self.mps, self.mps)
 
     @property
     def read_latency(self) -> str:
-        """The board's option for the time that the host takes for a read."""
+        """Return the value of the board's option --read-latency: a number of ns, or a range."""
         if not self.jitter_ns:
             return str(self.read_latency_ns)
         low, high = (self.read_latency_ns + sign * self.jitter_ns for sign in (-1, 1))
@@ -70,21 +70,21 @@ class Conditions:
 
     @property
     def mean_read_ns(self) -> float:
-        """The time that the host takes for a read on average."""
+        """Return the time in ns that the host takes for a read on average."""
         return self.read_latency_ns + self.late_percent / 100 * self.late_ns
 
     @property
     def longest_read_ns(self) -> int:
-        """The longest time that the host takes for a read."""
+        """Return the longest time in ns that the host takes for a read."""
         return self.read_latency_ns + self.jitter_ns + self.late_ns
 
     @property
     def card(self) -> Endpoint:
-        """The facts about the endpoint, such as its number of tags."""
+        """Return the facts about the endpoint under test, such as its number of tags."""
         return ENDPOINTS[self.endpoint]
 
     def board_options(self) -> list[str]:
-        """Return the board's command line for these conditions."""
+        """Return the board's command line options for these conditions."""
         return [
             "--mps",
             str(self.mps),
@@ -108,14 +108,14 @@ class Conditions:
 
 
 def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
-    """Return the conditions with the sizes that the guest found in Device Control."""
+    """Return the conditions with the host's name and the MPS and MRRS that the guest has set."""
     return replace(at, host=host, mps=mps, mrrs=mrrs)
 
 
 def share(violations: dict[str, int], name: str) -> int:
-    """Return how many broken rules in a run of several tests the test `name` may have caused.
+    """Return how many of the broken rules of a run the test called `name` may have caused.
 
-    The names of the rules tell it.
+    The run has several tests. The name of a rule says which tests can break it.
     """
     mmio, reads = (sum(violations.get(rule, 0) for rule in of) for of in (OF_MMIO, OF_READS))
     others = sum(violations.values()) - mmio - reads
@@ -123,9 +123,9 @@ def share(violations: dict[str, int], name: str) -> int:
 
 
 def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
-    """Return the number of broken rules for each test of a run.
+    """Return the number of broken rules for each test of a run of several tests.
 
-    A test gets None if it and another one may have caused the same breach.
+    A test gets None if it and another test may have caused the same breach.
     """
     reading = [name for name in names if name in ("h2c", "duplex")]
     found = {name: share(violations, name) for name in names}
@@ -134,21 +134,21 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 
 
 def check(report: dict) -> dict:
-    """Return the report if its test passed; else raise TestFailed with the report's reasons."""
+    """Return the report if its test passed. Otherwise raise TestFailed with the report's reasons."""
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report
 
 
 def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of writes by the card, with the whole payload of MPS."""
+    """Return the row of writes by the card, each with a payload of MPS bytes."""
     return _throughput(
         "c2h", f"c2h/mps{at.mps}", report, at, limits.c2h(at.mps, at.mps), violations
     )
 
 
 def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of reads by the card, named by the host's completion size."""
+    """Return the row of reads by the card. Its name has the host's completion size."""
     limit = limits.h2c(
         at.completion,
         at.mps,
@@ -164,7 +164,7 @@ def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
 def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
     """Return the row of reads by the card over a link on which bytes take no time.
 
-    Only the pins bind, with straddle.
+    Only the rate of the pins, with straddle on RC, limits the value, which is in bytes per cycle.
     """
     found = check(report)["h2c"]
     entry = _throughput(
@@ -183,7 +183,7 @@ def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
 def small(report: dict, at: Conditions, violations: int | None, name: str, size: int) -> Row:
     """Return the row of one direction with descriptors of `size` bytes.
 
-    The limit assumes all 256 tags, so a card with fewer tags stays below it.
+    The limit assumes all 256 tags, so a card with fewer tags stays below the limit.
     """
     if (way := report["direction"]) == "c2h":
         limit = limits.small_c2h(size, at.mps)
@@ -203,9 +203,9 @@ def small(report: dict, at: Conditions, violations: int | None, name: str, size:
 
 
 def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a row for each direction, measured at once.
+    """Return a row for each direction, both measured in one run.
 
-    Each limit is what the other one leaves.
+    The limit of c2h is what the read requests of h2c leave.
     """
     reached = check(report)["h2c"]["gb_per_s"]
     bounds = limits.duplex_apart(at.mps, at.mrrs, at.completion, reached)
@@ -216,7 +216,7 @@ def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[R
 
 
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of both directions at once. It has the slower one's rate."""
+    """Return the row of both directions at once, with the rate of the slower direction."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
     limit = limits.duplex(at.mps, at.mrrs)
     entry = _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
@@ -243,15 +243,15 @@ def _throughput(way, name, report, at, limit, violations) -> Row:
 
 
 def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a row for each access in the utility's report, in its order."""
+    """Return a row for each kind of access in the report of mmio_bench, in the report's order."""
     return [_access(found, at, violations) for found in check(report)["rows"]]
 
 
 def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None:
     """Return the limit of one access in ns (reads) or MB/s (writes).
 
-    It is None for a guest's writes: each store is a message to the board, so they measure the
-    guest.
+    The limit is None for a guest's writes: each store is a message to the board, so such writes
+    measure the guest.
     """
     if not write:
         return limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
@@ -280,7 +280,10 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a row for each time in the report: doorbell to interrupt, and to the last byte."""
+    """Return a row for each time in the report of `litepcie_util latency`.
+
+    The times run from the doorbell to the interrupt, and from the doorbell to the last byte.
+    """
     return [
         row(
             f"{at.card.prefix}latency/{found['id']}",

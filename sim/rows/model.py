@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `model/STREAM/BYTES`: the rate that ideal user logic reaches on the model of the hard block.
 
-Beside its limit each rate shows that the model is neither faster nor slower than the link. The
-model computes time on the wire from events, the limit is a formula, and the two share no constant.
+Each rate is compared with its limit, which shows that the model is neither faster nor slower than
+the link. The model computes the time on the wire from events, and the limit is a formula. The two
+share no constant.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def rows() -> Iterator[Row]:
 def limit(stream: str, size: int, mps: int) -> limits.Limit:
     """Return the limit of one stream for TLPs of `size` bytes.
 
-    On RC reads in flight do not bind.
+    For RC the number of reads in flight is taken not to limit the rate.
     """
     return {
         "rq": lambda: limits.c2h(size, mps),

@@ -4,8 +4,8 @@
 """Rows of a peer device that reads and writes the card's memory, as an NVMe drive does.
 
 The peer sits behind the root complex and sends requests without a break, so the card or the link
-binds. The rate of reads is min(interface, wire, non-posted credits x size / loop). The loop is the
-card's time from a read on CQ to the return of its non-posted credit.
+limits the rate. The rate of reads is min(interface, wire, non-posted credits x size / loop). The
+loop is the card's time from a read on CQ to the return of its non-posted credit.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.results import Row, row
 
-COUNT = 20_000  # reads in a row's job: the first one's round trip is then under 0.1 % of the time
+COUNT = 20_000  # reads of a job; the first one's round trip is under 0.1 % of the time
 WRITES = 100_000
 WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
-PAGE = numbers.PAGE_BYTES  # bytes that a job walks through, again and again
-# Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
-# job begins. Even the slowest client has set up the card by then. So a job is the same however busy
-# the machine is.
+PAGE = 4096  # bytes that a peer's job walks through, again and again
+# Cycles of device time. At FILL the peer fills the page, and at START the measured job begins. Even
+# the slowest client has set up the card by then, so a job is the same however busy the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
 SIZES = ((256, (64, 128, 256)), (512, (512,)))  # (MPS, sizes of the measured reads in bytes)
@@ -45,17 +44,17 @@ BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000
 
 @dataclass(frozen=True)
 class Place:
-    """An address in one of the card's BARs. `offset` is in bytes."""
+    """An address in one of the card's BARs: `bar` is 0 or 2, `offset` is in bytes."""
 
     bar: int
     offset: int
 
 
 class Bar:
-    """A board whose card has been enumerated, so that the peer may access the card's BARs.
+    """A board whose card has BAR addresses, MPS and MRRS, so that the peer may access its BARs.
 
-    Used as `with Bar(board, csr, conditions) as bar:`. `csr` is the gateware's register map,
-    csr.json.
+    Use: `with Bar(board, csr, conditions) as bar:`. `csr` is the path of the gateware's register
+    map, csr.json.
     """
 
     def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
@@ -81,28 +80,34 @@ class Bar:
         self.board.__exit__(*error)
 
     def register(self, name: str, value: int) -> None:
-        """Write one of the card's registers. The write reaches the card before any later access."""
+        """Write one of the card's registers and wait for the board's answer.
+
+        The write reaches the card before any later access.
+        """
         address = self.csr["csr_registers"][name]["addr"]
         self.client.write(BAR0, address, value.to_bytes(4, "little"))
 
     def register64(self, name: str, value: int) -> None:
-        """Write a register of 64 bits, the upper half first."""
+        """Write a register of 64 bits, as two writes of 32 bits with the upper half first."""
         address = self.csr["csr_registers"][name]["addr"]
         for offset, half in ((0, value >> 32), (4, value & 0xFFFF_FFFF)):
             self.client.write(BAR0, address + offset, half.to_bytes(4, "little"))
 
     def read_register(self, name: str) -> int:
-        """Read one of the card's registers of up to 32 bits."""
+        """Return the value of one of the card's registers of up to 32 bits."""
         address = self.csr["csr_registers"][name]["addr"]
         return int.from_bytes(self.client.read(BAR0, address, 4), "little")
 
     @property
     def memory(self) -> Place:
-        """The address of memory 0 of the card, which is in BAR0."""
+        """Return the address of memory 0 of the card, which is in BAR0."""
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
-        """Run one job now. Return its GB/s and the board's statistics after it."""
+        """Let the peer carry out one job now. Return its rate in GB/s and the board's statistics.
+
+        `what` is "read" or "write", `size` the bytes of a request.
+        """
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         return self._finish(what, size, count)
@@ -119,13 +124,13 @@ class Bar:
         return peer["bytes"] / (peer["ticks"] * limits.CYCLE_NS), stats
 
     def fill(self, at: Place, size: int) -> None:
-        """Let the peer write the data that it will compare its reads with."""
+        """Let the peer write the page with whose data it later compares its reads."""
         self.run("write", at, size)
 
     def read(self, at: Place, size: int) -> tuple[float, dict]:
-        """Read a page that the peer has filled, from cycle START on. Call this on a new board.
+        """Let the peer fill a page, and read it from cycle START on. Call this on a new board.
 
-        Returns GB/s and the board's statistics.
+        Returns the rate in GB/s and the board's statistics.
         """
         self.board.command("clear")
         job = f"bar{at.bar} {at.offset} {size}"
@@ -134,16 +139,21 @@ class Bar:
         return self._finish("read", size, COUNT)
 
     def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
-        """Return the row of reads of `size` bytes on a new board. All data is compared."""
+        """Return the row of the peer's reads of `size` bytes on a new board.
+
+        The peer compares all data. Raises TestFailed if a dword was wrong.
+        """
         rate, stats = self.read(at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
         return self._row(name, rate, limit, stats)
 
     def write_row(self, name: str, at: Place, size: int) -> Row:
-        """Return the row of writes of `size` bytes, counted on CQ in the middle of a longer job.
+        """Return the row of the peer's writes of `size` bytes, counted on CQ in the middle of a
+        job.
 
-        The peer's own count runs ahead of CQ: at the end of its job writes are still in queues.
+        The peer's own count runs ahead of CQ: at the end of its job some writes are still in
+        queues.
         """
         self.board.command("clear")
         self.board.command(f"at {START} peer write bar{at.bar} {at.offset} {size} {WRITES} {TAGS}")
@@ -160,7 +170,7 @@ class Bar:
         return entry
 
     def counter(self, name: str) -> int:
-        """Return a 64-bit counter of the card, as of the last snapshot."""
+        """Return a 64-bit counter of the card, as of the last snapshot of its counters."""
         address = self.csr["csr_registers"][f"pcie_counters_{name}"]["addr"]
         high, low = (self.client.read(BAR0, address + 4 * n, 4) for n in range(2))
         return int.from_bytes(low + high, "little")
@@ -181,7 +191,7 @@ class Bar:
 def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limits.Limit:
     """Return the limit of reads of `size` bytes with `credits` non-posted credits.
 
-    The formula is at the head of this file.
+    The formula is in the docstring of this module.
     """
     ceiling = limits.cc(size, mps)
     latency = credits * size / (loop_cycles * limits.CYCLE_NS)
@@ -189,7 +199,7 @@ def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limit
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield rows of the peer's reads of each size, its writes, and its reads by number of credits.
+    """Yield rows of the peer's reads by size, of its writes, and of its reads by number of credits.
 
     Each row is measured on a new board.
     """
@@ -203,7 +213,10 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield rows of reads of a memory on the user slot's AXI4 bus with a latency of 50 cycles."""
+    """Yield rows of the peer's reads of a memory on the user slot's AXI4 bus.
+
+    The memory has a latency of 50 cycles.
+    """
     window = Place(2, numbers.AXI_BASE)
     for mps, sizes in SIZES:
         for size in sizes:
@@ -213,10 +226,10 @@ def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield rows of reads by the number of non-posted credits, which an endpoint register sets.
+    """Yield rows of the peer's reads by the number of non-posted credits that the endpoint grants.
 
-    The loop time of the formula above is measured with a single credit, where nothing else can
-    bind.
+    The loop time of the formula in this module's docstring is measured with one credit, where
+    nothing else can limit the rate.
     """
     for size in (64, 256):
         loop = None
@@ -232,7 +245,7 @@ def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def set_credits(bar: Bar, credits: int) -> None:
-    """Set the number of non-posted credits that the endpoint grants."""
+    """Set the number of non-posted credits that the endpoint grants, by an endpoint register."""
     field = bar.csr["csr_registers"]
     assert "pcie_endpoint_control" in field, "only the Lanebox endpoint has the register"
     bar.register("pcie_endpoint_control", credits << 8)

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of measured value, limit and ratio.
+"""Rows of the benchmark table, each with measured value, limit and ratio.
 
-They are merged by id into build/results.json, and printed as a table. A row without a value stays
-in the table, and its `reason` says why there is none. In a row with a value `reason` may say how to
-read it.
+Rows are merged by id into build/results.json, and printed as a table. A row without a value stays
+in the table, and its `reason` says why it has no value. In a row with a value `reason` may say how
+to understand the value.
 """
 
 from __future__ import annotations
@@ -22,24 +22,28 @@ from sim.rows.limits import Limit
 SCHEMA = 1
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "results.json"
-ROUNDING = 1.0005  # a ratio up to this is not beyond the limit: a window may hold a TLP or two more
+ROUNDING = 1.0005  # a ratio up to this is within the limit: a window may hold a TLP or two more
 BUDGETS = ("budget", "250 MHz")
-# Prefixes of the ids of rows whose time begins or ends with a client's access, or that depend on
-# the machine's own speed. Only these rows may differ from run to run.
+# Prefixes of the ids of rows that may differ from run to run. The time of such a row begins or ends
+# with a client's access, or depends on the machine's own speed.
 BY_CLIENT = ("mmio_read/", "mmio_write/4", "mmio_write/8", "latency/", "host/", "sim/")
 
 
 COLUMNS = 80
 HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock")
-# table columns that are aligned to the right
+# titles of the table columns that are aligned to the right
 NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}
-FIXED = 2  # the first columns of the table, which are never left out
-TIMES = ("ns", "us", "s", "cycles")  # units of times, whose limit is the smallest possible value
+FIXED = 2  # number of columns on the left of the table that are never left out
+# units of times; the limit of a time is the smallest possible value
+TIMES = ("ns", "us", "s", "cycles")
 
 
 @dataclass
 class Row:
-    """A measured row. `ratio` is value/limit, or limit/value if `lower_is_better`."""
+    """A measured row of the benchmark table.
+
+    `ratio` is value / limit, or limit / value if `lower_is_better`.
+    """
 
     id: str
     value: float | None
@@ -47,7 +51,7 @@ class Row:
     limit: float | None = None
     binds: str | None = None
     ratio: float | None = None
-    vs: float | None = None  # our value / the peer's, if a peer was measured in the same run
+    vs: float | None = None  # our value / LitePCIe's or fio's, if that was measured in the same run
     p99: float | None = None
     violations: int | None = None
     bytes: int | None = None
@@ -66,7 +70,7 @@ def row(
     lower_is_better: bool = False,
     **more,
 ) -> Row:
-    """Return a row with its ratio computed. `more` are further fields of Row."""
+    """Return a new row with its ratio computed. `more` has further fields of Row."""
     result = Row(id, value, unit, commit=commit(), **more)
     if limit is not None:
         result.limit, result.binds = limit.value, limit.binds
@@ -76,15 +80,18 @@ def row(
 
 
 def by_client(name: str) -> bool:
-    """Whether the row's value may differ from run to run: see BY_CLIENT."""
+    """Return whether the value of the row with this id may differ from run to run.
+
+    The prefixes in BY_CLIENT decide it.
+    """
     return name.removeprefix("stock/").startswith(BY_CLIENT)
 
 
 def beyond(rows: list[Row]) -> list[Row]:
-    """Return the rows that are better than their limit.
+    """Return the rows whose value is better than their limit.
 
-    In these the measurement or the limit is wrong. Rows with a budget are left out: a value may be
-    better than its budget.
+    In such a row the measurement or the limit is wrong. Rows with a budget are left out, since a
+    value may be better than its budget.
     """
     return [entry for entry in rows if (entry.ratio or 0) > ROUNDING and entry.binds not in BUDGETS]
 
@@ -93,13 +100,16 @@ def broken(rows: list[Row]) -> list[Row]:
     """Return the rows in which the card broke a rule of PCIe.
 
     The rule rc-backpressure, which never fails a run, counts too. Rows of LitePCIe's endpoint are
-    left out: it is known to break rules, and its rows say how many.
+    left out: it is known to break rules, and its rows say how often.
     """
     return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
 
 
 def commit() -> str:
-    """Return the measured commit, with `+` if the tree differs from it; or "unknown"."""
+    """Return the commit of git that is measured, or "unknown".
+
+    A `+` is appended if the tree differs from the commit.
+    """
     git = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run(
@@ -112,7 +122,7 @@ def commit() -> str:
 
 
 def merge(rows: list[Row], path: Path = RESULTS) -> None:
-    """Write `rows` into the results file. Rows with other ids stay as they are."""
+    """Write `rows` into the results file. Rows in the file with other ids stay as they are."""
     known = {entry["id"]: entry for entry in load(path)}
     known.update({entry.id: asdict(entry) for entry in rows})
     document = {"schema": SCHEMA, "results": [known[key] for key in sorted(known)]}
@@ -123,7 +133,9 @@ def merge(rows: list[Row], path: Path = RESULTS) -> None:
 
 
 def load(path: Path = RESULTS) -> list[dict]:
-    """Return the rows in the results file, or none if there is no file of this schema."""
+    """Return the rows in the results file. Return none if the file is missing or has another
+    schema.
+    """
     try:
         document = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -132,11 +144,11 @@ def load(path: Path = RESULTS) -> list[dict]:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as text for a terminal of COLUMNS, with the binding limit and broken rules.
+    """Return the rows as a table for a terminal of COLUMNS characters.
 
-    A column that would be empty is left out. A rate is given as a share of its limit, a time as its
-    distance above its smallest possible value. If a row does not fit, its name gets a line of its
-    own.
+    The table has the limit that binds and the number of broken rules. A column that would be empty
+    is left out. A rate is given as a share of its limit, a time as its distance above its smallest
+    possible value. If a row does not fit, its name gets a line of its own.
     """
     body = [_cells(entry) for entry in rows]
     shown = [i for i in range(len(HEAD)) if i < FIXED or any(cells[i] for cells in body)]
@@ -177,7 +189,10 @@ def _cells(entry: Row) -> tuple[str, ...]:
 
 
 def reached(unit: str, value: float | None, limit: float | None, ratio: float | None) -> str:
-    """Return how near a row came to its limit: a rate's share, or a time's distance above it."""
+    """Return how near a row's value came to its limit, as text.
+
+    For a rate the text is its share of the limit, for a time its distance above the limit.
+    """
     if ratio is None or value is None or limit is None:
         return ""
     return f"{value - limit:+.3g} {unit}" if unit in TIMES else f"{ratio:.3f}"

@@ -1,14 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Throughput of the card alone: no software has to keep up with it.
+"""Measures the throughput of the card alone: no software has to keep up with the card.
 
-The host fills the descriptor table before the card starts, and writes nothing to the card while it
-is measured. The card loops over the table. The table of a held job does not loop, and lasts longer
-than the window. The start of the card and both ends of the window are planned for cycles of device
-time, and every run has a board of its own. So a value is the same to the last digit however busy
-the machine is. Bytes are counted at the hard block's pins. The card's own counters must agree with
-that count, and the data in the ring must be right.
+The host fills the descriptor table before the card starts, and writes nothing to the card during
+the measurement. The card loops over the table. If the job is held, the table does not loop and
+lasts longer than the window. The start of the card and both ends of the window are planned for
+cycles of device time, and every run has a board of its own. So a value is the same to the last
+digit however busy the machine is. Bytes are counted at the hard block's pins. The card's own
+counters must agree with that count, and the data in the ring must be right.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 
-DESCRIPTORS = numbers.DMA_TABLE_DEPTH
-BUFFER = numbers.STOCK_BUFFER_SIZE
-# cycle at which the card starts: even the slowest client has filled the table by then
+DESCRIPTORS = 256  # descriptors of a direction: the card's table holds no more
+BUFFER = 8192  # bytes of a buffer, as in the driver
+# Cycle of device time at which the card starts. Even the slowest client has filled the descriptor
+# table by then.
 START = 1 << 16
-WINDOW = 1 << 18  # cycles that are measured, 1.05 ms: a TLP more or less is below a ten-thousandth
+WINDOW = 1 << 18  # cycles that are measured, 1.05 ms; one TLP more is less than a ten-thousandth
 LONG_WINDOW = 1 << 20  # cycles that are measured if the host has random latencies
-SETTLED = 8192  # cycles, beside four round trips, until the stream is steady
+SETTLED = 8192  # cycles, beside four round trips, after which the stream is steady
 SECONDS = 120  # seconds of wall time that a run may take; it takes about one
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
@@ -48,7 +49,7 @@ LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in the memory for n
 RECORDS = 4096  # offset of the records in the memory for notices, in bytes
 RECORD = struct.Struct("<IIQ")  # a record of the card: bytes, flags, sequence number from 1 on
 C2H_GENERATE, H2C_CHECK = 1, 2  # bits of the register pattern_control
-# bits of the register pcie_notices0_control that enable the notices
+# Bits of the register pcie_notices0_control: records and status lines of c2h, status lines of h2c.
 CONTROL = {"c2h": 0b011, "h2c": 0b100}
 SNAPSHOT, CLEAR = 1, 2  # bits of the register pcie_counters_control
 CHUNK = 64  # descriptors that are sent to the board in one message
@@ -56,52 +57,52 @@ CHUNK = 64  # descriptors that are sent to the board in one message
 
 @dataclass(frozen=True)
 class Job:
-    """The directions that run, with descriptors of `size` bytes, measured for `window` cycles."""
+    """A measurement: the directions that run, the bytes of a descriptor, the cycles of the window."""
 
     ways: tuple[str, ...]
     size: int = BUFFER
     loopback: bool = False
     window: int = WINDOW
     told: bool = False  # the card writes records and status lines
-    # the stream is held: the table has each descriptor once, and lasts for the window
+    # The stream is held: the table has each descriptor once, and lasts for the whole window.
     held: bool = False
 
     @property
     def ring(self) -> int:
-        """The number of bytes in all descriptors of a direction."""
+        """Return the number of bytes in all descriptors of a direction."""
         return DESCRIPTORS * self.size
 
     @property
     def stride(self) -> int:
-        """Bytes from one descriptor's memory to the next.
+        """Return the distance in bytes from one descriptor's memory to the next.
 
-        It is a power of two, so that no descriptor of up to 4 KiB crosses a page.
+        The distance is a power of two, so that no descriptor of up to 4 KiB crosses a page.
         """
         return 1 << (self.size - 1).bit_length()
 
     @property
     def line_bytes(self) -> int:
-        """The most bytes that status lines can take of the window."""
-        lines = len(self.ways) * (self.window // numbers.STATUS_CYCLES + 1)
-        return lines * numbers.STATUS_BYTES if self.told else 0
+        """Return the most bytes that status lines can take in the window."""
+        lines = len(self.ways) * (self.window // limits.STATUS_CYCLES + 1)
+        return lines * limits.STATUS_LINE if self.told else 0
 
     @property
     def name(self) -> str:
-        """The job's name: the word for --direction of `litepcie_util dma_test`."""
+        """Return the job's name: the word for --direction of `litepcie_util dma_test`."""
         return "loopback" if self.loopback else "both" if len(self.ways) > 1 else self.ways[0]
 
 
 class Stream(Bar):
-    """A board whose card runs a job.
+    """A board whose card runs one job.
 
-    Used as `with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`.
+    Use: `with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`.
     """
 
     def __init__(self, board: Path, csr: Path, at: Conditions, job: Job, more=()):
         super().__init__(board, csr, at, list(more))
         self.job = job
         self.rings: dict[str, mmap.mmap] = {}
-        # a function that is called while the plan runs
+        # A function that is called again and again while the board carries out the plan.
         self.waiting: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Stream:
@@ -116,8 +117,8 @@ class Stream(Bar):
     def run(self) -> tuple[dict, int]:
         """Run the job.
 
-        Returns a report in the form of `litepcie_util dma_test`, and how many rules were broken in
-        the window.
+        Returns a report in the form of `litepcie_util dma_test`, and how often the card broke a
+        rule in the window.
         """
         for way in self.job.ways:
             self._map(way)
@@ -126,7 +127,7 @@ class Stream(Bar):
             self._tell()
         self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
         self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
-        # the board answers, so all writes before have arrived
+        # The board answers this write, so all writes before it have arrived.
         self.register("pcie_counters_control", CLEAR)
         self.board.command("clear")
         first, last = self._plan()
@@ -144,9 +145,9 @@ class Stream(Bar):
         self.client.write_multi([(self._address(name), value.to_bytes(4, "little"))])
 
     def _map(self, way: str) -> None:
-        """Map memory that the card and this process share.
+        """Map the ring of one direction: memory that the card and this process share.
 
-        h2c's memory gets the pattern that the card expects.
+        The ring of h2c gets the pattern that the card's checker expects.
         """
         fd = os.memfd_create("lanebox-stream")
         self._open.callback(os.close, fd)
@@ -161,7 +162,7 @@ class Stream(Bar):
         self.client.map(MEMORY[way], size, fd)
 
     def _tell(self) -> None:
-        """Map memory for the card's records and status lines, and set their addresses."""
+        """Map memory for the card's records and status lines, and give the card their addresses."""
         fd = os.memfd_create("lanebox-notices")
         self._open.callback(os.close, fd)
         size = RECORDS + DESCRIPTORS * RECORD.size
@@ -202,9 +203,9 @@ class Stream(Bar):
     # The run -----------------------------------------------------------------------------------
 
     def _plan(self) -> tuple[dict, dict]:
-        """Let the board start the card, mark the window's ends and stop the card at planned cycles.
+        """Plan the start of the card, a mark at both ends of the window, and the stop of the card.
 
-        Returns both marks.
+        Returns the board's counters at both marks, when all of the plan has been carried out.
         """
         begin = START + SETTLED + 4 * self.at.longest_read_ns // limits.CYCLE_NS
         end = begin + self.job.window
@@ -223,14 +224,14 @@ class Stream(Bar):
         return stats["marks"]["0"], stats["marks"]["1"]
 
     def _rest(self) -> None:
-        """Wait until no beat passes on RQ and RC any more."""
+        """Wait until the number of beats on RQ and RC no longer changes."""
         last = None
         while (now := [self.board.stats()[name]["beats"] for name in STREAM.values()]) != last:
             last = now
             time.sleep(0.02)
 
     def _agree(self) -> None:
-        """Check that the card has counted the bytes that the model counted at the pins."""
+        """Raise TestFailed if the card's counters of bytes differ from the board's at the pins."""
         self.register("pcie_counters_control", SNAPSHOT)
         stats = self.board.stats()
         for way in self.job.ways:
@@ -245,9 +246,9 @@ class Stream(Bar):
     # The data ----------------------------------------------------------------------------------
 
     def _compare(self, way: str) -> int:
-        """Return the number of bytes that were found right.
+        """Return the number of bytes of a direction that were found right.
 
-        In h2c these are the bytes that the card itself compared in its first turn of the ring.
+        In h2c these are the bytes that the card itself has compared in its first turn of the ring.
         """
         if self.job.loopback or way == "c2h":
             return self._compare_ring()
@@ -259,7 +260,7 @@ class Stream(Bar):
         return min(beats, turn) * limits.BEAT_BYTES
 
     def _compare_ring(self) -> int:
-        """Compare c2h's memory with what the card wrote there last. Return the bytes compared."""
+        """Compare the ring of c2h with what the card wrote there last. Return the bytes compared."""
         if self.job.told:
             return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]
@@ -271,7 +272,8 @@ class Stream(Bar):
         return min(sent, self.job.ring)
 
     def _compare_told(self) -> int:
-        """Compare the records, and the memory of each descriptor that the status line reports.
+        """Compare the records, and the memory of each descriptor that the status line reports as
+        done.
 
         The card may have begun the next turn of the ring when it was stopped, so a record and its
         data may already be those of the next turn. Returns the bytes compared.
@@ -292,10 +294,12 @@ class Stream(Bar):
         return min(done, DESCRIPTORS) * size
 
     def _wanted(self, start: int, sent: int) -> bytes:
-        """Return what a descriptor's memory must be when `sent` bytes of the stream have been sent.
+        """Return what a descriptor's memory must hold when `sent` bytes of the stream have been
+        sent.
 
-        `start` is the descriptor's place in the ring, in bytes. The descriptor under way when the
-        card stopped has data of the last turn in front, and of the turn before it behind.
+        `start` is the descriptor's place in the ring, in bytes. The card may have stopped inside a
+        descriptor. The front of that descriptor's memory then has data of the last turn of the
+        ring, and the back has data of the turn before.
         """
         ring, size = self.job.ring, self.job.size
         turn = (sent - start) // ring
@@ -308,14 +312,14 @@ class Stream(Bar):
     def _sent(self, start: int, size: int) -> bytes:
         """Return `size` bytes of the c2h stream from byte `start` on.
 
-        In loopback the stream repeats h2c's ring.
+        In loopback the stream repeats the ring of h2c.
         """
-        if start < 0:  # the ring's memory is zero before the first turn
+        if start < 0:  # the ring's memory is zero before the card's first turn
             return bytes(size)
         return pattern(start % self.job.ring if self.job.loopback else start, size)
 
     def _value(self, name: str) -> int:
-        """Read a register of the card."""
+        """Return the value of a register of the card."""
         entry, value = self.csr["csr_registers"][name], 0
         for dword in range(entry["size"]):
             data = self.client.read(BAR0, entry["addr"] + 4 * dword, 4)
@@ -342,7 +346,7 @@ class Stream(Bar):
         return {**report, "window": {"cycles": cycles, **streams}}
 
     def _data(self, way: str, payload: int) -> int:
-        """Return the bytes of `payload` that are data and not records or status lines.
+        """Return how many of `payload` bytes on RQ or RC are data, not records or status lines.
 
         The largest possible number of status lines is subtracted, so the result is a lower bound.
         """
@@ -353,7 +357,10 @@ class Stream(Bar):
 
 
 def pattern(start: int, size: int) -> bytes:
-    """Return the card's pattern from byte `start` on: each dword is its number in the stream."""
+    """Return `size` bytes of the card's pattern from byte `start` on.
+
+    Each dword of the pattern is the dword's number in the stream.
+    """
     first = start // 4
     return array(
         "I", [number & 0xFFFF_FFFF for number in range(first, first + size // 4)]
@@ -361,9 +368,9 @@ def pattern(start: int, size: int) -> bytes:
 
 
 def measure(board: Path, csr: Path, at: Conditions, job: Job, *more: str):
-    """Run a job on a board of its own.
+    """Run a job on a new board.
 
-    Returns (report, conditions, rules broken), as the functions of sim.rows.measure take them.
+    Returns (report, conditions, broken rules), as the functions of sim.rows.measure take them.
     `more` are further options of the board.
     """
     with Stream(board, csr, at, job, more) as stream:

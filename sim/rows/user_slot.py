@@ -5,9 +5,9 @@
 
 In the row h2c only h2c runs, and the card drops what the logic sends. In the row c2h only c2h runs,
 with what the logic sends by itself. In the row duplex both run. Bytes are counted at the hard
-block's pins between two planned cycles, beats and stalls at the slot in the same cycles. The data
-is not compared here: the logic's own client does that. If the logic takes or sends nothing, the row
-has no value and says so.
+block's pins between two planned cycles, beats and stalls at the slot in the same cycles. This
+module does not compare the data: the logic's own client does that. If the logic takes or sends
+nothing, the row has no value and says so.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ SIDE = {"h2c": "sink", "c2h": "source"}
 
 @dataclass(frozen=True)
 class Passed:
-    """The bytes that passed between two marks, by direction, and the counts of the slot's sides."""
+    """What passed between two marks: bytes by direction, and the counts of the slot's two streams."""
 
     cycles: int
     bytes: dict[str, int]
     slot: dict[str, dict[str, int]]
-    end: dict[str, dict[str, int]]  # the state of each side of the slot at the second mark
+    end: dict[str, dict[str, int]]  # state of the slot's sink and source at the second mark
     violations: int
 
     def rate(self, way: str) -> float:
@@ -46,9 +46,9 @@ class Passed:
     def held(self, way: str, both: bool) -> float:
         """Return the share of the cycles in which the slot, and not the card, held this stream up.
 
-        The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. With
-        both directions on, the logic also stops taking h2c while the card does not take its c2h.
-        These cycles are subtracted, as the card causes them.
+        The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. If both
+        directions run, the logic also stops taking h2c while the card does not take c2h. Those
+        cycles are subtracted, as the card causes them.
         """
         sink, source = self.slot["sink"], self.slot["source"]
         if way == "h2c":
@@ -65,15 +65,19 @@ class Passed:
 
 
 class SlotStream(Stream):
-    """Streams through the user slot instead of the card's pattern generator and checker."""
+    """A board whose DMA streams go through the user slot.
+
+    The card's pattern generator and checker are off.
+    """
 
     def pass_slot(self) -> Passed:
-        """Run the job once through the user slot. Return what has passed."""
+        """Run the job once through the user slot. Return what passed in the window."""
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
         self._set("pcie_dma0_loopback_enable", 0)
-        self.register("pattern_control", 0)  # the board answers, so all writes before have arrived
+        # The board answers this write, so all writes before it have arrived.
+        self.register("pattern_control", 0)
         self.board.command("clear")
         first, last = self._plan()
         ways = {way: STREAM[way] for way in PREFIX}
@@ -90,7 +94,7 @@ class SlotStream(Stream):
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of c2h, h2c and both, each measured on a board of its own."""
+    """Yield the rows of c2h, h2c and both directions, each measured on a board of its own."""
     for name, ways in WAYS.items():
         with (
             Step(f"measure user/{name}") as step,
@@ -102,10 +106,10 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def row_of(name: str, passed: Passed, at: Conditions) -> Row:
-    """Return the row of one run through the user slot: its rate, the link's limit, and which of
-    link and slot binds.
+    """Return the row of one run through the user slot: its rate and the link's limit.
 
-    If a direction moved nothing, rate and limit are None.
+    The row also says whether link or slot limits the rate. If a direction moved nothing, rate and
+    limit are None.
     """
     ways = [way for way in WAYS[name] if passed.bytes[way]]
     moved = len(ways) == len(WAYS[name])
@@ -131,10 +135,11 @@ def _even(passed: Passed) -> bool:
 
 
 def _counted(passed: Passed, ways: list[str]) -> str | None:
-    """Return the direction whose rate the row has; None if nothing passed.
+    """Return the direction whose rate the row has. Return None if nothing passed.
 
-    With both on, it is the slower one if the logic sends as many beats as it takes. Otherwise it is
-    h2c, whose limit takes c2h's share into account.
+    If both directions run and the logic sends as many beats as it takes, the row has the slower
+    direction. If the numbers of beats differ, the row has h2c, whose limit takes the share of c2h
+    into account.
     """
     if len(ways) == 2:
         return min(ways, key=passed.rate) if _even(passed) else "h2c"
@@ -161,7 +166,10 @@ def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
 
 
 def _holding(passed: Passed, ways: list[str]) -> bool:
-    """Whether the slot holds a stream up. With both directions on, c2h waits for h2c anyway."""
+    """Return whether the slot holds a stream up.
+
+    If both directions run, h2c is examined, since c2h waits for h2c anyway.
+    """
     return passed.held(_first(ways), len(ways) == 2) > NOTED
 
 
@@ -186,7 +194,7 @@ def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
 def _stands_still(name: str, way: str, side: dict[str, int]) -> str:
     """Return the remark on a direction in which nothing passed.
 
-    `side` is its state at the second mark.
+    `side` is the state of the slot's stream at the second mark.
     """
     if name == "c2h":
         after = f" after {side['beats']} beats" if side["beats"] else ""

@@ -22,7 +22,7 @@ struct RcBeat {
     uint32_t byte_en = 0;  // a bit for each byte of the beat that is payload
     uint8_t sof = 0;       // bit 0: a completion begins in this beat, bit 1: a second one begins
     uint8_t eof0 = 0;      // bit 0: a completion ends in this beat, bits 3..1: its last dword lane
-    uint8_t eof1 = 0;      // as eof0 for the second completion that ends in this beat
+    uint8_t eof1 = 0;      // as eof0, for the second completion that ends in this beat
 };
 
 class CompletionSource {
@@ -30,10 +30,10 @@ public:
     explicit CompletionSource(bool straddle) : straddle_(straddle) {}
 
     bool showing() const { return showing_; }
-    // Call it when the shown beat was taken: the rest of its last completion begins the next beat.
-    // Returns how many completions ended in the beat that was taken.
+    // Call it when the shown beat was taken. If the beat's last completion has more data, that data
+    // begins the next beat. Returns how many completions ended in the beat that was taken.
     unsigned taken();
-    // true: load() may be called, because the next beat has room for another completion.
+    // Returns true if load() may be called, because the next beat has room for another completion.
     bool room() const;
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
     // Shows the next beat at the pins. From then on it does not change until it is taken.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kCreditBytes = 16;
 
-// How many aligned blocks of `size` bytes the range [address, address + bytes) touches.
+// Returns how many aligned blocks of `size` bytes the range [address, address + bytes) touches.
 unsigned touched(uint64_t address, unsigned bytes, unsigned size) {
     return static_cast<unsigned>((address + bytes + size - 1) / size - address / size);
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // The card's outstanding reads, by tag, and the room that their completions may need in the hard
-// block's receive buffer: a header each, and a data credit for every 16 bytes begun.
+// block's receive buffer: a header for each completion, and a data credit for every 16 bytes begun.
 //
 // The host chooses how to split its answer. So each read counts with the most completions that the
 // read completion boundary allows, less those that were shown to the gateware already.
@@ -21,12 +21,13 @@ public:
     static constexpr unsigned kHeaders = numbers::kCompletionHeaders;
     static constexpr unsigned kData = numbers::kCompletionUnits;
 
-    // false: the tag is in use; `read` then replaces the older read with this tag.
+    // Adds a read of the card. Returns false if its tag is in use; `read` then replaces the older
+    // read with this tag.
     bool reserve(const Tlp &read, unsigned rcb);
     void release(const Tlp &completion);  // call it when the completion is shown to the gateware
 
-    // true: the room suffices for all outstanding reads. `pooled`: headers and data share the room
-    // of the data credits.
+    // Returns true if the room suffices for all outstanding reads. `pooled`: headers and data share
+    // the room of the data credits.
     bool fits(bool pooled) const {
         return pooled ? headers_ + data_ <= kData : headers_ <= kHeaders && data_ <= kData;
     }

@@ -14,8 +14,8 @@ constexpr uint32_t kErrorPoisoned =
     1;  // RC error codes, PG213 table "Requester Completion Descriptor"
 constexpr uint32_t kErrorStatus = 2;
 
-// Bits of the RQ and CC descriptors that must be 0 (PG213's tables). They are the address type,
-// since the model translates no addresses, the bits for locked reads and ECRC, and reserved bits.
+// Bits of the RQ and CC descriptors that must be 0 (PG213's tables): the address type, since the
+// model translates no addresses, the bits for locked reads and ECRC, and reserved bits.
 constexpr uint32_t kRqZero[kRequestDescriptorDwords] = {0x3, 0, 0, 0x8000'0000};
 constexpr uint32_t kCcZero[kCompletionDescriptorDwords] = {0xe000'ff80, 0x8000, 0x8000'0000};
 constexpr unsigned kLongest = 1024;  // the most payload dwords of a TLP
@@ -67,8 +67,8 @@ Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t las
     tlp.dwords = field(dwords[2], 0, 11);
     tlp.raw_type = static_cast<uint8_t>(field(dwords[2], 11, 4));
     tlp.poisoned = field(dwords[2], 15, 1);
-    // Requester ID Enable is meant for root ports. If it is 0, the block uses the ID that the host
-    // gave the card.
+    // If Requester ID Enable is 0, the hard block uses the ID that the host gave the card. The bit
+    // is meant for root ports.
     bool own_id = field(dwords[3], 24, 1);
     tlp.requester = own_id ? static_cast<uint16_t>(dwords[2] >> 16) : kCardId;
     tlp.tag = static_cast<uint8_t>(dwords[3]);

@@ -12,17 +12,17 @@
 
 namespace lanebox {
 
-// The dwords, descriptor and payload, that the hard block shows to the gateware on CQ or RC.
+// Makes the dwords, descriptor and payload, that the hard block shows to the gateware on CQ or RC.
 std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar, unsigned bar_aperture_bits);
 std::vector<uint32_t> encode_rc(const Tlp &completion);
 
 // Makes a TLP of the dwords that the gateware sent on RQ or CC. On RQ `first_be` and `last_be` come
-// from tuser. The payload is all that follows the descriptor; the rules compare its length with the
-// dword count.
+// from tuser. All dwords behind the descriptor are payload; the rules compare the payload's length
+// with the dword count.
 Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be);
 Tlp decode_cc(const std::vector<uint32_t> &dwords);
-// The request that an error completion on CC refuses. PG213 demands that the user logic sends the
-// request's byte enables and descriptor behind the completion's own descriptor.
+// Returns the request that an error completion on CC refuses. PG213 demands that the user logic
+// sends the request's byte enables and descriptor behind the completion's own descriptor.
 Tlp refused_request(const Tlp &completion);
 
 }  // namespace lanebox

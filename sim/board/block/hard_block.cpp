@@ -14,23 +14,26 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kCompletionsInFlight = 64;  // PG213's limit without straddle
-constexpr Time kDrain = 256 * kCycle;          // longer than the gateware takes to react to a TLP
+// PG213's limit for completions that wait for RC without straddle
+constexpr unsigned kCompletionsInFlight = 64;
+constexpr Time kDrain = 256 * kCycle;  // longer than the gateware takes to react to a TLP
 constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // limit of base specification 6.6.2
 constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // this model's own bound, not PG213's
-constexpr Time kSettle = 4 * kCycle;                  // idle() waits so long after RQ or CC moved
+// idle() is false for so long after a beat on RQ or CC
+constexpr Time kSettle = 4 * kCycle;
 
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
     counters.tlps++;
     counters.payload_bytes += tlp.payload_bytes();
 }
 
-uint8_t saturated(unsigned count) {  // the value of a 4-bit pin, where 15 means 15 or more
+// Returns the value of a 4-bit pin, on which 15 means 15 or more.
+uint8_t saturated(unsigned count) {
     return static_cast<uint8_t>(std::min(count, 15u));
 }
 
-// Base specification 2.2.5: the byte enables of two quadword-aligned dwords may have holes, those
-// of longer requests may not.
+// Returns whether a request's byte enables are legal. By base specification 2.2.5 those of two
+// quadword-aligned dwords may have holes, and those of longer requests may not.
 bool legal_enables(const Tlp &tlp) {
     if (tlp.dwords <= 1) return tlp.last_be == 0;
     unsigned first = tlp.first_be, last = tlp.last_be;

@@ -32,36 +32,38 @@ class HardBlock {
 public:
     struct Settings {
         unsigned np_credits =
-            numbers::kMmioReads;     // most credits for non-posted requests that the user may hold
-        unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
+            numbers::kMmioReads;  // most credits for non-posted requests that the user may hold
+        // chance in percent that a ready or a new TLP is held back for a cycle
+        unsigned stall_percent = 0;
         uint64_t seed = 0;
         bool straddle = false;         // two read completions may share a beat on RC
-        bool completion_pool = false;  // headers and data of completions share one pool of room
+        bool completion_pool = false;  // completions' headers and data share one pool of room
     };
 
     HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
               const Settings &settings);
 
-    // One rising edge of user_clk at time `now`.
+    // Carries out one rising edge of user_clk at time `now`.
     void step(Time now, const PinsIn &in, PinsOut &out);
 
-    // true: no TLP is outstanding, and the gateware has had the time to deal with everything that
-    // was shown to it.
+    // Returns true if no TLP is outstanding, and the gateware has had the time to deal with
+    // everything that was shown to it.
     bool idle(Time now) const;
     // Call it when the host has got the answer to a BAR read. The gateware has then dealt with
     // everything that was shown to it before that read. So idle() is true at once, and device time
     // does not run on until the host's next access.
     void settled(Time now) { quiet_from_ = now; }
-    void reset();  // user_reset was set: TLPs at the pins are lost
+    void reset();  // user_reset was set: TLPs at the hard block's pins are lost
     // Begins a function level reset. TLPs that the user sends from now on are lost, and completions
     // of earlier reads are not shown, except a TLP that is at the pins already. The user must
     // acknowledge the reset within 100 ms.
     void begin_flr(Time now);
-    bool flr_late() const { return flr_late_; }  // the last FLR was not acknowledged in time
+    // the card did not acknowledge its last FLR in time
+    bool flr_late() const { return flr_late_; }
 
-    void link_lost() { transmit_.lose(); }  // TLPs that have not left for the link yet are lost
+    void link_lost() { transmit_.lose(); }  // TLPs that have not left for the link are lost
     void set_link_up(bool up) { transmit_.set_link_up(up); }
-    // How many TLPs the user has sent since the start.
+    // Returns how many TLPs the user has sent on RQ and CC since the start.
     uint64_t received() const { return transmit_.received(); }
 
     // Carries out an access on cfg_mgmt_*, and returns that dword of configuration space. A write
@@ -109,7 +111,7 @@ private:
     OfferWatch rq_offer_, cc_offer_;
     BeatSource cq_source_;
     CompletionSource rc_source_;
-    bool rc_blocked_ = false;                   // the beat on RC was not taken at least once
+    bool rc_blocked_ = false;                   // the present beat on RC was refused at least once
     Tlp rc_last_;                               // the last completion that began on RC
     bool rq_ready_ = false, cc_ready_ = false;  // tready of RQ and CC in the cycle that ends
     Time rq_from_ = 0, cc_from_ = 0;  // when the TLP at the pins showed its first beat; 0: no TLP
@@ -120,14 +122,15 @@ private:
     uint8_t rq_seq_num_ = 0;
     std::deque<uint8_t> sequence_;  // sequence numbers that have not been shown as sent yet
     uint64_t requests_shown_ = 0;   // how many of transmit_.requests_sent() have been shown
-    FcPins fc_;                     // the pins for fc_select_, as of fc_changes_ credit changes
+    // cfg_fc_* pins for fc_select_, after fc_changes_ credit changes
+    FcPins fc_;
     unsigned fc_select_ = ~0u;
     uint64_t fc_changes_ = 0;
     bool flr_late_ = false;
-    Time flr_until_ = 0;           // when cfg_flr_done must have come
+    Time flr_until_ = 0;           // when cfg_flr_done must have come at the latest
     Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack; 0: no power change
     bool rq_lost_ = false, cc_lost_ = false;  // the TLP at the pins began during an FLR
-    Time quiet_from_ = 0;  // when the gateware will have dealt with all that was shown to it
+    Time quiet_from_ = 0;  // when the gateware will have dealt with everything shown to it
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // The user pins of the hard block at one rising edge of user_clk: what the gateware drove, and what
-// it will see from the next cycle on (all outputs are registers).
+// the gateware will see from the next cycle on (all outputs of the hard block are registers).
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ struct PinsIn {
     bool power_ack = false;  // cfg_power_state_change_ack
 };
 
-// The pins cfg_fc_*: posted, non-posted and completion credits. cfg_fc_sel chooses which.
+// The pins cfg_fc_* for posted, non-posted and completion credits (headers: ph, nph, cplh; data:
+// pd, npd, cpld). The pin cfg_fc_sel chooses which credits they show.
 struct FcPins {
     uint8_t ph = 0, nph = 0, cplh = 0;
     uint16_t pd = 0, npd = 0, cpld = 0;

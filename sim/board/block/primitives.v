@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Models of the vendor's cells between the card's pads and the hard block. In simulation the
-// reference clock is itself the user clock. FDPE is a flip-flop with asynchronous set, of which
-// reset synchronisers are made.
+// Models of the vendor's cells between the card's pads and the hard block. IBUFDS_GTE4 buffers the
+// reference clock, which in simulation is itself the user clock. FDPE is a flip-flop with
+// asynchronous set, of which reset synchronisers are made.
 
 module IBUFDS_GTE4 #(
     parameter REFCLK_HROW_CK_SEL = 0

@@ -11,7 +11,8 @@ namespace lanebox {
 
 namespace {
 
-constexpr size_t kUsualDwords = 9 * kBeatDwords;  // a write of 256 bytes with its descriptor
+// dwords of a write of 256 bytes with its descriptor
+constexpr size_t kUsualDwords = 9 * kBeatDwords;
 
 }  // namespace
 
@@ -45,14 +46,15 @@ uint32_t BeatSource::byte_enables() const {
     return last > descriptor_dwords_ ? enables & ~disabled(last, last_be_) : enables;
 }
 
-// A bit for each disabled byte of a dword, at the byte's place in the shown beat. 0 if the beat
-// does not hold the dword.
+// Returns a bit for each disabled byte of a dword, at the byte's place in the shown beat. Returns 0
+// if the beat does not hold the dword.
 uint32_t BeatSource::disabled(size_t dword, uint8_t enables) const {
     bool shown = dword >= position_ && dword < position_ + kBeatDwords;
     return shown ? (~uint32_t{enables} & 0xf) << 4 * (dword - position_) : 0;
 }
 
-// Compares only the dwords that tkeep covers, since the others mean nothing.
+// Compares the beat with the refused one, only in the dwords that tkeep covers: dwords that tkeep
+// leaves out mean nothing.
 bool OfferWatch::same(const Beat &beat) const {
     if (!beat.valid || beat.last != refused_.last || beat.keep != refused_.keep) return false;
     for (unsigned i = 0; i < kBeatDwords; i++)

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Turns TLPs into beats and beats into TLPs. TLPs follow each other without an idle cycle.
+// Turns TLPs into beats and beats into TLPs. The beats of one TLP follow those of the TLP before
+// without an idle cycle.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace lanebox {
 
-// Shows a TLP's dwords beat by beat. The beat changes only after it was taken.
+// Shows a TLP's dwords beat by beat. The shown beat changes only after it was taken.
 class BeatSource {
 public:
     bool active() const { return position_ < dwords_.size(); }
@@ -37,8 +38,8 @@ private:
 // Notices if an offered beat changes or disappears before it was taken, which AXI4-Stream forbids.
 class OfferWatch {
 public:
-    // Call it at each clock edge. false: the beat that was not taken at the edge before is not
-    // offered any more.
+    // Call it at each clock edge. Returns false if the beat that was not taken at the edge before
+    // is no longer offered unchanged.
     bool kept(const Beat &beat, bool taken) {
         bool kept = !refused_.valid || same(beat);
         if (!beat.valid || taken)
@@ -55,7 +56,7 @@ private:
     Beat refused_;
 };
 
-// Collects the beats that were taken into TLPs.
+// Puts the beats that were taken together into TLPs.
 class BeatSink {
 public:
     // Returns true if `beat` completed a TLP. take() then gives the TLP's dwords.

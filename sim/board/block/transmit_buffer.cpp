@@ -11,10 +11,10 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBytes = 2048;  // the buffer is full with so many bytes of payload
-constexpr size_t kTlps = 32;       // the buffer is full with so many TLPs that wait for credits
+constexpr unsigned kBytes = 2048;  // bytes of payload with which the buffer is full
+constexpr size_t kTlps = 32;       // TLPs waiting for credits with which the buffer is full
 
-bool of_user(const Tlp &tlp) {  // true: the TLP is a request from RQ
+bool of_user(const Tlp &tlp) {  // Returns true if the TLP is a request from RQ.
     return tlp.type != TlpType::Completion && !tlp.interrupt;
 }
 

@@ -4,8 +4,8 @@
 
 // The hard block's transmit buffer: TLPs that were taken from the pins and wait for the link.
 //
-// TLPs leave in order, with one exception: completions need no credit, so they pass requests that
-// wait for one.
+// TLPs leave the buffer in order, with one exception: completions need no credit, so they pass
+// requests that wait for one.
 #pragma once
 
 #include <deque>
@@ -20,14 +20,14 @@ public:
 
     void push(Tlp tlp);  // adds a TLP that was taken from the pins at tlp.pins_at
     void run(Time now);  // sends the TLPs for which credits have come
-    // true: the buffer is full and holds off the gateware. `requests`: the question is about RQ;
-    // otherwise it is about CC, whose completions do not wait for credits.
+    // Returns true if the buffer is full and holds off the gateware. If `requests` is set, the
+    // question is about RQ. Otherwise it is about CC, whose completions do not wait for credits.
     bool full(Time now, bool requests) const;
     bool empty() const { return waiting_.empty(); }
     void lose();                                     // the link was reset: drops all TLPs
     void set_link_up(bool up) { link_up_ = up; }     // TLPs that come while it is down are lost
     uint64_t received() const { return received_; }  // TLPs taken from the pins since the start
-    // How many requests from RQ have left for the link since the start.
+    // Returns how many requests from RQ have left for the link since the start.
     uint64_t requests_sent() const { return requests_sent_; }
 
 private:

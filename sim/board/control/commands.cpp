@@ -100,7 +100,7 @@ void Commands::start_peer(std::istream &words) {
     machine_.peer.start(job);
 }
 
-// Carries out one command. false: no command has this name.
+// Carries out one command of the control socket. Returns false if no command has this name.
 bool Commands::obey(const std::string &verb, std::istream &words) {
     if (verb == "quit") {
         quit_ = true;
@@ -137,7 +137,7 @@ std::string Commands::answer(const std::string &line) {
         if (!obey(verb, words))
             return error_json("command '" + verb +
                               "': there are stats, clear, set, fault, quit, peer, write, mark, at");
-    } catch (const std::domain_error &error) {  // its text names the command already
+    } catch (const std::domain_error &error) {  // the error's text names the command already
         return error_json(error.what());
     } catch (const std::exception &error) {
         return error_json(line + ": " + error.what());

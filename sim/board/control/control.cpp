@@ -17,8 +17,8 @@ constexpr size_t kLongestLine = 1 << 16;
 Control::Control(const std::string &path, Handler handler)
     : handler_(std::move(handler)), listen_(path) {}
 
-// Answers the lines that have come. A client that does not read its answers is dropped when one
-// cannot be sent, because the board serves nothing else while it sends.
+// Answers the complete lines that have come. The client is dropped if it does not read its answers
+// and one cannot be sent, because the board serves nothing else while it sends.
 bool Control::answer_lines() {
     for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
         std::string answer = handler_(pending_.substr(0, end)) + "\n";

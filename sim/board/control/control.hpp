@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The control socket: one command a line in, one JSON object a line out, one client at a time.
+// The control socket: takes one command a line, answers with one JSON object a line, and serves one
+// client at a time.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,8 @@ public:
     // Plans a command. Throws std::invalid_argument if its cycle has come already, because the
     // command's effect would then depend on the speed of the computer.
     void add(uint64_t now, uint64_t cycle, const std::string &command);
-    // Takes the next command whose cycle has come, in the order of cycles, then of arrival.
+    // Takes the next planned command whose cycle has come, in the order of cycles, then of arrival.
+    // Returns nothing if no command is due.
     std::optional<std::string> take(uint64_t now);
     bool empty() const { return waiting_.empty(); }
     uint64_t size() const { return waiting_.size(); }

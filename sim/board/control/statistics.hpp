@@ -17,10 +17,10 @@ class Statistics {
 public:
     explicit Statistics(Machine &machine) : machine_(machine) {}
 
-    // The statistics as a line of JSON. `planned`: the number of commands that wait for their
-    // cycle.
+    // Returns the statistics as a line of JSON. `planned` is the number of commands that wait for
+    // their cycle.
     std::string text(uint64_t planned) const;
-    void mark();  // keeps a copy of the counters at the hard block's pins, as of this cycle
+    void mark();  // keeps a copy of the counters at the hard block's pins in this cycle
     void clear();
 
 private:

@@ -2,11 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Reads a script of faults, one a line:
+// Reads a script that orders faults, one a line. A line has one of these three forms:
 //
-//   at NS FAULT [ARGUMENT]      the fault is armed when device time has come to NS nanoseconds
-//   tlp N FAULT [ARGUMENT]      the fault is armed when the card has sent N TLPs on RQ and CC
-//   random FAULT RATE           the fault strikes at each opportunity with a chance of RATE, 0 to 1
+// `at NS FAULT [ARGUMENT]` arms the fault when device time has come to NS nanoseconds.
+//
+// `tlp N FAULT [ARGUMENT]` arms the fault when the card has sent N TLPs on RQ and CC.
+//
+// `random FAULT RATE` lets the fault strike at each opportunity with a chance of RATE, 0 to 1.
 //
 // '#' begins a comment. Device time runs only while the card has work, so `at` never strikes an
 // idle card.
@@ -32,7 +34,7 @@ public:
 private:
     struct Line {
         bool by_time;
-        uint64_t when;  // device time, or number of TLPs
+        uint64_t when;  // device time in units of 1/8 ps, or number of TLPs
         std::string fault;
     };
     void read_line(const std::vector<std::string> &words);

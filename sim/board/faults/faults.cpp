@@ -16,7 +16,8 @@ namespace {
 constexpr unsigned kByteCountError = 64;
 constexpr uint64_t kLowerAddressError = 0x20;
 constexpr uint8_t kNoSnoop = 1;
-constexpr uint64_t kHotReset = 1'000'000;  // ns: the shortest that base specification 6.6.1 allows
+// ns: the shortest hot reset that base specification 6.6.1 allows
+constexpr uint64_t kHotReset = 1'000'000;
 
 bool takes_argument(Event::Kind kind) {
     return kind == Event::HotReset || kind == Event::LinkDown || kind == Event::DeviceControl ||

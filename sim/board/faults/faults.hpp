@@ -2,11 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Faults that are planted on request, so that a test can prove that it would notice them.
+// Faults that a test plants in the simulated machine, to prove that it would notice them.
 //
-// A fault is armed with a count n and strikes once, at the n-th opportunity from then on. Or it is
-// armed with a chance, and may strike at each opportunity. Events are faults of the whole card:
-// they strike at once.
+// A fault is armed with a count n and strikes once, at the n-th opportunity from then on. Or a
+// fault is armed with a chance, and may strike at each opportunity. Events are faults of the whole
+// card, such as a hot reset: they strike at once.
 #pragma once
 
 #include <array>
@@ -32,9 +32,10 @@ public:
     void seed(uint64_t seed) { random_.seed(seed); }
 
     // Arms a fault: "NAME" or "NAME:N" with N >= 1, or an event with its argument. An unknown name
-    // throws std::invalid_argument, which lists the names.
+    // throws std::invalid_argument, whose text lists the names.
     void arm(const std::string &spec);
-    // Lets a fault strike at each opportunity with a chance of `rate`, 0 to 1. Not for events.
+    // Lets a fault strike at each opportunity with a chance of `rate`, from 0 to 1. An event cannot
+    // be armed in this way and throws std::invalid_argument.
     void arm_random(const std::string &name, double rate);
 
     // The fault flip-c2h inverts one payload bit of a memory write of the card. c2h-be enables only

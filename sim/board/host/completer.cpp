@@ -39,8 +39,8 @@ void Completer::answer(Tlp completion, Time now) {
     }
 }
 
-// Makes a completion that answers no read. Its tag is one that the gateware does not use at the
-// same time.
+// Makes a completion that answers no read. Its tag differs from that of `completion` in the highest
+// bit, and the hard block reports an invalid tag (error code 6).
 Tlp Completer::stray(const Tlp &completion) {
     Tlp tlp = completion;
     tlp.tag ^= 0x80;
@@ -84,9 +84,9 @@ void Completer::lose(const Tlp &read) {
     waiting_.emplace(read.pins_at + timeout, std::move(end));
 }
 
-// How many bytes the completion has that begins at `address`, if `left` bytes of the read are to
-// come. It ends at a boundary at which a completion may end (base specification 2.3.1.1), and has
-// at most MPS bytes.
+// Returns how many bytes the completion has that begins at `address`, if `left` bytes of the read
+// are to come. The completion ends at a boundary at which a completion may end (base specification
+// 2.3.1.1), and has at most MPS bytes.
 unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned mps = config_.mps(), rcb = config_.rcb(), unit = mps;
     if (timing_.split == Split::Rcb) unit = rcb;
@@ -97,7 +97,8 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned first = rcb - static_cast<unsigned>(address % rcb);
     if (left <= first) return left;
     unsigned longest = std::min(left, mps);
-    unsigned ends = (longest - first) / rcb + 1;            // boundaries where it may end
+    // boundaries where the completion may end
+    unsigned ends = (longest - first) / rcb + 1;
     bool whole = left <= mps && (left - first) % rcb != 0;  // it may end with the read, too
     unsigned chosen = static_cast<unsigned>(random_() % (ends + whole));
     return chosen == ends ? left : first + chosen * rcb;

@@ -33,11 +33,12 @@ public:
     void complete(const Tlp &read, const std::vector<uint32_t> &data, Time now);
     void refuse(const Tlp &read, CplStatus status, Time now);
 
-    // Leaves a read without an answer. The hard block ends it when its completion timeout is over.
+    // Leaves a read without an answer. The hard block ends the read when its completion timeout is
+    // over.
     void lose(const Tlp &read);
 
     // Completions that wait for the link, in the order of the times at which their last byte should
-    // have crossed it.
+    // have crossed the link.
     bool empty() const { return waiting_.empty(); }
     Time next_at() const { return waiting_.begin()->first; }
     const Tlp &next() const { return waiting_.begin()->second; }

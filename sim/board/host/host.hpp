@@ -14,16 +14,18 @@ namespace lanebox {
 class Host {
 public:
     virtual ~Host() = default;
-    // Copies from or to host memory at bus address `address`. false: some byte is not mapped (or
-    // not writable); the other bytes may or may not have been copied.
+    // Copies from or to host memory at bus address `address`. Returns false if some byte is not
+    // mapped, or not writable. The bytes that are mapped may or may not have been copied.
     virtual bool memory_read(uint64_t address, void *data, size_t bytes) = 0;
     virtual bool memory_write(uint64_t address, const void *data, size_t bytes) = 0;
-    // Delivers MSI vector 0. false: no client has an eventfd for it, and the interrupt is lost.
+    // Delivers MSI vector 0. Returns false if no client has an eventfd for it; the interrupt is
+    // then lost.
     virtual bool interrupt() = 0;
 
-    // The MSI-X vector whose message is a write of this dword to this address, if any is.
+    // Returns the MSI-X vector whose message is a write of this dword to this address. Returns
+    // nothing if the write is not a message.
     virtual std::optional<unsigned> vector_of(uint64_t, uint32_t) { return {}; }
-    // Delivers an MSI-X vector. false: no client has an eventfd for it.
+    // Delivers an MSI-X vector. Returns false if no client has an eventfd for it.
     virtual bool interrupt(unsigned) { return false; }
 };
 

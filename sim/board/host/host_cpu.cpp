@@ -16,15 +16,16 @@ namespace {
 
 constexpr Time kTimeout = 50'000 * kNanosecond;  // the shortest timeout of a real root complex
 constexpr uint16_t kHostId = 0x00a0;             // the host's requester ID; any but the card's
-// The most reads in flight: few enough that the last one is answered before its timeout.
+// The most reads in flight. They are few enough that the last one is answered before its timeout.
 constexpr unsigned kReads = 32;
-// So many timed-out reads are kept, so that their late completions are recognised. An older read is
-// forgotten, and its tag is used again.
+// The number of timed-out reads that are kept, so that their late completions are recognised. An
+// older read is forgotten, and its tag is used again.
 constexpr size_t kLateReads = 128;
 constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
 
-// How many bytes the request has that begins at `address`, if `left` bytes of the access are to go.
-// Its dwords hold at most `most` bytes, and it does not cross a 4 KiB boundary.
+// Returns how many bytes the request has that begins at `address`, if `left` bytes of the access
+// are to go. The dwords of the request hold at most `most` bytes, and it does not cross a 4 KiB
+// boundary.
 unsigned request_bytes(uint64_t address, unsigned left, unsigned most) {
     constexpr unsigned kPage = numbers::kPageBytes;
     unsigned to_page = kPage - static_cast<unsigned>(address % kPage);
@@ -138,8 +139,8 @@ bool HostCpu::right(const Read &read, const Tlp &completion) {
     return what.empty();
 }
 
-// true: the completion answers a read that has timed out. It is dropped, as a real root complex
-// does.
+// Returns true if the completion answers a read that has timed out. The completion is then dropped,
+// as a real root complex does.
 bool HostCpu::came_late(const Tlp &completion) {
     auto entry = late(completion.tag);
     if (entry == late_.end()) return false;

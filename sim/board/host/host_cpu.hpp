@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The host's processor. It turns software's accesses to the card's BARs into TLPs, and takes their
-// answers.
+// The host's processor. It turns software's accesses to the card's BARs into TLPs, and takes the
+// answers to them.
 //
 // An access becomes as few TLPs as are legal: each is as long as MPS (writes) or MRRS (reads, the
 // host's own choice) and the next 4 KiB boundary allow, with exact byte enables. A TLP spends half
@@ -29,7 +29,8 @@ namespace lanebox {
 
 class HostCpu {
 public:
-    // Called when a read is done. `data`: the bytes read; all ones if `ok` is false.
+    // Called when a read is done. `data` has the bytes read. They are all ones in each part of the
+    // read that failed; `ok` is then false.
     using ReadDone = std::function<void(const uint8_t *data, bool ok)>;
 
     HostCpu(const ConfigSpace &config, const HostTiming &timing, HostCounters &counters,
@@ -41,14 +42,15 @@ public:
           faults_(faults),
           now_(now) {}
 
-    // `bytes` is 1 to 4096; `offset` counts from the start of the BAR.
+    // Begins a read or write of a BAR. `bytes` is 1 to 4096; `offset` counts from the start of the
+    // BAR.
     void read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done);
     void write(unsigned bar, uint64_t offset, const void *data, unsigned bytes);
     bool full() const;  // true: as many reads as allowed are in flight
     bool idle() const { return requests.empty() && finished_.empty() && reads_.empty(); }
 
-    // Call it when a request was sent on the link and arrives at `at`. The timeout of a read counts
-    // from there.
+    // Call it when a request was sent on the link and arrives at the card at `at`. The timeout of a
+    // read is counted from then on.
     void sent(const Tlp &request, Time at);
     void completion(const Tlp &completion);
     void run();   // ends reads that have timed out, and hands finished reads to software
@@ -60,7 +62,7 @@ public:
 private:
     struct Access {  // a read of software, which becomes one read TLP or several
         std::vector<uint8_t> data;
-        unsigned reads;  // how many of its TLPs are not answered yet
+        unsigned reads;  // number of the access's TLPs not answered yet
         bool ok = true;
         ReadDone done;
     };

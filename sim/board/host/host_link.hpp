@@ -25,7 +25,7 @@ namespace lanebox {
 struct Timed {
     Time at;
     Tlp tlp;
-    bool held = false;  // the TLP was ready to be sent, but had no credit
+    bool held = false;  // ready to be sent, but without a credit
 };
 
 class HostLink {
@@ -45,25 +45,25 @@ public:
         upstream_credits.update(now_);
         downstream_credits.update(now_);
     }
-    void configure();  // takes over MPS and the link's state from configuration space
+    void configure();  // takes MPS and link state from configuration space
 
     // --- towards the host
     bool host_takes(const Tlp &tlp) const { return upstream_credits.allows(tlp); }
-    void to_host(Time ready, Tlp tlp);  // the card sends a TLP, for which a credit must be there
+    void to_host(Time ready, Tlp tlp);  // sends a TLP of the card, for which a credit must be there
     bool at_host() const { return arrived(to_host_); }
     const Tlp &next_at_host() const { return to_host_.front().tlp; }
     Tlp take_at_host();
 
     // --- towards the card
-    // true: the first TLP of `queue` has a credit, and must be sent now to arrive in its time.
+    // Returns true if the first TLP of `queue` has a credit and must be sent now to arrive on time.
     bool due(std::deque<Timed> &queue);
     Time to_card(Time ready, Tlp tlp);  // sends a TLP; returns when it arrives
-    // The hard block's own report of a completion timeout, which does not cross the link. It waits
-    // behind the completions that have arrived.
+    // Queues the hard block's own report of a completion timeout, which does not cross the link.
+    // The report waits behind the completions that have arrived.
     void report(Tlp end);
-    // The next request for the gateware. `reads` false: the gateware has given no credit for reads,
-    // so reads wait and posted writes pass them (PG213, "Selective Flow Control for Non-Posted
-    // Requests").
+    // The next request for the gateware. With `reads` false the gateware has given no credit for
+    // reads, so reads wait and posted writes pass them (PG213, "Selective Flow Control for
+    // Non-Posted Requests").
     bool request_at_card(bool reads) const { return deliverable(reads) != kNone; }
     Tlp take_request(bool reads);
     bool completion_at_card() const { return arrived(completions_); }
@@ -78,11 +78,12 @@ public:
     static Tlp take(std::deque<Timed> &queue);
 
     LinkDirection upstream, downstream;
-    CreditPool upstream_credits, downstream_credits;  // of the host's, the block's buffer
+    // of the host's and of the hard block's receive buffer
+    CreditPool upstream_credits, downstream_credits;
 
 private:
-    // The receive buffers' credits, {headers, data}: posted, non-posted, completions ({0, 0} is
-    // infinite).
+    // The credits of the two receive buffers, as {headers, data}, for posted requests, non-posted
+    // requests and completions. {0, 0} means infinite credits.
     static constexpr CreditPool::Limits kHostBuffer{{{128, 1024}, {128, 128}, {0, 0}}};
     static constexpr CreditPool::Limits kBlockBuffer{{{64, 1024}, {64, 64}, {0, 0}}};
     static constexpr size_t kNone = ~size_t{0};

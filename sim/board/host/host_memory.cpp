@@ -11,8 +11,9 @@ namespace lanebox {
 
 namespace {
 
-// For so long after MSI-X was masked at the pins a message may still appear on RQ, since the card's
-// own registers delay the mask. A message that has appeared stays, however long RQ is held off.
+// After MSI-X was masked at the pins, a message may still appear on RQ for this time, since the
+// card's own registers delay the mask. A message that has appeared stays, however long RQ is held
+// off.
 constexpr Time kMessageOnItsWay = 4 * kCycle;
 constexpr Time kAlways = ~Time{0};
 
@@ -35,8 +36,8 @@ void HostMemory::write(Tlp &write) {
     if (!store(write)) counters_.unmapped++;
 }
 
-// Delivers a write that is an MSI-X message; only its address and data say that it is one. false:
-// the write is no message.
+// Delivers a write that is an MSI-X message. Only the address and data of the write say that it is
+// one. Returns false if the write is not a message.
 bool HostMemory::message(const Tlp &write) {
     std::optional<unsigned> vector = host_.vector_of(write.address, write.payload.front());
     if (!vector) return false;

@@ -36,7 +36,7 @@ public:
     void write(Tlp &write);
     void read(const Tlp &read);
     bool stalled() const { return now_ < writes_from_; }  // true: no posted write is accepted now
-    void configure();  // takes over MSI-X enable and mask from configuration space
+    void configure();  // takes MSI-X enable and mask from configuration space
     void reset();
 
     Completer completer;
@@ -54,7 +54,7 @@ private:
     Random &random_;
     const Time &now_;
 
-    Time writes_from_ = 0;     // the end of a write stall; then posted writes are accepted again
+    Time writes_from_ = 0;     // end of a write stall, when posted writes are accepted again
     Time messages_until_ = 0;  // the last time at which an MSI-X message may appear on RQ
 };
 

@@ -37,15 +37,15 @@ public:
     struct Counters {
         uint64_t issued = 0, completed = 0, bytes = 0;
         uint64_t errors = 0;      // completions with an error status or against the specification
-        uint64_t timeouts = 0;    // reads without an answer
-        uint64_t mismatches = 0;  // dwords read that had not the value that the peer writes there
+        uint64_t timeouts = 0;    // reads that were not answered within 1 ms
+        uint64_t mismatches = 0;  // dwords read with another value than the peer writes there
         Time first = 0, last = 0;
     };
 
     Peer(RootComplex &root, const ConfigSpace &config, Rules &rules);
 
-    // Begins a job; its counts begin at 0. Throws std::invalid_argument, with the rule, if the job
-    // breaks one.
+    // Begins a job, with all counters at 0. Throws std::invalid_argument if the job breaks a rule;
+    // the text names the rule.
     void start(const Job &job);
     void run(Time now);
     bool idle() const { return left_ == 0 && reads_.empty(); }

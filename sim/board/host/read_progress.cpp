@@ -10,7 +10,8 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBoundary = 128;  // a card's completions end there (base specification 2.3.1.1)
+// a card's completions end at multiples of 128 bytes (base specification 2.3.1.1)
+constexpr unsigned kBoundary = 128;
 
 }  // namespace
 

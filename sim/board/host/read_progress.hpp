@@ -16,9 +16,11 @@ class ReadProgress {
 public:
     ReadProgress(uint64_t address, unsigned bytes) : next_(address), left_(bytes) {}
 
-    // A text that says what is wrong with a successful completion; empty when it is right.
+    // Returns a text that says what is wrong with a successful completion. The text is empty if the
+    // completion is right.
     std::string wrong(const Tlp &completion, unsigned mps) const;
-    // How many bytes a right completion brings. The first one is payload byte next() & 3.
+    // Returns how many bytes a right completion brings. The first one is byte next() & 3 of the
+    // payload.
     unsigned brings(const Tlp &completion) const;
     void advance(const Tlp &completion);
 

@@ -31,7 +31,7 @@ void RootComplex::completion(const Tlp &completion) {
     cpu.completion(completion);
 }
 
-// The queue whose first request has been ready for longest. nullptr: no request is due.
+// Returns the queue whose first request has been ready for longest. nullptr: no request is due.
 std::deque<Timed> *RootComplex::next_request() {
     std::deque<Timed> *next = nullptr;
     for (auto *queue : {&cpu.requests, &others_})
@@ -39,8 +39,8 @@ std::deque<Timed> *RootComplex::next_request() {
     return next;
 }
 
-// Sends the completer's next completion to the card if it is due and was ready by `before`. false:
-// nothing was sent.
+// Sends the completer's next completion to the card if it is due and was ready by `before`. Returns
+// false if nothing was sent.
 bool RootComplex::send_completion(Time before) {
     Completer &completer = memory.completer;
     if (completer.empty() || completer.next_at() > before) return false;
@@ -54,7 +54,7 @@ bool RootComplex::send_completion(Time before) {
     return true;
 }
 
-// Sends the next TLP to the card. false: no TLP is due.
+// Sends the next TLP to the card. Returns false if no TLP is due.
 bool RootComplex::send_next() {
     std::deque<Timed> *from = next_request();
     if (send_completion(from ? from->front().at : kNever)) return true;

@@ -42,9 +42,9 @@ public:
 
     void seed(uint64_t seed) { random_.seed(seed); }
 
-    // For any other requester behind the root, for example a peer device. request() sends a TLP
-    // unchanged, with the requester's own ID and tag. Completions with that ID go unchanged to the
-    // function that answer_to() has set.
+    // For requesters behind the root complex other than the processor, for example a peer device.
+    // request() sends a TLP unchanged, with the requester's own ID and tag. Completions with that
+    // ID go unchanged to the function that answer_to() has set.
     using Answer = std::function<void(const Tlp &completion)>;
     void request(Tlp request) { others_.push_back({now_, std::move(request)}); }
     size_t others_waiting() const { return others_.size(); }
@@ -58,9 +58,9 @@ public:
         return link.idle() && cpu.idle() && others_.empty() && memory.completer.empty();
     }
     void reset();  // outstanding MMIO reads end with all ones
-    // The card's function was reset. Requests that have not reached it are lost, and MMIO reads end
-    // with all ones. Of the TLPs that the card sent before, only posted writes are still carried
-    // out.
+    // Call it when the card's function was reset. Requests that have not reached it are lost, and
+    // MMIO reads end with all ones. Of the TLPs that the card sent before, only posted writes are
+    // still carried out.
     void function_reset();
     void configure();  // call it when configuration space was written
 
@@ -79,8 +79,9 @@ private:
 
     Random random_;
     Time now_ = 0;
-    Time lost_before_ = 0;      // the card's reads and completions from before this time are lost
-    std::deque<Timed> others_;  // requests of other requesters behind the root
+    // requests and completions that the card sent before this time are lost, except posted writes
+    Time lost_before_ = 0;
+    std::deque<Timed> others_;            // requests of other requesters behind the root
     std::map<uint16_t, Answer> answers_;  // by requester ID
 };
 

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build and run the program that measures the model of the hard block with ideal user logic. It
-gives the payload rate of each stream, in device time.
+"""Builds and runs the program that measures the model of the hard block with ideal user logic.
 
-Verilator is not needed. The program is kept under build/ideal/ by a hash of its sources.
+The program gives the payload rate of each stream, in device time. Verilator is not needed. The
+program is kept under build/ideal/ by a hash of its sources.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra"]
 
 
 def rates(cycles: int = 100_000) -> dict:
-    """The measured rates: {stream: {bytes per TLP: {"gb_per_s", "bytes", "cycles", "mps",
+    """Run the program and return the rates that it measured.
+
+    They have the form {stream: {bytes per TLP: {"gb_per_s", "bytes", "cycles", "mps",
     "violations"}}}.
     """
     result = subprocess.run([build(), str(cycles)], capture_output=True, text=True)
@@ -36,7 +38,7 @@ def rates(cycles: int = 100_000) -> dict:
 
 
 def build() -> Path:
-    """The path of the program, which is compiled if its sources have changed."""
+    """Compile the program `ideal` if its sources have changed. Return its path."""
     headers = [numbers_header(), *sorted(BOARD.rglob("*.hpp"))]
     sources = [*model_files(".cpp"), *sorted(IDEAL.glob("*.cpp"))]
     digest = hashlib.sha256()

@@ -89,7 +89,7 @@ struct Stream {
     std::function<std::unique_ptr<User>(Rig &, unsigned bytes)> user;
 };
 
-// A reader with as many reads in flight as the hard block's receive buffer has room for.
+// Makes a reader with as many reads in flight as the hard block's receive buffer has room for.
 std::unique_ptr<User> reader(unsigned bytes, bool straddle) {
     unsigned reads = CompletionSpace::kHeaders / kHeadersPerRead;
     if (!straddle) reads = std::min(reads, kCompletionsInFlight / (Reader::kReadBytes / bytes));

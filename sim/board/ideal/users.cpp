@@ -41,8 +41,8 @@ void check_pattern(const uint32_t *data, uint64_t address, unsigned bytes) {
         expect(data[at / 4] == pattern(address + at), "wrong data", address + at);
 }
 
-// The beat that `source` offers at this clock edge. If the hard block is ready, the source goes on
-// to its next beat.
+// Returns the beat that `source` offers at this clock edge. If the hard block is ready, the source
+// goes on to its next beat.
 Beat offer(BeatSource &source, bool ready) {
     Beat beat = source.beat();
     if (beat.valid && ready) source.taken();

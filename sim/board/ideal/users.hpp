@@ -15,7 +15,7 @@
 
 namespace lanebox {
 
-// The contents of the dword at `address`, both in host memory and on the card.
+// Returns the contents of the dword at `address`, both in host memory and on the card.
 inline uint32_t pattern(uint64_t address) {
     return static_cast<uint32_t>(address / 4 * 2654435761u);
 }
@@ -26,13 +26,14 @@ constexpr uint64_t kBufferBytes = 1 << 20;        // addresses wrap at the end o
 class User {
 public:
     virtual ~User() = default;
-    // Before a clock edge: the host issues its requests to the card.
+    // Called before a clock edge: the host issues its requests to the card.
     virtual void host(RootComplex &) {}
-    // At the clock edge: the user logic sees `out` and drives `in`.
+    // Called at the clock edge: the user logic sees the outputs `out` of the hard block and drives
+    // its inputs `in`.
     virtual void drive(const PinsOut &out, PinsIn &in) = 0;
 };
 
-// For RQ: sends writes of `bytes` bytes without end.
+// Ideal user logic for RQ: sends writes of `bytes` bytes without end.
 class Writer : public User {
 public:
     explicit Writer(unsigned bytes) : bytes_(bytes) {}
@@ -44,7 +45,8 @@ private:
     BeatSource rq_;
 };
 
-// For RC: keeps `reads` reads of kReadBytes in flight, and takes each completion as it comes.
+// Ideal user logic for RC: keeps `reads` reads of kReadBytes in flight, and takes each completion
+// as it comes.
 class Reader : public User {
 public:
     static constexpr unsigned kReadBytes = numbers::kLargestPayload;
@@ -60,13 +62,15 @@ private:
 
     bool straddle_;
     std::deque<uint8_t> free_tags_;
-    std::array<uint64_t, numbers::kReadTags> next_address_{};  // of the data expected next, by tag
+    // address of the data expected next, by tag
+    std::array<uint64_t, numbers::kReadTags> next_address_{};
     uint64_t asked_ = 0;
     BeatSource rq_;
     std::vector<uint32_t> packet_;
 };
 
-// For CC: answers at once the reads of `bytes` bytes by a requester behind the root.
+// Ideal user logic for CC: answers at once the reads of `bytes` bytes by a requester behind the
+// root complex.
 class Answerer : public User {
 public:
     Answerer(RootComplex &root, unsigned bytes);
@@ -84,7 +88,7 @@ private:
     BeatSource cc_;
 };
 
-// For CQ: takes writes of `bytes` bytes by the host as they come.
+// Ideal user logic for CQ: takes writes of `bytes` bytes by the host as they come.
 class Target : public User {
 public:
     explicit Target(unsigned bytes) : bytes_(bytes) {}

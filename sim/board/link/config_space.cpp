@@ -11,7 +11,8 @@ namespace lanebox {
 
 namespace {
 
-unsigned size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
+// Returns PCIe's code for a size in bytes: 128 -> 0, 256 -> 1, ...
+unsigned size_code(unsigned bytes) {
     unsigned code = 0;
     while (128u << code < bytes) code++;
     return code;
@@ -33,8 +34,8 @@ constexpr Kept kSticky[] = {
     {kAer + kAerHeaderLog, 4, ~0u},       {kAer + kAerHeaderLog + 4, 4, ~0u},
     {kAer + kAerHeaderLog + 8, 4, ~0u},   {kAer + kAerHeaderLog + 12, 4, ~0u},
 };
-// The bits that a function level reset leaves unchanged, too: MPS in Device Control, RCB, ASPM and
-// clocking in Link Control, the target speed.
+// The bits that a function level reset leaves unchanged beside the sticky ones: MPS in Device
+// Control, RCB, ASPM and clocking in Link Control, the target speed in Link Control 2.
 constexpr Kept kOfTheLink[] = {{0x78, 2, 0x00e0}, {0x80, 2, 0x00cb}, {0xa0, 2, 0x000f}};
 
 }  // namespace
@@ -184,8 +185,8 @@ uint32_t ConfigSpace::word(unsigned offset) const {
     return value;
 }
 
-// Each range of base specification 7.5.3.16 leaves the device a choice. The model takes the longest
-// time of the range.
+// Base specification 7.5.3.16 leaves the device a choice within each range of completion timeouts.
+// The model takes the longest time of the range.
 Time ConfigSpace::completion_timeout() const {
     unsigned chosen = byte(0x98);
     if (chosen & 0x10) return 0;

@@ -4,8 +4,8 @@
 
 // Type 0 configuration space as PCIE4 shows it: power management at 0x40, MSI at 0x48, MSI-X at
 // 0x60 by option, PCI Express at 0x70, Advanced Error Reporting at 0x100, Secondary PCI Express at
-// 0x1c0, and nothing where silicon has nothing (PG213: the user's windows are 0xB0-0xBF and
-// 0x480-0x4FF, unused here).
+// 0x1c0. As in silicon there is no other capability. The user's windows of PG213, 0xB0-0xBF and
+// 0x480-0x4FF, are not used.
 //
 // Writes obey each register's read-only and write-1-to-clear bits. The hard block sees a change on
 // the next clock. The card has one function, a 32-bit BAR0 and by option a 64-bit BAR2, and one MSI
@@ -20,14 +20,15 @@
 
 namespace lanebox {
 
-// Base specification 7.5.2.1: D1 and D2 are optional, and the card has none.
+// Power states of the function. D1 and D2 are optional (base specification 7.5.2.1), and the card
+// does not have them.
 enum class PowerState : uint8_t { D0 = 0, D3hot = 3 };
 
 class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
-    struct Msix {  // where the MSI-X table is; the table itself is part of the gateware
+    struct Msix {  // where the MSI-X table is; the table itself is in the gateware
         unsigned vectors = 0;
         unsigned bar = 0;
         uint32_t table = 0, pending = 0;  // offsets in the BAR, bytes
@@ -38,7 +39,7 @@ public:
         unsigned rcb;   // bytes, 64 or 128
         uint64_t bar0_bytes;
         LinkState link = {};      // the rate and width to which the link trained
-        uint64_t bar2_bytes = 0;  // size of BAR2; 0: the card has none
+        uint64_t bar2_bytes = 0;  // bytes of BAR2; 0: the card has no BAR2
         bool flr = false;         // Device Capabilities offer a function level reset
         Msix msix = {};
     };
@@ -49,8 +50,9 @@ public:
         unsigned aperture_bits() const;  // BAR aperture, as in PG213's completer request descriptor
     };
 
-    // The kinds of reset, by what survives them (base specification 6.6). Power: nothing. Hot: the
-    // sticky error bits. Function: the sticky error bits and the settings of the link (6.6.2).
+    // The kinds of reset, by what survives them (base specification 6.6). Nothing survives Power.
+    // The sticky error bits survive Hot. The sticky error bits and the settings of the link survive
+    // Function (6.6.2).
     enum class Reset { Power, Hot, Function };
 
     explicit ConfigSpace(const Power &power);
@@ -59,12 +61,12 @@ public:
     void read(unsigned offset, void *data, unsigned bytes) const;
     void write(unsigned offset, const void *data, unsigned bytes);
 
-    // Call it when the link trained to another rate or width. Link Status then shows it.
+    // Sets the rate and width that Link Status shows. Call it when the link has trained.
     void train(const LinkState &link);
     const LinkState &link() const { return power_.link; }
 
-    // The completion timeout: the upper end of the range that Device Control 2 chooses. 0: the
-    // timeout is disabled.
+    // Returns the completion timeout: the upper end of the range that Device Control 2 chooses. 0:
+    // the timeout is disabled.
     Time completion_timeout() const;
     bool memory_enabled() const { return byte(0x04) & 2; }
     bool bus_master() const { return byte(0x04) & 4; }
@@ -79,26 +81,29 @@ public:
     unsigned rcb() const { return byte(0x80) & 8 ? 128 : 64; }
     PowerState power_state() const { return static_cast<PowerState>(byte(0x44) & 3); }
 
-    // BAR 0 or 2. Its size is 0 if the card has no such BAR.
+    // Returns BAR 0 or 2. Its size is 0 if the card has no such BAR.
     Bar bar(unsigned id) const;
-    Bar claims(uint64_t address) const;  // the BAR that holds the address; BAR0 if none does
+    // Returns the BAR that holds the address, or BAR0 if no BAR does.
+    Bar claims(uint64_t address) const;
 
     // A write to Device Control begins a function level reset, which resets this configuration
     // space at once. end_flr() is called when the gateware has acknowledged it.
     bool flr_offered() const { return power_.flr; }
     bool flr_in_process() const { return flr_in_process_; }
     void end_flr();
-    // true: the power state has changed, and the gateware has not acknowledged it yet.
+    // Returns true if the power state has changed and the gateware has not acknowledged the change
+    // yet.
     bool power_change_pending() const { return power_change_pending_; }
     void acknowledge_power_change();
 
     // Records an error that the function found: sets status bits, logs the header of the received
     // TLP (nullptr: none), and queues the error messages that are enabled.
     void report(CardError error, const Tlp *tlp);
-    // The error messages since the last call, a bit for each: correctable, non-fatal, fatal.
+    // Returns and clears the error messages that have come since the last call, a bit for each: bit
+    // 0 correctable, bit 1 non-fatal, bit 2 fatal.
     uint8_t take_error_messages();
 
-    // How often configuration space has changed.
+    // Returns how often configuration space has changed.
     uint64_t changes() const { return changes_; }
 
 private:

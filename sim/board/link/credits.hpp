@@ -6,8 +6,8 @@
 // receiver has granted and those that the sender has used, for headers and for data of 16 bytes.
 //
 // A credit comes back to the sender with the receiver's next update, which takes a while to be sent
-// and to arrive. A limit of 0 means infinite credits. Completions have them at every endpoint and
-// root.
+// and to arrive. A limit of 0 means infinite credits. Every endpoint and every root has infinite
+// credits for completions.
 #pragma once
 
 #include <array>
@@ -34,8 +34,9 @@ public:
 
     void update(Time now);  // takes in the grants that have arrived at the sender
     bool allows(const Tlp &tlp) const;
-    void consume(const Tlp &tlp);                // call it when the sender sends the TLP
-    void release(const Tlp &tlp, Time arrives);  // call it when it leaves the receiver's buffer
+    void consume(const Tlp &tlp);  // call it when the sender sends the TLP
+    // Call it when the TLP leaves the receiver's buffer. Its credits reach the sender at `arrives`.
+    void release(const Tlp &tlp, Time arrives);
     void reset();
 
     // The credits as the sender knows them: `limit` is the total granted since initialisation,
@@ -46,7 +47,7 @@ public:
     Credits available(CreditType type) const;
     Credits space(CreditType type) const;
     bool infinite(CreditType type) const { return buffer_[index(type)].headers == 0; }
-    uint64_t changes() const { return changes_; }  // how often any of these changed
+    uint64_t changes() const { return changes_; }  // how often any of these credits changed
 
 private:
     struct Grant {

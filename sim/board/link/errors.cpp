@@ -11,7 +11,7 @@ namespace lanebox {
 
 namespace {
 
-// Bits of STATUS.
+// Bits of the register STATUS.
 constexpr uint16_t kMasterDataParity = 1u << 8, kSignaledTargetAbort = 1u << 11;
 constexpr uint16_t kReceivedTargetAbort = 1u << 12, kReceivedMasterAbort = 1u << 13;
 constexpr uint16_t kDetectedParity = 1u << 15;
@@ -45,7 +45,8 @@ const ErrorEffect &effect_of(CardError error) {
     return kEffects[static_cast<unsigned>(error)];
 }
 
-// Base specification 6.2.5, "Sequence of Device Error Signaling and Logging Operations".
+// Carries out base specification 6.2.5, "Sequence of Device Error Signaling and Logging
+// Operations".
 void ConfigSpace::report(CardError error, const Tlp *tlp) {
     const ErrorEffect &effect = effect_of(error);
     uint32_t status = effect.status;

@@ -4,8 +4,9 @@
 
 // Errors that the card's function finds, and where configuration space shows each of them.
 //
-// A completion that carries Unsupported Request or Completer Abort is the host's error, not the
-// card's: only the STATUS register of the card that asked shows it (base specification 7.5.1.1.4).
+// A completion that carries Unsupported Request or Completer Abort is an error of the host, not of
+// the card: only the STATUS register of the card that sent the request shows it (base specification
+// 7.5.1.1.4).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ enum class CardError : unsigned {
 };
 
 struct ErrorEffect {
-    uint32_t uncorrectable;  // bit of AER's Uncorrectable Error Status, 0: none
-    uint32_t correctable;    // bit of AER's Correctable Error Status, 0: none
+    uint32_t uncorrectable;  // bit of AER's Uncorrectable Error Status; 0: no bit
+    uint32_t correctable;    // bit of AER's Correctable Error Status; 0: no bit
     uint16_t status;         // bits of the STATUS register
     bool advisory;           // advisory non-fatal (6.2.3.2.4): correctable unless made fatal
     bool unsupported;        // sets Unsupported Request Detected in Device Status

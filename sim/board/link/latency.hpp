@@ -2,10 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// How long the host takes to answer: a distribution of latencies, and rare events that add to it.
+// How long the host takes to answer: a distribution of latencies, and rare events that add to a
+// latency.
 //
-// Random numbers come from the caller's generator. A fixed latency draws none, so it does not
-// change the numbers that the other distributions draw.
+// Random numbers come from the caller's generator. A fixed latency takes no random number, so it
+// does not change the numbers that the other distributions get.
 #pragma once
 
 #include <random>
@@ -22,8 +23,8 @@ class Latency {
 public:
     explicit Latency(Time fixed) : steps_{{fixed, fixed, 1}} {}
     // Parses "600", "uniform:LOW:HIGH" or "file:PATH", in nanoseconds. A line of the file has a
-    // latency and its weight. Throws std::invalid_argument, which names the wrong text, its line
-    // and the rule.
+    // latency and its weight. Throws std::invalid_argument, whose text names the wrong value, its
+    // line and the rule.
     static Latency parse(const std::string &spec);
 
     Time sample(Random &random) const;
@@ -40,7 +41,7 @@ private:
     std::vector<Step> steps_;
 };
 
-// An event that happens with a chance of `percent` and then takes the time `lasts`.
+// An event that happens with a chance of `percent` and then lasts for the time `lasts`.
 struct Chance {
     double percent = 0;
     Time lasts = 0;

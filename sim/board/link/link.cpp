@@ -23,7 +23,7 @@ struct Encoding {
     unsigned framing;       // bytes around header, payload and LCRC
     unsigned skip_period;   // symbol times between skips; 128b/130b: 370 blocks of 16
     unsigned skip_symbols;  // symbols of a skip on every lane
-    unsigned skip_bytes;    // bytes once for each skip: the end of data stream token
+    unsigned skip_bytes;    // bytes sent once for each skip: the end of data stream token
 };
 
 constexpr Encoding kEncodings[] = {{4 * kNanosecond, 19, 1 + 2 + 1, 1538, 4, 0},
@@ -39,8 +39,9 @@ unsigned header_bytes(const Tlp &tlp) {
     return three_dwords ? 12 : 16;
 }
 
-// The acknowledge factor of the base specification's tables 3-7 to 3-9, in tenths, by payload size
-// and link width. cocotbext-pcie and Linux' cxgb3 driver have the same values (test_model_link.py).
+// Returns the acknowledge factor of the base specification's tables 3-7 to 3-9, in tenths, by
+// payload size in bytes and link width in lanes. cocotbext-pcie and Linux' cxgb3 driver have the
+// same values (test_model_link.py).
 unsigned acknowledge_factor(unsigned mps, unsigned width) {
     if (mps > 256) return width > 8 ? 20 : 10;
     return width <= 4 ? 14 : width <= 8 ? 25 : 30;
@@ -86,7 +87,7 @@ Time LinkDirection::duration(const Tlp &tlp) const {
 }
 
 void LinkDirection::run_periodic(Periodic &event, Time until) {
-    if (event.next + event.interval < until)  // earlier ones fell into idle time
+    if (event.next + event.interval < until)  // earlier DLLPs or skips fell into idle time
         event.next += (until - event.next) / event.interval * event.interval;
     while (event.next <= until) {
         free_at_ = std::max(free_at_, event.next) + event.length;
@@ -94,8 +95,8 @@ void LinkDirection::run_periodic(Periodic &event, Time until) {
     }
 }
 
-// The time from the end of a corrupted TLP to its repetition: the delays of both ends, and the NAK
-// DLLP.
+// Returns the time from the end of a corrupted TLP to its repetition: the delays of both ends, and
+// the NAK DLLP.
 Time LinkDirection::replay() const {
     return encoding(state_.generation).internal * symbol_ + bytes(kDllpBytes);
 }

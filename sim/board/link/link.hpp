@@ -2,15 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// One direction of the link. Computes when the last byte of a TLP has crossed it.
+// One direction of the link. This class computes when the last byte of a TLP has crossed it.
 //
 // The following take time on the link: framing, header, payload and LCRC of each TLP; an
 // acknowledge and a credit update DLLP once per acknowledge latency limit (base specification
 // 3.5.3.1); skip ordered sets (4.2.7) at the encoding's own period. A TLP is never interrupted.
-// DLLPs and skips that fall into idle time cost nothing. A corrupted TLP is sent twice, with a NAK
-// between. TLPs that were sent behind it before the NAK has arrived are sent again as well; their
-// first transmission is left out. Not modelled: link power states, and the training sequence: a new
-// rate or width holds at once.
+// DLLPs and skips that fall into idle time cost nothing.
+//
+// A corrupted TLP is sent twice, with a NAK between. On a real link the TLPs that were sent behind
+// it before the NAK has arrived are sent again as well; the model leaves their first transmission
+// out. Link power states and the training sequence are not modelled: a new rate or width holds at
+// once.
 #pragma once
 
 #include "link/tlp.hpp"
@@ -29,22 +31,23 @@ class LinkDirection {
 public:
     LinkDirection();
 
-    // The acknowledge latency limit depends on the programmed MPS, in bytes.
+    // Sets the programmed MPS in bytes. The acknowledge latency limit depends on it.
     void set_mps(unsigned mps);
     void train(const LinkState &state);
-    // false: bytes take no time on the link. This measures what the hard block's pins alone allow.
+    // With `limited` false, bytes take no time on the link. This measures what the hard block's
+    // pins alone allow.
     void set_rate_limited(bool limited) { rate_limited_ = limited; }
 
     // Sends a TLP no earlier than `ready`. Returns when its last byte has arrived.
     Time send(Time ready, const Tlp &tlp);
     // Lets the next TLP arrive with a wrong LCRC: the receiver refuses it, and it is sent again.
     void corrupt_next() { corrupt_next_ = true; }
-    // How long a TLP takes on an idle link.
+    // Returns how long a TLP takes on an idle link.
     Time duration(const Tlp &tlp) const;
-    // How long `count` bytes take on the link.
+    // Returns how long `count` bytes take on the link.
     Time bytes(unsigned count) const { return count * symbol_ >> lanes_; }
     Time free_at() const { return free_at_; }
-    // How long a receiver may wait before it returns credits.
+    // Returns how long a receiver may wait before it returns credits.
     Time update_latency() const { return dllps_.interval; }
 
 private:

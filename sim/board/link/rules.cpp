@@ -12,7 +12,8 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kReportsPerRule =
-    3;  // later ones are only counted, since a bug can break a rule with every TLP
+    // reports; later breaches of the rule are only counted, since a bug can break it with every TLP
+    3;
 
 std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {
     return std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) + " at " +

@@ -31,9 +31,9 @@ enum class Rule : unsigned {
     CplByteCount,     // base specification 2.2.9: byte count, length and lower address
     CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
     RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
-    CompletionSpace,  // PG213: outstanding reads fit 256 headers and 2048 data credits
+    CompletionSpace,  // PG213: outstanding reads fit 256 headers, 2048 data credits
     RcBackPressure,   // the gateware must never hold off RC; only counted, see flag()
-    OfferedBeat,      // AXI4-Stream: what is offered stays as it is until it is taken
+    OfferedBeat,      // AXI4-Stream: an offered beat does not change until it is taken
     ZeroLength,       // PG213: the shortest request is one dword without enabled bytes
     ReservedFields,   // PG213: reserved descriptor bits are 0, statuses are those that exist
     UserConfig,       // PG213: the user's configuration space is 0xB0-0xBF and 0x480-0x4FF
@@ -55,7 +55,8 @@ public:
 
     explicit Rules(Mode mode) : mode_(mode) {}
 
-    // Counts a broken rule. In fatal mode throws RuleBroken, with the rule, the TLP and `detail`.
+    // Counts a broken rule. In fatal mode throws RuleBroken with a text of the rule, the TLP and
+    // `detail`.
     void broken(Rule rule, const Tlp &tlp, const std::string &detail);
     // Counts a broken rule that silicon tolerates at the cost of speed. It is never fatal.
     void flag(Rule rule, const Tlp &tlp, const char *detail) {

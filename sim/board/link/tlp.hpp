@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// One transaction layer packet, independent of how a pin or a wire encodes it.
+// One transaction layer packet (TLP), independent of how a pin or a wire encodes it.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ enum class TlpType : uint8_t { MemRead, MemWrite, Completion, Other };
 enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterAbort = 4 };
 
 // Error codes of PG213's "Requester Completion Descriptor" that no field of the completion implies.
+// The hard block gives them on RC.
 constexpr uint8_t kRcByteCount = 3, kRcAttributes = 4, kRcLowerAddress = 5, kRcInvalidTag = 6,
                   kRcTimeout = 9;
 
@@ -35,14 +36,14 @@ struct Tlp {
     uint16_t requester = 0;
     uint8_t attributes = 0;     // bit 0 no snoop, bit 1 relaxed ordering, bit 2 ID-based ordering
     uint8_t status = 0;         // completions only: a CplStatus, if the status is legal
-    uint8_t rc_error = 0;       // completions only: what the hard block reports beside the status
-    unsigned byte_count = 0;    // completions only: bytes left including this one
-    bool request_done = false;  // completions only: the last one of its request
+    uint8_t rc_error = 0;       // completions only: error code on RC, beside the status
+    unsigned byte_count = 0;    // completions only: bytes of the read left, with this TLP's
+    bool request_done = false;  // completions only: this is the last completion of its request
     bool poisoned = false;
     bool interrupt = false;  // a memory write that the hard block made from an MSI request
     uint8_t raw_type = 0;    // the descriptor's request type field
     bool reserved = false;   // TLPs of the card: the descriptor has a bit set that must be 0
-    bool malformed = false;  // TLPs to the card: it breaks the specification, the block drops it
+    bool malformed = false;  // TLPs to the card: breaks the specification, so the block drops it
     bool replayed = false;   // TLPs to the card: the first transmission had a wrong LCRC
     Time shown_at = 0;       // TLPs of the card: when the first beat was shown at the pins
     Time pins_at = 0;        // when the TLP's last beat was taken at the pins
@@ -54,22 +55,23 @@ struct Tlp {
     bool relaxed() const { return attributes & 2; }
 };
 
-// The text of a TLP in logs and rule reports, e.g. "MWr 0x1000 64 dw be f/f tag 3".
+// Returns the text of a TLP in logs and rule reports, e.g. "MWr 0x1000 64 dw be f/f tag 3".
 std::string describe(const Tlp &tlp);
 
-// The length in dwords, and the byte enables of the first and the last dword, of an access to
-// `bytes` bytes at `address`. `last` is 0 for an access of one dword.
+// The length in dwords of an access to `bytes` bytes at `address`, and the byte enables of its
+// first and last dword. `last` is 0 for an access of one dword.
 struct ByteEnables {
     unsigned dwords;
     uint8_t first, last;
 };
 ByteEnables byte_enables(uint64_t address, unsigned bytes);
 
-// How many bytes there are from the first to the last enabled byte: the byte count of a completion
-// (base specification 2.3.1.1).
+// Returns how many bytes a request covers from the first to the last enabled byte: the byte count
+// of its completion (base specification 2.3.1.1).
 unsigned bytes_enabled(uint8_t first, uint8_t last, unsigned dwords);
 
-// The offset of the first enabled byte in the first dword. 0 for a zero-length read.
+// Returns the offset in bytes of the first enabled byte in the first dword. It is 0 for a
+// zero-length read.
 unsigned first_enabled(uint8_t first);
 
 }  // namespace lanebox

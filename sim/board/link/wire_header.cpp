@@ -14,10 +14,11 @@ constexpr uint16_t kHostId = 0x0000;
 constexpr uint32_t kFourDwords = 1u << 29;
 constexpr uint32_t kWithData = 1u << 30;
 constexpr uint32_t kPoisoned = 1u << 14;
-constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;  // lowest bits of the attributes
+constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;  // lowest bits of these attributes
 
-// Format and type for each request type of the RQ descriptor (PG213, "Transaction Types"):
-// memory, I/O, atomics, locked read, configuration, messages. 0xff where there is none.
+// Format and type of the TLP for each request type of the RQ descriptor (PG213, "Transaction
+// Types"): memory, I/O, atomics, locked read, configuration, messages. 0xff: there is no such
+// request type.
 constexpr uint8_t kRequests[16] = {0x00, 0x40, 0x02, 0x42, 0x4c, 0x4d, 0x4e, 0x01,
                                    0x04, 0x05, 0x44, 0x45, 0x30, 0x30, 0x30, 0xff};
 constexpr uint8_t kCompletion = 0x0a;

@@ -22,7 +22,7 @@ struct WireHeader {
 };
 WireHeader wire_header(const Tlp &tlp, bool from_card);
 
-// How many bytes of payload the TLP has on the link. An error completion has none.
+// Returns how many bytes of payload the TLP has on the link. An error completion has none.
 unsigned wire_payload_bytes(const Tlp &tlp);
 
 }  // namespace lanebox

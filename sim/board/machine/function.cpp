@@ -17,11 +17,12 @@ constexpr unsigned kCommand = 0x04;
 constexpr unsigned kDeviceControl = 0x78;
 constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
-constexpr unsigned kSynchronisers = 8;  // cycles from a pin of cfg_* to the logic that uses it
+// cycles from a cfg_* pin of the hard block to the logic that uses it
+constexpr unsigned kSynchronisers = 8;
 
 }  // namespace
 
-// true: the card answers accesses to its BARs.
+// Returns true if the card answers accesses to its BARs.
 bool Function::reachable() const {
     const ConfigSpace &config = machine_.config;
     return link_up() && config.memory_enabled() && config.power_state() == PowerState::D0;
@@ -62,9 +63,9 @@ void Function::msix_vector(unsigned vector, bool used) {
 
 // --- configuration space -------------------------------------------------------------------------
 
-// Lets device time run until the function can answer configuration requests. A host waits for the
-// end of its own hot reset before it sends any. While a function is in reset or between two power
-// states, the root complex repeats a request until the function answers.
+// Lets device time run until the card's function can answer configuration requests. A host waits
+// for the end of its own hot reset before it sends any request. While a function is in reset or
+// between two power states, the root complex repeats a request until the function answers.
 void Function::settle() {
     const ConfigSpace &config = machine_.config;
     while (hot_reset_ || (link_up() && (config.flr_in_process() || config.power_change_pending())))

@@ -40,12 +40,13 @@ public:
 
     vfio_user::Shape shape() const;  // for the server that shows this function
 
-    // Call it once a cycle: carries out events that are due, and brings the link back in its time.
+    // Call it once a cycle: carries out fault events that are due, and brings the link back when
+    // its time has come.
     void run();
     void strike();  // carries out the events (faults of the whole card) that wait in Faults
-    // true: the link is down, and will come back by itself.
+    // Returns true if the link is down and will come back by itself.
     bool retraining() const { return !link_up() && link_up_at_ != kNever; }
-    // true: a BAR read has been answered since the last call.
+    // Returns true if a BAR read has been answered since the last call.
     bool take_answered() { return std::exchange(answered_, false); }
 
 private:
@@ -63,9 +64,10 @@ private:
     Machine &machine_;
     MsixVectors &vectors_;
     Hooks hooks_;
-    Time link_up_at_ = 0;     // when the link comes back; 0: it is up; kNever: the card is removed
-    bool hot_reset_ = false;  // the link is down because of a hot reset, which the host itself made
-    bool answered_ = false;   // a BAR read has been answered
+    // when the link comes back; 0: the link is up; kNever: the card is removed
+    Time link_up_at_ = 0;
+    bool hot_reset_ = false;  // the link is down because the host made a hot reset
+    bool answered_ = false;   // a BAR read has been answered since take_answered()
 };
 
 }  // namespace lanebox

@@ -42,8 +42,8 @@ uint32_t power_code(const ConfigSpace &config) {
 }
 
 // Makes the executable's folder the current directory as long as this object lives. The compiled
-// Verilog reads its memory images from the current directory when it is first evaluated, and they
-// lie beside the executable.
+// Verilog reads its memory images from the current directory when it is first evaluated, and the
+// images lie beside the executable.
 class BesideExecutable {
 public:
     BesideExecutable() : before_(std::filesystem::current_path()) {
@@ -136,8 +136,8 @@ void show(const PinsOut &out, BorderOutputs &to) {
     to.cfg_interrupt_msi_fail = out.msi_fail;
 }
 
-// Gives the Gateware pointer to every scope of the design. The pcie_usp instance asks for it in
-// pcie4_bind(), and the name and place of that instance depend on the design.
+// Gives the Gateware pointer to every scope of the Verilated design. The pcie_usp instance asks for
+// the pointer in pcie4_bind(), and the name and place of that instance depend on the design.
 void bind_scopes(VerilatedContext &context, Gateware *gateware) {
     for (const auto &[name, scope] : *context.scopeNameMap())
         svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
@@ -176,7 +176,8 @@ Gateware::~Gateware() {
     top_->final();
 }
 
-// Sets the pins that show configuration space. An error message is shown for one cycle.
+// Sets the hard block's pins that show configuration space. An error message (cfg_err_*_out) is
+// shown for one cycle.
 void Gateware::show_configuration(BorderOutputs &pins) {
     const ConfigSpace &config = config_;
     pins.cfg_max_payload = size_code(config.mps());

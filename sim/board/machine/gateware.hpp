@@ -2,8 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The gateware's SoC, compiled by Verilator, with its only clock, user_clk. A tick is one period of
-// 4 ns.
+// The gateware, compiled by Verilator, with its only clock, user_clk. A tick is one period of 4 ns.
 #pragma once
 
 #include <exception>
@@ -34,7 +33,7 @@ public:
 
     void tick();   // rethrows an exception that the model of the hard block threw
     void reset();  // drives PERST# low and high again, and runs until user_reset is low
-    // The link goes down, in a hot reset or otherwise. user_reset stays set until link_up().
+    // Takes the link down, in a hot reset or otherwise. user_reset stays set until link_up().
     void link_down(bool hot_reset);
     void link_up() { set_link(Link::Up); }
     bool busy() const;  // the gateware's `busy` output: work that the hard block's pins do not show
@@ -45,10 +44,11 @@ public:
 
     // Called by the Verilog module pcie_usp in each period of user_clk.
     void step(const BorderInputs &inputs, BorderOutputs &outputs);
-    // Called once by the pcie_usp instance, with the layout of its pins (sim/board/border.py);
-    // returns this. Another layout than that of C++ is an error, which tick() throws.
+    // Returns this object to the pcie_usp instance, which calls bind() once with the layout of its
+    // pins (sim/board/border.py). A layout other than that of C++ is an error, which tick() throws.
     void *bind(int layout);
-    // Called by the pcie_usp instance for each access on cfg_mgmt_*; returns the dword read.
+    // Called by the pcie_usp instance for each access on cfg_mgmt_*. Returns the dword of
+    // configuration space that was read.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
 
 private:
@@ -63,8 +63,8 @@ private:
     uint64_t cycles_ = 0;
     Slot slot_;
     Link link_ = Link::Up;
-    // The values of the pins that show configuration space, as of shown_changes_ changes of it. All
-    // other members are 0.
+    // The values of the pins that show configuration space, as of its change number shown_changes_.
+    // All other members are 0.
     BorderOutputs shown_{};
     uint64_t shown_changes_ = ~uint64_t{0};
     std::exception_ptr failure_;

@@ -12,8 +12,9 @@ namespace lanebox {
 
 namespace {
 
-// Checks that the MSI-X table and the pending bits lie inside their BAR. It does so before any
-// socket is opened: a board with a wrong option must not touch the socket of another board.
+// Checks that the MSI-X table and the pending bits lie inside their BAR, and returns its argument.
+// The check comes before any socket is opened: a board with a wrong option must not touch the
+// socket of another board.
 const ConfigSpace::Power &checked(const ConfigSpace::Power &power) {
     const ConfigSpace::Msix &msix = power.msix;
     if (!msix.vectors) return power;

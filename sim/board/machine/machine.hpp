@@ -32,8 +32,8 @@ struct Machine {
 
     Machine(const Options &options, Host &host);
 
-    // true: a TLP is under way, a stream at the hard block's pins is not idle, or the gateware says
-    // that it is busy.
+    // Returns true if a TLP is under way, a stream at the hard block's pins is not idle, or the
+    // gateware says that it is busy.
     bool working() const;
     void tick();  // lets one cycle of 4 ns pass; rethrows an exception of the model
     void power_cycle();

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The MSI-X vectors of the client, and the entries of the gateware's table that belong to them.
+// The client's MSI-X vectors, and the entries of the gateware's MSI-X table that belong to them.
 //
-// The client emulates the table for the guest, and writes to it do not reach the card. So the board
-// programs the gateware's table itself, as an operating system does on a real machine.
+// The client emulates the table for the guest, and the guest's writes to it do not reach the card.
+// So the board programs the gateware's table itself, as an operating system does on a real machine.
 #pragma once
 
 #include <functional>
@@ -21,19 +21,20 @@ class MsixVectors {
 public:
     static constexpr unsigned kEntryBytes = 16;  // a table entry (base specification 7.7.2.6)
 
-    // Signals the client's eventfd of a vector. false: the client has no eventfd for the vector.
+    // Signals the client's eventfd of an MSI-X vector. Returns false if the client has no eventfd
+    // for the vector.
     using Signal = std::function<bool(unsigned vector)>;
 
     MsixVectors(const ConfigSpace::Msix &msix, Signal signal)
         : msix_(msix), signal_(std::move(signal)), vectors_(msix.vectors) {}
 
     unsigned count() const { return msix_.vectors; }
-    // The vector whose table entry holds this address and data, as program() wrote it. Any other
-    // write of the card goes to host memory.
+    // Returns the vector whose table entry holds this address and data, as program() wrote it. If
+    // no vector has them, the card's write goes to host memory.
     std::optional<unsigned> find(uint64_t address, uint32_t data) const;
-    // Raises a vector at the client. QEMU takes all eventfds back for a moment whenever the guest
-    // enables another vector. An interrupt that comes meanwhile stays pending until its vector has
-    // an eventfd again.
+    // Raises an MSI-X vector at the client. QEMU takes all eventfds back for a moment whenever the
+    // guest enables another vector. An interrupt that comes meanwhile stays pending until its
+    // vector has an eventfd again.
     bool raise(unsigned vector);
     // The client has given an eventfd for the vector (`used`), or has taken it back. If the card
     // can be reached, `cpu` programs the gateware's table. With null, program_used() does so later.

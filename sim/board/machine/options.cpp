@@ -56,7 +56,7 @@ enum Id {
     Once
 };
 
-constexpr uint64_t kSecond = 1'000'000'000;  // in nanoseconds
+constexpr uint64_t kSecond = 1'000'000'000;  // one second in nanoseconds
 
 struct Row {
     const char *name, *argument, *text;
@@ -187,7 +187,7 @@ Rules::Mode rules_mode(const std::string &text) {
     throw std::invalid_argument("--rules " + text + ": must be one of fatal, warn, off");
 }
 
-// Applies an option of the host's timing. false: `row` is no such option.
+// Applies an option of the host's timing. Returns false if `row` is no such option.
 bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
     constexpr uint64_t kLongestMiss = 1'000'000, kLongestStall = 500'000;
     std::string name = row.name;
@@ -254,8 +254,8 @@ void apply(Options &options, const Row &row, const char *value) {
 }
 
 // Applies the options in the file gateware.options, which sim/board/build.py writes beside the
-// executable. It has the options that this gateware needs, one NAME [VALUE] a line. The command
-// line may override them.
+// executable. The file has the options that this gateware needs, one NAME [VALUE] a line. The
+// command line may override them.
 void read_gateware_options(Options &options) {
     auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     std::ifstream file(folder / "gateware.options");

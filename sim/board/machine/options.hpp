@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The board's command line.
+// The options of the board's command line.
 #pragma once
 
 #include <optional>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Counts beats, packets and stalls of the user slot's two streams, from the SoC's pins `user_slot`
-// in each cycle. The gateware's own slot monitor counts the same. These counters can be read at any
-// cycle without an MMIO read, which would itself take time on the link.
+// in each cycle. The gateware's own slot monitor counts the same. The counters of this file can be
+// read at any cycle without an MMIO read, which would itself take time on the link.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ public:
         stalls_ += state == 1;
     }
     void clear() { beats_ = packets_ = stalls_ = 0; }
-    // The counters as JSON. `cycle` is the next cycle that will be sampled. `held_cycles` in the
-    // text says for how many cycles valid and ready have not changed.
+    // Returns the counters as JSON. `cycle` is the next cycle that will be sampled. `held_cycles`
+    // says for how many cycles valid and ready have not changed.
     Json json(uint64_t cycle) const {
         return Json()
             .number("valid", uint64_t{state_ & 1})

@@ -15,12 +15,13 @@ namespace lanebox {
 
 namespace {
 
-// By tag: the times at which the reads that wait for completions were sent.
+// Computes read latencies. For each tag it keeps the time at which the read that waits for
+// completions was sent.
 class Latencies {
 public:
     void request(uint8_t tag, Time at) { since_[tag] = at; }
-    // Computes a completion's latency. false: no read waits for it. The last completion of a read
-    // ends the read.
+    // Computes the latency of a completion into `latency`. false: no read waits for this
+    // completion. The last completion of a read ends the read.
     bool completion(const Tlp &tlp, Time at, Time &latency) {
         Time since = since_[tlp.tag];
         if (since == kNone) return false;
@@ -57,7 +58,8 @@ private:
     static double nanoseconds(Time time) { return static_cast<double>(time) / kNanosecond; }
 
     TraceFile file_;
-    Latencies host_, card_;  // one for each requester: tags are unique for one requester only
+    // one object for each requester: tags are unique for one requester only
+    Latencies host_, card_;
 };
 
 bool ends_with(const std::string &text, const std::string &tail) {

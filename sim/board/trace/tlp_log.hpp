@@ -17,38 +17,43 @@
 
 namespace lanebox {
 
-// How long a TLP takes at 256-bit pins if nothing holds it up and it shares no beat with another.
+// Returns how long a TLP takes at the 256-bit pins if nothing holds it up and it shares no beat
+// with another TLP.
 Time unhindered(const char *interface, const Tlp &tlp);
 
 class TlpLog {
 public:
-    // A format of the trace. `span`: the time from the appearance of the TLP's first beat until its
-    // last beat was taken; 0 if that was not seen.
+    // A format of the trace. In write(), `span` is the time from the appearance of the TLP's first
+    // beat until its last beat was taken; 0 if the trace has not seen that.
     class Sink {
     public:
         virtual ~Sink() = default;
         virtual void write(const char *interface, Time at, Time span, const Tlp &tlp) = 0;
     };
 
-    // With an empty path nothing is written. Throws std::runtime_error if the file cannot be made.
+    // Opens the trace's file. With an empty path no trace is written. Throws std::runtime_error if
+    // the file cannot be made.
     explicit TlpLog(const std::string &path);
     ~TlpLog() { abandon(); }
 
-    // For RQ and CC. Call it when the TLP's last beat was taken, at `at`. `from`: the time of its
-    // first beat.
+    // Adds a TLP on RQ or CC to the trace. Call it when the TLP's last beat was taken, at `at`.
+    // `from` is the time of its first beat.
     void write(const char *interface, Time from, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, at - from, false, tlp});
     }
-    // For CQ and RC. Call it when the TLP's first beat is shown, at `at`. Later TLPs wait in memory
-    // until this one has ended, so that the trace is in the order of first beats.
+    // Begins a TLP on CQ or RC in the trace. Call it when the TLP's first beat is shown, at `at`.
+    // Later TLPs wait in memory until this one has ended, so that the trace is in the order of
+    // first beats.
     void begin(const char *interface, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, 0, true, tlp});
     }
-    // Call it when the last beat of the oldest open TLP on this interface was taken, at `at`.
+    // Ends a TLP on CQ or RC in the trace. Call it when the last beat of the oldest open TLP on
+    // this interface was taken, at `at`.
     void end(const char *interface, Time at) {
         if (sink_) close(interface, at);
     }
-    void abandon();  // a reset has withdrawn the TLPs at the pins: they are written with span 0
+    // Call it when a reset has withdrawn the TLPs at the pins. They are written with span 0.
+    void abandon();
 
 private:
     struct Entry {
@@ -62,7 +67,7 @@ private:
     void flush();
 
     std::unique_ptr<Sink> sink_;
-    std::deque<Entry> waiting_;  // in the order of their times, from the first open TLP on
+    std::deque<Entry> waiting_;  // TLPs not yet written, by time; the first one is open
 };
 
 }  // namespace lanebox

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The file that a trace is written to. It is buffered in large pieces, and closed with its owner.
+// The file that a trace is written to. It is buffered in pieces of 256 KiB, and is closed when its
+// owner ends.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +20,7 @@ struct CloseFile {
 };
 using TraceFile = std::unique_ptr<FILE, CloseFile>;
 
-// Makes the file. Throws std::runtime_error if that fails.
+// Makes the trace's file and returns it. Throws std::runtime_error if that fails.
 inline TraceFile open_trace(const std::string &path) {
     TraceFile file(fopen(path.c_str(), "we"));
     if (!file) throw std::runtime_error("cannot write TLP log " + path + ": " + strerror(errno));

@@ -10,7 +10,7 @@ namespace lanebox {
 
 namespace {
 
-// Block types and options of the format, by draft-ietf-opsawg-pcapng.
+// Block types and options of the pcapng format, by draft-ietf-opsawg-pcapng.
 
 constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterface = 1, kEnhancedPacket = 6;
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
@@ -39,7 +39,8 @@ struct SectionHeaderBlock {
     uint32_t type = kSectionHeader, length = 28;
     uint32_t byte_order = kByteOrder;
     uint16_t major = 1, minor = 0;
-    uint32_t section_length[2] = {~0u, ~0u};  // unknown: the file may end at any time
+    // the section's length is unknown: the file may end at any time
+    uint32_t section_length[2] = {~0u, ~0u};
     uint32_t length_again = 28;
 };
 static_assert(sizeof(SectionHeaderBlock) == 28);
@@ -47,13 +48,13 @@ static_assert(sizeof(SectionHeaderBlock) == 28);
 struct InterfaceBlock {
     uint32_t type = kInterface, length = sizeof(InterfaceBlock);
     uint16_t link_type = kLinkTypeUser0, reserved = 0;
-    uint32_t snap_length = 0;  // packets of any length
+    uint32_t snap_length = 0;  // 0: packets may have any length
     uint16_t name_code = kOptionName, name_length = 0;
     char name[4] = {};
     uint16_t speed_code = kOptionSpeed, speed_length = 8;
     uint32_t speed[2] = {static_cast<uint32_t>(kSpeed), static_cast<uint32_t>(kSpeed >> 32)};
     uint16_t resolution_code = kOptionResolution, resolution_length = 1;
-    uint8_t resolution[4] = {9, 0, 0, 0};  // times in 10^-9 s
+    uint8_t resolution[4] = {9, 0, 0, 0};  // times are in units of 10^-9 s
     uint32_t end_of_options = 0;
     uint32_t length_again = sizeof(InterfaceBlock);
 };
@@ -79,7 +80,8 @@ struct PacketTail {
 };
 static_assert(sizeof(PacketTail) == 8);
 
-// A comment option with this text. Nothing if the text is empty.
+// Returns a pcapng comment option with this text, padded to 4 bytes. Returns nothing if the text is
+// empty.
 std::string comment(const std::string &text) {
     if (text.empty()) return {};
     const uint16_t head[] = {kOptionComment, static_cast<uint16_t>(text.size())};

@@ -17,7 +17,8 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr size_t kMostWaiting = 16;  // most silent callers; with one more the oldest is closed
+// most callers that wait without a message; one more closes the oldest
+constexpr size_t kMostWaiting = 16;
 
 void watch(const Fd &events, int fd) {
     epoll_event event{};
@@ -26,7 +27,7 @@ void watch(const Fd &events, int fd) {
         throw std::runtime_error(std::string("cannot watch a connection: ") + strerror(errno));
 }
 
-// true: the client has closed its end. Messages that it sent before are still served.
+// Returns true if the client has closed its end. Messages that it sent before are still served.
 bool has_left(const Fd &client) {
     pollfd end{client.get(), POLLRDHUP, 0};
     return poll(&end, 1, 0) == 1;

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Callers: connections to the vfio-user socket that are not the client. The first caller that sends
-// a message becomes the client. While the board has a client, every other caller is refused: its
-// first request is answered with EBUSY, and its connection ends. A connection that is closed before
-// its first message (a probe of the socket) is dropped without a word.
+// Callers are connections to the vfio-user socket that are not the client. The first caller that
+// sends a message becomes the client. While the board has a client, every other caller is refused:
+// its first request is answered with EBUSY, and its connection ends. A connection that is closed
+// before its first message (a probe of the socket) is dropped, and nothing is logged.
 #pragma once
 
 #include <deque>
@@ -29,7 +29,7 @@ public:
 private:
     void welcome();
     void refuse(const Fd &caller, const Header &request, const Fd &client);
-    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: the caller is done
+    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: the caller waits no longer
 
     ClientLog &log_;
     Listener listen_;

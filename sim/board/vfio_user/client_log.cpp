@@ -10,7 +10,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr unsigned kMost = 20;  // the most sentences about one client
+constexpr unsigned kMost = 20;  // most sentences that are logged about one client
 
 }  // namespace
 

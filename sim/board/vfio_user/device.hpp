@@ -12,7 +12,8 @@
 
 namespace lanebox::vfio_user {
 
-// What the client is told about the device when it asks. It never changes.
+// What the client is told about the PCI device when it asks: sizes and the number of MSI-X vectors.
+// These never change.
 struct Shape {
     std::array<uint64_t, 6> bar_bytes{};  // 0: the device has no such BAR
     unsigned config_bytes = 0;
@@ -24,14 +25,15 @@ public:
     virtual ~Device() = default;
 
     using ReadDone = std::function<void(const uint8_t *data)>;
-    // Reads 1 to 4096 bytes of a BAR. `done` is called once, later.
+    // Reads 1 to 4096 bytes of a BAR. `done` is called once, when the card has answered.
     virtual void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) = 0;
     virtual void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) = 0;
     virtual void config_read(unsigned offset, void *data, unsigned bytes) = 0;
     virtual void config_write(unsigned offset, const void *data, unsigned bytes) = 0;
-    virtual bool reset() = 0;  // false: the card did not acknowledge in time
+    virtual bool reset() = 0;  // false: the card did not acknowledge the reset in time
     virtual void left() = 0;   // called when the client has left
-    // Called when the client has given an eventfd for an MSI-X vector (`used`), or taken it back.
+    // Called when the client has given an eventfd for an MSI-X vector (`used`), or has taken it
+    // back (not `used`).
     virtual void msix_vector(unsigned vector, bool used) = 0;
 };
 

@@ -18,8 +18,8 @@ bool is_eventfd(const Fd &fd) {
     return length > 0 && std::string(name, static_cast<size_t>(length)) == "anon_inode:[eventfd]";
 }
 
-// poll() keeps the write from waiting. O_NONBLOCK would be simpler, but the client's own descriptor
-// would get it, too, and the client's reads would no longer wait.
+// poll() keeps the write to the eventfd from waiting. O_NONBLOCK would be simpler, but the client's
+// own descriptor of the eventfd would get it, too, and the client's reads would no longer wait.
 bool raise(const Fd &eventfd) {
     if (!eventfd) return false;
     pollfd room{eventfd.get(), POLLOUT, 0};

@@ -9,12 +9,12 @@
 
 namespace lanebox::vfio_user {
 
-// true: the descriptor is an eventfd. A client may hand over another kind by mistake. A pipe or a
-// socket could be full, and a write to it would stop the board.
+// Returns true if the descriptor is an eventfd. A client may hand over another kind by mistake. A
+// pipe or a socket could be full, and a write to it would stop the board.
 bool is_eventfd(const Fd &fd);
 
-// Adds one to the eventfd's count, and never waits. false: `eventfd` is empty. A full count stays
-// as it is: the client will read it and find that there was an interrupt.
+// Adds one to the eventfd's count, and never waits. Returns false if `eventfd` is empty. A full
+// count stays as it is: the client will read it and find that there was an interrupt.
 bool raise(const Fd &eventfd);
 
 }  // namespace lanebox::vfio_user

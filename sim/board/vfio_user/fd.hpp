@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A file descriptor with one owner.
+// A file descriptor with one owner, which closes it at the end.
 #pragma once
 
 #include <unistd.h>

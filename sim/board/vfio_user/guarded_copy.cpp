@@ -13,14 +13,15 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-// A signal handler gets no object, so these two are variables of the file. `landing` is where the
-// handler jumps to; nullptr: no copy is running.
+// The SIGBUS handler gets no object, so these two are variables of the file. `landing` is where the
+// handler jumps to; nullptr: no copy is running. `before` is the former handler.
 thread_local sigjmp_buf *volatile landing = nullptr;
 struct sigaction before;
 
 void on_bus_error(int) {
     if (landing) siglongjmp(*landing, 1);
-    // Outside a copy: the access is repeated under the former handler, which ends the process.
+    // SIGBUS came outside a copy: the access is repeated under the former handler, which ends the
+    // process.
     sigaction(SIGBUS, &before, nullptr);
 }
 

@@ -17,7 +17,8 @@ namespace lanebox::vfio_user {
 // Installs the handler of SIGBUS. Call it before the first guarded_copy().
 void catch_bus_errors();
 
-// Copies like memcpy(). false: a page is missing; bytes before it may have been copied.
+// Copies like memcpy(). Returns false if a page is missing. Bytes before that page may have been
+// copied.
 bool guarded_copy(void *to, const void *from, size_t bytes);
 
 }  // namespace lanebox::vfio_user

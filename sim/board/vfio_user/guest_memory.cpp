@@ -47,9 +47,9 @@ private:
     const FileKey key_;
 };
 
-// The number of bytes before the first missing page. It is found by trial, since fstat() needs the
-// descriptor. The descriptor was closed after the mapping, because a client may have more files
-// than the board may have descriptors.
+// Returns the number of bytes before the file's first missing page. It is found by trial, since
+// fstat() needs the descriptor. The descriptor was closed after the mapping, because a client may
+// have more files than the board may have descriptors.
 size_t GuestMemory::File::present() const {
     size_t low = 0, high = (size + kPage - 1) / kPage;  // page numbers; pages below `low` exist
     while (low < high) {

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Host memory as the client's DMA_MAP messages describe it. Each message is a window: bus addresses
-// that show a part of a shared file.
+// Host memory as the client's DMA_MAP messages describe it. Each message announces a window: a
+// range of bus addresses that shows a part of a shared file.
 //
 // A file is mapped once, whole, however many windows onto it are announced, since a guest IOMMU
 // sends one message and one descriptor for each 4 KiB page. The mapping ends with the file's last
@@ -41,19 +41,21 @@ public:
     GuestMemory(const GuestMemory &) = delete;
     GuestMemory &operator=(const GuestMemory &) = delete;
 
-    // Adds a window. Returns 0 or an errno. `fd` stays the caller's; -1: the message brought none.
+    // Adds a window. Returns 0 or an errno. `fd` is the file, and stays open for the caller; -1:
+    // the message came without a descriptor.
     int map(const DmaMap &request, int fd);
     void unmap(const DmaUnmap &request);
     void clear() { windows_.clear(); }
 
-    // Copies, across the borders of windows, too. false: a byte is not mapped or not permitted.
+    // Copies data from or to guest memory, also across the borders of windows. Returns false if a
+    // byte is not mapped or the access is not permitted.
     bool read(uint64_t address, void *data, size_t bytes) const;
     bool write(uint64_t address, const void *data, size_t bytes);
 
     const std::map<uint64_t, Window> &windows() const { return windows_; }
 
 private:
-    // The key has the file's size, so that a file that has grown is mapped anew.
+    // The key of a mapped file has the file's size, so that a file that has grown is mapped again.
     using FileKey = std::tuple<dev_t, ino_t, off_t>;
     using Files = std::map<FileKey, std::weak_ptr<File>>;
 

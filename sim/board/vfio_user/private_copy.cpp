@@ -12,7 +12,8 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr uint64_t kLargeWindow = 1u << 20;  // smaller windows are ROMs and frame buffers
+// smaller windows of guest memory are ROMs and frame buffers, which are not checked
+constexpr uint64_t kLargeWindow = 1u << 20;
 constexpr unsigned kSamplesPerWindow = 256;
 constexpr unsigned kEnough = 4;  // samples for a verdict; one alone may have changed meanwhile
 

@@ -26,7 +26,8 @@ public:
     void start(const GuestMemory &memory);
     bool running() const { return !samples_.empty(); }
     DmaAccess next() const { return {samples_.front(), kSampleBytes}; }
-    // Compares a sample. `data`: the kSampleBytes bytes of sample next(), as the client sent them.
+    // Compares a sample of guest memory with the mapped file. `data` has the kSampleBytes bytes of
+    // the sample next(), as the client sent them.
     Verdict compare(const GuestMemory &memory, const uint8_t *data);
     void stop() { samples_.clear(); }
 

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The vfio-user messages under the server's names. vfio_user_protocol.h, which the library's client
-// includes as well, has their numbers and layouts.
+// The vfio-user messages under the names that the server uses. Their numbers and layouts are in
+// vfio_user_protocol.h, which the library's client includes as well.
 #pragma once
 
 #include <cassert>

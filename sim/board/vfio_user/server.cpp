@@ -190,7 +190,8 @@ int Server::check_irqs(const Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone, eventfds = request.flags & kSetIrqDataEventfd;
     if (request.flags & kSetIrqActionTrigger && none == eventfds) return EINVAL;
     if (!eventfds) return 0;
-    size_t fds = message.fds.size();  // one for each vector; 0: the client takes them back
+    // one eventfd for each vector; 0: the client takes its eventfds back
+    size_t fds = message.fds.size();
     if (fds && fds != request.count) return EINVAL;
     if (std::all_of(message.fds.begin(), message.fds.end(), is_eventfd)) return 0;
     log_.say(
@@ -223,7 +224,7 @@ void Server::set_msi(Message &message, const IrqSet &request) {
 
 void Server::set_msix(Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone;
-    bool off = none && request.count == 0;  // the client takes all vectors back
+    bool off = none && request.count == 0;  // the client takes the eventfds of all vectors back
     uint32_t end = off ? static_cast<uint32_t>(msix_.size()) : request.start + request.count;
     for (uint32_t vector = off ? 0 : request.start; vector < end; vector++) {
         if (none && !off) {

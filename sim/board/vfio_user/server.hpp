@@ -29,17 +29,17 @@ public:
     Server(const std::string &path, Device &device, const Shape &shape, GuestMemory &memory,
            ClientLog &log);
 
-    // Descriptors to wait on for reading; client_fd() is -1 while there is no client.
+    // Descriptors for poll() to watch for reading. client_fd() is -1 while the board has no client.
     int callers_fd() const { return callers_.fd(); }
     int client_fd() const { return client_.get(); }
     bool answer_callers();  // true: a caller has become the client
-    // Serves one message that has arrived. false: the client left.
+    // Serves one message that has arrived. Returns false if the client has left.
     bool serve();
 
     bool greeted() const { return greeted_; }  // the present or last client sent VERSION
     bool interrupt();                 // raises MSI; false: the client has no eventfd for it
     bool interrupt(unsigned vector);  // raises MSI-X; false: the client has no eventfd for it
-    void look_for_private_copy();     // call it when bus mastering is switched on
+    void look_for_private_copy();     // call it when the host switches bus mastering on
 
 private:
     bool handle(Message &message);
@@ -74,7 +74,8 @@ private:
     Callers callers_;
     Fd client_, msi_;
     std::vector<Fd> msix_;
-    uint64_t session_ = 0;  // counts clients: a late BAR read must not answer the next client
+    // number of clients so far: a late BAR read must not answer the next client
+    uint64_t session_ = 0;
     bool greeted_ = false;
     bool asks_allowed_ = false;
     PrivateCopyCheck check_;

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Unix sockets for the board: a listening socket, and functions for whole messages with
-// descriptors.
+// Unix sockets for the board: a listening socket, and functions that send and receive whole
+// messages with descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ namespace lanebox::vfio_user {
 
 // A listening socket with mode 0600, removed from its path at the end. A stale socket, on which no
 // process listens, is replaced. Anything else at the path, or a path that is too long, throws
-// std::runtime_error. An empty path: no listener.
+// std::runtime_error. With an empty path the object does not listen.
 class Listener {
 public:
     explicit Listener(const std::string &path);
@@ -27,15 +27,16 @@ public:
     Listener(const Listener &) = delete;
     Listener &operator=(const Listener &) = delete;
 
-    int fd() const { return socket_.get(); }  // the listening socket; -1: none
-    // Accepts a connection. It has a timeout of some seconds, because while the board waits for the
+    int fd() const { return socket_.get(); }  // the listening socket; -1: no socket
+    // Accepts a connection. It has a timeout of 5 seconds, because while the board waits for the
     // rest of a message it serves nothing else, not even a request to end.
     Fd accept() const;
 
 private:
     std::string path_;
     Fd socket_;
-    std::pair<dev_t, ino_t> identity_{};  // of its own socket file, which may have been replaced
+    // device and inode of the listener's own socket file, which another process may have replaced
+    std::pair<dev_t, ino_t> identity_{};
 };
 
 struct Message {
@@ -44,7 +45,7 @@ struct Message {
     std::vector<Fd> fds;
 };
 
-// Receives one message. false: the peer left or sent what is no vfio-user message.
+// Receives one vfio-user message. Returns false if the peer left or sent something else.
 bool receive(int socket, Message &message);
 bool send_all(int socket, const void *data, size_t bytes);
 
