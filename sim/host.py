@@ -212,7 +212,9 @@ class Counted:
         return statistics.median(map(self.instructions, found))
 
     def calls(self, way: str) -> tuple[float, float]:
-        """Return the system calls for each gigabyte taken in this way, and the bytes they copied."""
+        """Return how many system calls a gigabyte takes in this way, and how many bytes they
+        copied.
+        """
         found = self._one("calls", way)
         scale = GIGABYTE / int(found["bytes"])
         return int(found["calls"]) * scale, int(found["copied"]) * scale

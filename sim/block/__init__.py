@@ -1,4 +1,4 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of user-slot logic alone, under cocotb: its Verilog, the bench of its tests, their run."""
+"""Tests of user-slot logic alone, under cocotb: the logic's Verilog, the bench, and the run."""

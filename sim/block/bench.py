@@ -1,13 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bench of a cocotb test of user logic: the streams, registers and interrupt of its slot.
+"""The bench of a cocotb test of user logic: it drives the slot's streams, registers, interrupt.
 
 `send()` and `receive()` handle packets as bytes. In each cycle the bench offers a beat, and is
 ready for one, with probability `flow`. The test fails if a beat that the logic has offered changes
 or goes away before it is taken. The bench works with cocotb 1.9 and 2.
 
-PYTEST_DONT_REWRITE: otherwise pytest would add the text of a failed condition to the message.
+The word PYTEST_DONT_REWRITE stops pytest from rewriting this module's assertions. Otherwise pytest
+would add the text of a failed condition to the message.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ FIELDS = ("data", "last", "bytes", "error")
 class Bench:
     """The bench of one test. `dut` is the module `block` that sim/block/verilog.py makes.
 
-    `flow`: the probability, from 0 to 1, that a beat is offered, or taken, in a cycle. `seed`: the
-    seed of everything random; by default $LANEBOX_SEED. `endless`: receive() fails after so many
-    bytes without `last`; a test with longer packets must set more.
+    `flow` is the probability, from 0 to 1, that a beat is offered, or taken, in a cycle. `seed` is
+    the seed of everything random, by default $LANEBOX_SEED. receive() fails after `endless` bytes
+    without `last`; a test with longer packets must set more.
 
     A test may have only one bench, because the streams of two would drive the same ports. A second
     one raises RuntimeError.
@@ -52,7 +53,8 @@ class Bench:
         self.dut, self.flow, self.endless = dut, flow, endless
         self.random = random.Random(self.seed)
         self.cycle = self.interrupts = self.quiet = 0
-        # Cycles in which the logic took its first beat, and in which it gave its last one.
+        # The cycle in which the logic took its first beat, and the one in which it gave its last
+        # beat.
         self.first_beat = self.last_beat = 0
         self.errors = 0  # how many packets the logic gave with `error`
         self._waiting: deque[tuple[int, int, int]] = deque()  # beats to send: data, last, bytes
@@ -87,12 +89,12 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     def random_packet(self, longest: int) -> bytes:
-        """A packet of 1 to `longest` random bytes."""
+        """Return a packet of 1 to `longest` random bytes."""
         length = self.random.randint(1, longest)
         return self.random.getrandbits(8 * length).to_bytes(length, "little")
 
     def send(self, *packets: bytes) -> None:
-        """Queue packets for the logic's `sink`, which gets them one after the other."""
+        """Queue packets for the logic's stream `sink`. The bench sends them one after the other."""
         for packet in packets:
             for start in range(0, len(packet), BEAT):
                 part = packet[start : start + BEAT]
@@ -101,7 +103,7 @@ class Bench:
                 self._waiting.append((int.from_bytes(part, "little"), last, count))
 
     async def receive(self, count: int) -> list[bytes]:
-        """Wait for the next `count` packets of the logic's `source`, and return them.
+        """Wait for the next `count` packets of the logic's stream `source`, and return them.
 
         Raises AssertionError if no beat has moved for SILENCE cycles, or if a packet has grown to
         `endless` bytes.
@@ -115,9 +117,9 @@ class Bench:
         return taken
 
     async def write(self, register: str, value: int) -> None:
-        """Write the register `user_REGISTER` as software does.
+        """Write the logic's register `user_REGISTER` as software does.
 
-        ValueError if the logic has no such register.
+        Raises ValueError if the logic has no such register.
         """
         _check_register(register)
         await FallingEdge(self.dut.clk)
@@ -130,9 +132,9 @@ class Bench:
         await RisingEdge(self.dut.clk)
 
     async def read(self, register: str) -> int:
-        """Read the register `user_REGISTER` as software does.
+        """Read the logic's register `user_REGISTER` as software does, and return its value.
 
-        ValueError if the logic has no such register.
+        Raises ValueError if the logic has no such register.
         """
         _check_register(register)
         await FallingEdge(self.dut.clk)
@@ -146,15 +148,17 @@ class Bench:
         return value
 
     def _alone(self) -> None:
-        """Raise RuntimeError if the streams of a bench run already in this test."""
+        """Raise RuntimeError if another bench's streams run already in this test."""
         if Bench._streams is not None and not Bench._streams.done():
             raise RuntimeError(SECOND_BENCH)
 
     # What runs beside it --------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        """In each cycle drive the logic's inputs on the falling edge of the clock, and sample
-        before the rising edge what the logic will see there.
+        """Drive and sample the logic's ports in each cycle.
+
+        Inputs are driven on the falling edge of the clock. The values that the logic will see at
+        the rising edge are sampled before that edge.
         """
         dut = self.dut
         while True:
@@ -218,7 +222,10 @@ class Bench:
         return ", ".join(f"{field} {value:#x}" for field, value in zip(FIELDS, beat))
 
     def _hangs(self, count: int) -> str:
-        """The message of a test in which no beat moves any more: which side waits for what."""
+        """Return the message for a test in which no beat moves any more.
+
+        The message says which side waits for what.
+        """
         where = []
         if self._sink_valid:
             where.append("sink.ready is low, and a beat waits")
@@ -234,7 +241,7 @@ class Bench:
         )
 
     def _never_ends(self, count: int) -> str:
-        """The message of a test in which beats come without end, and none of them has `last`."""
+        """Return the message for a test in which beats come without end, and none has `last`."""
         repeated = self._packet[-BEAT:] == self._packet[-2 * BEAT : -BEAT]
         look = (
             "The last two beats are the same: is source.ready connected? In a cycle in which "
@@ -249,7 +256,7 @@ class Bench:
 
 
 def vars_of(dut):
-    """The ports of the block, as (name, cocotb's handle)."""
+    """Return the ports of the block as pairs (name, cocotb's handle)."""
     return [(name, getattr(dut, name)) for name in _ports()]
 
 
@@ -258,7 +265,7 @@ def _ports() -> list[str]:
 
 
 def _check_register(name: str) -> None:
-    """Raise ValueError, with the nearest name, if the logic has no register of this name."""
+    """Raise ValueError, whose text has the nearest name, if the logic has no register `name`."""
     names = [
         port.removeprefix("user_").removesuffix("_value")
         for port in _ports()

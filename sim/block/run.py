@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs an example's cocotb tests on its logic alone. Compiled simulations: build/blocks."""
+"""Runs an example's cocotb tests on its logic alone.
+
+Compiled simulations are kept in build/blocks.
+"""
 
 from __future__ import annotations
 
@@ -25,34 +28,36 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "blocks"
 SIMULATE = Path(__file__).with_name("simulate.py")
 KEPT = 20
-PATIENCE = 3.0  # seconds after which a step is shown; steps are mostly cached and shorter
-# A line of cocotb's log: nanoseconds, level, logger, text. A traceback's lines have the text alone.
+PATIENCE = 3.0  # seconds before a step is shown; most steps only find finished files
+# Matches a line of cocotb's log: nanoseconds, level, logger, text. The lines of a traceback have
+# the text alone.
 LOGGED = re.compile(r" *[\d.]+ns +[A-Z]+ +cocotb\S*(?: \d+\S*)? +(?P<text>.*)")
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 BENCH = str(Path(__file__).with_name("bench.py"))
 
-# Lines of a traceback that only decorate the statement above: carets, and (Python 3.13) the rest of
-# a statement that was written in several lines.
+# Matches lines of a traceback that only decorate the statement above: carets, and (Python 3.13) the
+# end of a statement that was written in several lines.
 DECORATION = re.compile(r"[~^ ]*|\.\.\.<\d+ lines>\.\.\.|[)\]}]+")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one test: its name, and what went wrong (empty if the test passed)."""
+    """The outcome of one cocotb test: its name, and what went wrong (empty if the test passed)."""
 
     name: str
     problem: str = ""
 
 
 def waves_of(example: Example) -> Path:
-    """The file to which test() writes the waves of the example's tests, one test after another."""
+    """Return the file with the waves of the example's tests, one test after another."""
     return CACHE / example.name / "dump.fst"
 
 
 def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
-    """Run the example's tests of its logic alone. With `waves`, write waves to waves_of(example).
+    """Run the example's cocotb tests of its logic alone. Return the outcome of each.
 
-    Raises BuildError, with file and line, if the example's logic cannot be built.
+    With `waves`, waves are written to waves_of(example). Raises BuildError, with file and line, if
+    the example's logic cannot be built.
     """
     folder = CACHE / example.name
     sources = _verilog(example, folder)
@@ -64,7 +69,8 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
             "LANEBOX_SEED": str(seed),
             "LANEBOX_PORTS": (folder / "ports.txt").read_text(),
         }
-        environment.pop("PYTEST_CURRENT_TEST", None)  # cocotb would think that it runs in pytest
+        # with this variable cocotb would think that it runs in pytest
+        environment.pop("PYTEST_CURRENT_TEST", None)
         results = folder / "results.xml"
         results.unlink(missing_ok=True)
         waves_of(example).unlink(missing_ok=True)
@@ -76,8 +82,9 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
 
 
 def outcomes(results: str, output: str) -> list[Outcome]:
-    """The outcome of each test in cocotb's results file. The problem of a failed test comes from
-    cocotb's log, `output`.
+    """Return the outcome of each test in cocotb's results file.
+
+    The problem of a failed test comes from cocotb's log, `output`.
     """
     problems = _problems(output)
     return [
@@ -92,7 +99,7 @@ def outcomes(results: str, output: str) -> list[Outcome]:
 
 
 def _problems(output: str) -> dict[str, str]:
-    """The text that follows `NAME failed` in cocotb's log, by the test's name."""
+    """Return the text that follows `NAME failed` in cocotb's log, by the test's name."""
     found, name = {}, None
     for line in output.splitlines():
         if logged := LOGGED.match(line):
@@ -104,8 +111,9 @@ def _problems(output: str) -> dict[str, str]:
 
 
 def _readable(lines: list[str]) -> str:
-    """A traceback as lines `FILE:LINE: STATEMENT`, with the error at the end. The bench's own
-    frames are left out.
+    """Return a traceback as lines `FILE:LINE: STATEMENT`, with the error at the end.
+
+    The frames of bench.py are left out.
     """
     kept, lines = [], iter(lines)
     for line in lines:
@@ -119,22 +127,27 @@ def _readable(lines: list[str]) -> str:
 
 
 def _verilog(example: Example, folder: Path) -> list[Path]:
-    """Write the Verilog of the example's logic into `folder`. Returns all files it needs."""
+    """Write the Verilog of the example's logic into `folder`. Return all files that it needs."""
     command = [sys.executable, "-m", "sim.block.verilog", example.user, folder]
     _run(command, "gateware of the block")
     return [Path(line) for line in (folder / "sources.txt").read_text().splitlines()]
 
 
 def _environment(waves: bool) -> dict[str, str]:
-    """The environment in which simulate.py runs. `make WAVES=1` sets WAVES, which cocotb 2 would
-    read as well, so it is replaced by LANEBOX_WAVES.
+    """Return the environment variables for simulate.py.
+
+    `make WAVES=1` sets WAVES, which cocotb 2 would read as well, so it is replaced by
+    LANEBOX_WAVES.
     """
     kept = {name: value for name, value in os.environ.items() if name != "WAVES"}
     return {**kept, **({"LANEBOX_WAVES": "1"} if waves else {})}
 
 
 def _simulation(example: Example, python: Path, sources: list[Path], waves: bool) -> Path:
-    """The folder of the compiled simulation. It is compiled if no earlier run had these sources."""
+    """Return the folder of the compiled simulation.
+
+    It is compiled if no earlier run had the same sources and tools.
+    """
     tools = f"{python} {cocotb_version()} {verilator_version()}{' waves' if waves else ''}"
     digest = hashlib.sha256(tools.encode())
     for path in [*sources, SIMULATE]:
@@ -155,8 +168,9 @@ def _simulation(example: Example, python: Path, sources: list[Path], waves: bool
 
 
 def check(log: str, example: Example) -> None:
-    """Raise WrongPins if Verilator's log tells of a port that does not fit. The error names the
-    line in the example's own file.
+    """Raise WrongPins if Verilator's log tells of a port that does not fit.
+
+    The error names the line in the example's own file.
     """
     try:
         check_pins(log)
@@ -167,10 +181,10 @@ def check(log: str, example: Example) -> None:
 def _run(
     command: list, what: str, environment: dict | None = None, checked: Example | None = None
 ) -> str:
-    """Run a command and return its output. With `checked`, the output is Verilator's, and is
-    checked for wrong ports of this example.
+    """Run a command and return its output.
 
-    It is checked even if the command has failed, since WrongPins explains more than the failure.
+    With `checked`, the output is Verilator's, and is checked for wrong ports of this example. It is
+    checked even if the command has failed, since WrongPins explains more than the failure.
     """
     try:
         output = run(command, what, tie=True, cwd=ROOT, patience=PATIENCE, env=environment)

@@ -37,7 +37,7 @@ TRACE = ["--trace-fst", "--trace-structs"] if WAVES else []
 
 
 def build(directory: str, *sources: str) -> None:
-    """Verilate the block's sources into `directory`."""
+    """Verilate the block's Verilog sources into the folder `directory`."""
     get_runner("verilator").build(
         sources=sources,
         hdl_toplevel=TOP,
@@ -49,7 +49,7 @@ def build(directory: str, *sources: str) -> None:
 
 
 def test(directory: str, run_directory: str, *files: str) -> None:
-    """Run the cocotb tests in `files` on the block that was built in `directory`."""
+    """Run the cocotb tests in `files` on the simulation that was built in `directory`."""
     folders = dict.fromkeys(str(Path(file).parent) for file in files)
     sys.path[:1] = [str(ROOT), *folders]  # the runner gives sys.path to the simulation
     get_runner("verilator").test(

@@ -28,8 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Region:
-    """Stands for LiteX's register region. It has the one attribute that check_built() of the user
-    slot looks at.
+    """Stands for LiteX's register region in check_built() of the user slot.
+
+    It has only the attribute that check_built() reads.
     """
 
     def __init__(self, registers):
@@ -37,8 +38,9 @@ class Region:
 
 
 class Block(LiteXModule):
-    """The user logic as a top module, with ports in place of the slot's streams and of software's
-    register accesses.
+    """The user logic as a top module.
+
+    It has ports in place of the slot's streams and of software's register accesses.
     """
 
     def __init__(self, occupant):
@@ -65,8 +67,9 @@ class Block(LiteXModule):
         return self.ports[name]
 
     def add_stream(self, name, stream):
-        """Add the ports of a stream: inputs for `sink`, outputs for `source`, and `ready` in the
-        opposite direction.
+        """Add the ports of a stream.
+
+        They are inputs for `sink` and outputs for `source`; `ready` has the opposite direction.
         """
         fields = {
             "valid": stream.valid,
@@ -80,7 +83,9 @@ class Block(LiteXModule):
             self.comb += signal.eq(port) if driven else port.eq(signal)
 
     def add_register(self, register):
-        """Add the ports of a register. It is split into 32-bit words, as LiteX's CSR bank does."""
+        """Add the ports of a register, which is split into 32-bit words as LiteX's CSR bank does
+        it.
+        """
         if isinstance(register, CSR):
             words = [register]
         else:
@@ -103,7 +108,11 @@ class Block(LiteXModule):
 
 
 def write(user: str, folder: Path) -> None:
-    """Write block.v, its memories' contents, sources.txt and ports.txt into the folder."""
+    """Write block.v, its memories' contents, sources.txt and ports.txt into `folder`.
+
+    `user` is MODULE:CLASS or FILE:CLASS of the logic. sources.txt lists the Verilog files,
+    ports.txt the names of the ports.
+    """
     sys.path.append(str(ROOT / "targets"))
     platform = importlib.import_module("targets.sim_platform").Platform()
     occupant = make_occupant(find_occupant(user), platform)
@@ -115,7 +124,8 @@ def write(user: str, folder: Path) -> None:
     check_built(occupant, {"user": Region(registers)} if registers else {})
     folder.mkdir(parents=True, exist_ok=True)
     lines = converted.main_source.splitlines(keepends=True)
-    undated = [line for line in lines if not line.startswith("//")]  # comments have a date
+    # the comments of LiteX's Verilog have a date
+    undated = [line for line in lines if not line.startswith("//")]
     (folder / f"{TOP}.v").write_text("".join(undated))
     for name, content in converted.data_files.items():
         (folder / name).write_text(content)
@@ -125,7 +135,7 @@ def write(user: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Write the Verilog of a user's block, with plain ports, to a folder."""
+    """Write the Verilog of a user's logic, with plain ports, to the folder on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("user", metavar="MODULE:CLASS")
     parser.add_argument("folder", type=Path)

@@ -85,7 +85,7 @@ class BoardProcess:
         return answer
 
     def stats(self) -> dict:
-        """Return the board's counters, device cycles and CPU time since its last command `clear`."""
+        """Return the board's counters, device cycles and CPU time since its last `clear`."""
         return self.command("stats")
 
     def gone(self) -> str | None:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs an example's own clients, client.c and client.py, on a running board."""
+"""Runs the clients of an example, client.c and client.py, on a running board."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from sim.artefacts import Artefacts
 from sim.errors import TestFailed
 from sim.examples import Example
 
-SECONDS = 300  # after which a client program that has not ended has failed
+SECONDS = 300  # seconds after which a client program that runs has failed
 
 
 def environment(gateware: Path) -> dict[str, str]:
-    """This process' environment, and the variables by which a Python client finds the package
-    lanebox_host, the library liblitepcie and the register map of `gateware`.
+    """Return this process' environment with the variables that a Python client needs.
+
+    By these variables the client finds the package lanebox_host, the library liblitepcie and the
+    register map of `gateware`.
     """
     places = {
         "PYTHONPATH": str(artefacts.ROOT / "software" / "python"),
@@ -31,9 +33,9 @@ def environment(gateware: Path) -> dict[str, str]:
 
 
 def run(example: Example, built: Artefacts, device: str) -> int:
-    """Run the example's client programs on `device`, one after the other. Returns their number.
+    """Run the example's client programs on `device`, one after the other. Return their number.
 
-    Their output goes to this terminal. Raises TestFailed if one fails.
+    The programs print to this terminal. Raises TestFailed if a program fails.
     """
     commands = []
     if example.client:

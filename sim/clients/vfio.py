@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A vfio-user client in the standard library, strict enough to test a server with.
+"""A vfio-user client that uses only the standard library, strict enough to test a server with.
 
 Every reply is matched by its message number, because the reply to a BAR read may come after that to
 a later message. Requests from the server are served whenever the client waits. The client is not
@@ -37,15 +37,17 @@ UNMAP_ALL = _numbers["DMA_UNMAP_ALL"]
 IRQ_DATA_NONE, IRQ_DATA_EVENTFD = _numbers["IRQ_DATA_NONE"], _numbers["IRQ_DATA_EVENTFD"]
 IRQ_ACTION_TRIGGER = _numbers["IRQ_ACTION_TRIGGER"]
 
-LAYOUTS = _WIRE.layouts  # of each message's body, by the name of its structure
+LAYOUTS = _WIRE.layouts  # layouts of the messages' bodies, by the name of their structure
 HEADER = LAYOUTS["header"]  # id, command, size, flags, error
 ACCESS = LAYOUTS["region_access"]  # offset, region, count
 TIMEOUT = 20  # seconds of wall time after which a board that does not answer is broken
 
 
 class VfioClient:
-    """A connection to a board. `memory_of(address, count)` answers the server's DMA_READ. Without
-    it the client does not announce that the server may ask for its memory.
+    """A connection to a board as its vfio-user client.
+
+    `memory_of(address, count)` answers the server's request DMA_READ. Without it the client does
+    not announce that the server may ask for its memory.
     """
 
     def __init__(self, path, memory_of=None, greet=True):
@@ -53,7 +55,7 @@ class VfioClient:
         self.socket.connect(str(path))  # waits while the board's queue is full
         self.socket.settimeout(TIMEOUT)
         self.memory_of = memory_of
-        self.asked = 0  # how many DMA_READ requests of the server were answered
+        self.asked = 0  # how many DMA_READ requests of the server the client has answered
         self.capabilities = None
         self._number = 0
         self._replies = {}
@@ -61,13 +63,16 @@ class VfioClient:
             self.greet()
 
     def close(self):
-        """Close the connection, by which the board forgets all mappings."""
+        """Close the connection. The board then forgets all mappings of this client."""
         self.socket.close()
 
     # Messages ----------------------------------------------------------------------------------
 
     def send(self, command, body=b"", fds=(), flags=0, size=None):
-        """Send a request. Returns its message number. `size` overrides the size in the header."""
+        """Send a request and return its message number.
+
+        `size` overrides the size in the header.
+        """
         self._number = (self._number + 1) & 0x7FFF
         size = HEADER.size + len(body) if size is None else size
         message = HEADER.pack(self._number, command, size, flags, 0) + body
@@ -78,8 +83,9 @@ class VfioClient:
         return self._number
 
     def reply(self, number):
-        """Wait for the reply to request `number`, and return its body. An error in the reply
-        becomes an OSError.
+        """Wait for the reply to request `number`, and return the reply's body.
+
+        An error in the reply is raised as OSError.
         """
         while number not in self._replies:
             self._receive()
@@ -90,7 +96,10 @@ class VfioClient:
         return body
 
     def call(self, command, body=b"", fds=()):
-        """Send a message and return its reply's body. Raises OSError with the reply's error."""
+        """Send a request and return the body of its reply.
+
+        Raises OSError with the reply's error.
+        """
         return self.reply(self.send(command, body, fds))
 
     def _receive_exactly(self, count):
@@ -119,13 +128,14 @@ class VfioClient:
         self.socket.sendall(header + answer)
 
     def serve_for(self, seconds):
-        """Answer the board's requests until it has sent none for `seconds`."""
+        """Answer the board's requests until the board has sent none for `seconds`."""
         while select.select([self.socket], [], [], seconds)[0]:
             self._receive()
 
     def closed_within(self, seconds):
-        """Whether the board ends the connection in time. Replies that are still in the socket are
-        read first.
+        """Return whether the board ends the connection within `seconds`.
+
+        Replies that are still in the socket are read first.
         """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -140,7 +150,10 @@ class VfioClient:
     # Requests ----------------------------------------------------------------------------------
 
     def greet(self, capabilities=None):
-        """Agree on the protocol's version, and on the given or usual capabilities."""
+        """Agree with the board on the protocol's version and on the capabilities.
+
+        Without `capabilities` the client announces its usual ones.
+        """
         if capabilities is None:
             capabilities = {"max_msg_fds": 8}
             if self.memory_of:
@@ -150,12 +163,12 @@ class VfioClient:
         self.capabilities = json.loads(body[4:].rstrip(b"\0"))["capabilities"]
 
     def device_info(self):
-        """(flags, number of regions, number of interrupt kinds)."""
+        """Return (flags, number of regions, number of interrupt kinds) of the device."""
         info = LAYOUTS["device_info"]
         return info.unpack(self.call(DEVICE_INFO, info.pack(info.size, 0, 0, 0)))[1:]
 
     def region_info(self, index):
-        """(flags, size) of a region."""
+        """Return (flags, size in bytes) of the region `index`."""
         info = LAYOUTS["region_info"]
         body = self.call(REGION_INFO, info.pack(info.size, 0, index, 0, 0, 0))
         _, flags, _, _, size, _ = info.unpack(body)
@@ -171,11 +184,16 @@ class VfioClient:
         return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
 
     def send_read(self, region, offset, count):
-        """Send a read and do not wait. Returns the message number, which reply() needs."""
+        """Send a read and do not wait for its reply. Return the message number, which reply()
+        needs.
+        """
         return self.send(REGION_READ, ACCESS.pack(offset, region, count))
 
     def read_many(self, region, offsets, count):
-        """Send reads as fast as the board takes them. Returns their data, in order."""
+        """Send a read of `count` bytes for each offset, as fast as the board takes them.
+
+        Returns the data of the reads, in order.
+        """
         numbers = []
         for offset in offsets:
             while select.select([self.socket], [], [], 0)[0]:  # make room for replies
@@ -184,7 +202,10 @@ class VfioClient:
         return [self.reply(number)[ACCESS.size :] for number in numbers]
 
     def write(self, region, offset, data, posted=False):
-        """Write bytes to a region. A posted write has no reply, so its errors are not told."""
+        """Write bytes to a region.
+
+        A posted write has no reply, so the client does not see its errors.
+        """
         body = ACCESS.pack(offset, region, len(data)) + data
         if posted:
             self.send(REGION_WRITE, body, flags=FLAG_NO_REPLY)
@@ -192,8 +213,9 @@ class VfioClient:
             self.call(REGION_WRITE, body)
 
     def write_multi(self, writes):
-        """Send several writes to BAR0 in one message. `writes`: [(offset, data), ...], at most 8
-        bytes each.
+        """Send several writes to BAR0 in one message.
+
+        `writes` is [(offset, data), ...], where data has at most 8 bytes.
         """
         body = struct.pack("<Q", len(writes))
         for offset, data in writes:
@@ -201,22 +223,24 @@ class VfioClient:
         self.call(REGION_WRITE_MULTI, body)
 
     def map(self, address, size, fd=None, offset=0, flags=READABLE | WRITABLE):
-        """Let the device reach `size` bytes at a bus address: those of a file, or by messages
-        without one.
+        """Let the device reach `size` bytes of memory at a bus address.
+
+        The memory is that of the file `fd` from `offset` on. Without a file the device could reach
+        it by messages only.
         """
         body = LAYOUTS["dma_map"].pack(32, flags, offset, address, size)
         self.call(DMA_MAP, body, [] if fd is None else [fd])
 
     def unmap(self, address, size, flags=0):
-        """Take the mapping of `size` bytes at a bus address away from the device."""
+        """Unmap `size` bytes at a bus address, so that the device can no longer reach them."""
         self.call(DMA_UNMAP, LAYOUTS["dma_unmap"].pack(24, flags, address, size))
 
     def set_eventfd(self, fd, index=MSI, start=0, count=1):
-        """Let an interrupt signal the eventfd `fd`; None takes the eventfd away."""
+        """Let an interrupt signal the eventfd `fd`. If `fd` is None, take the eventfd away."""
         flags = IRQ_DATA_EVENTFD | IRQ_ACTION_TRIGGER
         fds = [] if fd is None else [fd]
         self.call(SET_IRQS, LAYOUTS["irq_set"].pack(20, flags, index, start, count), fds)
 
     def reset(self):
-        """Reset the device, as a function level reset does."""
+        """Reset the device. The board does it by a function level reset if the card offers one."""
         self.call(DEVICE_RESET)

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The gateware on cocotbext-pcie's UltraScale+ device and root complex, as one cocotb test.
+"""Runs the gateware on cocotbext-pcie's UltraScale+ device and root complex, as one cocotb test.
 
-It runs on cocotb 1.9 and 2. The file $LANEBOX_PLAN says what to do (JSON: seed, length, split,
-csr). The values that software saw are written to outcome.json in the current folder.
+The test runs on cocotb 1.9 and 2. The file $LANEBOX_PLAN says what to do (JSON: seed, length,
+split, csr). The values that software saw are written to outcome.json in the current folder.
 """
 
 import json
@@ -24,7 +24,7 @@ from sim.differential.execute import NotReached, execute
 from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
 
 BAR0_SIZE = numbers.BAR0_SIZE
-MOST_REQUESTS = 32  # PG213: most credits for non-posted requests that a user may hold
+MOST_REQUESTS = 32  # PG213: most credits for non-posted requests that the user logic may hold
 NS_READ, NS_AWAIT, NS_POLL = 50_000, 400_000, 1_000
 
 SIGNALS = """user_clk user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
@@ -40,9 +40,9 @@ SIGNALS = """user_clk user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
 
 
 def hard_block(dut):
-    """Return the hard block's instance.
+    """Return cocotb's handle of the hard block's instance.
 
-    It is inside LitePCIe's wrapper, or at the top with our endpoint.
+    The instance is inside LitePCIe's wrapper, or at the top with our endpoint.
     """
     return (dut.pcie_support if hasattr(dut, "pcie_support") else dut).pcie_usp_i
 
@@ -50,8 +50,9 @@ def hard_block(dut):
 class Device(UltraScalePlusPcieDevice):
     """cocotbext-pcie's device, with its count of pcie_cq_np_req corrected.
 
-    The device itself loses each pulse that comes while it sends on CQ. Here a coroutine of its own
-    counts the pulses, and the device's coroutine is given a constant 0 instead of the pin.
+    The original loses each pulse that comes while the device sends on CQ. In this class a coroutine
+    of its own counts the pulses, and the original's coroutine is given a constant 0 instead of the
+    pin.
     """
 
     async def _run_cq_logic(self):
@@ -95,14 +96,17 @@ def make_device(block, constants):
 
 
 def quiet(*parts):
-    """Let these parts log errors only. Else each empty slot is a warning, and each beat a line."""
+    """Let these parts of cocotbext-pcie log errors only.
+
+    Otherwise each empty slot is logged as a warning, and each beat as a line.
+    """
     logging.getLogger("cocotb.pcie").setLevel(logging.ERROR)
     for part in parts:
         part.log.setLevel(logging.ERROR)
 
 
 class CocotbHost:
-    """The host that sim/differential/execute.py drives, on cocotbext-pcie's root complex."""
+    """The host that sim/differential/execute.py drives, made of cocotbext-pcie's root complex."""
 
     def __init__(self, root, card):
         self.root, self.card, self.messages = root, card, 0
@@ -122,7 +126,7 @@ class CocotbHost:
         self.messages += 1
 
     def interrupts(self):
-        """The number of MSI messages so far."""
+        """Return the number of MSI messages since the start."""
         return self.messages
 
     async def config_read(self, capability, offset, size):
@@ -140,16 +144,16 @@ class CocotbHost:
         self.root.max_payload_size = mps.bit_length() - 8
 
     async def read(self, offset, size):
-        """Read `size` bytes of BAR0. A read that is refused gives all ones."""
+        """Return `size` bytes of BAR0 at `offset` as a number. A refused read gives all ones."""
         try:
             data = await self.root.mem_read(self.bar + offset, size, timeout=NS_READ)
-        except Exception as refused:  # whatever the error of the read is, a processor sees all ones
+        except Exception as refused:  # a processor sees all ones, whatever the error of the read is
             cocotb.log.info("read of %d at %#x: %r", size, offset, refused)
             data = b"\xff" * size
         return int.from_bytes(data, "little")
 
     async def read_many(self, offsets, size):
-        """Read `size` bytes at each of the offsets, all in flight at the same time."""
+        """Return `size` bytes at each of the offsets. All reads are in flight at the same time."""
         tasks = [cocotb.start_soon(self.read(offset, size)) for offset in offsets]
         return [await task for task in tasks]
 
@@ -168,7 +172,7 @@ class CocotbHost:
         return bytes(self.memories[base][address - base : address - base + size])
 
     async def until(self, condition):
-        """Wait until `condition` holds, for at most NS_AWAIT of simulated time."""
+        """Wait until `condition` holds. Raise NotReached after NS_AWAIT ns of simulated time."""
         for _ in range(NS_AWAIT // NS_POLL):
             if condition():
                 return

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a plan against the gateware on cocotbext-pcie's models, from outside cocotb.
+"""Runs a plan of operations against the gateware on cocotbext-pcie's models, from outside cocotb.
 
 The compiled simulation is kept under build/cocotb/ in a folder named by a hash of its sources.
 """
@@ -33,8 +33,9 @@ SIMULATE = HERE / "cocotb_simulate.py"
 
 
 def gateware_sources(gateware: Path) -> list[Path]:
-    """Return the Verilog files of the gateware in a folder. Raises BuildError if it was not
-    built.
+    """Return the Verilog files of the gateware in a folder.
+
+    Raises BuildError if the gateware was not built.
     """
     listing = gateware / "gateware" / "sources.txt"
     if not listing.exists():
@@ -43,7 +44,10 @@ def gateware_sources(gateware: Path) -> list[Path]:
 
 
 def stub() -> Path:
-    """The file with the hard block's pins that cocotb drives. Its ready has one bit, not four."""
+    """Write the Verilog module with the hard block's pins that cocotb drives. Return its path.
+
+    In this module tready of RQ and CC has one bit, not four.
+    """
     text = pins_verilog.fill(
         STUB.read_text(), {f"s_axis_{name}_tready": 1 for name in ("rq", "cc")}
     )
@@ -57,7 +61,10 @@ def stub() -> Path:
 
 
 def build(gateware: Path) -> tuple[Path, Path]:
-    """(the cocotb environment's Python, directory of the compiled simulation), made if need be."""
+    """Compile the simulation if its sources have changed.
+
+    Returns the Python of the cocotb environment and the folder of the simulation.
+    """
     model = [ROOT / "sim" / "board" / "block" / "primitives.v", stub(), RECORDER]
     sources = [*gateware_sources(gateware), *model]
     with alone():
@@ -85,9 +92,10 @@ def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
 
 
 def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool) -> dict:
-    """Run the plan in `directory`. Return the outcome, and leave the beats in its `pins.txt`.
+    """Run the plan on cocotbext-pcie's models and return its outcome.
 
-    With `split` the root complex completes reads in pieces of 64 B instead of as few as it can.
+    The beats are left in the file pins.txt in `directory`. With `split` the root complex completes
+    reads in pieces of 64 B instead of as few as it can.
     """
     csr = json.loads((gateware / "csr.json").read_text())
     plan = directory / "plan.json"
@@ -96,7 +104,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool
         shutil.copy(image, directory)
     python, simulation = build(gateware)
     environment = dict(os.environ, LANEBOX_PLAN=str(plan), LANEBOX_ROOT=str(ROOT))
-    # with it the runner would think that it runs in pytest
+    # with this variable cocotb's runner would think that it runs in pytest
     environment.pop("PYTEST_CURRENT_TEST", None)
     command = [python, SIMULATE, "test", simulation, directory]
     output = run(command, "cocotb: run", tie=True, env=environment)

@@ -35,7 +35,7 @@ FLAGS = [
 
 
 def main() -> int:
-    """Build or run the simulation, as the command line says. Returns the exit status."""
+    """Build or run the cocotb simulation, as the command line says. Return the exit status."""
     action, directory, *rest = sys.argv[1:]
     if action == "build":
         get_runner("verilator").build(
@@ -51,8 +51,8 @@ def main() -> int:
 
 
 def test(runner, directory: str, run_directory: Path) -> None:
-    """Run the simulation that was built in `directory`."""
-    sys.path[0] = os.environ["LANEBOX_ROOT"]  # the runner hands sys.path on to the simulation
+    """Run the cocotb test on the simulation that was built in `directory`."""
+    sys.path[0] = os.environ["LANEBOX_ROOT"]  # cocotb's runner gives sys.path to the simulation
     runner.test(
         hdl_toplevel=TOP,
         hdl_toplevel_lang="verilog",

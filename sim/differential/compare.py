@@ -1,11 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turns two observations of the same plan into a list of disagreements.
+"""Turns two observations of the same plan of operations into a list of disagreements.
 
-Compared are: the values that software read, host memory at the end, the TLPs of CQ, CC and RQ
+These are compared: the values that software read, host memory at the end, the TLPs of CQ, CC and RQ
 (writes and reads separately) one by one, interrupt messages, cfg_* outputs, and the result of each
-read on RC. Not compared, because it may differ between two right models: time, the interleaving of
+read on RC.
+
+These may differ between two right models, so they are not compared: time, the interleaving of
 directions and channels, where a root complex splits completions, and which free tag it takes.
 Instead each side's completions must be well formed by themselves, and each answer must echo its own
 request. Data in lanes that no byte enable covers is ignored.
@@ -21,17 +23,18 @@ from sim.differential.observation import Observation, Packet
 from sim.differential.well_formed import answers, completions_of_reads, enabled_bytes
 
 READ, WRITE = 0, 1
-# Fields of CC that echo the request. They are not compared: the field `answers` names the request
-# instead.
+# Fields of CC that repeat fields of the request. They are not compared: the field `answers` names
+# the request instead.
 ECHOES = ("requester", "tag")
 # Fields of RQ's reads that are not compared. The card numbers its writes, and a read has the number
-# of the write before it. Which write that is depends on time.
+# of the write before it. Which write comes before a read depends on time.
 NUMBERS = ("sequence",)
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A pair of values that differ at the place `what`, such as "cq.requester".
+    """A pair of values that differ between the two models at the place `what`, such as
+    "cq.requester".
 
     A pair that occurs several times is one disagreement.
     """
@@ -45,7 +48,7 @@ class Disagreement:
 
 
 def compare(ours: Observation, theirs: Observation) -> list[Disagreement]:
-    """Return all disagreements, each once, in the order in which they were found."""
+    """Return all disagreements of the two models, each once, in the order of discovery."""
     found: dict[Disagreement, None] = {}
     for what, mine, other in _differences(ours, theirs):
         if mine != other:
@@ -86,7 +89,10 @@ def _software(ours: dict, theirs: dict) -> Iterator[tuple]:
 
 
 def _configs(ours: list, theirs: list) -> Iterator[tuple]:
-    """Yield the sequences of (MPS, MRRS), and for each output the set of all its values."""
+    """Yield the sequence of (MPS, MRRS) of both models.
+
+    For each cfg_* output yield the set of its values as well.
+    """
     sizes = [[(c["max_payload"], c["max_read_req"]) for c in side] for side in (ours, theirs)]
     yield "cfg.sizes", *sizes
     for name in ours[0]:
@@ -94,9 +100,9 @@ def _configs(ours: list, theirs: list) -> Iterator[tuple]:
 
 
 def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tuple]:
-    """Compare two lists of TLPs field by field.
+    """Yield the pairs of values of two lists of TLPs, field by field.
 
-    A missing TLP is one disagreement and ends the comparison.
+    A different number of TLPs is one disagreement. TLPs without a partner are not compared.
     """
     yield f"{name}.count", len(ours), len(theirs)
     for mine, other in zip(ours, theirs):
@@ -109,15 +115,15 @@ def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tup
 
 
 def _tag_is_free(packet: Packet) -> bool:
-    """Whether the packet is a read whose tag the root complex chose.
+    """Return whether the packet is a read of the host, whose tag the root complex chose.
 
-    It may take any free tag. That the completion echoes the tag is checked with CC.
+    The root complex may take any free tag. That the completion echoes the tag is checked with CC.
     """
     return packet.channel == "CQ" and packet.type == READ
 
 
 def _reads(ours: list, theirs: list) -> Iterator[tuple]:
-    """Yield the result of each read of the card, from all its completions together."""
+    """Yield pairs of the results of each read of the card, from all its completions together."""
     yield "rc.reads", len(ours), len(theirs)
     nothing = {"faults": ("no completion",)}
     for mine, other in zip_longest(ours, theirs, fillvalue=nothing):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python environment of the independent model (cocotbext-pcie), apart from the project's own.
+"""Makes the Python environment of the independent model (cocotbext-pcie), apart from our own.
 
 Promises: build/cocotb/venv-<content> has the packages of tools/requirements-cocotb.txt and the
 cocotb that works with this machine's Verilator. It is made once, and used again while both stay the
@@ -33,7 +33,7 @@ COCOTB_1, COCOTB_2 = "1.9.2", "2.1.0"
 
 
 def verilator_version() -> tuple[int, int]:
-    """Return the version as numbers: (5, 6) for "Verilator 5.006 ..."."""
+    """Return the version of the installed Verilator, for example (5, 6) for "Verilator 5.006 ..."."""
     path = shutil.which("verilator")
     if not path:
         raise BuildError("verilator is not installed; `make setup` installs what is missing")
@@ -50,18 +50,24 @@ def cocotb_version() -> str:
 
 
 def alone():
-    """Return a lock: one process at a time makes files under build/cocotb, the others find them."""
+    """Return a lock for build/cocotb.
+
+    One process at a time makes files there, and the next process finds them.
+    """
     return locked(CACHE / "lock")
 
 
 def interpreter() -> Path:
-    """Return the environment's Python, and make it if it is not there. Call this inside `alone`."""
+    """Return the path of the environment's Python. Make the environment if it is not there.
+
+    Call this function inside `alone`.
+    """
     content = REQUIREMENTS.read_text() + cocotb_version() + sys.version
     venv = CACHE / f"venv-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     ready = venv / "ready"
     if not ready.exists():
-        # The environment is made in place, since it cannot be moved. `ready` is written last.
-        # Without it the environment is incomplete and is made again.
+        # The environment is made in place, since it cannot be moved. The file `ready` is written
+        # last. An environment without it is incomplete and is made again.
         shutil.rmtree(venv, ignore_errors=True)
         _make(venv)
         ready.touch()
@@ -70,7 +76,8 @@ def interpreter() -> Path:
 
 def _make(venv: Path) -> None:
     run([sys.executable, "-m", "venv", venv], "cocotb: Python environment", tie=True)
-    # pip's notice of a newer version would be shown as the last line of an error, so it is off.
+    # pip prints a notice when a newer pip exists. The notice would be shown as the last line of an
+    # error, so it is off.
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     run(
         [

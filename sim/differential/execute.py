@@ -7,8 +7,8 @@ A host has these coroutines: `config_read(capability, offset, size)`, `link(mps,
 `read(offset, size)`, `read_many(offsets, size)`, `write(offset, value, size)`, and
 `until(condition)`, which raises NotReached after a time limit. It has these functions:
 `fill(address, data)` and `peek(address, size)` of host memory, and `interrupts()`, the number of
-messages so far. A read that is not answered, or answered wrongly, returns all ones, as a processor
-sees it.
+messages since the start. A read that is not answered, or answered wrongly, returns all ones, as a
+processor sees it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ class NotReached(Exception):
 
 
 async def execute(operations: list, host) -> dict:
-    """Return {"values": [[operation, value], ...], "memory": {address: hexadecimal}, "unreached"}.
+    """Carry out the operations one after the other, and return what software saw.
 
-    An operation that raises NotReached ends the list. "unreached" names it (else None).
+    The result has the form {"values": [[operation, value], ...], "memory": {address: hexadecimal},
+    "unreached"}. An operation that raises NotReached ends the list. "unreached" names it, or is
+    None.
     """
     values, unreached = [], None
     for step in operations:

@@ -16,7 +16,7 @@ TABLE = Path(__file__).with_name("disagreements.md")
 
 @dataclass(frozen=True)
 class Known:
-    """A row of that table. `*` in it stands for any text."""
+    """A row of the table in disagreements.md. `*` in a column stands for any text."""
 
     what: str
     ours: str
@@ -25,7 +25,7 @@ class Known:
     reason: str
 
     def covers(self, found: Disagreement) -> bool:
-        """Whether this entry of the list explains the disagreement."""
+        """Return whether this row of the table explains the disagreement."""
         pairs = ((found.what, self.what), (found.ours, self.ours), (found.theirs, self.theirs))
         # A bracket in the table means itself; fnmatch would take it for a set of characters.
         return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in pairs)
@@ -34,7 +34,7 @@ class Known:
 def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
     """Return the rows of the table whose first column is code.
 
-    With `endpoint` only those rows that this endpoint shows.
+    With `endpoint` only the rows are returned that this endpoint shows.
     """
     rows = []
     for line in path.read_text().splitlines():

@@ -15,7 +15,8 @@ from pathlib import Path
 DATA_DWORDS = 8
 CHANNELS = ("CQ", "CC", "RQ", "RC")
 
-# Fields (name, lowest bit, width in bits) of a descriptor whose dwords are one number.
+# Fields of a descriptor as (name, lowest bit, width in bits). The descriptor's dwords are read as
+# one number.
 REQUEST = (
     ("address_type", 0, 2),
     ("address", 2, 62),
@@ -76,8 +77,8 @@ RC = (
 )
 DESCRIPTORS = {"CQ": (4, CQ), "CC": (3, CC), "RQ": (4, RQ), "RC": (3, RC)}
 
-# Fields of tuser that are valid in a TLP's first beat only (FIRST_USER), and those that belong to
-# each beat (BEAT_USER).
+# Fields of tuser as (name, lowest bit, width in bits). Those of FIRST_USER are valid in a TLP's
+# first beat only. Those of BEAT_USER belong to each beat.
 FIRST_USER = {
     "CQ": (("first_be", 0, 4), ("last_be", 4, 4), ("tph", 42, 11)),
     "CC": (),
@@ -103,7 +104,8 @@ BEAT_USER = {
     ),
 }
 
-# Fields of `config_pins`, into which pin_recorder.sv packs the cfg_* outputs.
+# Fields of `config_pins`, into which pin_recorder.sv packs the cfg_* outputs, as (name, lowest bit,
+# width in bits).
 CONFIG = (
     ("max_payload", 0, 2),
     ("max_read_req", 2, 3),
@@ -117,10 +119,10 @@ CONFIG = (
 
 @dataclass(frozen=True)
 class Packet:
-    """A TLP as it passed the pins. `fields` are numbers by name.
+    """A TLP as it passed the hard block's pins. `fields` has its descriptor and tuser, by name.
 
-    A field of BEAT_USER has a tuple, a number for each beat. A field can also be read as an
-    attribute.
+    A field is a number. A field of BEAT_USER is a tuple with a number for each beat. A field can
+    also be read as an attribute of the packet.
     """
 
     channel: str
@@ -137,15 +139,15 @@ class Packet:
 
 
 class Observation:
-    """The observation of one model's run: packets in the order of the pins, messages, cfg_*.
+    """What was observed in one model's run: packets in the order of the pins, messages, cfg_*.
 
-    `outcome` holds the values that software saw.
+    `outcome` has the values that software saw.
     """
 
     def __init__(self, directory: Path, outcome: dict):
         self.outcome = outcome
         self.packets: list[Packet] = []
-        # (sent, fail, cfg_interrupt_msi_int) of each message
+        # An entry for each interrupt message: (sent, fail, cfg_interrupt_msi_int).
         self.messages: list[tuple[int, int, int]] = []
         self.configs: list[dict] = []  # the values of the cfg_* outputs after each change
         open_beats: dict = {channel: [] for channel in CHANNELS}
@@ -179,7 +181,7 @@ class Straddle:
     """Converts RC beats with PG213's straddle option into beats of one completion each.
 
     With the option tlast is never set, and is_eof says where a completion ends. A start or an end
-    at a place that PG213 does not allow is a ValueError.
+    at a place that PG213 does not allow raises ValueError.
     """
 
     def __init__(self):
@@ -187,7 +189,7 @@ class Straddle:
         self.dwords: list = []  # (dword, its four byte enables) of the completion under way
 
     def parts(self, beat: list) -> list:
-        """Return the parts of an RC beat: where packets begin in it and where they end."""
+        """Return the beats of all completions that end in this RC beat."""
         user = beat[2]
         ends = [user >> low + 1 & 7 for low in (34, 38) if user >> low & 1]
         starts = [0, 4][: bin(user >> 32 & 3).count("1")]
@@ -196,7 +198,7 @@ class Straddle:
         return [part for piece in self._pieces(beat, starts, ends) for part in piece]
 
     def _pieces(self, beat: list, starts: list, ends: list):
-        """Yield, for each completion that ends in this beat, all its beats."""
+        """Yield, for each completion that ends in this RC beat, the list of all its beats."""
         _, keep, user, data = beat
         self.keeps.add(keep)
         for lane in range(DATA_DWORDS):
@@ -214,9 +216,9 @@ class Straddle:
             raise ValueError(f"straddle: begins {starts} and ends {ends} where nothing does")
 
     def _beats(self, user: int) -> list:
-        """Return the completion's beats.
+        """Return the beats of the completion that has ended.
 
-        `user` (discontinue, parity) is that of the last RC beat.
+        `user` is tuser of the last RC beat: discontinue and parity are taken from it.
         """
         whole, self.dwords = self.dwords, []
         result = []

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The operations on the card, as data: the same list for every host that executes it.
+"""The operations on the card, as data. Every host that executes them gets the same list.
 
-No operation depends on time: no counting register is read, and none is polled. So the requests that
-the host sends are the same however long an answer takes.
+No operation depends on time: no counting register is read, and no register is polled. So the
+requests that the host sends are the same however long an answer takes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from gateware import numbers
 
-# Bus addresses of host memory: a piece that 32-bit addresses reach, and one that needs 64 bits.
+# Bus addresses of two pieces of host memory: 32-bit addresses reach LOW, and HIGH needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
 PIECE = 128 * 1024
 MEMORIES = (LOW, HIGH)
@@ -27,13 +27,13 @@ EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # in Device Control: Extended Tag En
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 C2H_GENERATE = 1
 DRAIN_READS = 16
-# reads at a time: more than the card has credits for, so it must give credits back
+# Reads of ReadMany. The card has credits for fewer reads, so it must give credits back meanwhile.
 READS_TOGETHER = 80
 
 
 @dataclass(frozen=True)
 class Link:
-    """Set MPS and MRRS in Device Control, and enable extended tags, as both hosts do."""
+    """An operation: set MPS and MRRS in Device Control, and enable extended tags."""
 
     mps: int
     mrrs: int
@@ -41,7 +41,10 @@ class Link:
 
 @dataclass(frozen=True)
 class ConfigRead:
-    """Read `size` bytes at `offset` of a capability (None: of the header), masked with `mask`."""
+    """An operation: read `size` bytes at `offset` of a capability, masked with `mask`.
+
+    If `capability` is None, the header of configuration space is read.
+    """
 
     capability: int | None
     offset: int
@@ -51,7 +54,7 @@ class ConfigRead:
 
 @dataclass(frozen=True)
 class Read:
-    """A read of `size` bytes of BAR0."""
+    """An operation: read `size` bytes of BAR0."""
 
     offset: int
     size: int = 4
@@ -59,7 +62,7 @@ class Read:
 
 @dataclass(frozen=True)
 class ReadMany:
-    """Make reads of one size that are outstanding at the same time."""
+    """An operation: read `size` bytes of BAR0 at each offset, all at the same time."""
 
     offsets: tuple
     size: int = 4
@@ -67,7 +70,7 @@ class ReadMany:
 
 @dataclass(frozen=True)
 class Write:
-    """A write of `size` bytes to BAR0."""
+    """An operation: write `size` bytes to BAR0."""
 
     offset: int
     value: int
@@ -76,7 +79,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Fill:
-    """Write bytes to host memory. The card takes no part."""
+    """An operation: put bytes into host memory. The card takes no part."""
 
     address: int
     data: bytes = field(repr=False)
@@ -84,7 +87,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class AwaitMemory:
-    """Wait until host memory holds the bytes `data` at `address`."""
+    """An operation: wait until host memory holds the bytes `data` at `address`."""
 
     address: int
     data: bytes = field(repr=False)
@@ -92,28 +95,31 @@ class AwaitMemory:
 
 @dataclass(frozen=True)
 class AwaitInterrupts:
-    """Wait until `total` interrupt messages have come since the beginning."""
+    """An operation: wait until `total` interrupt messages have come since the beginning."""
 
     total: int
 
 
 class Registers:
-    """Operations on registers by name, from the gateware's csr.json."""
+    """Makes operations on registers by name, from the gateware's csr.json."""
 
     def __init__(self, csr: dict):
         self.csr, self.memories = csr["csr_registers"], csr["memories"]
         self.constants = csr["constants"]
 
     def write(self, name: str, value: int, at: int = 0) -> Write:
-        """Return the write of a register, or of the word `at` bytes behind its start."""
+        """Return the operation that writes a register, or the word `at` bytes behind its start."""
         return Write(self.csr[name]["addr"] + at, value)
 
     def read(self, name: str, at: int = 0) -> Read:
-        """Return the read of a register, or of the word `at` bytes behind its start."""
+        """Return the operation that reads a register, or the word `at` bytes behind its start."""
         return Read(self.csr[name]["addr"] + at)
 
     def program(self, channel: str, descriptors: list, interrupt: bool) -> list:
-        """Fill a DMA table. With `interrupt` the last descriptor raises an interrupt."""
+        """Return the operations that fill a DMA table with descriptors (address, bytes).
+
+        With `interrupt` the last descriptor raises an interrupt.
+        """
         name = f"pcie_dma0_{channel}"
         before = (("enable", 0), ("table_reset", 1), ("table_loop_prog_n", 0))
         steps = [self.write(f"{name}_{register}", value) for register, value in before]
@@ -128,10 +134,10 @@ class Registers:
         return steps
 
     def stop(self) -> list:
-        """Stop both directions, connect the streams to the user slot, and empty them.
+        """Return the operations that stop both directions and empty the streams.
 
-        A stopped writer drops a beat a cycle. The reads of registers that follow only wait for
-        that.
+        The streams are connected to the user slot. A stopped writer drops a beat a cycle. The reads
+        of registers that follow only take time, in which it does so.
         """
         names = (
             "pcie_dma0_writer_enable",
@@ -144,7 +150,10 @@ class Registers:
 
 
 class Plan:
-    """Builds the list of operations. `length` scales the random accesses and the DMA."""
+    """Builds the list of operations.
+
+    `length` scales the number of random accesses and of DMA runs.
+    """
 
     def __init__(self, csr: dict, seed: int, length: int):
         self.registers = Registers(csr)
@@ -154,11 +163,12 @@ class Plan:
         self.steps: list = []
 
     def build(self) -> list:
-        """Return the whole script: configuration space, registers, and DMA at each MPS and MRRS."""
+        """Return the whole list: configuration space, registers, and DMA at each MPS and MRRS."""
         self.steps += configuration_reads()
         self.steps.append(Link(256, 512))
         self.mmio()
-        sizes = ((128, 512), (256, 128), (512, 256))  # (MPS, MRRS): each MPS and each MRRS once
+        # pairs (MPS, MRRS) in bytes; each MPS and each MRRS occurs once
+        sizes = ((128, 512), (256, 128), (512, 256))
         for turn in range(self.length):
             for i, (mps, mrrs) in enumerate(sizes):
                 self.steps.append(Link(mps, mrrs))
@@ -168,7 +178,9 @@ class Plan:
         return self.steps
 
     def mmio(self) -> None:
-        """Access a register, both memories in every lane and at random, and an unmapped offset."""
+        """Add accesses to a register, to both memories in every lane and at random, and off the
+        map.
+        """
         registers = self.registers
         self.steps += [
             registers.read("ctrl_scratch"),
@@ -194,7 +206,7 @@ class Plan:
         return [(base + 4096 * i, count) for i, count in enumerate(counts)]
 
     def c2h(self, memory: int) -> None:
-        """Let c2h write the card's pattern into memory. Its interrupt is checked and cleared."""
+        """Add a run of c2h, which writes the card's pattern into memory, with its interrupt."""
         registers = self.registers
         bit = 1 << registers.constants["pcie_dma0_writer_interrupt"]
         descriptors = self.descriptors(memory)
@@ -221,7 +233,7 @@ class Plan:
         ]
 
     def loopback(self, memory: int) -> None:
-        """Send random bytes to the card and back, both directions at once."""
+        """Add a run in which random bytes go to the card and back, both directions at once."""
         registers = self.registers
         descriptors = self.descriptors(memory)
         back = [(address + PIECE // 2, count) for address, count in descriptors]
@@ -240,9 +252,9 @@ class Plan:
         self.steps += registers.stop()
 
     def refused(self) -> None:
-        """Let the card make a read that ends in Unsupported Request.
+        """Add a read by the card that ends in Unsupported Request.
 
-        It comes last, since the stock endpoint does not recover from it.
+        This read comes last, since LitePCIe's endpoint does not recover from it.
         """
         registers = self.registers
         self.steps += [
@@ -255,10 +267,10 @@ class Plan:
 def configuration_reads() -> list:
     """Return reads of the configuration fields that enumeration and drivers use.
 
-    They are sizes, link and MSI, but no identifiers.
+    The fields are sizes, link and MSI. Identifiers are not read.
     """
     return [
-        # PCI Express capabilities: the device is an endpoint
+        # PCI Express capabilities: device type (endpoint)
         ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),
         ConfigRead(CAP_EXPRESS, 0x04, 4, 0x7),  # Device Capabilities: the largest payload
         ConfigRead(CAP_EXPRESS, 0x0C, 4, 0x3FF),  # Link Capabilities: rate and width

@@ -21,7 +21,7 @@ REFUSAL = ("error", "status", "dwords", "byte_count", "low_address", "byte_enabl
 
 
 def enables(packet: Packet) -> list[int]:
-    """Return each payload dword's byte enables, from the request's first and last ones."""
+    """Return the byte enables of each payload dword, from the request's first_be and last_be."""
     count = len(packet.payload)
     if count == 0:
         return []
@@ -32,7 +32,7 @@ def enables(packet: Packet) -> list[int]:
 
 
 def enabled_bytes(packet: Packet) -> bytes:
-    """Return the bytes of the payload that the byte enables select."""
+    """Return the bytes of the packet's payload that the byte enables select."""
     data = b""
     for dword, mask in zip(packet.payload, enables(packet)):
         lanes = dword.to_bytes(4, "little")
@@ -41,7 +41,11 @@ def enabled_bytes(packet: Packet) -> bytes:
 
 
 def answers(side: Observation) -> list[Packet]:
-    """Return CC's packets, each with a field `answers`: the number of its CQ read, or -1."""
+    """Return the packets of CC with an added field `answers`.
+
+    The field has the number of the read on CQ that the completion answers, or -1 if no read waits
+    for it.
+    """
     waiting: dict = {}
     reads, answered = 0, []
     for packet in side.packets:
@@ -55,9 +59,9 @@ def answers(side: Observation) -> list[Packet]:
 
 
 def completions_of_reads(side: Observation) -> list[dict]:
-    """Return the result of the completions on RC for each read on RQ.
+    """Return the result of each read on RQ, from its completions on RC.
 
-    It has the data, the COMMON fields, and faults.
+    The result has the data, the COMMON fields, and faults.
     """
     reads: list = []
     waiting: dict = {}
@@ -78,7 +82,7 @@ def completions_of_reads(side: Observation) -> list[dict]:
 
 
 class _Read:
-    """A read of the card and its completions so far."""
+    """A read of the card, with its completions so far."""
 
     def __init__(self, request: Packet | None):
         self.request = request
@@ -90,7 +94,10 @@ class _Read:
         self.completed = False
 
     def add(self, packet: Packet) -> None:
-        """Check a completion and take its data. The card reads whole dwords only."""
+        """Check a completion and take its data.
+
+        The card reads whole dwords only.
+        """
         if packet.status:
             return self.refuse(packet)
         left = self.request.dwords * 4 - len(self.data)
@@ -101,7 +108,7 @@ class _Read:
         self._must("dwords", packet.dwords * 4, len(packet.payload) * 4)
         self._must("byte_enables", len(covered), len(packet.payload) * 4)
         lanes = sum(bin(mask).count("1") for mask in packet.byte_enables)
-        # no byte enable covers the completion's descriptor
+        # No byte enable may cover the completion's descriptor, so all enables are counted here.
         self._must("byte_enables of all lanes", lanes, len(covered))
         self._must("completed", packet.completed, int(left == packet.dwords * 4))
         self._must("start", packet.start, (1,) + (0,) * (len(packet.start) - 1))
@@ -114,7 +121,10 @@ class _Read:
         self.data += covered
 
     def refuse(self, packet: Packet) -> None:
-        """Check an error completion, which is the read's last and has no data, and keep it."""
+        """Check an error completion and keep it.
+
+        An error completion has no data and is the last one of its read.
+        """
         self._must("completed", packet.completed, 1)
         self._must("payload", packet.payload, ())
         self.refusals.append(packet)
@@ -136,8 +146,8 @@ class _Read:
 def _end_flags(packet: Packet) -> str:
     """Return what is_eof of the beats says about the end of the packet.
 
-    It is "none" if is_eof is never set, "right" if only the last beat has it with the place of its
-    last dword, else the values.
+    The text is "none" if is_eof is never set. It is "right" if only the last beat has is_eof, with
+    the lane of the last dword. Otherwise the text has the values.
     """
     last = packet.keep[-1].bit_length() - 1
     right = (0,) * (len(packet.keep) - 1) + (1 | last << 1,)
@@ -147,14 +157,14 @@ def _end_flags(packet: Packet) -> str:
 
 
 def _whole(dwords: int) -> tuple:
-    """Return tkeep of each beat of a packet of `dwords` without holes."""
+    """Return the right values of tkeep for each beat of a packet of `dwords` dwords."""
     return tuple((1 << min(8, dwords - at)) - 1 for at in range(0, dwords, 8))
 
 
 def _lane_bytes(packet: Packet) -> bytes:
     """Return the payload bytes that tuser's byte enables cover, in lane order.
 
-    The descriptor is left out.
+    The bytes of the descriptor are left out.
     """
     data, at = b"", 0
     for mask, keep in zip(packet.byte_enables, packet.keep):

@@ -13,7 +13,7 @@ from sim.rows.measure import Conditions
 
 
 def main() -> int:
-    """Record the page's traces and write the page. Returns the exit status."""
+    """Record the TLP traces that the page shows, and write the page. Return the exit status."""
     try:
         built = artefacts.build(Conditions().endpoint)
         recording = record(built.board, artefacts.utility(built.headers), Conditions())

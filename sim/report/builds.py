@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The choice of the rows that the page is about: those of one build.
+"""Chooses the rows that the report page is about: those of one build.
 
-A build is a commit with the logic in the user slot. The page is about this tree's own commit if it
-has rows, else about the commit with most rows. Rows of another commit, or with other logic in the
-slot, are shown in tables of their own: a chart never mixes two builds.
+A build is a commit together with the logic in the user slot. The page is about this tree's own
+commit if it has rows, otherwise about the commit with most rows. Rows of another commit, or with
+other logic in the slot, are shown in tables of their own: a chart never mixes two builds.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from html import escape
 from sim.report import table
 from sim.rows.results import commit
 
-PLAIN = "loopback"  # the logic in the user slot if EXAMPLE= is not given
+PLAIN = "loopback"  # logic in the user slot if EXAMPLE= is not given
 USER = "user/"  # prefix of the ids of rows that were measured through the slot's logic
-BESIDE = ("p2p_read_axi50/",)  # ids of rows with a memory in the slot: they count as PLAIN
+# prefixes of ids of rows with a memory in the slot; they count as PLAIN
+BESIDE = ("p2p_read_axi50/",)
 
 Build = tuple[str, str]  # (commit, logic in the user slot)
 
 
 def build(row: dict) -> Build:
-    """Return the build that the row was measured with."""
+    """Return the build, (commit, logic in the user slot), with which the row was measured."""
     if row["id"].startswith(BESIDE):
         return row["commit"] or "unknown", PLAIN
     return row["commit"] or "unknown", row["conditions"].get("user") or PLAIN
@@ -34,7 +35,9 @@ def _most(values: list[str]) -> str:
 
 
 def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[dict]]]:
-    """Return (rows of the page's build, its rows user/*, all other rows by build)."""
+    """Sort rows into (rows of the page's build, user/* rows of its commit, all other rows by
+    build).
+    """
     if not rows:
         return [], [], {}
     commits = [build(row)[0] for row in rows]
@@ -51,7 +54,7 @@ def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[di
 
 
 def section(others: dict[Build, list[dict]]) -> str:
-    """Return HTML: a folded table for each other build."""
+    """Return HTML with a folded table for each build that the page is not about."""
     return "".join(
         f"<details><summary>{escape(at)}, {escape(user)} in the user slot "
         f'<span class="quiet">{len(rows)}</span></summary>{table.table(rows)}</details>'

@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Latency as percentile curves: of the rows' histograms, and of the card's reads in a trace.
+"""Draws latencies as percentile curves: of the rows' histograms, and of the card's reads in a
+trace.
 
 A curve shows the percentage of accesses that took no longer than a time. Transfers by size have two
 figures: one with a curve for each size, and one with median, 99 % and limit over the size.
@@ -42,7 +43,10 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
 
 
 def binned(times: list[int]) -> list[Bin]:
-    """Sort times (ns) into at most BINS + 1 bins of equal width, which is in whole clock cycles."""
+    """Sort times in ns into at most BINS + 1 bins of equal width.
+
+    The width is a whole number of clock cycles of 4 ns.
+    """
     low, high = min(times), max(times)
     cycles = max(1, -(-(high - low + CYCLE_NS) // (BINS * CYCLE_NS)))
     width = cycles * CYCLE_NS
@@ -53,7 +57,10 @@ def binned(times: list[int]) -> list[Bin]:
 
 
 def curve(bins: list[Bin]) -> list[tuple[float, float]]:
-    """Return points (ns, % that took no longer), with a straight line within each bin."""
+    """Return the points (ns, % that took no longer) of a curve.
+
+    Within a bin the curve is a straight line.
+    """
     total = sum(count for _, _, count in bins)
     points, done = [(bins[0][0], 0.0)], 0
     for low, high, count in bins:
@@ -64,7 +71,10 @@ def curve(bins: list[Bin]) -> list[tuple[float, float]]:
 
 
 def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, float]]) -> str:
-    """Return one figure as HTML. `marks` are (style, name, ns), drawn as vertical lines."""
+    """Return one figure with the curve of `bins` as HTML.
+
+    `marks` are (style, name, ns). They are drawn as vertical lines.
+    """
     x = _ns_axis([bins[0][0], bins[-1][1], *(at for _, _, at in marks)])
     plot = Plot(title, x, linear(TOGETHER, 100))
     for style, name, at in marks:
@@ -89,9 +99,9 @@ def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, flo
 
 
 def of_sizes(end: str, title: str, rows: list[dict]) -> str:
-    """Return one figure with a curve for each of the rows latency/END/SIZE.
+    """Return one figure with a curve for each of the rows latency/END/SIZE as HTML.
 
-    With a single row it returns "".
+    If fewer than two such rows have a histogram, the result is "".
     """
     found = {}
     for row in rows:
@@ -119,7 +129,10 @@ def of_sizes(end: str, title: str, rows: list[dict]) -> str:
 
 
 def by_size(end: str, title: str, rows: list[dict]) -> str:
-    """Return one figure of median, 99 % and limit of the rows latency/END/SIZE over the size."""
+    """Return one figure of the rows latency/END/SIZE as HTML: median, 99 % and limit over the size.
+
+    If fewer than two such rows have a value, the result is "".
+    """
     found = {}
     for row in rows:
         size = row["id"].removeprefix(f"latency/{end}/")

@@ -21,7 +21,7 @@ from sim.rows.results import ROOT, TIMES, load, reached
 REPORT = ROOT / "build" / "report.html"
 STYLE = Path(__file__).with_name("page.css")
 
-# The ids of the rows that the page opens with, and the text of their tiles.
+# Ids of the rows whose values open the page as tiles, with the text of each tile.
 HEADLINES = (
     ("c2h/mps256", "card to host"),
     ("h2c/cpl256", "host to card"),
@@ -31,7 +31,7 @@ HEADLINES = (
 
 
 def headline(rows: list[dict]) -> str:
-    """Return HTML: a tile for each row of HEADLINES that was measured."""
+    """Return HTML with a tile for each row of HEADLINES that was measured."""
     by_id = {row["id"]: row for row in rows}
     tiles = []
     for name, words in HEADLINES:
@@ -50,7 +50,7 @@ def headline(rows: list[dict]) -> str:
 
 
 def body(rows: list[dict], recording: Recording) -> str:
-    """Return HTML: the page's body."""
+    """Return HTML of the page's body, made from the rows and the recorded traces."""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     rows, through_slot, others = builds.split(rows)
     sections = [
@@ -111,7 +111,7 @@ def body(rows: list[dict], recording: Recording) -> str:
 
 
 def render(rows: list[dict], recording: Recording) -> str:
-    """Return the whole HTML document."""
+    """Return the whole HTML document, made from the rows and the recorded traces."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -122,7 +122,10 @@ def render(rows: list[dict], recording: Recording) -> str:
 
 
 def write(recording: Recording | None = None, path: Path = REPORT) -> Path:
-    """Write the page from all stored rows and return `path`. A reader never sees half a page."""
+    """Write the page from all stored rows and return `path`.
+
+    The file is replaced in one step, so a reader never sees half a page.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_suffix(f".{os.getpid()}")
     staged.write_text(render(load(), recording or Recording()))

@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records the TLP traces that the page draws: register accesses, one DMA buffer, many reads."""
+"""Records the TLP traces that the report page draws.
+
+They show register accesses, one DMA buffer, and many reads by the card.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from sim.card import Card
 from sim.rows.measure import Conditions, check
 from sim.trace.tlp import Tlp, load
 
-# no DMA: while it runs, device time would also count the time that the host's process takes
+# A command without DMA. While DMA runs, device time would also contain the time that the host's
+# process takes between two accesses.
 ALONE = ("info",)
 ONE_BUFFER = ("dma_test", "--size", "8K")
 MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
@@ -21,10 +25,10 @@ MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
 
 @dataclass(frozen=True)
 class Recording:
-    """The TLPs of three traces, each in order.
+    """The TLPs of the three traces for the report page, each in order.
 
-    `alone` has register accesses, `one` has a buffer there and back, `many` has reads by the card.
-    `latency_ns` is the host memory's read latency in `many`.
+    `alone` has register accesses, `one` has a buffer to the card and back, `many` has reads by the
+    card. `latency_ns` is the host memory's read latency in `many`.
     """
 
     alone: list[Tlp] = field(default_factory=list)
@@ -34,7 +38,10 @@ class Recording:
 
 
 def record(board: Path, util: Path, at: Conditions) -> Recording:
-    """Record the three traces, each on a board of its own: a trace has no marks to divide it."""
+    """Record the three traces, each on a board of its own.
+
+    A trace has no marks by which it could be divided.
+    """
     return Recording(
         _trace(board, util, at, ALONE),
         _trace(board, util, at, ONE_BUFFER),

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The user's own logic: its rows (user/*), and how the cycles at each side of the slot were spent.
+"""Draws the rows `user/*`, and how the cycles at each stream of the user slot were spent.
 
-A row's conditions["slot"] has the counts of `sink` and `source`: beats, and stalls (cycles in which
-valid waited for ready). A row without these counts is shown in the table only.
+A row's conditions["slot"] has the counts of the slot's streams `sink` and `source`: beats, and
+stalls (cycles in which valid waited for ready). A row without these counts is shown in the table
+only.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from html import escape
 from sim.report import table
 
 SIDES = {"sink": "host to logic (sink)", "source": "logic to host (source)"}
-PARTS = {  # style of a bar's part: words in the legend
+PARTS = {  # style of a part of a bar: its words in the legend
     "ours": "a beat passes",
     "stall": "valid waits for ready",
     "idle": "nothing is offered",
@@ -22,7 +23,10 @@ PARTS = {  # style of a bar's part: words in the legend
 
 
 def shares(row: dict, side: str) -> dict[str, float] | None:
-    """Return the shares of the row's cycles at a side of the slot by style, or None."""
+    """Return how the row's cycles at one stream of the slot were spent, as shares by style.
+
+    Returns None if the row has no counts for that stream.
+    """
     counted = (row["conditions"].get("slot") or {}).get(side)
     if not counted or not row["cycles"] or "beats" not in counted or "stalls" not in counted:
         return None
@@ -57,7 +61,7 @@ def _cycles(row: dict) -> str:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML: a table of the rows, then a figure of each row's cycles."""
+    """Return HTML with a table of the rows, then a figure of each row's cycles."""
     users = sorted({row["conditions"].get("user") or "unknown" for row in rows})
     figures = "".join(map(_cycles, rows))
     return f'<p class="quiet">In the slot: {escape(", ".join(users))}.</p>{table.table(rows)}' + (

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots as inline SVG: axes, lines and marks. Colours and font sizes come from page.css.
+"""Draws plots as inline SVG: axes, lines and marks. Colours and font sizes come from page.css.
 
 A plot takes coordinates in the data's own units. Its elements are kept as text until `render`.
 """
@@ -15,12 +15,15 @@ from html import escape
 
 WIDTH, HEIGHT = 400, 266
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 48
-MARK = 4.2  # radius of a circle; the other marks are wider
+MARK = 4.2  # radius of a circle in SVG units; the other marks are wider
 
 
 @dataclass
 class Axis:
-    """An axis from `low` to `high`, with a label at each of `ticks`: `names`, else the numbers."""
+    """An axis from `low` to `high`, with a label at each of `ticks`.
+
+    The labels are `names`, or the numbers if `names` is None.
+    """
 
     label: str
     low: float
@@ -30,7 +33,7 @@ class Axis:
     names: Sequence[str] | None = None
 
     def share(self, value: float) -> float:
-        """Return the place of `value` on the axis: 0 at `low`, 1 at `high`."""
+        """Return the place of `value` on the axis, as a share: 0 at `low`, 1 at `high`."""
         low, high = self.low, self.high
         if self.log:
             value, low, high = math.log(value), math.log(low), math.log(high)
@@ -38,7 +41,9 @@ class Axis:
 
 
 def linear(label: str, high: float, least: float = 0.0) -> Axis:
-    """Return an axis from `least` or below to `high` or above, with up to eight round steps."""
+    """Return a linear axis from `least` or below to `high` or above, with at most eight round
+    steps.
+    """
     span = max(high - least, 1e-9)
     magnitude = 10 ** math.floor(math.log10(span))
     step = next(s for s in (m * magnitude / 10 for m in (1, 2, 5, 10, 20, 50)) if span / s <= 8)
@@ -54,7 +59,7 @@ def powers(label: str, ticks: Sequence[float], names: Sequence[str] | None = Non
 
 @dataclass
 class Plot:
-    """A plot. `title` is the text that a screen reader reads out."""
+    """A plot with two axes. `title` is the text that a screen reader reads out."""
 
     title: str
     x: Axis
@@ -70,12 +75,12 @@ class Plot:
         return LEFT + self.x.share(x) * across, self.height - BOTTOM - self.y.share(y) * up
 
     def line(self, points: Iterable[tuple[float, float]], style: str) -> None:
-        """Draw a line through the points."""
+        """Draw a line through the points, in a style of page.css."""
         places = " ".join("{:.1f},{:.1f}".format(*self.at(*point)) for point in points)
         self.parts.append(f'<polyline class="line {style}" points="{places}"/>')
 
     def upright(self, x: float, style: str, note: str) -> None:
-        """Draw a vertical line over the whole height."""
+        """Draw a vertical line at `x` over the whole height of the plot."""
         px, _ = self.at(x, self.y.low)
         self.parts.append(
             f'<line class="line {style}" x1="{px:.1f}" x2="{px:.1f}" y1="{TOP}" '
@@ -83,12 +88,12 @@ class Plot:
         )
 
     def mark(self, x: float, y: float, style: str, shape: str, note: str) -> None:
-        """Draw one measured point. `note` is shown when the mouse is over it."""
+        """Draw one measured point. `note` is shown when the mouse is over the point."""
         px, py = self.at(x, y)
         self.parts.append(f"{symbol(px, py, style, shape, note)}")
 
     def render(self) -> str:
-        """Return the drawing, to be put into a page."""
+        """Return the drawing as SVG text, to be put into a page."""
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
             f'aria-label="{escape(self.title)}">{self._axes()}{"".join(self.parts)}</svg>'
@@ -128,7 +133,10 @@ class Plot:
 
 
 def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
-    """Return a mark: circle, square or diamond, so that marks do not differ by colour only."""
+    """Return a mark as SVG: a circle, a square or a diamond.
+
+    The shapes let a reader tell marks apart without their colours.
+    """
     title = f"<title>{escape(note)}</title>" if note else ""
     if shape == "circle":
         return f'<circle class="mark {style}" cx="{x:.1f}" cy="{y:.1f}" r="{MARK}">{title}</circle>'
@@ -145,5 +153,8 @@ def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with four significant digits; whole, with commas, from 1000 on."""
+    """Return a number as text with four significant digits.
+
+    From 1000 on the number is whole and has commas.
+    """
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

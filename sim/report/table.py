@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows as HTML tables, a table for each group. A row without a value shows its reason."""
+"""Makes HTML tables of the rows, one for each group. A row without a value shows its reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from html import escape
 from sim.report.svg import number
 from sim.rows.results import TIMES, reached
 
-# (title, prefixes of the rows' ids). A row belongs to the first group with a fitting prefix.
+# Groups of rows: (title, prefixes of the rows' ids). A row belongs to the first group with a
+# fitting prefix.
 GROUPS = (
     ("The card writes host memory", ("c2h/",)),
     ("The card reads host memory", ("h2c/",)),
@@ -30,7 +31,10 @@ HEAD = ("", "measured", "limit", "", "reached", "binds", "vs stock", "rules brok
 
 
 def groups(rows: list[dict]) -> dict[str, list[dict]]:
-    """Return the rows by group, in the order of GROUPS. Groups without a row are left out."""
+    """Return the rows by the title of their group, in the order of GROUPS.
+
+    Groups without a row are left out.
+    """
     found: dict[str, list[dict]] = {title: [] for title, _ in GROUPS} | {OTHERS: []}
     for row in rows:
         title = next((t for t, begins in GROUPS if row["id"].startswith(begins)), OTHERS)
@@ -39,9 +43,9 @@ def groups(rows: list[dict]) -> dict[str, list[dict]]:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML: all tables.
+    """Return HTML with the tables of all groups.
 
-    Those of the model, of LitePCIe's endpoint and of the simulation are folded.
+    The tables of the model, of LitePCIe's endpoint and of the simulation are folded.
     """
     if not rows:
         return '<p class="quiet">Nothing was measured yet.</p>'
@@ -99,7 +103,10 @@ def _number(value: float | None) -> str:
 
 
 def _reached(row: dict) -> str:
-    """Return the text of results.reached(). Below a rate's share there is a bar of that length."""
+    """Return the text of results.reached() as HTML.
+
+    A rate also gets a bar whose length is its share of the limit.
+    """
     text = reached(row["unit"], row["value"], row["limit"], row["ratio"])
     if not text or row["unit"] in TIMES:
         return f"<b>{text}</b>" if text else ""

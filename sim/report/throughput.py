@@ -31,7 +31,7 @@ Point = tuple[float, dict]  # a point of a panel: (x, the row)
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the report.
+    """A figure of throughput in the report.
 
     `curves` are (style, name, y as a function of x), drawn at each of `xs`. `patterns` are (style,
     pattern of a row's id whose group 1 is x).
@@ -47,7 +47,7 @@ class Panel:
 
 
 def programmed(payload: float) -> int:
-    """Return the smallest MPS of 128, 256 and 512 that carries this payload."""
+    """Return the smallest MPS in bytes (128, 256 or 512) that carries this payload."""
     return next((mps for mps in (128, 256) if payload <= mps), 512)
 
 
@@ -60,7 +60,7 @@ def _completion(n: float) -> float:
 
 
 def panels() -> list[Panel]:
-    """Return the panels of the report, in order, except those of small()."""
+    """Return the panels of the report, in their order, without those of small()."""
     card = ENDPOINTS[DEFAULT]
     by_size = {"x": powers("payload of one TLP, bytes", SIZES), "xs": FINE}
     wire, beats = ("wire", "wire"), ("interface", "interface beats")
@@ -131,7 +131,7 @@ def panels() -> list[Panel]:
 def small() -> list[Panel]:
     """Return the panels of small transfers, each by a descriptor of its own.
 
-    Their limits are those of the rows.
+    Their limits are taken from the rows.
     """
     x = powers("bytes of one transfer", TRANSFERS)
     return [
@@ -155,9 +155,9 @@ def small() -> list[Panel]:
 
 
 def found(rows: list[dict], pattern: str) -> Iterator[Point]:
-    """Yield the measured rows whose id fits `pattern`, each with its x.
+    """Yield the measured rows whose id fits `pattern`, each as (x, row).
 
-    x is the pattern's group 1 or, if the id has none, the read latency of the row in µs.
+    x is the pattern's group 1. If the id has no such group, x is the read latency of the row in µs.
     """
     for row in rows:
         match = re.fullmatch(pattern, row["id"])
@@ -168,7 +168,7 @@ def found(rows: list[dict], pattern: str) -> Iterator[Point]:
 
 
 def note(row: dict) -> str:
-    """Return the text that a point shows when the mouse is over it."""
+    """Return the text that the page shows when the mouse is over a point."""
     text = f"{row['id']}: {row['value']:.3f} {row['unit']}"
     if row["limit"]:
         text += f", limit {row['limit']:.3f} ({row['binds']})"
@@ -182,7 +182,7 @@ def draw(panel: Panel, rows: list[dict]) -> str:
         inside = [x for x in panel.xs if panel.x.low <= x <= panel.x.high]
         plot.line([(x, min(value(x), plot.y.high)) for x in inside], style)
     shown = []
-    # the style "ours" is drawn last, on top of the others
+    # The style "ours" is drawn last, so it lies on top of the other styles.
     for style, pattern in reversed(panel.patterns):
         points = list(found(rows, pattern))
         if points:
@@ -204,7 +204,7 @@ def _x(point: Point) -> float:
 
 
 def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
-    """Return HTML: the legend of a figure's lines and marks."""
+    """Return HTML with the legend of a figure's lines and marks."""
     lines = [
         f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" x2="21" '
         f'y1="6" y2="6"/></svg>{escape(name)}</li>'
@@ -219,21 +219,24 @@ def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
 
 
 def best(rows: list[dict], panel: Panel) -> str:
-    """Return HTML: the Lanebox endpoint's points as text."""
+    """Return HTML that gives the Lanebox endpoint's points of the panel as text, in GB/s."""
     points = sorted(found(rows, panel.patterns[0][1]), key=_x)
     words = ", ".join(f"{number(x)}: <b>{row['value']:.2f}</b>" for x, row in points)
     return f'<p class="points">{words} GB/s</p>' if points else ""
 
 
 def measured(panel: Panel, rows: list[dict]) -> bool:
-    """Whether the panel has a point of an endpoint. Points of ideal user logic do not count."""
+    """Return whether the panel has a point of an endpoint.
+
+    Points of ideal user logic do not count.
+    """
     return any(
         True for style, pattern in panel.patterns if style != "ideal" for _ in found(rows, pattern)
     )
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML: the panels that have a point, and the titles of those that have none."""
+    """Return HTML with the panels that have a point, and the titles of panels without one."""
     every = [*panels(), *small()]
     drawn = [panel for panel in every if measured(panel, rows)]
     missing = ", ".join(escape(panel.title) for panel in every if panel not in drawn)

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""One access and one DMA transfer as they pass the hard block's pins, from a TLP trace.
+"""Draws one register access and one DMA transfer as they pass the hard block's pins.
 
-A figure has a lane for each interface and a box for each TLP, from its first beat to its last. The
-steps are listed below it. All times are those of the trace; none is estimated.
+The TLPs are from a trace. A figure has a lane for each interface and a box for each TLP, from its
+first beat to its last. The steps are listed below the figure. All times are those of the trace;
+none is estimated.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sim.trace.tlp import Tlp, matched
 WIDTH, LANE, TOP, LEFT, RIGHT = 1100, 34, 8, 52, 26
 NARROW = 340  # width of the drawing for phones, which is not scaled down
 BOX = 20
-# bytes of the longest write by which the card reports a single buffer: a status line
+# Bytes of a status line. No write by which the card reports a single buffer is longer.
 NOTICE_BYTES = 32
 LANES = ("CQ", "CC", "RQ", "RC", "MSI")
 MEANING = {
@@ -35,7 +36,7 @@ STYLES = {"MRd": "read", "MWr": "write", "CplD": "completion", "Cpl": "completio
 
 @dataclass(frozen=True)
 class Story:
-    """Consecutive TLPs of one figure, and its steps: (name, from ns, to ns)."""
+    """The consecutive TLPs of one figure, and its steps as (name, from ns, to ns)."""
 
     title: str
     text: str
@@ -44,9 +45,10 @@ class Story:
 
 
 def access(tlps: Sequence[Tlp]) -> Story | None:
-    """Return the last host read that is followed at once by another, with its times.
+    """Return the last read by the host that is followed at once by another one, as a figure.
 
-    These are the time in the card and the time in the host. None if the trace has no such pair.
+    Its steps are the time in the card and the time in the host. Returns None if the trace has no
+    such pair of reads.
     """
     pairs = [(tlp, read) for tlp, read in matched(tlps)]
     asked = [read for tlp, read in pairs if tlp.kind == "MRd" and tlp.interface == "CQ"]
@@ -73,7 +75,10 @@ def _between(tlps: Sequence[Tlp], first: int, last: int) -> bool:
 
 
 def transfer(tlps: Sequence[Tlp]) -> Story | None:
-    """Return the first buffer through the card and back, from doorbell to interrupt, or None."""
+    """Return the first buffer through the card and back, from doorbell to interrupt, as a figure.
+
+    Returns None if the trace does not have the whole transfer.
+    """
     reads = _of(tlps, "RQ", "MRd")
     if not reads:
         return None
@@ -84,7 +89,8 @@ def transfer(tlps: Sequence[Tlp]) -> Story | None:
     if not (writes and rings and ends and answers):
         return None
     bell, msi = rings[-1], ends[0]
-    # Records and status lines are writes, too. They are shorter than data, and are left out.
+    # Records and status lines are writes, too. They are shorter than data, so they can be left out
+    # by their length.
     data = [t for t in writes if t.ns < msi.ns and len(t.payload) > NOTICE_BYTES]
     if not data:
         return None
@@ -113,9 +119,9 @@ def _of(tlps: Sequence[Tlp], interface: str, kind: str) -> list[Tlp]:
 
 
 def draw(story: Story) -> str:
-    """Return one figure as HTML, drawn for a screen and for a phone.
+    """Return one figure as HTML, with a drawing for a screen and one for a phone.
 
-    The style sheet shows one of the two.
+    The style sheet shows only one of the two drawings.
     """
     return (
         f'<figure class="wide"><figcaption><b>{escape(story.title)}</b> <span class="quiet">'
@@ -126,7 +132,7 @@ def draw(story: Story) -> str:
 
 
 def _drawing(story: Story, width: int, style: str, every: int = 1) -> str:
-    """Return the drawing as SVG, with a label at every `every`-th grid line."""
+    """Return the drawing as SVG of `width` units, with a label at every `every`-th grid line."""
     lanes = [lane for lane in LANES if any(t.interface == lane for t in story.tlps)]
     zero, end = story.tlps[0].ns, story.tlps[-1].ns
     axis = linear("ns", max((end - zero) * 1.01, 20))
@@ -204,7 +210,10 @@ def _steps(story: Story) -> str:
 
 
 def section(alone: Sequence[Tlp], one: Sequence[Tlp]) -> str:
-    """Return HTML: both figures, or a sentence if there is no trace."""
+    """Return HTML with the figures of an access and a transfer.
+
+    If the traces have neither, the HTML is a sentence that says so.
+    """
     stories = [story for story in (access(alone), transfer(one)) if story]
     if not stories:
         return (

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of the conditions, tool versions and commits of the rows."""
+"""Lists the conditions, tool versions and commits of the rows on the report page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from html import escape
 from importlib import metadata
 
 PACKAGES = ("litex", "litepcie", "migen")
-# The conditions of rows that are listed, and their units.
+# The conditions of rows that the page lists, with their units.
 CONDITIONS = {
     "host": "",
     "endpoint": "",
@@ -27,7 +27,7 @@ CONDITIONS = {
 
 
 def versions() -> dict[str, str]:
-    """Return name and version of each tool that is installed, and of the machine."""
+    """Return the version of each tool that is installed, and of Python and the machine, by name."""
     found = {"Python": platform.python_version(), "machine": platform.platform(terse=True)}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 def conditions(rows: list[dict]) -> dict[str, list[str]]:
-    """Return every value of every condition among the rows, the most frequent value first."""
+    """Return all values of each condition among the rows, the most frequent value first."""
     counts: dict[str, dict[str, int]] = {name: {} for name in CONDITIONS}
     for row in rows:
         for name, of_name in counts.items():
@@ -50,7 +50,7 @@ def conditions(rows: list[dict]) -> dict[str, list[str]]:
 
 
 def commits(rows: list[dict]) -> dict[str, int]:
-    """Return the number of rows that were measured at each commit."""
+    """Return the number of rows that were measured at each commit, the largest number first."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["commit"] or "unknown"] = counts.get(row["commit"] or "unknown", 0) + 1
@@ -58,7 +58,7 @@ def commits(rows: list[dict]) -> dict[str, int]:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML: lists of conditions, of versions and of commits."""
+    """Return HTML with three lists: conditions, versions and commits."""
     used = {name.replace("_", " "): ", ".join(v) for name, v in conditions(rows).items()}
     made = {commit: f"{count} rows" for commit, count in commits(rows).items()}
     return (

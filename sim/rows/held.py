@@ -34,7 +34,7 @@ Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 
 def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of c2h, h2c and both together, and then those of small packets at full rate."""
+    """Yield the rows of c2h, h2c and both together, and then of small packets at full rate."""
     for size, window in BUFFERS:
         for ways in WAYS:
             for suffix, latency in LATENCIES:

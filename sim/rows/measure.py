@@ -134,7 +134,7 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 
 
 def check(report: dict) -> dict:
-    """Return the report if its test passed. Otherwise raise TestFailed with the report's reasons."""
+    """Return the report if its test passed. Otherwise raise TestFailed with the reasons."""
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report

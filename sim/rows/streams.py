@@ -57,7 +57,7 @@ CHUNK = 64  # descriptors that are sent to the board in one message
 
 @dataclass(frozen=True)
 class Job:
-    """A measurement: the directions that run, the bytes of a descriptor, the cycles of the window."""
+    """A measurement: the directions that run, bytes of a descriptor, cycles of the window."""
 
     ways: tuple[str, ...]
     size: int = BUFFER
@@ -260,7 +260,9 @@ class Stream(Bar):
         return min(beats, turn) * limits.BEAT_BYTES
 
     def _compare_ring(self) -> int:
-        """Compare the ring of c2h with what the card wrote there last. Return the bytes compared."""
+        """Compare the ring of c2h with what the card wrote there last. Return how many bytes it
+        has.
+        """
         if self.job.told:
             return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]

@@ -31,7 +31,7 @@ SIDE = {"h2c": "sink", "c2h": "source"}
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed between two marks: bytes by direction, and the counts of the slot's two streams."""
+    """What passed between two marks: bytes by direction, and the counts of the slot's streams."""
 
     cycles: int
     bytes: dict[str, int]

@@ -25,7 +25,7 @@ FORMS = {"summary": summary.write, "text": text.write, "perfetto": perfetto.writ
 
 
 def parse() -> argparse.Namespace:
-    """Return the parsed command line."""
+    """Parse the command line and return its options."""
     parser = argparse.ArgumentParser(
         prog="python -m sim.trace",
         description=__doc__,
@@ -44,13 +44,16 @@ def parse() -> argparse.Namespace:
 
 
 def window(tlps: Iterator[Tlp], first: int, last: int | None) -> Iterator[Tlp]:
-    """Yield the TLPs of a stretch of device time."""
+    """Yield the TLPs from `first` to `last`, both in ns of device time.
+
+    If `last` is None, the window has no end.
+    """
     return (t for t in tlps if t.ns >= first and (last is None or t.ns <= last))
 
 
 @contextlib.contextmanager
 def opened(path: Path | None) -> Iterator[TextIO]:
-    """Open the output: a file, or standard output without a path.
+    """Open the output: the file `path`, or standard output if `path` is None.
 
     A failure leaves no partial file.
     """
@@ -67,13 +70,16 @@ def opened(path: Path | None) -> Iterator[TextIO]:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Read the trace and write it in the form that the command line asks for.
+
+    Returns the exit status.
+    """
     args = parse()
     try:
         with opened(args.output) as out:
             FORMS[args.form](window(load(args.file), args.first, args.last), out)
     except BrokenPipeError:
-        # with stderr open, the interpreter would print a second error about the pipe
+        # with stderr open, the interpreter would print a second error about the closed pipe
         sys.stderr.close()
         return 0
     except (SimError, OSError) as error:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The contents of host memory when a trace began, derived from the card's reads and writes.
+"""Derives the contents of host memory when a trace began, from the card's reads and writes.
 
 Promises: the contents, in pages, have every byte that the card read before it wrote that byte. All
 other bytes are zero. A trace in which the host changed such a byte later is refused, since the time
@@ -19,9 +19,10 @@ PAGE = 4096
 
 
 class Page:
-    """A page of host memory, with its contents when the trace began and at the present TLP.
+    """A page of 4096 bytes of host memory.
 
-    These are `initial` and `now`. `known` is 1 for each byte that the card has read or written.
+    `initial` has its contents when the trace began, `now` those at the present TLP. `known` is 1
+    for each byte that the card has read or written.
     """
 
     def __init__(self) -> None:
@@ -29,10 +30,10 @@ class Page:
 
 
 class HostMemory:
-    """Host memory as a trace shows it: all that was read from it or written to it."""
+    """Host memory as a trace shows it: everything that the card read from it or wrote to it."""
 
     def __init__(self, tlps: Iterable[Tlp]):
-        self.pages: dict[int, Page] = {}  # the pages by bus address
+        self.pages: dict[int, Page] = {}  # the pages by their bus address
         for tlp, read in matched(tlps):
             if tlp.interface == "RQ" and tlp.kind == "MWr":
                 self._written(tlp)
@@ -40,7 +41,7 @@ class HostMemory:
                 self._read(tlp, read)
 
     def _pieces(self, address: int, data: bytes) -> Iterable[tuple[Page, int, bytes]]:
-        """Yield (page, offset in it, bytes) of the data.
+        """Yield the parts of the data that lie in one page: (page, offset in the page, bytes).
 
         A TLP that breaks a rule may cross pages.
         """

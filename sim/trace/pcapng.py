@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reader of pcapng files that the board has written or that Wireshark has saved again.
+"""Reads pcapng files that the board has written or that Wireshark has saved again.
 
 Promises: both byte orders and any time resolution in powers of ten are read. A file whose end is
 cut off (the board was killed) yields the packets before the cut. Compressed files are not read.
@@ -23,11 +23,11 @@ BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 LINK_TYPE_USER0 = 147
 OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
 SPAN = re.compile(rb"pins (\d+) ns")
-MICROSECONDS = 6  # an interface without the option has a resolution of 10^-6 s
+MICROSECONDS = 6  # without the option for it an interface has a resolution of 10^-6 s
 
 
 class TraceError(SimError):
-    """The file is no trace of TLPs. The text says why, and what to do next."""
+    """The file is not a trace of TLPs. The text says why, and what to do next."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,10 @@ class Interface:
 
 
 def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
-    """Yield (interface's name, nanoseconds, bytes, span) of every packet, in the order of the file.
+    """Yield every packet as (interface's name, ns, bytes, span), in the order of the file.
 
-    `span` is the TLP's time at the pins in ns; None if it was no longer than its beats take.
+    `span` is the TLP's time at the pins in ns. It is None if the TLP was there no longer than its
+    beats take.
     """
     interfaces: list[Interface] = []
     for kind, order, body in _blocks(path):
@@ -62,7 +63,7 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """Yield (type, byte order, the bytes between the two length fields) of every block."""
+    """Yield every block of the file as (type, byte order, bytes between its two length fields)."""
     order = ""
     with open(path, "rb") as file:
         while head := file.read(12):

@@ -1,13 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace as a timeline: Trace Event JSON, which Perfetto and chrome://tracing open.
+"""Writes a trace as a timeline: Trace Event JSON, which Perfetto and chrome://tracing open.
 
 Each interface has a track with a slice for each TLP. Each tag has a track with a slice from request
 to last completion. Flows connect requests and completions; counters show outstanding reads.
 
-A slice begins when the first beat is shown and ends when the last one is taken, stalls included. On
-RC two completions may share a beat: the second one's slice then begins at the first one's end.
+A slice begins when the first beat is shown and ends when the last one is taken, so it includes
+stalls. On RC two completions may share a beat: the slice of the second completion then begins at
+the end of the first one's.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Event = dict[str, object]
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """Write one JSON object, an event a line."""
+    """Write the trace as one JSON object, with an event on each line."""
     out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
     for number, event in enumerate(events(tlps)):
         out.write((",\n" if number else "") + json.dumps(event))
@@ -38,7 +39,7 @@ def write(tlps: Iterable[Tlp], out: TextIO) -> None:
 
 
 def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
-    """Yield all events, in the order of the TLPs."""
+    """Yield all events of the timeline, in the order of the TLPs."""
     yield from _tracks()
     open_reads: dict[tuple[str, int], Read] = {}
     busy_until = dict.fromkeys(TRACKS, 0)
@@ -53,7 +54,7 @@ def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
             continue
         key = tlp.side, tlp.tag
         if tlp is read.request:
-            if key in open_reads:  # the card has used the tag again before its read ended
+            if key in open_reads:  # the tag is used again before the read that had it has ended
                 yield _read_ends(open_reads[key], now)
             open_reads[key] = read
             flow_of[id(read)] = flows = flows + 1
@@ -81,7 +82,7 @@ def _tracks() -> Iterator[Event]:
 def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
     """Return begin and end of the TLP's beats in ns.
 
-    `free_from` is the end of the TLP before it.
+    `free_from` is the end in ns of the TLP before it on the same interface.
     """
     length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
     took = tlp.span or max(1, -(-length // BEAT_BYTES)) * CYCLE_NS
@@ -92,7 +93,7 @@ def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
 
 
 def _at(ns: int) -> float:
-    """Return a time in the format's unit, microseconds."""
+    """Return a time in microseconds, the unit of the timeline's format. `ns` is in nanoseconds."""
     return ns / 1000
 
 

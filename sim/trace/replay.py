@@ -46,9 +46,10 @@ SHOWN = 5  # the most differences that are printed
 
 @dataclass(frozen=True)
 class Access:
-    """A host request: `offset` in BAR0 and `size` in bytes, `data` None for a read.
+    """A host request of the trace: `offset` in BAR0 and `size`, both in bytes.
 
-    `before` is the number of TLPs that the card had sent on RQ before it.
+    `data` has the bytes of a write, and is None for a read. `before` is the number of TLPs that the
+    card had sent on RQ before the request.
     """
 
     offset: int
@@ -58,7 +59,7 @@ class Access:
 
 
 class Recorded:
-    """A trace with the values that the replay needs."""
+    """A recorded trace, with the values that its replay needs."""
 
     def __init__(self, path: Path):
         self.tlps = list(load(path))
@@ -134,21 +135,24 @@ class Host:
         self._config(COMMAND, 2, 0x6)  # enable memory space and bus master
 
     def play(self) -> None:
-        """Repeat the recorded accesses, each after the TLPs that came before it."""
+        """Make the recorded host requests again.
+
+        Each request waits until the card has sent as many TLPs as came before it in the trace.
+        """
         for access in self.recorded.accesses:
             self.wait_for(access.before)
             if access.data is None:
                 self.client.read(BAR0, access.offset, access.size)
             else:
                 self.client.write(BAR0, access.offset, access.data, posted=True)
-        # the read is answered, so the board has taken all posted writes
+        # The board answers this read, so it has taken all posted writes before.
         self.client.read(CONFIG, 0, 4)
         self.wait_for(self.recorded.card_requests, self.recorded.interrupts)
 
     def wait_for(self, requests: int, interrupts: int = 0) -> None:
         """Wait until the card has made this many requests and interrupts.
 
-        It also returns after PATIENCE: the comparison then finds what is missing.
+        The function also returns after PATIENCE seconds: the comparison then finds what is missing.
         """
         deadline = time.monotonic() + PATIENCE
         while self.seen < requests or interrupts:
@@ -162,7 +166,7 @@ class Host:
 
 
 def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: list[str]):
-    """Replay the trace to a new board. Return the TLPs that the board recorded."""
+    """Replay the trace to a new board with these options. Return the TLPs that the board recorded."""
     with tempfile.TemporaryDirectory(prefix="lanebox-replay-") as directory:
         path = Path(directory) / "replay.pcapng"
         options = ["--rules", "warn", "--tlp-log", str(path), *options]
@@ -179,9 +183,9 @@ def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: lis
 
 
 def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
-    """Return the values to compare, by kind.
+    """Return the values of the card's TLPs that are compared, by kind.
 
-    `ignored` are bus addresses whose read data is left out.
+    The data of reads from the bus addresses in `ignored` is left out.
     """
     found = defaultdict(list)
     for tlp, read in matched(tlps):
@@ -231,7 +235,7 @@ def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
 
 
 def parse() -> argparse.Namespace:
-    """Return the parsed command line."""
+    """Parse the command line and return its options."""
     parser = argparse.ArgumentParser(
         prog="python -m sim.trace.replay",
         description=__doc__,
@@ -253,7 +257,10 @@ def parse() -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay a trace on a new board and compare. Returns the exit status."""
+    """Replay a trace on a new board and print the differences.
+
+    Returns the exit status: 0 if both traces are the same, else 1.
+    """
     recorded = Recorded(args.file)
     built = artefacts.build(DEFAULT)
     ignored = addresses(built.gateware, args.ignore, recorded.bar0)
@@ -270,7 +277,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Run the program. Returns its exit status."""
+    """Replay a trace as the command line asks. Return the exit status."""
     try:
         return run(parse())
     except (SimError, OSError) as error:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A summary of a trace: TLPs, payload and times by interface and kind, and how long reads took."""
+"""Writes a summary of a trace: TLPs, payload and times by interface and kind, latencies of reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from sim.trace.tlp import Read, Tlp, matched
 
 @dataclass
 class Tally:
-    """The TLPs of one kind on one interface: number, payload bytes, first and last time in ns."""
+    """Counts the TLPs of one kind on one interface: number, payload bytes, first and last time in
+    ns.
+    """
 
     first: int
     last: int = 0
@@ -22,14 +24,14 @@ class Tally:
     payload: int = 0
 
     def add(self, tlp: Tlp) -> None:
-        """Count a TLP."""
+        """Count one TLP and its payload."""
         self.last = tlp.ns
         self.tlps += 1
         self.payload += len(tlp.payload)
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """Write the table of TLPs, the latencies of reads by each side, and the count of errors."""
+    """Write the table of TLPs, the latencies of reads by card and host, and the count of errors."""
     tallies: dict[tuple[str, str], Tally] = {}
     reads: dict[str, list[Read]] = {"card": [], "host": []}
     refused = poisoned = unasked = 0
@@ -59,7 +61,7 @@ def _write_tallies(tallies: dict[tuple[str, str], Tally], out: TextIO) -> None:
 
 
 def _write_reads(side: str, reads: list[Read], out: TextIO) -> None:
-    """Write the times from request to first completion, and to the last one."""
+    """Write the times in ns from the requests of one side to the first and last completion."""
     ended = [read for read in reads if read.done]
     if not reads:
         return

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace in the form of the board's text log: time, interface, packet, latency of completions."""
+"""Writes a trace in the form of the board's text log: time, interface, packet, latency."""
 
 from __future__ import annotations
 

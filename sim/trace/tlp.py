@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A TLP decoded from its bytes on the wire, and the reads of a trace with their completions.
+"""Decodes TLPs from their bytes on the wire, and matches the reads of a trace with completions.
 
 Promises: fields are decoded by PCI Express Base Specification 2.2, and kinds are named as in the
 board's text log. Prefixes, digests and the fields of messages are not decoded.
@@ -18,21 +18,21 @@ from sim.trace import pcapng
 
 MEM_READ, MEM_WRITE, COMPLETION = {0x00, 0x20}, {0x40, 0x60}, {0x0A, 0x4A}
 FOUR_DWORDS, WITH_DATA, MESSAGE = 0x20, 0x40, 0x30
-# The side that makes the requests of the TLPs on each interface.
+# The side, card or host, that makes the requests whose TLPs pass on each interface.
 SIDES = {"CQ": "host", "CC": "host", "RQ": "card", "RC": "card", "MSI": "card"}
 
 
 @dataclass(frozen=True)
 class Tlp:
-    """A TLP of a trace. Fields that its kind does not have are 0."""
+    """A TLP of a trace. Fields that its kind of TLP does not have are 0."""
 
     ns: int
-    interface: str  # the interface: CQ, CC, RQ, RC or MSI
-    kind: str  # the kind of TLP: MRd, MWr, Cpl, CplD or other
+    interface: str  # CQ, CC, RQ, RC or MSI
+    kind: str  # MRd, MWr, Cpl, CplD or other
     dwords: int
     tag: int
     requester: int
-    address: int = 0  # the address; of a completion its lower address
+    address: int = 0  # byte address of a request; the lower address of a completion
     first_be: int = 0
     last_be: int = 0
     completer: int = 0
@@ -40,22 +40,23 @@ class Tlp:
     byte_count: int = 0
     poisoned: bool = False
     payload: bytes = b""
-    latency: int | None = None  # of a completion that has a request: ns since the request
-    # ns from the TLP's first beat to its last; None if no longer than the beats take
+    latency: int | None = None  # of a completion with a known request: ns since the request
+    # Time in ns from the appearance of the TLP's first beat to the end of its last one. None: it
+    # was no longer than the beats take.
     span: int | None = None
 
     @property
     def side(self) -> str:
-        """The side that made this request, or the request that it answers: "host" or "card"."""
+        """Return the side that made this request, or the request that it answers: "host" or "card"."""
         return SIDES[self.interface]
 
     @property
     def is_completion(self) -> bool:
-        """Whether the packet is a completion."""
+        """Return whether the TLP is a completion."""
         return self.kind.startswith("Cpl")
 
     def __str__(self) -> str:
-        """Return the packet in the form of the board's text log."""
+        """Return the TLP in the form of the board's text log."""
         span = "" if self.span is None else f" pins {self.span:.3f} ns"
         if self.is_completion:
             latency = "" if self.latency is None else f" latency {self.latency:.3f} ns"
@@ -71,7 +72,10 @@ class Tlp:
 
 
 def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp:
-    """Decode the TLP of one packet. `data` is its header and payload; TraceError if too short."""
+    """Decode one packet of a trace into a TLP.
+
+    `data` is the TLP's header and payload. Raises TraceError if it is shorter than a header.
+    """
     dwords = struct.unpack_from(f">{min(len(data) // 4, 4)}I", data)
     if len(dwords) < 3 or len(dwords) < 3 + bool(data[0] & FOUR_DWORDS):
         raise pcapng.TraceError(f"a packet on {interface} at {ns} ns is shorter than a header")
@@ -107,7 +111,7 @@ def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp
 
 @dataclass
 class Read:
-    """A read and its completions, in order. `done`: the last completion has come."""
+    """A read and its completions, in order. `done` is set when the last completion has come."""
 
     request: Tlp
     completions: list[Tlp] = field(default_factory=list)
@@ -117,7 +121,7 @@ class Read:
 def matched(tlps: Iterable[Tlp]) -> Iterator[tuple[Tlp, Read | None]]:
     """Yield every TLP with the read that it requests or answers, or with None.
 
-    Completions get a latency. A tag that is used again before its read has ended leaves that read
+    Completions get their latency. If a tag is used again before its read has ended, that read stays
     unfinished.
     """
     open_reads: dict[tuple[str, int], Read] = {}
