@@ -33,7 +33,7 @@ COCOTB_1, COCOTB_2 = "1.9.2", "2.1.0"
 
 
 def verilator_version() -> tuple[int, int]:
-    """Return the version of the installed Verilator, for example (5, 6) for "Verilator 5.006 ..."."""
+    """Return the version of Verilator as two numbers, like (5, 6) for "Verilator 5.006 ..."."""
     path = shutil.which("verilator")
     if not path:
         raise BuildError("verilator is not installed; `make setup` installs what is missing")

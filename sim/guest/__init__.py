@@ -21,4 +21,4 @@ Inside the guest: init.sh, and pcie.sh for the card's Device Control.
 
 
 class SetupError(RuntimeError):
-    """Something that a guest needs is missing; the text says what, and what to do next."""
+    """Something that a guest needs is missing. The text says what it is, and what to do next."""

@@ -1,12 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels with a configuration of our own, built from Debian's sources.
+"""Builds kernels for the guest from Debian's sources, with a configuration of our own.
 
-Debian's binary kernels lack the options that these tests need. `p2p` is Linux 6.12 with
-peer-to-peer DMA, IOMMUFD and VFIO's devices. `debug` is 6.1 with KASAN, lockdep, kmemleak, DMA API
-debugging and fault injection. `races` is 6.1 with KCSAN. The configurations are in
-sim/guest/config.
+Debian's binary kernels lack the options that some tests need. `p2p` is Linux 6.12 with peer-to-peer
+DMA, IOMMUFD and VFIO's devices. `debug` is 6.1 with KASAN, lockdep, kmemleak, DMA API debugging and
+fault injection. `races` is 6.1 with KCSAN. The configurations are in sim/guest/config.
 
 Promises: each content of a configuration is built once, in build/kernel. Only the image and the
 files that modules are built against are kept. A build takes some four minutes on two cores.
@@ -29,7 +28,7 @@ from tools.locks import locked
 from tools.progress import run
 
 CONFIG = Path(__file__).resolve().parent / "config"
-# The series of the Linux kernel for each configuration.
+# The series of the Linux kernel for each name of a configuration.
 KERNELS = {"p2p": "6.12", "debug": "6.1", "races": "6.1"}
 IMAGE = "arch/x86/boot/bzImage"
 # Folders of the source tree that are removed after the build. Modules are built without them, and a
@@ -60,7 +59,7 @@ PROGRAMS = ("flex", "bison", "bc", "xz")
 
 
 def ensure(name: str) -> Kernel:
-    """Return the kernel of this name, and build it if it is not there."""
+    """Return the kernel of this name. Build it if it is not there."""
     if name not in KERNELS:
         raise SetupError(f"kernel {name}: there are {', '.join(KERNELS)}.")
     place = BUILD / "kernel" / f"{name}-{digest(name)}"
@@ -73,18 +72,21 @@ def ensure(name: str) -> Kernel:
 
 
 def fragments(name: str) -> list[Path]:
-    """Return the files of options that are merged into the kernel's tinyconfig."""
+    """Return the files whose options are merged into the kernel's tinyconfig."""
     return [CONFIG / "base.config", CONFIG / f"{name}.config"]
 
 
 def digest(name: str) -> str:
-    """Return a hash of the kernel's series and configuration. It names the folder of the build."""
+    """Return a hash of the kernel's series and configuration.
+
+    The hash is in the name of the folder of the build.
+    """
     parts = [KERNELS[name], *(path.read_text() for path in fragments(name))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def source(series: str) -> Path:
-    """Return Debian's source archive of this series, and fetch it if it is not there."""
+    """Return Debian's source archive of this kernel series. Fetch it if it is not there."""
     directory = BUILD / "kernel" / f"source-{series}"
     package = f"linux-source-{series}"
     if not packages.manifest(directory):
@@ -98,7 +100,7 @@ def source(series: str) -> Path:
 
 
 def build(name: str, place: Path) -> None:
-    """Configure and compile in a folder beside `place`, and rename it to `place` at the end."""
+    """Configure and compile a kernel in a temporary folder, which is renamed to `place` at the end."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing or not Path("/usr/include/libelf.h").exists():
         raise SetupError(
@@ -122,7 +124,7 @@ def build(name: str, place: Path) -> None:
 
 
 def configure(tree: Path, name: str, environment: dict[str, str]) -> None:
-    """Write .config: tinyconfig with the fragments merged in.
+    """Write the kernel's .config: tinyconfig with the fragments merged in.
 
     Raises SetupError if the kernel's configuration dropped an option that a fragment asks for.
     """
@@ -142,7 +144,7 @@ def configure(tree: Path, name: str, environment: dict[str, str]) -> None:
 
 
 def prune(tree: Path) -> None:
-    """Remove everything but the image and the files that modules are built against."""
+    """Remove everything from the kernel's tree but the image and what modules are built against."""
     for unused in UNUSED:
         shutil.rmtree(tree / unused, ignore_errors=True)
     for pattern in ("*.o", "*.a", "vmlinux*", ".*.cmd"):

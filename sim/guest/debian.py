@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's own programs for the guest (GUEST=debian): Python 3 with NumPy, lspci, fio, iperf3, ...
+"""Puts Debian's own programs into the guest (GUEST=debian): Python 3 with NumPy, lspci, fio, ...
 
 Promises: the packages come from the same release as the kernel, and apt has verified them. No step
 needs root or runs a maintainer script. No program needs files of the host. Programs lie in usr/bin,
@@ -24,10 +24,10 @@ from tools.progress import run
 
 PACKAGES = ("python3", "python3-numpy", "pciutils", "fio", "iperf3", "ethtool")
 PROGRAMS = ("fio", "iperf3", "lspci", "setpci", "ethtool")
-FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # the folders in which a release may have PROGRAMS
+FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # folders in which a release may have PROGRAMS
 PLACE = "usr/bin"  # the folder of PROGRAMS in the guest
 LOADER = "ld-linux-x86-64.so.2"
-LOADER_PLACE = f"lib64/{LOADER}"  # the path at which every program looks for the loader
+LOADER_PLACE = f"lib64/{LOADER}"  # path at which every program looks for the loader
 LIBRARIES = "usr/lib/x86_64-linux-gnu"  # a folder in which the loader looks for libraries
 MODULES = "usr/lib/python3/dist-packages"
 DATA = ("usr/share/misc/pci.ids",)
@@ -44,11 +44,11 @@ UNUSED = (
     "**/*.a",
     "**/*.pyi",
 )
-MEMORY = 1024  # MiB of guest memory: while the kernel unpacks the root, memory holds it twice
+MEMORY = 1024  # MiB of guest memory; while the kernel unpacks the root, memory holds it twice
 
 
 def loader(root: Path) -> Path:
-    """Return the dynamic loader in an unpacked tree."""
+    """Return the path of the dynamic loader in an unpacked tree of Debian's packages."""
     found = next((path for path in root.rglob(LOADER) if path.is_file()), None)
     if not found:
         raise SetupError(f"{root} has no {LOADER}: Debian's C library has moved it.")
@@ -56,7 +56,10 @@ def loader(root: Path) -> Path:
 
 
 def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
-    """Return the libraries that the tree's loader finds for these files, by the names asked for."""
+    """Return the libraries that the tree's loader finds for these files.
+
+    The keys are the names that the files ask for, the values the libraries' paths.
+    """
     program = loader(root)
     folders = ":".join(sorted({str(path.parent) for path in root.rglob("*.so*")}))
     found: dict[str, Path] = {}
@@ -67,8 +70,8 @@ def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
             raise SetupError(
                 f"{file.name}'s libraries are not whole:\n{asked.stdout}{asked.stderr}"
             )
-        # The key is the name asked for. That is mostly a symbolic link; the file behind it is
-        # copied.
+        # The key is the name that the program asks for. Mostly that is the name of a symbolic link;
+        # the file behind the link is copied.
         pairs = re.findall(r"^\s*(\S+) => (/\S+) \(", asked.stdout, re.MULTILINE)
         found.update((name, Path(path)) for name, path in pairs if Path(path).name != LOADER)
     return found
@@ -135,7 +138,7 @@ def _compile(root: Path) -> None:
 
 
 def ensure() -> Path:
-    """Return the folder whose contents go into the guest's root; fetch it if it is not there."""
+    """Return the folder whose contents go into the guest's root. Fetch it if it is not there."""
     directory = BUILD / "debian" / mirror.suite()
     if not packages.manifest(directory):
         sources = mirror.sources()
@@ -150,7 +153,10 @@ def ensure() -> Path:
 
 
 def put(root: Initramfs, package: Path, library: Path) -> None:
-    """Add Debian's programs, the card's Python `package` and its `library` to a guest's root."""
+    """Add Debian's programs, the card's Python package and its library to a guest's root.
+
+    `package` is the folder of lanebox_host, `library` the path of liblitepcie.
+    """
     tree = ensure()
     libraries_of(tree, library)
     root.tree(tree)
@@ -161,7 +167,7 @@ def put(root: Initramfs, package: Path, library: Path) -> None:
 def libraries_of(tree: Path, library: Path) -> None:
     """Raise SetupError if `library` needs a newer C library than the guest has.
 
-    It was built on this machine, whose C library may be newer.
+    The library was built on this machine, whose C library may be newer.
     """
     try:
         libraries(tree, [library])

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver as a module for the guest's kernel: ours, or LitePCIe's own.
+"""Builds the driver as a module for the guest's kernel: ours, or LitePCIe's own.
 
-Promises: our driver is software/kernel. It asks the card what it has, so one module fits every
-gateware. LitePCIe's driver is that of the installed litepcie package, unpatched, with the
+Promises: our driver is software/kernel. It asks the card which parts it has, so one module fits
+every gateware. LitePCIe's driver is that of the installed litepcie package, unpatched, with the
 gateware's register headers. A module is kept in build/driver/<hash> for each content of sources,
 headers, kernel and compiler. LitePCIe's liteuart.c is not built: it does not compile from Linux
 6.12 on, and the board has no UART.
@@ -33,7 +33,7 @@ OUR_FILES = ("Kbuild", "*.[ch]", "uapi/*.h")
 
 SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
 GENERATED = ("csr.h", "soc.h", "mem.h")
-# the folder into which targets/sim.py --build writes the register headers
+# The folder into which targets/sim.py --build writes the register headers csr.h, soc.h and mem.h.
 HEADERS = BUILD / "sim" / "include"
 KBUILD = "obj-m = litepcie.o\nlitepcie-objs = main.o\n"
 
@@ -43,7 +43,7 @@ OPTIONS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
 
 
 def source_directory() -> Path:
-    """Return the folder of the driver in the installed litepcie package."""
+    """Return the folder with the driver's sources in the installed litepcie package."""
     # The package is found without importing it: litepcie.software imports distutils, which newer
     # Pythons lack, and only its files are needed here.
     found = importlib.util.find_spec("litepcie")
@@ -56,16 +56,16 @@ def source_directory() -> Path:
 
 
 def our_inputs() -> dict[str, Path]:
-    """Return every file of our module, by its path in software/kernel."""
+    """Return every source file of our module, by its path in software/kernel."""
     found = [path for pattern in OUR_FILES for path in sorted(OURS.glob(pattern))]
     # A build in the source folder leaves the generated file litepcie.mod.c there.
     return {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
 
 
 def stock_inputs(headers: Path) -> dict[str, Path]:
-    """Return every file of LitePCIe's module, by name.
+    """Return every source file of LitePCIe's module, by its name.
 
-    `headers` is the folder of csr.h and others.
+    `headers` is the folder with the gateware's csr.h, soc.h and mem.h.
     """
     files = {name: source_directory() / name for name in SOURCES}
     files.update({name: Path(headers) / name for name in GENERATED})
@@ -79,7 +79,7 @@ def stock_inputs(headers: Path) -> dict[str, Path]:
 
 
 def compiler(kernel: Kernel) -> str:
-    """Return the compiler that made the kernel if this machine has it, else the machine's gcc."""
+    """Return the compiler that made the kernel if this machine has it, otherwise gcc."""
     variables = kernel.headers / ".kernelvariables"
     words = variables.read_text().split() if variables.exists() else []
     named = next((word for word in words if "gcc-" in word), "").rpartition(")")[2]
@@ -90,7 +90,10 @@ def compiler(kernel: Kernel) -> str:
 
 
 def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
-    """Return a hash of sources, kernel and compiler. It names the folder of the module's build."""
+    """Return a hash of the module's sources, the kernel and the compiler.
+
+    The hash names the folder of the module's build.
+    """
     gcc = subprocess.run([program, "-dumpfullversion"], capture_output=True, text=True, check=True)
     parts = [kernel.release, kernel.version, program, gcc.stdout, KBUILD, *OPTIONS]
     for name, path in sorted(files.items()):
@@ -99,7 +102,7 @@ def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
 
 
 def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) -> Path:
-    """Return litepcie.ko for this kernel, and build it if it is not there.
+    """Return the path of litepcie.ko for this kernel. Build it if it is not there.
 
     Only LitePCIe's driver needs `headers`.
     """
@@ -110,7 +113,7 @@ def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) ->
 
 
 def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
-    """Return NAME.ko for this kernel, and build it if it is not there.
+    """Return the path of NAME.ko for this kernel. Build it if it is not there.
 
     `files` are the sources: {place in the build: host path}.
     """
@@ -125,14 +128,14 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
 
 
 def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str) -> Path:
-    """Compile the kernel module in `work`, an empty folder."""
+    """Compile the kernel module in `work`, an empty folder. Return the module's path."""
     for place, path in files.items():
         (work / place).parent.mkdir(exist_ok=True)
         shutil.copyfile(path, work / place)
     if "Kbuild" not in files:
         (work / "Kbuild").write_text(KBUILD)
-    # kbuild gets a clean environment. It would take variables that the caller's make exports (jobs,
-    # V=1, KERNEL=6.12) as settings of its own.
+    # kbuild gets a clean environment. Otherwise it would take variables that the caller's make
+    # exports (jobs, V=1, KERNEL=6.12) as settings of its own.
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
     run(argv, f"{name} for {kernel.release}", tie=True, env=environment)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's fio for the guest: the usual program to measure disks.
+"""Fetches Debian's fio for the guest: the usual program to measure disks.
 
 Rows of disk speed are compared with it. Promises: the guest gets the program, its loader and
 exactly the libraries that the loader asks for, from the same release as the kernel. None of them
@@ -18,18 +18,21 @@ from sim.guest.debian import LOADER
 from sim.guest.packages import BUILD
 
 PROGRAM = "usr/bin/fio"
-PLACE = "fio"  # the folder of fio and its libraries in the guest
+PLACE = "fio"  # folder of fio and its libraries in the guest
 COMMAND = f"/{PLACE}/{LOADER} --library-path /{PLACE} /{PLACE}/fio"
 
 
 def closure(root: Path) -> list[tuple[str, Path]]:
-    """Return program, loader and libraries in an unpacked tree, by their names in the guest."""
+    """Return the program fio, its loader and libraries in an unpacked tree.
+
+    They are pairs (name in the guest, path).
+    """
     found = [(LOADER, debian.loader(root)), (Path(PROGRAM).name, root / PROGRAM)]
     return [*found, *debian.libraries(root, [root / PROGRAM]).items()]
 
 
 def keep(tree: Path) -> None:
-    """Reduce the unpacked tree to the files that the guest gets, all in one folder."""
+    """Reduce the unpacked tree to the files of fio that the guest gets, all in one folder."""
     root, kept = tree / "root", tree / "kept"
     kept.mkdir()
     for name, path in closure(root):
@@ -39,7 +42,10 @@ def keep(tree: Path) -> None:
 
 
 def ensure() -> list[tuple[Path, str]]:
-    """Return pairs (host path, guest path) of the files that COMMAND needs in the guest."""
+    """Return pairs (host path, guest path) of the files that COMMAND needs in the guest.
+
+    They are fetched if they are not there.
+    """
     directory = BUILD / "fio" / mirror.suite()
     if not packages.manifest(directory):
         sources = mirror.sources()

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder of the user's in the guest: it is copied in, and what changed in it is copied back.
+"""Copies a folder of the user's into the guest, and copies back what the guest changed in it.
 
 Debian's cloud kernel has no 9P, and virtiofs needs a daemon on the host. So when the guest ends, it
-writes the folder as a tar archive to a disk of its own (init.sh), and the host compares that with
-the folder.
+writes the folder as a tar archive to a disk of its own (init.sh), and the host compares the archive
+with the folder.
 
 Promises: a file that did not change in the guest is not touched. A file that changed only in the
 guest is replaced as a whole. A file that changed on both sides stays as it is, and the guest's file
@@ -31,17 +31,20 @@ from sim.guest import SetupError
 from sim.guest.initramfs import Initramfs
 
 LEFT_OUT = (".git", "__pycache__")
-MOST = 128  # the most MiB of a folder: the guest holds its files and their archive in memory
+MOST = 128  # most MiB of a folder: the guest holds its files and their archive in memory
 BESIDE = ".guest"  # suffix of the guest's file if the host's file has changed, too
-NAMED = 6  # the most files that a sentence to the user names
+NAMED = 6  # most files that a sentence to the user names
 SERIAL = "folder"  # serial number by which init.sh finds the disk for the folder
 MARK = "lib/folder"  # a file in the guest that holds the folder's path in the guest
 
-State = tuple  # kind of file, and the facts that two equal files of that kind share
+State = tuple  # the kind of a file, and the facts that two equal files of that kind share
 
 
 class Folder:
-    """A folder of the user's: call put() before the guest starts, and take_back() at its end."""
+    """A folder of the user's that goes into the guest.
+
+    Call put() before the guest starts, and take_back() when it has ended.
+    """
 
     def __init__(self, path: Path | str, place: str = ""):
         self.path = Path(path).expanduser().resolve()
@@ -51,9 +54,9 @@ class Folder:
         self.before: dict[str, State] = {}
 
     def put(self, root: Initramfs) -> None:
-        """Add the folder to the guest's root, and remember its state.
+        """Add the folder to the guest's root, and remember the folder's state.
 
-        Raise SetupError above MOST.
+        Raises SetupError if the folder has more than MOST MiB.
         """
         root.directory(self.place)
         root.file(MARK, f"/{self.place}\n")
@@ -87,7 +90,7 @@ class Folder:
     def disk(self, path: Path, memory: int) -> tuple[str, ...]:
         """Return QEMU's arguments for the disk that brings the folder back: a sparse file, `path`.
 
-        `memory` is the guest's, in MiB. The folder cannot be larger, as the guest keeps it in
+        `memory` is the guest's memory in MiB. The folder cannot be larger, as the guest keeps it in
         memory.
         """
         with open(path, "wb") as file:
@@ -98,8 +101,8 @@ class Folder:
     def take_back(self, archive: Path, whole: bool, keep: Path) -> list[str]:
         """Copy back what changed in the guest.
 
-        Return sentences for the user; none if nothing changed. `whole`: the guest says that the
-        whole folder is in `archive`. `keep`: the path to which the archive is copied if a file
+        Returns sentences for the user, or none if nothing changed. `whole`: the guest says that the
+        whole folder is in `archive`. `keep` is the path to which the archive is copied if a file
         could not be written.
         """
         if not whole:
@@ -115,7 +118,7 @@ class Folder:
 
 
 class _Journey:
-    """Copies the members of one archive back, and collects what to tell the user."""
+    """Copies the members of one archive back, and collects the sentences for the user."""
 
     def __init__(self, path: Path, before: dict[str, State]):
         self.path, self.before = path, before
@@ -126,7 +129,7 @@ class _Journey:
         self.failed: list[str] = []
 
     def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Copy one member of the archive back if it has changed in the guest."""
+        """Copy one member of the archive back if that member has changed in the guest."""
         pure = PurePosixPath(member.name)
         name = str(pure)
         if name == "." or set(pure.parts) & set(LEFT_OUT):
@@ -147,13 +150,14 @@ class _Journey:
             self.failed.append(f"{name} could not be written here: {error.strerror}")
 
     def _forbidden(self, pure: PurePosixPath, new: State) -> str | None:
-        """Return why this member must not be written here, or None if it may be."""
+        """Return why this member must not be written to the folder, or None if it may be."""
         if new[0] not in ("file", "link", "directory"):
             return "is neither a file nor a folder"
         for parent in list(pure.parents)[-2::-1]:
             if (self.path / parent).is_symlink():
                 return f"lies behind the symbolic link {parent}"
-        # A link without `..` only leads down, so no combination of links leads out of the folder.
+        # A link without `..` only leads further down, so no combination of such links leads out of
+        # the folder.
         if new[0] == "link" and (new[1].startswith("/") or ".." in PurePosixPath(new[1]).parts):
             return f"is a symbolic link to {new[1]}, which may lead out of the folder"
         return None
@@ -184,7 +188,7 @@ class _Journey:
             os.replace(made, target)
 
     def sentences(self) -> list[str]:
-        """Return a sentence for each kind of change, and for each member that was not copied."""
+        """Return a sentence for each kind of change, and one for each member that was not copied."""
         deleted = [name for name in self.before if name not in self.seen]
         said = []
         if self.back:
@@ -199,7 +203,10 @@ class _Journey:
 
 
 def _walk(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (relative name, path) of all files below `path`; parents first, links not followed."""
+    """Yield (relative name, path) of all files below `path`, parents first.
+
+    Symbolic links are not followed.
+    """
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
         for name in [*folders, *sorted(files)]:
@@ -208,7 +215,7 @@ def _walk(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def state(path: Path) -> State:
-    """Return the present state of `path`; None if it does not exist."""
+    """Return the present state of `path`. Return None if `path` does not exist."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -227,7 +234,7 @@ def _file(mode: int, data: bytes) -> State:
 
 
 def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, bytes]:
-    """Return state and contents of a member of the archive.
+    """Return state and contents of one member of the archive.
 
     A hard link counts as the file that it is linked to.
     """
@@ -244,7 +251,9 @@ def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, byt
 
 
 def _free(path: Path) -> Path:
-    """Return an unused name beside `path`, ending in BESIDE."""
+    """Return a path beside `path` that no file has, with a name ending in BESIDE or BESIDE and a
+    number.
+    """
     number, found = 1, path.with_name(path.name + BESIDE)
     while os.path.lexists(found):
         number += 1

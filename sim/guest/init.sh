@@ -69,7 +69,7 @@ if [ -n "$shell" ]; then
 	cd /root && setsid cttyhack sh -l
 fi
 
-# The folder goes to a disk and not to ttyS1: a serial port takes a second for some 100 KB.
+# The user's folder goes to a disk and not to ttyS1: a serial port takes a second for some 100 KB.
 hand_over_folder() {
 	local block serial
 	for block in /sys/block/nvme*; do
@@ -82,7 +82,7 @@ hand_over_folder() {
 
 echo "rc=$status" >> $facts
 dmesg > /out/dmesg
-# In raw mode ttyS1 carries bytes unchanged. Closing it waits until all bytes have been sent.
+# In raw mode ttyS1 carries bytes unchanged. Closing ttyS1 waits until all bytes have been sent.
 stty -F /dev/ttyS1 raw -echo && tar -c -f - -C /out . > /dev/ttyS1
 echo "GUEST-DONE rc=$status"
 stty -F /dev/ttyS0 sane # stty returns when the console has sent all its text

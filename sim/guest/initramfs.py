@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's root file system as a newc archive, written without root and without a cpio program.
+"""Writes the guest's root file system as a newc archive, without root and without cpio.
 
 Promises: missing parent directories are added. All files belong to the guest's user root. The same
 content gives the same bytes. The archive is not compressed: QEMU hands it over in memory, and
@@ -18,7 +18,10 @@ Entry = tuple  # an entry of the archive: (mode, data, (major, minor))
 
 
 class Initramfs:
-    """The entries of the archive by guest path. Adding a path again replaces its entry."""
+    """The entries of a newc archive by guest path.
+
+    Adding a path again replaces its entry.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
@@ -28,7 +31,7 @@ class Initramfs:
         self._add(path, stat.S_IFDIR | mode)
 
     def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
-        """Add a file from bytes, text, or a host file.
+        """Add a file to the archive. Its content is bytes, text, or that of a host file.
 
         A host file keeps its permissions unless `mode` is given.
         """
@@ -40,11 +43,11 @@ class Initramfs:
         self._add(path, stat.S_IFREG | (0o644 if mode is None else mode), data)
 
     def link(self, path: str, target: str) -> None:
-        """Add a symbolic link to the archive."""
+        """Add a symbolic link at `path` to the archive, which leads to `target`."""
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
-        """Add a character device to the archive."""
+        """Add a character device with these numbers to the archive."""
         self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
 
     def tree(self, folder: Path, place: str = "", wanted=lambda path: True) -> None:
@@ -89,5 +92,5 @@ def _entry(inode: int, path: str, mode: int, data: bytes, number: tuple) -> byte
 
 
 def _padded(data: bytes) -> bytes:
-    # Every header and every content starts on a multiple of four bytes.
+    # Every header and every content of a newc archive starts on a multiple of four bytes.
     return data + bytes(-len(data) % 4)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Debian kernel for the guest, with the headers that match it and a static busybox.
+"""Fetches a Debian kernel for the guest, with the headers that match it and a static busybox.
 
 Promises: image, headers and kbuild have one version. They come from the machine's own release, so
 that its compiler can build the driver. The unpacked tree may be moved. The newest version in the
@@ -25,25 +25,30 @@ from sim.guest import SetupError, mirror, packages
 from sim.guest.packages import BUILD, Archive, Plan
 
 FLAVOUR = "cloud-amd64"
-# the default series; another release has its own default
+# The default series of the kernel for these releases of Debian. For any other release it is the one
+# that the release's own package names.
 DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}
 
-BACKPORTED = ("trixie",)  # releases with backports that their own compiler can build for
+# releases with backported kernels that their own compiler can build modules for
+BACKPORTED = ("trixie",)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel that the guest boots, the headers for its modules, and a busybox."""
+    """The kernel that the guest boots, with the headers for its modules and a busybox."""
 
-    release: str  # the kernel's release, as printed by `uname -r`
+    release: str  # the kernel's release, as `uname -r` prints it
     version: str  # Debian's version of the package, which also counts security updates
     image: Path
-    headers: Path  # the folder of kernel headers to give to `make -C`
+    headers: Path  # folder of the kernel's headers, for `make -C`
     busybox: Path
 
 
 def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
-    """Return release name and control fields of this series' header package ("": the default)."""
+    """Return the release name and the control fields of the header package of this series.
+
+    A `series` of "" stands for the release's default.
+    """
     offered = _offered(archive)
     metas = [f"linux-headers-{series}-{FLAVOUR}"] if series else []
     for meta in [*metas, f"linux-headers-{FLAVOUR}"]:
@@ -64,14 +69,14 @@ def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
 
 
 def series_of(release: str) -> str:
-    """Return the series of a release: 6.1 for 6.1.0-56-cloud-amd64."""
+    """Return the series of a kernel's release: 6.1 for 6.1.0-56-cloud-amd64."""
     return ".".join(release.split(".")[:2])
 
 
 def _offered(archive: Archive) -> dict[str, list[str]]:
     """Return the kernel releases of which the archive has both image and headers, by series.
 
-    A backport's headers may be in the archive days before its image.
+    The headers of a backport may be in the archive days before its image.
     """
     pattern = re.compile(rf"linux-image-((\d+\.\d+)\..*-{FLAVOUR})")
     offered: dict[str, list[str]] = {}
@@ -86,7 +91,10 @@ def _numbers(release: str) -> list[int]:
 
 
 def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
-    """Return (release and version for the manifest, the packages to fetch)."""
+    """Return what to fetch for a kernel of this series.
+
+    It is (release and version for the manifest, the packages to fetch).
+    """
     release, fields = choose(archive, series)
     version = fields["Version"]
     # Of the packages that the headers depend on, only the common headers and kbuild are fetched.
@@ -98,9 +106,10 @@ def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
 
 
 def part_of_image(archive: Archive, release: str, part: str) -> str:
-    """Return the package with the image (`part` "binary") or with its modules ("modules").
+    """Return the name of the package with the image (`part` "binary") or its modules ("modules").
 
-    Up to Linux 6 that is linux-image itself. From Linux 7 on linux-image only depends on them.
+    Up to Linux 6 that is linux-image itself. From Linux 7 on, linux-image only depends on the
+    packages with image and modules.
     """
     image = f"linux-image-{release}"
     name = f"linux-{part}-{release}"
@@ -108,14 +117,15 @@ def part_of_image(archive: Archive, release: str, part: str) -> str:
 
 
 def sources(series: str) -> list[tuple[str, str]]:
-    """Return pairs (mirror, suite) that may have the packages of this series."""
+    """Return pairs (mirror, suite) that may have the packages of this kernel series."""
     backports = mirror.suite() in BACKPORTED and series not in ("", DEFAULT[mirror.suite()])
     return mirror.sources() + (mirror.backports() if backports else [])
 
 
 def make_movable(root: Path, release: str) -> None:
-    """Remove unused files, and make the absolute paths in Debian's headers relative."""
-    for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):  # the image's place since Linux 7
+    """Remove unused files of the unpacked kernel, and make the paths in Debian's headers relative."""
+    # Remove unused files of the unpacked kernel, and make paths in Debian's headers relative.
+    for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):
         (root / "boot").mkdir(exist_ok=True)
         image.rename(root / "boot" / f"vmlinuz-{release}")
     for unused in ("lib/modules", "usr/lib/modules", "usr/share/doc"):
@@ -133,9 +143,9 @@ def make_movable(root: Path, release: str) -> None:
 
 
 def ensure(series: str | None = None) -> Kernel:
-    """Return the guest's kernel, and fetch it if it is not there.
+    """Return the guest's kernel. Fetch it if it is not there.
 
-    `series` is by default $KERNEL or the default of the release.
+    `series` is by default $KERNEL, or the default of the release.
     """
     series = series or os.environ.get("KERNEL") or DEFAULT.get(mirror.suite(), "")
     if series and not re.fullmatch(r"\d+\.\d+", series):
@@ -145,7 +155,7 @@ def ensure(series: str | None = None) -> Kernel:
 
 
 def fetch(directory: Path, series: str) -> dict:
-    """Fetch a Debian kernel into `directory` and return its manifest."""
+    """Fetch a Debian kernel of this series into `directory` and return its manifest."""
     facts: dict = {}
 
     def select(archive: Archive) -> Plan:
@@ -161,9 +171,12 @@ def fetch(directory: Path, series: str) -> dict:
 
 
 def load(directory: Path, content: dict) -> Kernel:
-    """Return the kernel in an unpacked folder. Every part of it must be there."""
+    """Return the kernel in an unpacked folder.
+
+    Raises SetupError if a part of it is missing.
+    """
     root, release = directory / "root", content["release"]
-    merged = root / "usr/bin/busybox"  # busybox's place since Debian 13
+    merged = root / "usr/bin/busybox"  # the place of busybox since Debian 13
     kernel = Kernel(
         release=release,
         version=content["version"],

@@ -23,13 +23,14 @@ from sim.guest import SetupError
 from sim.guest.kernel import Kernel
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)
-SOCKET_LENGTH = 107  # the longest path of a socket that fits a sockaddr_un, in bytes
+SOCKET_LENGTH = 107  # bytes of the longest socket path that fits a sockaddr_un
 MESSAGE_TIMEOUT_MS = 600_000
 NODE_MEMORY = 64  # memory of the second of two NUMA nodes, in MiB
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
-    "no_timer_check",  # without KVM a busy machine may miss the ticks that the check counts
+    # without KVM a busy machine may miss the ticks that the kernel's timer check counts
+    "no_timer_check",
     # `quiet` and `mitigations=off` make the boot faster.
     "quiet",
     "mitigations=off",
@@ -48,7 +49,7 @@ KERNEL_OPTIONS = (
 
 @dataclass(frozen=True)
 class Machine:
-    """The choices for one virtual machine. Without a socket it has no card."""
+    """The choices for one virtual machine. Without a socket the machine has no card."""
 
     socket: Path | None = None
     mps: int = 256
@@ -56,7 +57,7 @@ class Machine:
     memory: int = 512  # the guest's memory in MiB
     accel: str = "tcg"  # QEMU's accelerator: "tcg" or "kvm"
     icount: int | None = None  # one guest instruction takes 2**icount ns of the guest's time
-    # if set, the guest has two NUMA nodes: the card is on this one, the CPU on 0
+    # If set, the guest has two NUMA nodes: the card is on node `node`, the CPU on node 0.
     node: int | None = None
     share: bool = True  # False only to test that a board notices private memory
     append: tuple[str, ...] = ()  # more options for the kernel's command line
@@ -77,7 +78,10 @@ class Machine:
             check_socket(self.socket)
 
     def arguments(self, kernel: Kernel, initramfs: Path, results: Path, extra: tuple = ()) -> list:
-        """Return QEMU's arguments without the console. `extra` are kernel options of this run."""
+        """Return QEMU's arguments without the console.
+
+        `extra` are options of the guest's kernel for this run.
+        """
         size = f"{self.memory}M"
         share = "on" if self.share else "off"
         return [
@@ -97,8 +101,8 @@ class Machine:
             "-no-reboot",
             "-display",
             "none",
-            # The next character device is the guest's ttyS1. A comma in a path is doubled, or QEMU
-            # would end the path there.
+            # The next character device is the guest's ttyS1. A comma in a path is doubled, since
+            # QEMU takes a single comma for the end of the path.
             "-chardev",
             f"file,id=results,path={str(results).replace(',', ',,')}",
             "-device",
@@ -117,7 +121,7 @@ class Machine:
     def _nodes(self) -> list[str]:
         if self.node is None:
             return []
-        # Only a host bridge can be given a NUMA node; a root port has that of its bridge.
+        # Only a host bridge can be given a NUMA node. A root port has the node of its bridge.
         bridge = f"pxb-pcie,id=bridge,bus=pcie.0,bus_nr=64,numa_node={self.node}"
         # Node 1 gets memory because the kernel ignores a node that has neither processor nor
         # memory.

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mirror that Debian's packages come from: the one that this machine's own apt is set up with.
+"""Finds the mirror of Debian's packages: the one that this machine's own apt is set up with.
 
-Promises: no mirror's name is in this source. On a machine that is not Debian the user names one:
-DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take. The default is bookworm:
-its kernel is built with gcc 12, and the machine's compiler must not be older.
+Promises: no mirror's name is in this source. On a machine that is not Debian the user names a
+mirror: DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take. The default is
+bookworm: its kernel is built with gcc 12, and the machine's compiler must not be older.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ STRANGER = "bookworm"  # the suite on a machine that is not Debian: the oldest o
 
 
 def os_release(path: str = "/etc/os-release") -> dict[str, str]:
-    """Return the machine's distribution: ID, VERSION_CODENAME, PRETTY_NAME, ..."""
+    """Return the fields of the machine's os-release file: ID, VERSION_CODENAME, PRETTY_NAME, ..."""
     with contextlib.suppress(OSError):
         return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path(path).read_text(), re.MULTILINE))
     return {}
 
 
 def is_debian() -> bool:
-    """Whether this machine is Debian itself, not a distribution derived from it."""
+    """Return whether this machine is Debian itself, and not a distribution derived from Debian."""
     return os_release().get("ID") == "debian"
 
 
 def suite() -> str:
-    """Return the Debian release that the guest's kernel comes from.
+    """Return the name of the Debian release from which the guest's kernel comes.
 
-    It is $DEBIAN_SUITE, else this machine's own release, else STRANGER.
+    It is $DEBIAN_SUITE, otherwise this machine's own release, otherwise STRANGER.
     """
     own = os_release().get("VERSION_CODENAME") if is_debian() else None
     return os.environ.get("DEBIAN_SUITE") or own or STRANGER
@@ -76,7 +76,7 @@ def sources() -> list[tuple[str, str]]:
 
 def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
     """Return one Debian release's entries in an apt configuration: main first, then updates."""
-    # apt's configuration may name a release by codename or by class
+    # apt's configuration may name a release by codename or by class (stable, oldstable)
     names = {release, "stable", "oldstable"}
     main = [pair for pair in pairs if pair[1] in names]
     # A vendor may use Debian's suite names for its own packages. Debian's archive is the one whose
@@ -92,5 +92,5 @@ def backports() -> list[tuple[str, str]]:
 
 
 def debian() -> str:
-    """Return the mirror that has Debian's other releases, too."""
+    """Return the mirror of the guest's kernel. It has Debian's other releases, too."""
     return sources()[0][0]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modules of the guest's own kernel, which kernel.py does not keep.
+"""Fetches modules of the guest's own kernel, which kernel.py does not keep.
 
 Promises: the modules are those of exactly the kernel that boots. They are returned in the order in
 which they must be loaded. Only those for VFIO and for PCIe errors are kept; the other drivers that
@@ -23,7 +23,10 @@ KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
 
 
 def ensure(kernel: Kernel, wanted: str) -> list[Path]:
-    """Return the module and all modules that it depends on, in the order of loading."""
+    """Return paths of the kernel module `wanted` and of all modules that it needs.
+
+    They are in the order in which they must be loaded.
+    """
     root = fetch(kernel) / "root"
     files = {path.stem.replace("-", "_"): path for path in root.glob("*.ko")}
     order: list[Path] = []
@@ -43,13 +46,16 @@ def ensure(kernel: Kernel, wanted: str) -> list[Path]:
 
 
 def dependencies(module: Path) -> list[str]:
-    """Return the modules that this one depends on, as its section .modinfo names them."""
+    """Return the names of the modules that this one depends on, from its section .modinfo."""
     found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
     return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
 
 
 def fetch(kernel: Kernel) -> Path:
-    """Fetch the package with the kernel's modules, and keep only those in KEPT."""
+    """Fetch the package with the kernel's modules, and keep only those in KEPT.
+
+    Returns the folder with them.
+    """
     directory = BUILD / "kernel" / f"modules2-{kernel.version.replace('~', '-')}"
     if packages.manifest(directory):
         return directory

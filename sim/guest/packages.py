@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian packages, fetched without root by an apt with its own state, and unpacked below build/.
+"""Fetches Debian packages without root, by an apt with its own state, and unpacks them below
+build/.
 
 Promises: no package is installed, and no file of the machine's apt is written. The proxies and
 credentials of the machine's apt are used. apt checks every signature against Debian's keyring
@@ -69,14 +70,17 @@ Dir::State::status "{home}/status";
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a download: apt-get's arguments, and {file name: bytes}."""
+    """What a download fetches: apt-get's arguments, and {file name: bytes}."""
 
     argv: list[str]
     files: dict[str, int]
 
 
 class Archive:
-    """An apt with its state in `home`: it sees the given suites, and no installed package."""
+    """An apt with its state in the folder `home`.
+
+    This apt sees the given suites, and no installed package.
+    """
 
     def __init__(self, home: Path, sources: list[tuple[str, str]]):
         self.home = home
@@ -100,7 +104,10 @@ class Archive:
         return [program, "-c", str(self.home / "apt.conf"), "-q", *arguments]
 
     def _ask(self, program: str, *arguments: str) -> str:
-        """Return what the program prints. apt reads all indexes each time, which takes seconds."""
+        """Return what the apt program prints.
+
+        Each call reads all package indexes, which takes seconds.
+        """
         try:
             return run(
                 self._argv(program, *arguments),
@@ -115,7 +122,7 @@ class Archive:
             ) from None
 
     def update(self, what: str) -> None:
-        """Fetch the package indexes of all suites."""
+        """Fetch the package indexes of all suites. `what` names the purpose in messages."""
 
         def fetched(line: str) -> str | None:
             amount = re.match(r"Fetched ([\d.,]+ \w+) in", line)
@@ -138,19 +145,24 @@ class Archive:
             ) from None
 
     def control(self, package: str) -> dict[str, str]:
-        """Return the control fields of a package's candidate version; {} if the suites lack it."""
+        """Return the control fields of a package's candidate version.
+
+        The result is {} if the suites lack the package.
+        """
         argv = self._argv("apt-cache", "show", "--no-all-versions", package)
         result = subprocess.run(argv, capture_output=True, text=True, env=_environment())
         first = result.stdout.split("\n\n")[0]
         return dict(re.findall(r"^([\w-]+): (.*)$", first, re.MULTILINE))
 
     def names(self, prefix: str) -> list[str]:
-        """Return all package names that start with the prefix."""
+        """Return the names of all packages of the suites that start with the prefix, sorted."""
         lines = self._ask("apt-cache", "pkgnames", prefix).splitlines()
         return sorted(line for line in lines if line.startswith(prefix))
 
     def plan_closure(self, suite: str, *names: str) -> Plan:
-        """Plan to fetch these packages of the suite with all that they depend on, even libc."""
+        """Plan to fetch these packages of the suite with all packages that they depend on, even
+        libc.
+        """
         return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
@@ -187,7 +199,7 @@ class Archive:
 
 
 def _only_packages() -> str:
-    """Return apt settings that fetch package indexes only.
+    """Return apt settings by which only package indexes are fetched.
 
     The machine's configuration may ask apt for further indexes for other programs, such as icons.
     """
@@ -200,7 +212,7 @@ def _only_packages() -> str:
 
 
 def _environment() -> dict[str, str]:
-    # apt's output is parsed, so it must be in one language.
+    # The output of apt is parsed, so it must be in one language.
     return dict(os.environ, LC_ALL="C.UTF-8", DEBIAN_FRONTEND="noninteractive")
 
 
@@ -208,7 +220,7 @@ def _size(directory: Path) -> int:
     total = 0
     for folder, _, names in os.walk(directory):
         for name in names:
-            # apt may rename a file between listing it and asking its size
+            # apt may rename a file between the listing of the folder and the question for its size
             with contextlib.suppress(OSError):
                 total += os.stat(os.path.join(folder, name)).st_size
     return total
@@ -218,7 +230,7 @@ def _size(directory: Path) -> int:
 
 
 def manifest(directory: Path) -> dict | None:
-    """Return the manifest of an unpacked folder, or None if it is missing or incomplete."""
+    """Return the manifest of an unpacked folder. Return None if it is missing or incomplete."""
     with contextlib.suppress(OSError, ValueError):
         return json.loads((directory / "manifest.json").read_text())
     return None
@@ -231,7 +243,7 @@ def unpack(
     choose: Callable[[Archive], Plan],
     finish: Callable[[Path], dict | None] = lambda tree: None,
 ) -> dict:
-    """Make directory/root hold the packages that `choose` plans, and return the manifest.
+    """Unpack the packages that `choose` plans into directory/root, and return the manifest.
 
     `what` names the packages in messages. `finish` gets the unpacked tree, and returns further
     entries of the manifest. The tree is made beside `directory` and renamed when it is complete, so
@@ -255,14 +267,14 @@ def unpack(
             content = {"packages": _extract_all(files, tree / "root", what)}
             content.update(finish(tree) or {})
             (tree / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
-            # remove a folder that has no manifest, so is incomplete
+            # A folder without a manifest is incomplete, so it is removed.
             shutil.rmtree(directory, ignore_errors=True)
             tree.rename(directory)
     return content
 
 
 def _extract_all(files: list[Path], root: Path, what: str) -> list[dict]:
-    """Unpack the .deb files into `root`, and return the manifest's entries."""
+    """Unpack the .deb files into `root`, and return the manifest's entry for each file."""
     root.mkdir(parents=True, exist_ok=True)
     packed = [path.stat().st_size for path in files]
     with Step(f"{what}: unpack", sum(packed), patience=PATIENCE) as step:

@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A QEMU that can connect a vfio-user socket to its guest: the machine's own, else a fetched one.
+"""Finds or fetches a QEMU that can connect a vfio-user socket to its guest.
 
-Promises: each QEMU is asked whether it has the device vfio-user-pci, whatever its version. $QEMU
-overrides every other one, and is refused with a reason if it lacks the device. Nothing is
-installed. The fetched QEMU is Debian's, with its own C library, in build/qemu.
+The machine's own QEMU is used if it can do that. Promises: each QEMU is asked whether it has the
+device vfio-user-pci, whatever its version. $QEMU overrides every other one, and is refused with a
+reason if it lacks the device. Nothing is installed. The fetched QEMU is Debian's, with its own C
+library, in build/qemu.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PROGRAM = "qemu-system-x86_64"
 DEVICE = "vfio-user-pci"
 SUITE = "trixie"  # the oldest Debian whose backports have a QEMU with the device
 
-# The wrapper starts QEMU with the fetched loader. The fetched libraries need that one, since the
+# The wrapper starts QEMU with the fetched loader. The fetched libraries need that loader, since the
 # machine's own may be older.
 WRAPPER = f"""#!/bin/sh
 # QEMU from Debian's packages, under their own loader and libraries.
@@ -51,7 +52,7 @@ def refusal(program: str | Path) -> str | None:
 
 
 def find() -> Path | None:
-    """Return the QEMU to use, or None if one must be fetched."""
+    """Return the path of the QEMU to use, or None if one must be fetched."""
     named = os.environ.get("QEMU")
     if named:
         reason = refusal(named)
@@ -68,7 +69,7 @@ def find() -> Path | None:
 
 
 def fetch() -> Path:
-    """Fetch Debian's QEMU into build/qemu."""
+    """Fetch Debian's QEMU into build/qemu. Return the path of its wrapper."""
     place = BUILD / "qemu"
 
     def finish(tree: Path) -> None:
@@ -94,5 +95,5 @@ def fetch() -> Path:
 
 
 def ensure() -> Path:
-    """Return the QEMU to use, and fetch it if there is none."""
+    """Return the path of the QEMU to use. Fetch Debian's QEMU if no other can be used."""
     return find() or fetch()

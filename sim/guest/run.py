@@ -53,36 +53,38 @@ What changed in it comes back after `exit`, but not after Ctrl-A X.
 
 @dataclass(frozen=True)
 class Guest:
-    """QEMU, kernel and driver for any number of runs. `prepare()` makes it."""
+    """QEMU, kernel and driver for any number of runs of a guest. prepare() returns one."""
 
     qemu: Path
     kernel: Kernel
-    module: Path | None  # path of litepcie.ko
+    module: Path | None  # path of litepcie.ko; None: the guest loads no driver
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a guest's run."""
+    """The outcome of one run of a guest."""
 
-    rc: int  # status of the commands; 125 when the card or the driver failed before them
+    rc: int  # exit status of the commands; 125 if the card or the driver failed before they ran
     console: str
-    files: dict[str, bytes]  # the files that the commands left in /out, by name
-    facts: dict[str, str]  # init's findings: kernel, card, id, mps, mrrs, port_mps, rc
+    files: dict[str, bytes]  # files that the commands left in /out, by name
+    facts: dict[str, str]  # what init.sh found: kernel, card, id, mps, mrrs, port_mps, rc
     seconds: float
     folder: tuple[str, ...] = ()  # sentences for the user about the folder (Folder.take_back)
 
     @property
     def mps(self) -> int:
-        """Max_Payload_Size in the card's Device Control."""
+        """Return Max_Payload_Size in bytes, as set in the card's Device Control."""
         return int(self.facts["mps"])
 
     @property
     def mrrs(self) -> int:
-        """Max_Read_Request_Size in the card's Device Control."""
+        """Return Max_Read_Request_Size in bytes, as set in the card's Device Control."""
         return int(self.facts["mrrs"])
 
     def summary(self) -> str:
-        """Return a line with the kernel, the card, the negotiated sizes and the time it took."""
+        """Return a line with the kernel, the card, its MPS and MRRS, and the seconds that the run
+        took.
+        """
         card = "no card"
         if "mps" in self.facts:
             card = f"card {self.facts['id']}, MPS {self.mps}, MRRS {self.mrrs}"
@@ -172,7 +174,7 @@ def run_guest(
 
 
 def _facts(text: bytes) -> dict[str, str]:
-    """Return a dictionary from lines of name=value."""
+    """Return a dictionary made from lines of the form name=value."""
     return dict(line.split("=", 1) for line in text.decode().splitlines())
 
 
@@ -182,8 +184,11 @@ def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple
 
 
 def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
-    """Boot with this terminal as the console. Its text is not recorded, so b"" is returned."""
-    size = shutil.get_terminal_size()  # a serial line does not tell the terminal's size
+    """Boot with this terminal as the console.
+
+    Return b"", since the console's text is not recorded.
+    """
+    size = shutil.get_terminal_size()  # a serial line does not tell the guest the terminal's size
     extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
     with open(work / "qemu.log", "wb") as log:
         supervise.interact(_argv(machine, guest, work, "mon:stdio", extra), log)
@@ -222,7 +227,10 @@ def _root(
 
 @contextlib.contextmanager
 def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
-    """Make a folder for one run. That of the last failed run is kept as build/guest/failed."""
+    """Make a folder for one run. After a failed run the folder is kept as build/guest/failed.
+
+    Only the folder of the last failed run is kept.
+    """
     PLACE.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="run-", dir=PLACE))
     try:
@@ -240,7 +248,10 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
 
 
 def _results(path: Path) -> dict[str, bytes]:
-    """Return the files of the second serial port's archive, by name; {} if no archive came."""
+    """Return the files of the archive that came over the second serial port, by name.
+
+    The result is {} if no archive came.
+    """
     try:
         with tarfile.open(path) as archive:
             members = [member for member in archive if member.isfile()]
@@ -253,7 +264,7 @@ def _results(path: Path) -> dict[str, bytes]:
 
 
 def file_pair(text: str) -> tuple[str, str]:
-    """Split HOST:GUEST into its two paths."""
+    """Split the option value HOST:GUEST into its two paths."""
     host, colon, guest = text.rpartition(":")
     if not (host and colon and guest):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:GUEST, such as ./tool:bin/tool")
@@ -303,9 +314,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run commands in a guest, or a shell. Returns the exit status."""
+    """Run commands in a guest, or a shell, as the command line asks. Return the exit status."""
     options = parser().parse_args(argv)
-    # `timeout` and CI send SIGTERM. The program then unwinds as for Ctrl-C, so that the terminal is
+    # `timeout` and CI send SIGTERM. The program then ends as for Ctrl-C, so that the terminal is
     # restored.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run QEMU and watch its console. A panic, a time-out or a lost board end the run at once.
+"""Runs QEMU and watches its console. A panic, a time-out or a lost board ends the run at once.
 
-Promises: QEMU has ended when these functions return or raise, and also when this process is killed.
-Every error carries the last lines of the console.
+Promises: QEMU has ended when the functions of this module return or raise, and also when this
+process is killed. Every error carries the last lines of the console.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from collections.abc import Callable
 from tools.progress import tail, tied
 
 PANIC = re.compile(rb"Kernel panic - not syncing: ([^\r\n]*)")
-# the console's line when init.sh has handed over its results
+# Matches the console's line that init.sh prints when it has handed over its results.
 DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)
 GRACE = 1.0  # seconds in which the lines after a panic may still arrive
 OFF = 10.0  # seconds from GUEST-DONE after which a guest that need not power off is ended
 
 
 class GuestError(RuntimeError):
-    """The guest did not end as it should. `console` holds all that it printed."""
+    """The guest did not end as it should. `console` has everything that the guest printed."""
 
     def __init__(self, reason: str, console: bytes = b"", logs: tuple = ()):
         parts = [reason, f"  last lines of the console:\n{tail(console)}"]
@@ -100,10 +100,10 @@ def watch(
 def _follow(
     stream, selector, console: bytearray, timeout: float, live: bool, alive, must_power_off: bool
 ) -> bool:
-    """Read the console until QEMU closes it, or until GRACE seconds after a panic: returns False.
+    """Read the console until the guest has ended or must be ended.
 
-    Returns True if the guest has handed over its results, did not power off within OFF seconds, and
-    need not.
+    Returns False when QEMU closes the console, or GRACE seconds after a panic. Returns True if the
+    guest has handed over its results, did not power off within OFF seconds, and need not.
     """
     deadline = time.monotonic() + timeout
     panicked = done = None
@@ -127,7 +127,10 @@ def _follow(
 
 
 def _read(stream, selector, console: bytearray, live: bool) -> bool:
-    """Append what has arrived to `console`. Return False at the end of the stream."""
+    """Append what has arrived on the console to `console`.
+
+    Returns False at the end of the stream.
+    """
     if not selector.select(0.1):
         return True
     chunk = os.read(stream.fileno(), 65536)
@@ -142,8 +145,8 @@ def interact(argv: list, log) -> None:
     """Give QEMU the terminal until it exits, and then restore the terminal's settings."""
     terminal = sys.stdin.isatty()
     settings = termios.tcgetattr(sys.stdin) if terminal else None
-    # A typed Ctrl-C goes to the guest. If it comes as a signal instead, it must not end this
-    # process before QEMU.
+    # A typed Ctrl-C goes to the guest. If Ctrl-C comes as a signal instead, the signal must not end
+    # this process before QEMU.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     # QEMU stays in this session, because only processes of the terminal's session may read from it.
     child = subprocess.Popen(tied(argv), stderr=log)

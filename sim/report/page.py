@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""build/report.html: all rows of the results file as one self-contained page.
+"""Writes build/report.html: all rows of the results file as one self-contained page.
 
 The page needs no script and no network: it contains its style sheet and drawings. It is light or
 dark as the browser prefers.

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Throughput against its limits: a panel for each stream, points over the limits' curves.
+"""Draws throughput against its limits: a panel for each stream, points over the limits' curves.
 
-The curves are computed here for every size; the points are rows of the results that have a value. A
-panel without a point is not drawn, but listed below the others.
+The curves are computed for every size. The points are rows of the results that have a value. A
+panel without a point is not drawn; its title is listed below the others.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Host:
 
 
 def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: list[str]):
-    """Replay the trace to a new board with these options. Return the TLPs that the board recorded."""
+    """Replay the trace to a new board with these options. Return the TLPs that it recorded."""
     with tempfile.TemporaryDirectory(prefix="lanebox-replay-") as directory:
         path = Path(directory) / "replay.pcapng"
         options = ["--rules", "warn", "--tlp-log", str(path), *options]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a summary of a trace: TLPs, payload and times by interface and kind, latencies of reads."""
+"""Writes a summary of a trace: TLPs, payload and times by interface and kind, read latencies."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Tlp:
 
     @property
     def side(self) -> str:
-        """Return the side that made this request, or the request that it answers: "host" or "card"."""
+        """Return the side that made this request, or whose request this completion answers."""
         return SIDES[self.interface]
 
     @property
