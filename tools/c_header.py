@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers and layouts of a plain C header, so that Python need not write them again.
+"""Reads numbers and layouts of a plain C header, so that Python need not write them again.
 
 The header may have enumerations whose members have values, and structures of fixed-width integers
-and of structures before them. Nothing of it is compiled.
+and of structures before them. Nothing of the header is compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# The messages of vfio-user, for the library, the simulated board and the Python clients.
+# The header with the messages of vfio-user, for the library, the simulated board and the Python
+# clients.
 VFIO_USER = ROOT / "software/user/liblitepcie/vfio_user_protocol.h"
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -28,9 +29,10 @@ CODES = {"uint8_t": "B", "uint16_t": "H", "uint32_t": "I", "uint64_t": "Q"}
 
 @dataclass(frozen=True)
 class Header:
-    """The members of all enumerations by name, and the layout of each structure.
+    """What was read from a C header: the members of all enumerations, and the structures' layouts.
 
-    A layout is little endian and has no padding. A structure inside another one gives its fields.
+    Both are by name. A layout is little endian and has no padding. A structure inside another one
+    contributes its fields.
     """
 
     numbers: dict[str, int]
@@ -52,7 +54,7 @@ def _format(name: str, body: str, known: dict[str, str]) -> str:
 
 @cache
 def read(path: Path) -> Header:
-    """Read a header. ValueError: a structure has a field of another kind."""
+    """Read a C header. Raise ValueError if a structure has a field of another kind."""
     text = COMMENT.sub("", path.read_text())
     formats: dict[str, str] = {}
     for name, body in STRUCT.findall(text):

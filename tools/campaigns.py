@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HELPERS = ROOT / "tools" / "testing"  # the folder of files that tests of several folders import
-AGE = 4 * 3600  # seconds between HEAD and the commit that it is compared with
+HELPERS = ROOT / "tools" / "testing"  # helpers that tests of several folders import
+AGE = 4 * 3600  # least age in seconds, before HEAD, of the commit that HEAD is compared with
 
 
 def test_files(pattern: str) -> list[Path]:
@@ -37,7 +37,7 @@ def test_files(pattern: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class Campaign:
-    """Test files whose soak tests belong together, and the minutes they need on two idle cores.
+    """Test files whose soak tests are run together, and the minutes they need on two idle cores.
 
     The minutes are estimates. A run prints how long each campaign took, so that they can be
     corrected.
@@ -47,7 +47,10 @@ class Campaign:
     names: tuple[str, ...]
 
     def files(self) -> list[str]:
-        """Return the test files, relative to the repository's root. A name may be a pattern."""
+        """Return the campaign's test files, relative to the repository's root.
+
+        An entry of `names` may be a pattern.
+        """
         found = [file for name in self.names for file in test_files(name + ".py")]
         return sorted(str(path.relative_to(ROOT)) for path in found)
 
@@ -55,7 +58,7 @@ class Campaign:
 CAMPAIGNS = {
     "driver": Campaign(12, ("test_guest_driver_*", "test_live_guest")),
     "library": Campaign(9, ("test_user_*",)),
-    "kernels": Campaign(0.2, ("test_guest_built",)),  # these tests are skipped without SOAK=kernels
+    "kernels": Campaign(0.2, ("test_guest_built",)),  # skipped without SOAK=kernels
     "models": Campaign(6, ("test_differential",)),
     "faults": Campaign(1.5, ("test_fault_campaign",)),
     "hosts": Campaign(1, ("test_root_campaign",)),
@@ -149,15 +152,15 @@ TABLE = {
 
 
 def git(*arguments: str) -> str:
-    """Return what a git command prints. Raises CalledProcessError."""
+    """Return what a git command prints. Raises CalledProcessError if git fails."""
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def aged(log: str) -> str | None:
-    """Return the newest commit more than AGE older than HEAD; None if there is none.
+    """Return the newest commit that is more than AGE seconds older than HEAD.
 
-    `log`: lines "hash seconds", the first of which is HEAD.
+    Returns None if no commit is so old. `log` has lines "hash seconds", the first of which is HEAD.
     """
     commits = [line.split() for line in log.splitlines()]
     latest = int(commits[0][1]) - AGE
@@ -166,7 +169,7 @@ def aged(log: str) -> str | None:
 
 
 def base() -> tuple[str | None, str]:
-    """Return the commit that HEAD is compared with, and a text that says why.
+    """Return the commit with which HEAD is compared, and a text that says why.
 
     None instead of a commit means that every file counts as changed.
     """
@@ -185,7 +188,7 @@ def base() -> tuple[str | None, str]:
 
 
 def is_known(file: str) -> bool:
-    """Whether a row of the table covers the file."""
+    """Return whether a row of the table covers the file."""
     try:
         return bool(row(file))
     except KeyError:
@@ -193,10 +196,11 @@ def is_known(file: str) -> bool:
 
 
 def changed(commit: str | None) -> list[str]:
-    """Return the files that differ between `commit` and HEAD; all tracked files if it is None.
+    """Return the files that differ between `commit` and HEAD.
 
-    A file that was moved counts at both places. Its old folder may no longer have a row. Then the
-    old place is left out, and the new place asks for the campaigns.
+    If `commit` is None, these are all tracked files. A file that was moved counts at both places.
+    Its old folder may no longer have a row in the table. Then the old place is left out, and the
+    new place asks for the campaigns.
     """
     if commit is None:
         return git("ls-files").splitlines()
@@ -208,7 +212,10 @@ def changed(commit: str | None) -> list[str]:
 
 
 def row(file: str) -> str:
-    """Return the path of the table's row that a file belongs to; KeyError if there is none."""
+    """Return the path of the table's row that a file belongs to.
+
+    Raises KeyError if no row covers the file.
+    """
     parts = Path(file).parts
     for length in range(len(parts), 0, -1):
         path = "/".join(parts[:length])
@@ -218,7 +225,7 @@ def row(file: str) -> str:
 
 
 def importers(file: str) -> set[str]:
-    """Return a file among the tests, and all tests that import or name it, directly or not."""
+    """Return a test file or helper with all tests that import or name it, also indirectly."""
     path = ROOT / file
     sources = {test: test.read_text() for test in test_files("*.py")}
     reached, new = set(), {path}
@@ -236,7 +243,7 @@ def importers(file: str) -> set[str]:
 
 
 def asked_for(file: str) -> list[str]:
-    """Return the campaigns that a change of this file asks for."""
+    """Return the names of the campaigns that a change of this file asks for."""
     names = TABLE[row(file)]
     if names is not TESTS:
         return list(names)
@@ -245,7 +252,7 @@ def asked_for(file: str) -> list[str]:
 
 
 def choose(files: list[str]) -> dict[str, list[str]]:
-    """Return the campaigns for these files, in order, each with the rows that ask for it."""
+    """Return the campaigns for these changed files, each with the rows that ask for it."""
     reasons: dict[str, list[str]] = {}
     for file in files:
         for name in asked_for(file):
@@ -259,7 +266,10 @@ def choose(files: list[str]) -> dict[str, list[str]]:
 
 
 def plan(commit: str | None, words: str) -> dict[str, list[str]]:
-    """Choose the campaigns, and print each with its minutes and the rows that ask for it."""
+    """Choose the campaigns, and print each with its minutes and the rows that ask for it.
+
+    `words` says since when changes count. Returns the campaigns with their rows.
+    """
     chosen = choose(changed(commit))
     print(f"changed: {words}")
     for name, places in chosen.items():
@@ -272,7 +282,10 @@ def plan(commit: str | None, words: str) -> dict[str, list[str]]:
 
 
 def carry_out(names: list[str], minutes: float) -> int:
-    """Run the campaigns that fit into `minutes`, one after the other. Return 0 if all passed."""
+    """Run the campaigns that fit into `minutes`, one after the other.
+
+    Returns 0 if all of them passed, otherwise 1.
+    """
     started, left_out, failed = time.monotonic(), [], []
     for name in names:
         spent = (time.monotonic() - started) / 60
@@ -296,7 +309,10 @@ def carry_out(names: list[str], minutes: float) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program. Returns its exit status."""
+    """Print, and with --run carry out, the campaigns that the changes ask for.
+
+    Returns the exit status.
+    """
     parser = argparse.ArgumentParser(
         prog="python3 tools/campaigns.py",
         description=__doc__,

@@ -18,9 +18,9 @@ PACKAGES = ("migen", "litex", "litepcie", "gateware")
 
 
 def enter_environment():
-    """Return if the packages are here; otherwise start again with the Python of .venv.
+    """Return if this Python has the packages; otherwise start again with the Python of .venv.
 
-    If the packages are in neither, exit with status 2 and name the one command to run.
+    If neither Python has the packages, exit with status 2 and name the one command to run.
     """
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if not missing:

@@ -25,8 +25,8 @@ from tools import recall
 
 ROOT = Path(__file__).resolve().parents[1]
 SINGLE = ("gateware", "sim", "tools")  # folders in which each module is a part of its own
-# (user, used): no part whose path begins with the first may use one whose path begins with the
-# second.
+# Pairs (user, used): no part whose path begins with `user` may use a part whose path begins with
+# `used`.
 RULES = (
     ("gateware", "sim"),
     ("gateware", "targets"),
@@ -47,19 +47,19 @@ Arrows = dict[tuple[str, str], set[str]]
 
 
 def tracked() -> list[Path]:
-    """Return all files of the repository but those that git ignores."""
+    """Return all files of the repository but those that git ignores, relative to its root."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
 
 
 def is_test(path: Path) -> bool:
-    """Whether the file is a test, or belongs to tests alone."""
+    """Return whether the file is a test, or is used by tests only."""
     return "test" in path.parts[:-1] or path.is_relative_to("tools/testing")
 
 
 def part(path: Path) -> str:
-    """Return the part that a file belongs to."""
+    """Return the part of the tree that a file belongs to."""
     if path.parent == BOARD or path.is_relative_to(BOARD):
         return "/".join(path.parts[:3]) if len(path.parts) > 3 else str(BOARD)
     if len(path.parts) == 2 and path.parts[0] in SINGLE and path.name != "__init__.py":
@@ -68,7 +68,7 @@ def part(path: Path) -> str:
 
 
 def python_imports(path: Path, modules: dict[str, Path]) -> set[Path]:
-    """Return the files of the repository that a Python file imports, anywhere in it."""
+    """Return the files of the repository that a Python file imports, also inside functions."""
     found = set()
     for name in recall.imports(ROOT / path):
         while name and name not in modules:
@@ -79,7 +79,7 @@ def python_imports(path: Path, modules: dict[str, Path]) -> set[Path]:
 
 
 def used(path: Path, modules: dict[str, Path]) -> set[str]:
-    """Return the parts that a file uses, its own included."""
+    """Return the parts of the tree that a file uses, also its own part."""
     if path.suffix == ".py":
         files = python_imports(path, modules)
         return {"test" if is_test(file) else part(file) for file in files if file.parent.name}
@@ -90,7 +90,7 @@ def used(path: Path, modules: dict[str, Path]) -> set[str]:
 
 
 def arrows() -> Arrows:
-    """Return for each pair (user, used) of parts the files of the first that use the second."""
+    """Return, for each pair (user, used) of parts, the files of `user` that use `used`."""
     files = [path for path in tracked() if path.parent.name and not is_test(path)]
     modules = {
         ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
@@ -119,7 +119,7 @@ def levels(found: Arrows) -> tuple[list[list[str]], list[str]]:
 
 
 def forbidden(found: Arrows) -> list[str]:
-    """Return a line for each arrow that RULES or the rule about tests forbids."""
+    """Return a line for each use of one part by another that RULES or the rule of tests forbids."""
     lines = []
     for (who, whom), files in sorted(found.items()):
         broken = any(who.startswith(a) and whom.startswith(b) for a, b in RULES)
@@ -129,7 +129,7 @@ def forbidden(found: Arrows) -> list[str]:
 
 
 def main() -> int:
-    """Draw the graph, and return 1 if an arrow goes up or in a circle."""
+    """Print the parts from the bottom up. Return 1 if there is a circle or a forbidden use."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()

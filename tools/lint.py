@@ -25,7 +25,7 @@ UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 
 
 def main() -> int:
-    """Run all linters and formatters. Returns 1 if one of them found something."""
+    """Run all linters and formatters. Return 1 if one of them found something, otherwise 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fix", action="store_true", help="rewrite what can be mended")
     fix = parser.parse_args().fix
@@ -55,15 +55,15 @@ def tracked() -> list[Path]:
 
 
 def run(command: list[str]) -> bool:
-    """Run a program of .venv in the repository's root. Return True if it failed."""
+    """Run a program of .venv in the repository's root. Return True if the program failed."""
     tool = Path(sys.executable).with_name(command[0])
     return subprocess.run([tool, *command[1:]], cwd=ROOT).returncode != 0
 
 
 def check_scala(files: list[Path], fix: bool) -> bool:
-    """Check that the Scala sources are as scalafmt writes them, or rewrite them.
+    """Check that the Scala sources are as scalafmt writes them. With `fix`, rewrite them.
 
-    Returns True if they are not.
+    Returns True if scalafmt found something that it has not rewritten.
     """
     try:
         command = spinal_build.formatter()
@@ -80,7 +80,10 @@ def check_scala(files: list[Path], fix: bool) -> bool:
 
 
 def check_headers(files: list[Path]) -> bool:
-    """Check that every source file begins with project, copyright and licence; True if not."""
+    """Check that every source file begins with project, copyright and licence.
+
+    Returns True if a file does not.
+    """
     failed = False
     for path in files:
         if path.suffix not in HEADED_SUFFIXES:
@@ -93,7 +96,10 @@ def check_headers(files: list[Path]) -> bool:
 
 
 def check_words(files: list[Path]) -> bool:
-    """Check that no source file has a mark of unfinished work (UNFINISHED); True if one has."""
+    """Check that no source file has a mark of unfinished work, such as those in UNFINISHED.
+
+    Returns True if a file has one.
+    """
     failed = False
     for path in files:
         if path.suffix not in HEADED_SUFFIXES:

@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""File locks. If two processes build the same thing, the second one waits and finds it built."""
+"""Locks files between processes.
+
+If two processes build the same thing, the second one waits and finds it built.
+"""
 
 import fcntl
 import sys
@@ -10,17 +13,17 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 2.0  # seconds after which a process that waits says so
+PATIENCE = 2.0  # seconds after which a waiting process prints that it waits
 PERIOD = 0.05
 WAITING = "  waiting for another command that builds or simulates"
 
 
 @contextmanager
 def locked(file):
-    """Wait until no other process holds `file`, then hold it.
+    """Wait until no other process holds the lock file `file`, then hold it while the block runs.
 
-    The kernel frees the lock if a process dies. A wait of more than PATIENCE is reported on stderr,
-    once.
+    The kernel frees the lock if a process dies. A wait of more than PATIENCE seconds is reported on
+    stderr, once.
     """
     Path(file).parent.mkdir(parents=True, exist_ok=True)
     with open(file, "w") as handle:
@@ -31,7 +34,7 @@ def locked(file):
 
 
 def _free_soon(handle):
-    """Take the lock if it is free within PATIENCE. Return whether it was."""
+    """Take the lock if it becomes free within PATIENCE seconds. Return whether it was taken."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The needs of each part of the project: programs, headers and libraries that must be installed.
+"""Says what each part of the project needs: programs, headers and libraries on the machine.
 
 Promises: a need is a question to the machine. A package is named only if the answer is no, so a
 tool that was installed in another way counts. The questions of all groups together take well under
@@ -36,25 +36,25 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def program(name: str) -> Callable[[], bool]:
-    """Return a question: is this program there?
+    """Return a function that says whether this program is in PATH.
 
-    Each program has a need, as it has its own package.
+    Each program has a need of its own, as it has its own package.
     """
     return lambda: bool(shutil.which(name))
 
 
 def any_program(*names: str) -> Callable[[], bool]:
-    """Return a question: is any of these programs there?"""
+    """Return a function that says whether any of these programs is in PATH."""
     return lambda: any(shutil.which(name) for name in names)
 
 
 def header(name: str) -> Callable[[], bool]:
-    """Return a question: does the C++ compiler find this header?"""
+    """Return a function that says whether the C++ compiler finds this header."""
 
     def probe() -> bool:
         if not shutil.which("g++"):
             return False
-        # a header in this folder is found without asking the compiler
+        # A header in /usr/include is found without asking the compiler, which takes longer.
         if Path("/usr/include", name).exists():
             return True
         result = subprocess.run(
@@ -69,7 +69,7 @@ def header(name: str) -> Callable[[], bool]:
 
 
 def library(name: str) -> Callable[[], bool]:
-    """Return a question: does the loader find this shared library?"""
+    """Return a function that says whether the loader finds this shared library."""
 
     def probe() -> bool:
         with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ def library(name: str) -> Callable[[], bool]:
 
 
 def verilator() -> bool:
-    """Whether there is a Verilator that is new enough."""
+    """Return whether the machine has a Verilator that is new enough."""
     with contextlib.suppress(OSError):
         asked = subprocess.run(["verilator", "--version"], capture_output=True, text=True)
         found = re.search(r"Verilator (\d+)\.(\d+)", asked.stdout)
@@ -89,7 +89,10 @@ def verilator() -> bool:
 
 
 def waveform_compression() -> bool:
-    """Whether lz4.h is there if the installed Verilator needs it; older ones have their own."""
+    """Return whether lz4.h is there if the installed Verilator needs it.
+
+    Older versions of Verilator have their own lz4.
+    """
     program = shutil.which("verilator")
     if not program:
         return True  # without Verilator it is not known whether lz4.h is needed
@@ -104,9 +107,9 @@ def waveform_compression() -> bool:
 
 
 def java_compiler() -> bool:
-    """Whether there is a JDK that is new enough.
+    """Return whether the machine has a JDK that is new enough.
 
-    Its file `release` is read, which saves starting a Java machine.
+    The JDK's file `release` is read, which saves starting a Java machine.
     """
     javac = shutil.which("javac")
     if javac:
@@ -118,17 +121,17 @@ def java_compiler() -> bool:
 
 
 def python_modules() -> bool:
-    """Whether the modules that make a virtual environment are there.
+    """Return whether the modules that make a virtual environment are there.
 
-    Debian packages them separately.
+    Debian packages these modules separately.
     """
     return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
 
 
 def python_library() -> bool:
-    """Whether this Python's shared library is there, which cocotb loads.
+    """Return whether this Python's shared library is there, which cocotb loads.
 
-    Debian packages it separately.
+    Debian packages the library separately.
     """
     architecture = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
     places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{architecture}", "/usr/lib")
@@ -136,13 +139,16 @@ def python_library() -> bool:
 
 
 def debian_keyring() -> bool:
-    """Whether the keys are there that sign the packages of QEMU and of the guest's kernel."""
+    """Return whether the machine has the keys that sign Debian's packages.
+
+    QEMU and the guest's kernel come from such packages.
+    """
     return Path(os.environ.get("DEBIAN_KEYRING", KEYRING)).exists()
 
 
 @dataclass(frozen=True)
 class Need:
-    """Something that a machine must have, and the one package that has it.
+    """Something that a machine must have, and the one package that contains it.
 
     `one_of` are that package's names in different releases: the first that apt knows is installed.
     Things from two packages are two needs. With one need for both, the second package would never
@@ -218,5 +224,5 @@ NEEDS = {
 
 
 def missing(groups: list[str]) -> list[Need]:
-    """Return the needs of these groups that are not met."""
+    """Return the needs of these groups that this machine does not meet."""
     return [need for group in groups for need in NEEDS[group] if not need.probe()]

@@ -25,10 +25,10 @@ EXAMPLES = ROOT / "examples"
 TEMPLATES = {"migen": "whiten", "spinal": "spinal_whiten"}
 LANGUAGE = "migen"
 # Modules that client.py and test_NAME.py import, or that are in use with them. The block must not
-# have one of these names: its NAME.py is in the same folder, and Python would find it in place of
-# the module.
+# have one of these names: its NAME.py is in the same folder, and Python would find that file in
+# place of the module.
 IMPORTED = {"client", "cocotb", "lanebox", "lanebox_host", "litex", "migen", "numpy", "sim", "test"}
-# sys.stdlib_module_names is new in Python 3.10
+# Names of the modules of Python's standard library. sys.stdlib_module_names is new in Python 3.10.
 STANDARD = set(getattr(sys, "stdlib_module_names", ()))
 # Types of Scala. A block whose class has one of these names would hide the type from Lanebox's own
 # Scala, which is in the same package.
@@ -41,7 +41,7 @@ WORD = re.compile(r"\w+")
 
 
 class BadName(ValueError):
-    """The name cannot be used. The text says why, and what to do."""
+    """The name of a new block cannot be used. The text says why, and what to do."""
 
 
 def class_name(title: str) -> str:
@@ -52,21 +52,21 @@ def class_name(title: str) -> str:
 def place(name: str) -> Path:
     """Return the folder that NAME means. A bare name is a folder in the user's home.
 
-    A shell completes the name of a folder with a slash at its end; that alone does not make it a
-    path.
+    A shell completes the name of a folder with a slash at its end. That slash alone does not make
+    the name a path.
     """
     path = Path(name).expanduser()
     return Path.home() / path if "/" not in name.rstrip("/") else path.absolute()
 
 
 def shown(folder: Path) -> str:
-    """Return the folder as a person would type it."""
+    """Return the folder as a person would type it: with ~ if it is in the user's home."""
     home = Path.home()
     return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 
 def check(name: str, folder: Path, template: Path) -> None:
-    """Raise BadName if a folder of this name could not be built, or exists already."""
+    """Raise BadName if a block with this folder's name could not be built, or the folder exists."""
     title = folder.name
     wanted = "Take letters, digits and '_', and no digit in front: make new NAME=my_block"
     if not (title.isidentifier() and title.isascii()):
@@ -108,13 +108,13 @@ def check(name: str, folder: Path, template: Path) -> None:
 
 
 def suggestion(title: str) -> str:
-    """Return a valid name that is similar to `title`."""
+    """Return a valid name for a block that is similar to `title`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", title).lower()
     return re.sub(r"_+", "_", spaced).strip("_") or "my_block"
 
 
 def taken(title: str, template: Path) -> str:
-    """Return a text that says what has the name of the class already, or "".
+    """Return a text that says what has the name of the block's class already, or "".
 
     That may be a word in the template's files, a type of Scala, or one of Lanebox's own blocks.
     """
@@ -134,14 +134,14 @@ def taken(title: str, template: Path) -> str:
 
 
 def renamed(text: str, template: str, folder: Path) -> str:
-    """Return the text of a template's file, or its name, with the new block's name in it."""
+    """Return a template's text, or the name of its file, with the new block's name in it."""
     text = text.replace(f"EXAMPLE={template}", f"EXAMPLE={shown(folder)}")
     text = text.replace(class_name(template), class_name(folder.name))
     return re.sub(rf"(?<![a-zA-Z]){template}(?![a-z])", folder.name, text)
 
 
 def write(folder: Path, template: Path) -> list[Path]:
-    """Write the files of the new block into `folder`. Return their paths."""
+    """Write the files of the new block into the new folder `folder`. Return their paths."""
     folder.mkdir()
     files = []
     for source in sorted(template.iterdir()):
@@ -153,7 +153,7 @@ def write(folder: Path, template: Path) -> list[Path]:
 
 
 def hints(folder: Path, files: list[Path]) -> str:
-    """Return the text after success: the folder's files, and the commands that come next."""
+    """Return the text after success: the new folder's files, and the commands that come next."""
     there = "\n".join(f"  {file.name}" for file in files)
     return (
         f"{shown(folder)} has\n\n{there}\n\n"
@@ -164,7 +164,7 @@ def hints(folder: Path, files: list[Path]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Make the folder of a new block. Returns the exit status."""
+    """Make the folder of a new block, as the command line says. Return the exit status."""
     parser = argparse.ArgumentParser(prog="make new", description=__doc__.split("\n")[0])
     parser.add_argument("--name", default="", help="a path, or a name in your home folder")
     parser.add_argument("--lang", default=LANGUAGE, help=f"migen or spinal ({LANGUAGE})")

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The numbers of gateware/numbers.py for other languages, so that no source writes one again.
+"""Writes the numbers of gateware/numbers.py for other languages, so that each is written once.
 
 Whole numbers and tuples of them get names as each language has them: DATA_WIDTH is
 Numbers.DataWidth in Scala and numbers::kDataWidth in C++. Comments stay in gateware/numbers.py.
@@ -27,8 +27,9 @@ Value = int | tuple[int, ...]
 
 
 def _whole(value: object) -> Value | None:
-    """The value, if it is a whole number or a tuple of whole numbers; otherwise None. A float that
-    is whole becomes an int.
+    """Return the value if it is a whole number or a tuple of whole numbers; otherwise None.
+
+    A float that is whole becomes an int.
     """
     if isinstance(value, tuple):
         parts = tuple(_whole(part) for part in value)
@@ -39,18 +40,18 @@ def _whole(value: object) -> Value | None:
 
 
 def read(source: Path = SOURCE) -> dict[str, Value]:
-    """The whole numbers that the file `source` defines, by name, in the order of the file."""
+    """Return the whole numbers that the file `source` defines, by name, in the file's order."""
     constants = {k: _whole(v) for k, v in runpy.run_path(str(source)).items() if k.isupper()}
     return {name: value for name, value in constants.items() if value is not None}
 
 
 def camel(name: str) -> str:
-    """The name of a number in Scala: `DATA_WIDTH` becomes `DataWidth`."""
+    """Return the name of a number in Scala: `DATA_WIDTH` becomes `DataWidth`."""
     return "".join(word.capitalize() for word in re.split("_", name))
 
 
 def scala(source: Path = SOURCE) -> str:
-    """The text of Numbers.scala, with the object lanebox.vocabulary.Numbers."""
+    """Return the text of Numbers.scala, with the object lanebox.vocabulary.Numbers."""
 
     def literal(value: int) -> str:
         return str(value) if value < 1 << 31 else f"{value}L"
@@ -67,7 +68,7 @@ def scala(source: Path = SOURCE) -> str:
 
 
 def cpp(source: Path = SOURCE) -> str:
-    """The text of the C++ header numbers.hpp."""
+    """Return the text of the C++ header numbers.hpp."""
     lines = []
     for name, value in read(source).items():
         if isinstance(value, tuple):

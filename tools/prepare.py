@@ -76,7 +76,7 @@ class PrepareError(RuntimeError):
 
 
 def known_to_apt(names: list[str]) -> set[str]:
-    """Return those of these packages that apt could install."""
+    """Return those of these packages that the machine's apt could install."""
     asked = subprocess.run(
         ["apt-cache", "policy", *names],
         capture_output=True,
@@ -89,7 +89,7 @@ def known_to_apt(names: list[str]) -> set[str]:
 
 
 def select(needs: list[Need]) -> tuple[list[str], list[str]]:
-    """Return the packages that meet these needs, and the needs that no package meets."""
+    """Return the packages that meet these needs, and the needs that no package of apt meets."""
     known = known_to_apt([name for need in needs for name in need.one_of])
     chosen = {need.what: next((p for p in need.one_of if p in known), None) for need in needs}
     packages = sorted({name for name in chosen.values() if name})
@@ -97,7 +97,10 @@ def select(needs: list[Need]) -> tuple[list[str], list[str]]:
 
 
 def privilege() -> Optional[list[str]]:
-    """Return the words to put before a command that needs root; None if root cannot be had."""
+    """Return the words to put before a command that needs root's rights.
+
+    The result is None if this user cannot get root's rights.
+    """
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo"):
@@ -109,7 +112,10 @@ def privilege() -> Optional[list[str]]:
 
 
 def apt(prefix: list[str], *arguments: str, what: str) -> str:
-    """Run apt-get, which tells its progress in lines such as `dlstatus:1:42.0:Retrieving ...`."""
+    """Run apt-get as a step and return its output.
+
+    apt-get tells its progress in lines such as `dlstatus:1:42.0:Retrieving ...`.
+    """
 
     def note(line: str) -> Optional[str]:
         status = re.match(r"(?:dl|pm)status:[^:]*:([\d.]+):(.*)", line)
@@ -124,7 +130,10 @@ def apt(prefix: list[str], *arguments: str, what: str) -> str:
 
 
 def install(needs: list[Need]) -> None:
-    """Install the system packages that meet these needs, by apt."""
+    """Install the system packages that meet these needs, by apt.
+
+    If the user cannot get root's rights, the commands for root are printed and the program ends.
+    """
     if not shutil.which("apt-get"):
         raise PrepareError(
             f"missing on this machine: {', '.join(need.what for need in needs)}. There is no "
@@ -173,7 +182,10 @@ def install_with(prefix: list[str], needs: list[Need]) -> None:
 
 
 def offline(what: str, settings: str) -> PrepareError:
-    """Return the error for a fetch that failed. `settings` is a command that shows the proxy."""
+    """Return the error for a fetch that reached no server.
+
+    `settings` is a command that shows the machine's proxy.
+    """
     return PrepareError(
         f"{what}. Is this machine online, and is its proxy known ({settings}, https_proxy)? Only "
         "the first run needs it: go on with the same command once it is."
@@ -208,7 +220,7 @@ def ask_for_root(needs: list[Need]) -> None:
 
 
 def install_packages(prefix: list[str], packages: list[str]) -> None:
-    """Install packages by apt. The step's name says how much is fetched."""
+    """Install packages by apt. The step's name says how many packages and MB are fetched."""
     command = ["install", "-y", "--no-install-recommends", "--no-remove", *packages]
     plan = subprocess.run(
         ["apt-get", *command, "--print-uris"], capture_output=True, text=True, check=False
@@ -227,9 +239,9 @@ def within_reach(needs: list[Need]) -> list[Need]:
 
 
 def meet(groups: list[str]) -> None:
-    """Install what is missing.
+    """Install the packages of all needs of these groups that are not met.
 
-    There are two rounds: only when Verilator is installed is it known whether it needs lz4.h.
+    Two rounds are made: only when Verilator is installed is it known whether it needs lz4.h.
     """
     for _ in range(2):
         lacking = within_reach(missing(groups))
@@ -245,7 +257,7 @@ def meet(groups: list[str]) -> None:
 
 
 def with_package(need: Need) -> str:
-    """Return a need, and the package whose installation did not meet it."""
+    """Return a need as text, with the package whose installation did not meet it."""
     packages, _ = select([need])
     return f"{need.what} (package {packages[0]})" if packages else need.what
 
@@ -254,7 +266,7 @@ def with_package(need: Need) -> str:
 
 
 def content_hash(*paths: Path) -> str:
-    """Return one hash over files that may be missing."""
+    """Return one hash over the contents of files. A file may be missing."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"-")
@@ -268,10 +280,10 @@ def group_locks(groups: list[str]) -> dict[str, Path]:
 
 
 def wanted_stamps(groups: list[str]) -> dict[str, str]:
-    """Return names and texts of the stamps in .venv: packages, project, packages of the groups.
+    """Return names and texts of the stamps that a complete .venv has: packages, project, groups.
 
-    A stamp holds the path of .venv: programs in a virtual environment contain that path, so a moved
-    one must be made again.
+    A stamp contains the path of .venv: programs in a virtual environment contain that path, so a
+    moved one must be made again.
     """
     extra = group_locks(groups).items()
     return {
@@ -282,14 +294,17 @@ def wanted_stamps(groups: list[str]) -> dict[str, str]:
 
 
 def stamped(name: str, value: str) -> bool:
-    """Whether .venv has this stamp. A stamp is written after the installation it stands for."""
+    """Return whether .venv has this stamp.
+
+    A stamp is written when the installation for which it stands is complete.
+    """
     with contextlib.suppress(OSError):
         return (VENV / name).read_text() == value
     return False
 
 
 def venv_runs() -> bool:
-    """Whether .venv has a Python that starts, has pip, and takes .venv for its prefix."""
+    """Return whether .venv has a Python that starts, has pip, and takes .venv for its prefix."""
     with contextlib.suppress(OSError):
         asked = subprocess.run(
             [VENV / "bin" / "python", "-I", "-c", "import sys, pip; print(sys.prefix)"],
@@ -307,8 +322,8 @@ def make_venv(groups: list[str]) -> None:
     pip = [VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install"]
     if not (stamped(*packages) and venv_runs()):
         shutil.rmtree(VENV, ignore_errors=True)
-        # If this program runs in another virtual environment, .venv is made with that one's base
-        # Python, as the other environment may be removed.
+        # If this program runs in another virtual environment, .venv is made with the base Python of
+        # that environment, as the other environment may be removed.
         base = getattr(sys, "_base_executable", None) or sys.executable
         run([base, "-m", "venv", VENV], "Python environment .venv")
         install_locked(pip, LOCK)
@@ -325,7 +340,7 @@ def make_venv(groups: list[str]) -> None:
 
 
 def install_locked(pip: list, lock: Path) -> None:
-    """Install the packages of a lock file. pip refuses any without a hash."""
+    """Install the packages of a lock file. pip refuses a package without a hash."""
     options = ["--require-hashes", "--only-binary", ":all:", "-r", lock]
     try:
         run([*pip, *options], f"pip: packages of {lock.relative_to(ROOT)}", note=pip_downloads())
@@ -384,7 +399,10 @@ def refuse_a_full_disk(groups: list[str]) -> None:
 
 
 def refuse_a_folder_that_cannot_be_written() -> None:
-    """Raise PrepareError if .venv cannot be made. build_lock() checks the same of build/."""
+    """Raise PrepareError if .venv cannot be made.
+
+    build_lock() checks the folder build/ in the same way.
+    """
     if not VENV.exists() and not os.access(ROOT, os.W_OK):
         raise PrepareError(
             f"{ROOT} cannot be written, and the Python environment .venv goes there. Give the "
@@ -393,7 +411,7 @@ def refuse_a_folder_that_cannot_be_written() -> None:
 
 
 def sentence(problem: Exception) -> Optional[str]:
-    """Return the sentence for a known cause in a failed step's output, else None."""
+    """Return the sentence for a known cause in a failed step's output, otherwise None."""
     if isinstance(problem, PrepareError):
         return None
     found = (text for pattern, text in SENTENCES.items() if re.search(pattern, str(problem)))
@@ -403,7 +421,7 @@ def sentence(problem: Exception) -> Optional[str]:
 def build_lock():
     """Return the open file in build/ that a set-up locks.
 
-    PrepareError if build/ is not writable.
+    Raises PrepareError if build/ cannot be written.
     """
     lock = ROOT / "build" / ".prepare.lock"
     try:
@@ -417,7 +435,7 @@ def build_lock():
 
 
 def check(groups: list[str]) -> bool:
-    """Print for each need whether it is met. Return True if nothing is missing."""
+    """Print for each need of the groups whether it is met. Return True if nothing is missing."""
     complete = True
     for group in groups:
         for need in NEEDS[group]:
@@ -431,7 +449,7 @@ def check(groups: list[str]) -> bool:
 
 
 def main(argv: Optional[list[str]] = None) -> int:
-    """Install what the groups need. Returns the exit status."""
+    """Install what the groups on the command line need. Return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = ", ".join(NEEDS)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {names}; default sim guest")
@@ -448,7 +466,7 @@ def main(argv: Optional[list[str]] = None) -> int:
             return 0 if check(groups) else 1
         refuse_a_folder_that_cannot_be_written()
         with build_lock() as handle:
-            # a second `make` waits here until the first one's set-up is done
+            # A second `make` waits here until the set-up of the first one is done.
             fcntl.flock(handle, fcntl.LOCK_EX)
             meet(groups)
             make_venv(groups)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps that may take longer than a few seconds, and that show their progress while they run.
+"""Runs steps that may take longer than a few seconds, and shows their progress.
 
 Promises: every step ends with one line (what, how much, seconds), except a step that took less than
 its `patience`. On a terminal the line is updated while the step runs; a long line is cut to fit,
@@ -25,7 +25,7 @@ from collections.abc import Callable
 TERMINAL_PERIOD = 0.2
 LOG_PERIOD = 10.0
 TAIL_LINES = 20
-# Messages by which pip and apt say that they reach no server.
+# Matches messages by which pip and apt say that they reach no server.
 UNREACHABLE = re.compile(
     "NewConnectionError|ConnectTimeoutError|name resolution|Network is unreachable|ProxyError|"
     "Could not resolve|Could not connect|Temporary failure resolving|Unable to connect to"
@@ -36,7 +36,7 @@ _phase = ""
 
 
 def phase(number: int, total: int) -> None:
-    """Let the lines of later steps begin with `NUMBER of TOTAL`, the part of the whole work."""
+    """Let the lines of later steps begin with `NUMBER of TOTAL: `, the part of the whole work."""
     global _phase
     _phase = f"{number} of {total}: "
 
@@ -44,7 +44,7 @@ def phase(number: int, total: int) -> None:
 class StepError(RuntimeError):
     """A step failed. The text has the step, the last lines of its output, and its command.
 
-    `output` is all that a failed command has printed.
+    `output` is everything that the failed command has printed.
     """
 
     def __init__(self, text: str, output: str = ""):
@@ -53,7 +53,7 @@ class StepError(RuntimeError):
 
 
 def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
-    """Return the last lines of a log, indented, for an error message."""
+    """Return the last lines of a log, indented by four spaces, for an error message."""
     if not isinstance(text, str):
         text = bytes(text).decode(errors="replace")
     kept = [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
@@ -61,10 +61,11 @@ def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
 
 
 class Step:
-    """A step of the work: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`.
+    """A step of the work that shows its progress.
 
-    `total` is in bytes, 0: unknown. `patience` is the time in seconds before anything is written,
-    so that a cached build writes nothing.
+    Use: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`. `total` is in
+    bytes; 0 means unknown. `patience` is the time in seconds before anything is written, so that a
+    cached build writes nothing.
     """
 
     def __init__(self, what: str, total: float = 0, stream=None, patience: float = 0):
@@ -73,7 +74,7 @@ class Step:
         self.stream = stream or sys.stderr
         self.patience = patience
         self.started = self.shown = time.monotonic()
-        self.result = ""  # the text that the step's last line shows
+        self.result = ""  # text that the step's last line shows
         self.live = self.stream.isatty()
 
     def __enter__(self) -> Step:
@@ -88,7 +89,8 @@ class Step:
     def show(self, done: float = 0, note: str = "") -> None:
         """Show how far the step is: `done` bytes, or the text `note`.
 
-        Writes at most once in a period, so a loop may call this in every round.
+        Writes at most once in 0.2 s (on a terminal) or 10 s, so a loop may call this in every
+        round.
         """
         now = time.monotonic()
         if now - self.started < self.patience:
@@ -101,7 +103,7 @@ class Step:
         line = f"  {_phase}{self.what}" + (f": {note}" if note else "")
         seconds = f"  ({time.monotonic() - self.started:.1f} s)"
         if self.live:
-            # A line longer than the terminal would wrap, and the next one could not replace it.
+            # A line longer than the terminal would wrap, and the next line could not replace it.
             room = (os.get_terminal_size(self.stream.fileno()).columns or 80) - 1 - len(seconds)
             line = line if len(line) <= room else line[: room - 3] + "..."
         line += seconds
@@ -129,9 +131,9 @@ def run(
 ) -> str:
     """Run a command as a step and return its output (stdout and stderr together).
 
-    `tie`: the command is killed if this process ends (see `tied`). `total`, `patience`: see `Step`.
-    `measure()` returns the bytes done so far. `note(line)` turns a line of output into the text to
-    show, or returns None to keep the text before. Raises StepError if the command fails.
+    `tie`: the command is killed if this process ends (see `tied`). For `total` and `patience` see
+    `Step`. `measure()` returns the bytes done so far. `note(line)` turns a line of output into the
+    text to show, or returns None to keep the text before. Raises StepError if the command fails.
     """
     argv = [str(word) for word in argv]
     with Step(what, total, patience=patience) as step:
@@ -169,16 +171,17 @@ def run(
 
 
 def tied(argv: list) -> list[str]:
-    """Return the command with a guard: the kernel kills it when this process ends, even by SIGKILL.
+    """Return the command with a guard in front of it.
 
-    Without the program setpriv the command is returned as it is.
+    With the guard the kernel kills the command when this process ends, even by SIGKILL. If the
+    program setpriv is missing, the command has no guard.
     """
     guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     return [*guard, *(str(word) for word in argv)]
 
 
 def stop(child: subprocess.Popen, patience: float = 5) -> None:
-    """End a child that is still running: by SIGTERM, and after `patience` seconds by SIGKILL."""
+    """End a child process that still runs: by SIGTERM, and after `patience` seconds by SIGKILL."""
     if child.poll() is not None:
         return
     try:
@@ -188,6 +191,6 @@ def stop(child: subprocess.Popen, patience: float = 5) -> None:
         child.kill()
         child.wait()
     except PermissionError:
-        # Under sudo the child belongs to root. Ctrl-C has reached it through the terminal, so it
-        # ends by itself.
+        # Under sudo the child belongs to root and cannot be signalled. Ctrl-C has reached the child
+        # through the terminal, so it ends by itself.
         child.wait()

@@ -39,11 +39,12 @@ STAMPS = ROOT / "build" / "recalled"
 PACKAGES = Path("/var/lib/dpkg/status")
 MOST_DAYS = 7
 MODEL_FOLDERS = ("gateware/", "tools/locks.py", "tools/testing/", "tools/verilog/")
-# The one file of software/ on which the board depends: the messages on its socket.
+# The one file of software/ on which the board depends: it defines the messages on the board's
+# socket.
 SHARED = "software/user/liblitepcie/vfio_user_protocol.h"
 BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", SHARED)
-# No module of the group `board`, and no module that it imports, has a string or an import like
-# this.
+# Matches a string or an import that refers to more than a board. No module of the group `board` has
+# one, and no module that it imports.
 BEYOND_BOARD = re.compile(
     r"^software\b|/software\b|liblitepcie|litepcie_util|software_build|sim\.guest|^guest$|"
     r"^make \w|sim\.(run|bench|util|check|host|card|artefacts|clients\.programs)\b"
@@ -52,7 +53,7 @@ BEYOND_BOARD = re.compile(
 
 @cache
 def _files() -> dict[str, bytes]:
-    """Return a digest of each file that belongs to the repository, by name."""
+    """Return a digest of the contents of each file that belongs to the repository, by file name."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     names = sorted(name for name in listed.decode().split("\0") if (ROOT / name).is_file())
@@ -61,7 +62,7 @@ def _files() -> dict[str, bytes]:
 
 @cache
 def _machine() -> bytes:
-    """Return a digest of what every test depends on beside files: Python, packages and seed."""
+    """Return a digest of what every test depends on beside files: Python, packages and the seed."""
     packages = sorted(f"{found.name} {found.version}" for found in distributions())
     seed = os.environ.get("LANEBOX_SEED", "0")
     digest = hashlib.sha256("\n".join([sys.version, seed, *packages]).encode())
@@ -76,7 +77,10 @@ def _tree(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> set[str]:
-    """Return the names of all modules that a file imports; `from a import b` gives `a.b`, too."""
+    """Return the names of all modules that a Python file imports.
+
+    `from a import b` gives `a.b`, too.
+    """
     found = set()
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
@@ -87,13 +91,13 @@ def imports(path: Path) -> set[str]:
 
 
 def is_in_test(name: str) -> bool:
-    """Whether the file is in a folder of tests, like sim/test or gateware/test/dma."""
+    """Return whether the file is in a folder of tests, like sim/test or gateware/test/dma."""
     return Path(name).parts[1:2] == ("test",)
 
 
 @cache
 def _helpers() -> dict[str, list[str]]:
-    """Return the Python files in the folders of tests, by the name that a neighbour imports."""
+    """Return the Python files in the folders of tests, by the module name that imports them."""
     found: dict[str, list[str]] = {}
     for name in _files():
         if is_in_test(name) and name.endswith(".py"):
@@ -102,7 +106,7 @@ def _helpers() -> dict[str, list[str]]:
 
 
 def _places(name: str) -> list[Path]:
-    """Return the files of the repository that an import of this name may run."""
+    """Return the files of the repository that an import of this module name may run."""
     parts = name.split(".")
     found = [ROOT / helper for helper in _helpers().get(parts[0], ())]
     if parts[0] in ("sim", "tools") or "test" in parts:
@@ -114,7 +118,7 @@ def _places(name: str) -> list[Path]:
 
 @cache
 def closure(path: Path) -> tuple[Path, ...]:
-    """Return a module and the files of tests, sim and tools that it imports, directly or not."""
+    """Return a module and the files of tests, sim and tools that it imports, also indirectly."""
     found, new = set(), [path]
     while new:
         file = new.pop()
@@ -126,7 +130,7 @@ def closure(path: Path) -> tuple[Path, ...]:
 
 @cache
 def _texts(path: Path) -> tuple[str, ...]:
-    """Return a file's strings except its docstrings."""
+    """Return all string constants of a Python file but its docstrings."""
     tree = _tree(path)
     whole = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     first = [node.body[0] for node in ast.walk(tree) if isinstance(node, whole) and node.body]
@@ -138,7 +142,10 @@ def _texts(path: Path) -> tuple[str, ...]:
 
 
 def beyond_board(path: Path) -> str:
-    """Return the first word of a module's closure that refers to more than a board, or ""."""
+    """Return the first word by which a module, or one that it imports, refers to more than a board.
+
+    The result is "" if no such word is found.
+    """
     for file in closure(path):
         for text in (*_texts(file), *imports(file)):
             if text != SHARED and (found := BEYOND_BOARD.search(text)):
@@ -147,7 +154,7 @@ def beyond_board(path: Path) -> str:
 
 
 def check_model(path: Path) -> None:
-    """Raise AssertionError if a module marked `model` needs more than gateware's Python."""
+    """Raise AssertionError if a test module marked `model` imports more than gateware's Python."""
 
     def is_beyond(file: Path) -> bool:
         name = str(file.relative_to(ROOT))
@@ -169,7 +176,7 @@ def _names_markdown(path: Path) -> bool:
 
 
 def inputs(path: Path, is_model: bool) -> list[str]:
-    """Return the names of the repository's files on which a module's tests depend."""
+    """Return the names of the repository's files on which the tests of a module depend."""
     own = {str(file.relative_to(ROOT)) for file in closure(path)}
     folders = ("",)
     if is_model:
@@ -193,7 +200,7 @@ def inputs(path: Path, is_model: bool) -> list[str]:
 
 @cache
 def _module(path: Path, is_model: bool) -> bytes:
-    """Return a digest of all inputs of a module's tests."""
+    """Return a digest of all inputs on which the tests of a module depend."""
     digest = hashlib.sha256(_machine() + path.read_bytes())
     for name in inputs(path, is_model):
         digest.update(name.encode() + b"\0" + _files()[name])
@@ -201,13 +208,16 @@ def _module(path: Path, is_model: bool) -> bytes:
 
 
 def stamp(path: Path, name: str, is_model: bool) -> Path:
-    """Return the path of the test's stamp, which may exist or not."""
+    """Return the path of the test's stamp.
+
+    The stamp exists if the test passed with these inputs.
+    """
     digest = hashlib.sha256(_module(path, is_model) + name.encode()).hexdigest()
     return STAMPS / digest[:2] / digest[2:32]
 
 
 def has_passed(place: Path) -> bool:
-    """Whether the test passed with these inputs, in the last MOST_DAYS."""
+    """Return whether the stamp `place` exists and is younger than MOST_DAYS days."""
     try:
         return time.time() - place.stat().st_mtime < MOST_DAYS * 86400
     except FileNotFoundError:
@@ -215,7 +225,7 @@ def has_passed(place: Path) -> bool:
 
 
 def note(place: Path, passed: bool) -> None:
-    """Leave the stamp of a test that passed, or remove the stamp of one that failed."""
+    """Leave the stamp of a test that passed, or remove the stamp of a test that failed."""
     if passed:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
@@ -224,7 +234,7 @@ def note(place: Path, passed: bool) -> None:
 
 
 def forget() -> None:
-    """Remove the stamps of tests that passed too long ago to count."""
+    """Remove the stamps of tests that passed more than MOST_DAYS days ago."""
     for place in STAMPS.glob("??/*"):
         if not has_passed(place):
             place.unlink(missing_ok=True)

@@ -100,7 +100,7 @@ def source(series: str) -> Path:
 
 
 def build(name: str, place: Path) -> None:
-    """Configure and compile a kernel in a temporary folder, which is renamed to `place` at the end."""
+    """Configure and compile a kernel in a temporary folder, and rename the folder to `place`."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing or not Path("/usr/include/libelf.h").exists():
         raise SetupError(

@@ -188,7 +188,7 @@ class _Journey:
             os.replace(made, target)
 
     def sentences(self) -> list[str]:
-        """Return a sentence for each kind of change, and one for each member that was not copied."""
+        """Return a sentence for each kind of change, and for each member that was not copied."""
         deleted = [name for name in self.before if name not in self.seen]
         said = []
         if self.back:

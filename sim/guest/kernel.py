@@ -123,7 +123,7 @@ def sources(series: str) -> list[tuple[str, str]]:
 
 
 def make_movable(root: Path, release: str) -> None:
-    """Remove unused files of the unpacked kernel, and make the paths in Debian's headers relative."""
+    """Remove unused files of the kernel, and make absolute paths in Debian's headers relative."""
     # Remove unused files of the unpacked kernel, and make paths in Debian's headers relative.
     for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):
         (root / "boot").mkdir(exist_ok=True)

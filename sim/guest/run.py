@@ -98,7 +98,7 @@ def prepare(
     with_driver: bool = True,
     choice: str = driver.DRIVERS[0],
 ) -> Guest:
-    """Fetch and build what a run needs.
+    """Fetch and build QEMU, kernel and driver for runs of a guest.
 
     `kernel` is a series such as "6.12", `choice` one of driver.DRIVERS. `headers` is the folder of
     the gateware's register headers, which only LitePCIe's driver needs.

@@ -56,7 +56,7 @@ def watch(
     alive: Callable[[], str | None] | None = None,
     must_power_off: bool = True,
 ) -> bytes:
-    """Run QEMU to its end and return the console.
+    """Run QEMU to its end and return the console's text as bytes.
 
     `log` is an open file for QEMU's messages, `timeout` is in seconds. `alive()` is called about
     ten times a second and may return a reason to give up. Without `must_power_off` a guest is ended

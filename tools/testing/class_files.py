@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which compiled classes a class uses, directly or through others, and a digest of all of them.
+"""Finds the compiled classes that a class uses, also indirectly, and makes a digest of them all.
 
 A class file has the names of the classes that it uses as text (JVM specification 4.4.7), with
 slashes for dots. So every name of this project in the file counts as used. A name too many costs
-one test run more; a name too few is not possible.
+one more test run. A used class is never missed.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ NAME = re.compile(rb"lanebox(?:/[\w$]+)+")
 
 @cache
 def _read(file: Path) -> tuple[bytes, frozenset[str]]:
-    """The digest of a class file, and the names in it."""
+    """Return the digest of a class file, and the names of this project's classes in it."""
     content = file.read_bytes()
     names = frozenset(name.decode() for name in NAME.findall(content))
     return hashlib.sha256(content).digest(), names
 
 
 def _find(name: str, folders: list[Path]) -> Path | None:
-    """The file of a class in the first folder that has it."""
+    """Return the file of a class in the first folder that has it, or None."""
     files = (folder / f"{name}.class" for folder in folders)
     return next((file for file in files if file.is_file()), None)
 
 
 def closure(name: str, folders: list[Path]) -> dict[str, Path]:
-    """The class files that the class `name`, like "lanebox.mmio.MmioBridge", needs, by name.
+    """Return the class files that the class `name` needs, its own included, by class name.
 
-    KeyError if no folder has that class. A class of another project is not listed.
+    `name` is like "lanebox.mmio.MmioBridge". A class of another project is not listed. Raises
+    KeyError if no folder has the class `name`.
     """
     first = name.replace(".", "/")
     if _find(first, folders) is None:
@@ -53,7 +54,7 @@ def closure(name: str, folders: list[Path]) -> dict[str, Path]:
 
 
 def digest(name: str, folders: list[Path]) -> str:
-    """One text that changes if a class that `name` needs appears, changes or goes."""
+    """Return a text that changes if a class that `name` needs appears, changes or goes."""
     total = hashlib.sha256()
     for each, file in sorted(closure(name, folders).items()):
         total.update(each.encode() + b"\0" + _read(file)[0])

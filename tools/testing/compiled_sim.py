@@ -4,9 +4,9 @@
 
 """Migen's simulator with its statements compiled to Python: several times as fast, same results.
 
-Migen walks the tree of a statement each time it executes it. Here each list of statements becomes a
-Python function before the simulation. An expression without a rule here is left to Migen's
-evaluator.
+Migen walks the tree of a statement each time it executes the statement. This module makes each list
+of statements into a Python function before the simulation. An expression for which it has no rule
+is left to Migen's evaluator.
 """
 
 from migen.fhdl.bitcontainer import value_bits_sign
@@ -32,7 +32,7 @@ def _ones(bits):
 
 
 class Compiler:
-    """Makes Python source for statements.
+    """Makes Python source for a list of Migen statements.
 
     In the source, `v` has the values of signals by number (duid), and `m` the values after this
     step. `constants` are the objects that the source refers to by name.
@@ -62,9 +62,9 @@ class Compiler:
     # Expressions ----------------------------------------------------------------------------------
 
     def expression(self, node, ahead=False):
-        """Return the source of an expression.
+        """Return the Python source of a Migen expression.
 
-        With `ahead` it uses the values that this step has assigned so far.
+        With `ahead` the source uses the values that this step has assigned so far.
         """
         if isinstance(node, Constant):
             return f"({node.value})"
@@ -102,7 +102,7 @@ class Compiler:
         return "(" + " | ".join(f"({term})" for term in terms) + ")" if terms else "(0)"
 
     def _place(self, node):
-        """Return the source of the number of the signal that an array's key selects."""
+        """Return the Python source of the number (duid) of the signal that an array selects."""
         for signal in node.choices:
             self._signal(signal, False)
         numbers = self._name([signal.duid for signal in node.choices])
@@ -111,11 +111,11 @@ class Compiler:
     # Statements -----------------------------------------------------------------------------------
 
     def emit(self, depth, text):
-        """Add a line of Python at an indentation of `depth` levels."""
+        """Add a line of Python source at an indentation of `depth` levels."""
         self.lines.append("    " * depth + text)
 
     def assign(self, depth, node, value):
-        """Add the assignment of the Python expression `value` to a Migen node."""
+        """Add Python source that assigns the Python expression `value` to a Migen node."""
         if type(node) is Signal and not node.signed:
             self._signal(node, False)
             self.emit(depth, f"m[{node.duid}] = {value} & {_ones(node.nbits)}")
@@ -147,13 +147,13 @@ class Compiler:
         )
 
     def block(self, depth, statements):
-        """Add the statements of a block, which may have none."""
+        """Add the Python source of a block of Migen statements, which may be empty."""
         self.emit(depth, "pass")
         for statement in statements:
             self.statement(depth, statement)
 
     def statement(self, depth, statement):
-        """Add one Migen statement."""
+        """Add the Python source of one Migen statement."""
         if isinstance(statement, _Assign):
             self.assign(depth, statement.l, self.expression(statement.r))
         elif isinstance(statement, If):
@@ -171,7 +171,7 @@ class Compiler:
             self.emit(depth, f"core.Evaluator.execute(evaluator, [{self._name(statement)}])")
 
     def case(self, depth, statement):
-        """Add a Migen Case as a chain of comparisons."""
+        """Add the Python source of a Migen Case: a chain of comparisons."""
         bits, signed = value_bits_sign(statement.test)
         test = self._temporary()
         self.emit(
@@ -188,7 +188,10 @@ class Compiler:
             self.block(depth + 1, statement.cases["default"])
 
     def function(self, statements):
-        """Return the statements as a compiled Python function of values and modifications."""
+        """Return a Python function that executes the statements.
+
+        Its arguments are the signals' values and their modifications.
+        """
         self.emit(0, "def step(v, m):")
         self.block(1, statements)
         scope = {"core": core, **self.constants}
@@ -197,7 +200,10 @@ class Compiler:
 
 
 class CompiledEvaluator(core.Evaluator):
-    """Executes a fragment's statements by compiled functions, and a generator's as Migen does."""
+    """Migen's evaluator, which executes a fragment's statements by compiled functions.
+
+    The statements of a generator are executed as Migen does it.
+    """
 
     def __init__(self, fragment, *arguments):
         super().__init__(*arguments)
@@ -205,7 +211,7 @@ class CompiledEvaluator(core.Evaluator):
         self.steps = {id(each): Compiler(self).function(each) for each in lists}
 
     def execute(self, statements):
-        """Execute statements: by their compiled function if there is one, else as Migen does."""
+        """Execute statements: by their compiled function if it exists, otherwise as Migen does."""
         step = self.steps.get(id(statements))
         if step:
             step(self.signal_values, self.modifications)

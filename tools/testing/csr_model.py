@@ -11,7 +11,10 @@ BUS_WIDTH = 32
 
 
 class CsrBench(LiteXModule):
-    """`dut` and its register bank, with as many words for a register as the real bus has."""
+    """A block `dut` with its register bank on a CSR bus.
+
+    The bank has as many words for each register as the real bus has.
+    """
 
     def __init__(self, dut):
         self.dut = dut
@@ -25,7 +28,10 @@ class CsrBench(LiteXModule):
         self.bank = csr_bus.CSRBank(registers, bus=self.csr)
 
     def read_word(self, address):
-        """Read a word with a strobe of one cycle, as LiteX's bridge does."""
+        """Read a word of the bus with a strobe of one cycle, as LiteX's bridge does.
+
+        Return the word.
+        """
         yield self.csr.adr.eq(address)
         yield self.csr.re.eq(1)
         yield
@@ -35,14 +41,14 @@ class CsrBench(LiteXModule):
         return (yield self.csr.dat_r)
 
     def read(self, name):
-        """Read a register, which may have several words."""
+        """Read a register, which may have several words. Return its value."""
         value = 0
         for address in self.addresses[name]:
             value = value << BUS_WIDTH | (yield from self.read_word(address))
         return value
 
     def write(self, name, value):
-        """Write a register of one word."""
+        """Write `value` to a register of one word."""
         (address,) = self.addresses[name]
         yield self.csr.adr.eq(address)
         yield self.csr.dat_w.eq(value)

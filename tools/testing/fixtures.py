@@ -4,8 +4,8 @@
 
 """Fixtures of all tests: the seed in the report header, and builds that are made once.
 
-Any pytest that runs inside the clone loads this module, also one in an environment without Migen.
-So each fixture imports the modules that it needs by itself.
+Any pytest that runs inside the clone loads this module, also a pytest in an environment without
+Migen. So each fixture imports the modules that it needs by itself.
 """
 
 from unittest import mock
@@ -37,7 +37,10 @@ def unnamed_signals(request):
 
 
 def build(tmp_path_factory, *options):
-    """Return the folder of a new build of the simulated card's gateware with these options."""
+    """Build the simulated card's gateware with these options into a new folder.
+
+    Return the folder.
+    """
     from tools.testing.repository import run_sim_target
 
     folder = tmp_path_factory.mktemp("sim")
@@ -48,25 +51,25 @@ def build(tmp_path_factory, *options):
 
 @pytest.fixture(scope="session")
 def sim_build(tmp_path_factory):
-    """The folder with the default build of the simulated card."""
+    """Return the folder with the default build of the simulated card."""
     return build(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def stock_build(tmp_path_factory):
-    """The folder with a build that has LitePCIe's endpoint."""
+    """Return the folder with a build of the simulated card that has LitePCIe's endpoint."""
     return build(tmp_path_factory, "--endpoint", "litepcie")
 
 
 @pytest.fixture(scope="session")
 def msix_build(tmp_path_factory):
-    """The folder with a build that has MSI-X."""
+    """Return the folder with a build of the simulated card that has MSI-X."""
     return build(tmp_path_factory, "--msix")
 
 
 @pytest.fixture(scope="session")
 def built():
-    """The C library and litepcie_util, and the csr.json of the gateware they were built for."""
+    """Return the built C library and litepcie_util, with the csr.json of their gateware."""
     from software.test.software_build import build_software
 
     return build_software()
@@ -74,7 +77,7 @@ def built():
 
 @pytest.fixture
 def util(built):
-    """litepcie_util, as a program to call."""
+    """Return litepcie_util as an object that runs the program."""
     from software.test.software_build import Util
 
     return Util(built.util)
@@ -82,9 +85,9 @@ def util(built):
 
 @pytest.fixture
 def card(built, tmp_path):
-    """A function that makes a stand-in for a card, with faults.
+    """Return a function that makes a stand-in for a card, with faults.
 
-    Used as `with card(flip=("c2h", 3)) as standin:`.
+    Use: `with card(flip=("c2h", 3)) as standin:`.
     """
     from software.test.vfio_user_standin import Standin
 
@@ -96,5 +99,5 @@ def card(built, tmp_path):
 
 @pytest.fixture
 def device(tmp_path):
-    """Return a name for a simulated card whose socket lies in the test's own folder."""
+    """Return the name of a simulated card whose socket lies in the test's own folder."""
     return f"sim:{tmp_path / 's'}"

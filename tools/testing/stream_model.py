@@ -4,8 +4,8 @@
 
 """Partners of streams for Migen simulations: a producer, a consumer and a protocol monitor.
 
-Each is a generator for run_simulation. A generator sees the values just before a clock edge and its
-writes take effect just after it, like a register.
+Each of the three is a generator for run_simulation. A generator sees the values just before a clock
+edge and its writes take effect just after the edge, like a register.
 """
 
 from migen import passive
@@ -17,7 +17,10 @@ TIMEOUT = 20_000
 
 
 def simulate(dut, generators):
-    """Run until every generator that is not passive has returned, or fail after TIMEOUT cycles."""
+    """Run a simulation until every generator that is not passive has returned.
+
+    Raises AssertionError after TIMEOUT cycles.
+    """
 
     @passive
     def watchdog():
@@ -29,7 +32,10 @@ def simulate(dut, generators):
 
 
 def produce(endpoint, beats, rng, density=0.5, field="data"):
-    """Offer every beat, after random gaps, and hold it until it is taken."""
+    """Offer every beat on the stream, after random gaps, and hold each beat until it is taken.
+
+    `density` is the probability that a beat is offered in a cycle.
+    """
     for value in beats:
         while rng.random() >= density:
             yield
@@ -42,7 +48,10 @@ def produce(endpoint, beats, rng, density=0.5, field="data"):
 
 
 def consume(endpoint, taken, count, rng, density=0.5, field="data"):
-    """Take `count` beats into the list `taken`, with random stalls. Take no beat after that."""
+    """Take `count` beats of the stream into the list `taken`, with random stalls.
+
+    No further beat is taken after that. `density` is the probability that the consumer is ready.
+    """
     while len(taken) < count:
         if (yield endpoint.valid) and (yield endpoint.ready):
             taken.append((yield getattr(endpoint, field)))
@@ -54,7 +63,7 @@ def consume(endpoint, taken, count, rng, density=0.5, field="data"):
 
 @passive
 def watch(endpoint, field="data"):
-    """Assert that an offered beat stays offered, unchanged, until it is taken."""
+    """Assert that a beat offered on the stream stays offered, unchanged, until it is taken."""
     waiting = None
     while True:
         valid, ready = (yield endpoint.valid), (yield endpoint.ready)
@@ -67,6 +76,6 @@ def watch(endpoint, field="data"):
 
 
 def wait(cycles):
-    """Let so many cycles pass."""
+    """Let `cycles` clock cycles pass."""
     for _ in range(cycles):
         yield
