@@ -44,18 +44,19 @@ from tools import needs, prepare  # noqa: E402
 from tools.progress import StepError, run, tied  # noqa: E402
 
 SUITES = {"12": "bookworm", "13": "trixie"}
-# The packages that the README expects of a reader, and the CA certificates that git recommends.
+# The packages that the README expects on a reader's machine, and the CA certificates that git
+# recommends.
 PACKAGES = ("git", "make", "python3", "sudo", "ca-certificates")
 USER = "reader"
 HOME = f"/home/{USER}"
 CLONE = f"{HOME}/lanebox"
 KEPT = ROOT / "build" / "fresh"
-MARK = ".lanebox-fresh-root"  # a file that marks a folder which this program may remove
+MARK = ".lanebox-fresh-root"  # file that marks a folder which this program may remove
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--")
 ENTER = ROOT / "tools" / "enter_root.sh"
 
-# Variables that are settings of package clients: how to reach a registry, which one, and which
-# hosts to trust.
+# Matches variables that are settings of package clients: how to reach a registry, which registry to
+# use, and which hosts to trust.
 CLIENT_VARIABLES = re.compile(
     r"(?i:(https?|ftp|all|no)_proxy)|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|PROXY|CERT)"
     r"|PIP_(DEFAULT_TIMEOUT|RETRIES)|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE"
@@ -74,14 +75,17 @@ USER_FILES = (
 
 
 class RootError(RuntimeError):
-    """The root cannot be made. The text says why, and what to do."""
+    """The fresh root cannot be made. The text says why, and what to do."""
 
 
 # Debian -------------------------------------------------------------------------------------------
 
 
 def archive(release: str) -> list[tuple[str, str]]:
-    """Return pairs (mirror, suite) for a release: this machine's, with the release's suite name."""
+    """Return pairs (mirror, suite) for a Debian release.
+
+    The mirrors are those of this machine; the suites are those of the release.
+    """
     suite = SUITES[release]
     own = {mirror.suite(), "stable", "oldstable"}
     pairs = []
@@ -107,20 +111,25 @@ def apt_settings(dump: str, environment: dict[str, str]) -> str:
 
 
 def debootstrap(release: str, folder: Path) -> None:
-    """Install the smallest Debian with PACKAGES into an empty folder."""
+    """Install the smallest Debian with PACKAGES into the empty folder `folder`."""
     keyring = os.environ.get("DEBIAN_KEYRING", needs.KEYRING)
     if not Path(keyring).exists():
         raise RootError(f"{keyring}, the keys of Debian's archive, is missing on this machine")
     url = archive(release)[0][0]
     options = ["--variant=minbase", f"--include={','.join(PACKAGES)}", f"--keyring={keyring}"]
     command = ["debootstrap", *options, "--force-check-gpg", SUITES[release], folder, url]
-    # debootstrap gets namespaces of its own, since an interrupted one leaves mounts and processes.
+    # debootstrap gets namespaces of its own, since an interrupted debootstrap leaves mounts and
+    # processes.
     what = f"debootstrap: Debian {release}"
     run([*NAMESPACES, *command], what, tie=True, note=lambda line: line.removeprefix("I: "))
 
 
 def base(release: str, folder: Path) -> None:
-    """Put a Debian into `folder`: unpack the one that an earlier call has kept, else install it."""
+    """Put a Debian into `folder`.
+
+    If an earlier call has kept this Debian as a tar archive, it is unpacked. Otherwise it is
+    installed and kept.
+    """
     recipe = repr((archive(release)[0], PACKAGES, "minbase"))
     name = f"debian-{release}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.tar"
     kept = KEPT / name
@@ -138,7 +147,10 @@ def base(release: str, folder: Path) -> None:
 
 
 def client_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
-    """Return the package clients' variables, without those that name a file that the root lacks."""
+    """Return the variables of package clients, for use in the root.
+
+    A variable that names a file which the root lacks is left out.
+    """
     kept = {name: value for name, value in environment.items() if CLIENT_VARIABLES.fullmatch(name)}
     return {
         name: value
@@ -148,7 +160,7 @@ def client_environment(environment: dict[str, str], folder: Path) -> dict[str, s
 
 
 def give(source: Path, target: Path) -> None:
-    """Copy a file, or a folder's files, if it exists. Links are followed."""
+    """Copy a file, or a folder's files, into the root if it exists. Symbolic links are followed."""
     if source.is_dir():
         shutil.copytree(source, target, dirs_exist_ok=True)
     elif source.exists():
@@ -171,8 +183,9 @@ def give_client_settings(release: str, folder: Path, home: Path) -> None:
 
 
 def give_clone(folder: Path) -> None:
-    """Clone this repository's HEAD, with its history, into the user's home."""
-    # With safe.directory git accepts a repository of another user, and this one may not be root's.
+    """Clone this repository's HEAD, with its history, into the home of the root's user."""
+    # With safe.directory git accepts a repository that belongs to another user. This repository may
+    # not belong to root.
     settings = folder / "tmp" / "gitconfig"
     settings.write_text("[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n")
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": str(settings)}
@@ -184,7 +197,7 @@ def give_clone(folder: Path) -> None:
 
 
 def fill(release: str, folder: Path, home: Path) -> None:
-    """Make the user, the user's clone and the package clients' settings."""
+    """Make the root's user, the user's clone and the settings of the package clients."""
     command = ["useradd", "--create-home", "--uid", "1000", "--shell", "/bin/bash", USER]
     run(["chroot", folder, *command], "", patience=60)
     (folder / "etc" / "sudoers.d" / USER).write_text(f"{USER} ALL=(ALL) NOPASSWD: ALL\n")
@@ -215,7 +228,7 @@ def inside(folder: Path, command: list[str], environment: dict[str, str]) -> lis
 
 
 def first_process(unshare: int) -> int | None:
-    """Return the first process in the namespaces that this `unshare` has made."""
+    """Return the number of the first process in the namespaces of this `unshare`, or None."""
     with contextlib.suppress(OSError):
         words = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
         return int(words[0]) if words else None
@@ -232,8 +245,8 @@ def call(command: list[str]) -> int:
         status = child.wait()
     finally:
         if child.poll() is None:
-            # When the first process of the namespace ends, the kernel ends all others in it, and
-            # unshare ends.
+            # When the first process of a PID namespace ends, the kernel ends all other processes in
+            # it, and then unshare ends.
             first = first_process(child.pid)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(first or child.pid, signal.SIGKILL)
@@ -244,14 +257,17 @@ def call(command: list[str]) -> int:
 def remove(folder: Path) -> None:
     """Remove a root that this program has made.
 
-    Its mounts exist in its namespaces only, so nothing else is removed with it.
+    The root's mounts exist in its namespaces only, so nothing else is removed with it.
     """
     if (folder / MARK).exists():
         subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
 
 
 def make_folder(folder: Path) -> None:
-    """Make an empty folder for a root. An earlier root in the same place is removed."""
+    """Make an empty folder for a root.
+
+    An earlier root in the same place is removed. Raises RootError if the folder has other files.
+    """
     remove(folder)
     if folder.exists() and any(folder.iterdir()):
         raise RootError(f"{folder} is not empty, and no root of this program's. Name another --in")
@@ -263,7 +279,7 @@ def make_folder(folder: Path) -> None:
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
-    """Return the parsed command line."""
+    """Parse the command line and return its options."""
     parser = argparse.ArgumentParser(
         prog="tools/fresh_root.sh",
         description=__doc__,
@@ -290,7 +306,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 def as_root(argv: list[str]) -> int:
     """Call this program again by sudo, with the variables that sudo would drop.
 
-    Returns its exit status.
+    Returns the exit status of that call.
     """
     prefix = prepare.privilege()
     if prefix is None:
@@ -316,7 +332,7 @@ def as_root(argv: list[str]) -> int:
 
 
 def run_in_fresh_root(options: argparse.Namespace) -> int:
-    """Make the root, run the command in it, and remove the root."""
+    """Make the root, run the command in it, and remove the root. Return the command's status."""
     folder = options.folder
     if options.again and not (folder / MARK).exists():
         raise RootError(f"there is no root in {folder}: --keep leaves one")
@@ -338,12 +354,12 @@ def run_in_fresh_root(options: argparse.Namespace) -> int:
 
 
 def interrupt(number: int, frame) -> None:
-    """End the program in the way of Ctrl-C. This is a signal handler."""
+    """Handle a signal: end the program in the same way as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
 def main(argv: list[str]) -> int:
-    """Run a command in a fresh root. Returns its exit status."""
+    """Run a command in a fresh root, as the command line says. Return the exit status."""
     options = arguments(argv)
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGHUP, interrupt)

@@ -20,7 +20,7 @@ from tools.verilog.spinal_build import BUILD, generate
 
 
 def parse_arguments():
-    """Return the parsed command line."""
+    """Parse the command line and return its options."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.synthesis",
         description=__doc__,
@@ -36,7 +36,7 @@ def parse_arguments():
 
 
 def repeated(words):
-    """Return `name=value` words as parameters. A repeated name has a list of its values."""
+    """Return `name=value` words as a dictionary of parameters, each with a list of its values."""
     parameters = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -47,7 +47,7 @@ def repeated(words):
 
 
 def make_design(arguments):
-    """Return the design that the command line names: a block, or a Verilog module."""
+    """Return the design that the command line names: a SpinalHDL component, or a Verilog module."""
     if arguments.top:
         return Design(arguments.top, arguments.words, blocks=arguments.blocks, pads=False)
     component, *words = arguments.words
@@ -57,7 +57,10 @@ def make_design(arguments):
 
 
 def main():
-    """Synthesise the design, print its table, and end the program with a sentence if that fails."""
+    """Synthesise the design and print its table. Return 1 if the report has problems.
+
+    If the synthesis fails, the program ends with a sentence.
+    """
     arguments = parse_arguments()
     try:
         design = make_design(arguments)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Synthesis of a board's gateware by Yosys, with its report."""
+"""Synthesises a board's gateware by Yosys, and writes the report."""
 
 from tools.synthesis import report
 from tools.synthesis.gateware import make_design, own_rows

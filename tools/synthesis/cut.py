@@ -2,18 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A module's combinational logic, with registers, memories and instances cut off.
+"""Cuts registers, memories and instances off a module, so that its combinational logic is left.
 
 What a cut cell drives becomes an input of the logic, and what drives the cell becomes an output.
-Registers are simplified: one that always holds the same constant goes, and copies become one.
+Registers are simplified: one that always holds the same constant is removed, and copies become one.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass, field
 
-CONSTANTS = ("0", "1")  # setundef leaves no other
-# Cells of which each output bit depends on the same bit of each operand.
+CONSTANTS = ("0", "1")  # the values of constant bits; setundef leaves no other value
+# Cells whose output bits each depend on the same bit of each operand only.
 BITWISE = ("$mux", "$and", "$or", "$xor", "$xnor", "$not")
 STATE = ("$dff", "$mem_v2")
 MEMORY_OUTPUTS = ("RD_DATA",)  # all other ports of $mem_v2 are inputs
@@ -22,23 +22,25 @@ REGISTER = "register "
 
 @dataclass
 class Cut:
-    """The combinational logic of a module, and the bits at which the rest was cut off.
+    """The combinational logic of a module, and the bits at which cells were cut off.
 
-    `inputs` and `outputs`: the net of each bit, by its name.
+    `inputs` and `outputs` have the net of each bit, by the bit's name.
     """
 
     cells: dict
     inputs: dict = field(default_factory=dict)
     outputs: dict = field(default_factory=dict)
-    shapes: dict = field(default_factory=dict)  # what must agree of a cut cell, by its name
-    children: dict = field(default_factory=dict)  # the module of an instance, by its name
+    # what must be equal on both sides, by the name of a cut cell
+    shapes: dict = field(default_factory=dict)
+    # the module of each instance that was cut off, by its name
+    children: dict = field(default_factory=dict)
 
 
 class Cones:
-    """The logic in front of each net of a part, as a digest that no name of a register changes.
+    """Computes, for each net of a part, a digest of the logic in front of it.
 
-    `known`: the name that a cut bit has on both sides. A net that depends on another cut bit has no
-    digest.
+    No name of a register changes the digest. `known` has the name that a cut bit has on both sides.
+    A net that depends on a cut bit without such a name has no digest.
     """
 
     def __init__(self, part):
@@ -52,12 +54,12 @@ class Cones:
         }
 
     def learn(self, known):
-        """Take over the names of more nets, by which digests that were computed before are void."""
+        """Add names of nets to `known`. Digests that were computed before are no longer valid."""
         self.known = {**self.known, **known}
         self.found = {}
 
     def digest(self, bit):
-        """Return a name for a net that depends only on the logic in front of it."""
+        """Return a text that depends only on the logic in front of the net, or None."""
         if bit in CONSTANTS:
             return bit
         if bit not in self.found:
@@ -85,7 +87,7 @@ class Cones:
 
 
 def register_bits(part):
-    """Each register's bit once: its net, with its names."""
+    """Return each register bit's net once, with all names of the register."""
     names = {}
     for name, bit in part.inputs.items():
         if name.startswith(REGISTER):
@@ -99,7 +101,7 @@ def data_of(part, names):
 
 
 def net_names(module, renamed):
-    """The names of each net, a list for each: the bits of signals as "signal[n]"."""
+    """Return all names of each net as a list. A bit of a signal is called "signal[n]"."""
     names = {}
     for name, net in module["netnames"].items():
         if net["hide_name"]:
@@ -110,7 +112,10 @@ def net_names(module, renamed):
 
 
 def cut(module, modules, renamed):
-    """The combinational part of `module`. A register's bit stands there under all its names."""
+    """Return the combinational part of `module`.
+
+    A register's bit is in the part under all names of the register.
+    """
     names = net_names(module, renamed)
     part = Cut({})
     for name, port in module["ports"].items():
@@ -131,7 +136,7 @@ def cut(module, modules, renamed):
 
 
 def cut_register(part, cell, names):
-    """Cut a register: its output becomes an input of the part, its data an output."""
+    """Cut a register off: its output becomes an input of the part, and its data an output."""
     for data, bit in zip(cell["connections"]["D"], cell["connections"]["Q"]):
         for name in names.get(bit, [f"unnamed register at net {bit}"]):
             part.inputs[f"{REGISTER}{name}"] = bit
@@ -140,7 +145,10 @@ def cut_register(part, cell, names):
 
 
 def cut_cell(part, name, cell, modules, renamed):
-    """Cut a memory or an instance off."""
+    """Cut a memory or an instance off.
+
+    Its outputs become inputs of the part, and its inputs become outputs.
+    """
     kind = cell["type"]
     if kind in modules:
         ports = modules[kind]["ports"]
@@ -161,7 +169,7 @@ def cut_cell(part, name, cell, modules, renamed):
 
 
 def substitute(part, values):
-    """Replace nets of `part` by others, or by constants."""
+    """Replace nets of `part` by other nets, or by constants."""
     for cell in part.cells.values():
         for port, bits in cell["connections"].items():
             cell["connections"][port] = [values.get(bit, bit) for bit in bits]
@@ -171,7 +179,10 @@ def substitute(part, values):
 
 
 def constant(driver, bit):
-    """ "0" or "1" if the net is that constant, or a multiplexer of nothing else; else None."""
+    """Return "0" or "1" if the net is that constant, or a multiplexer of only that constant.
+
+    Otherwise return None.
+    """
     if bit in CONSTANTS:
         return bit
     cell, _, number = driver.get(bit, ({"type": ""}, "", 0))
@@ -182,7 +193,7 @@ def constant(driver, bit):
 
 
 def drop_constants(part):
-    """Take out registers that hold the same constant from the first clock on."""
+    """Remove registers from the part that hold the same constant from the first clock on."""
     while True:
         data = {bit: data_of(part, names) for bit, names in register_bits(part).items()}
         driver = Cones(part).driver
@@ -196,7 +207,7 @@ def drop_constants(part):
 
 
 def merge_twins(part):
-    """Make registers one whose data is the same function of the same nets."""
+    """Merge registers of the part whose data is the same function of the same nets."""
     cones = Cones(part)
     cones.learn({bit: f"net {bit}" for bit in part.inputs.values()})
     first, same = {}, {}

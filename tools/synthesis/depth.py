@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The deepest paths of a mapped netlist in LUT levels, from register to register, by clock.
+"""Finds the deepest paths of a mapped netlist in LUT levels, from register to register, by clock.
 
 Yosys' own `ltp` counts every CARRY4 as a level and follows paths through LUTRAM from a write pin to
-the read data, where no signal goes. primitives.py says what counts here. A path belongs to the
-clock of its end. If its end is a black box or a port, it belongs to the clock of its start.
+the read data, where no signal goes. This module counts levels as primitives.py says. A path belongs
+to the clock of its end. If its end is a black box or a port, it belongs to the clock of its start.
 """
 
 import re
@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from tools.synthesis import primitives
 
 NO_CLOCK = "-"
-# Numbers of bits and of parts of memories in a signal's name. Paths that differ only in these are
-# shown as one.
+# Matches numbers of bits and of parts of memories in a signal's name. Paths that differ only in
+# these are shown as one.
 NUMBERS = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b")
 
 
 @dataclass
 class Driver:
-    """The pin that drives a bit. `arcs` are (source bit, levels), or None if a path begins here."""
+    """The cell pin that drives a bit.
+
+    `arcs` are (source bit, levels), or None if a path begins at this pin.
+    """
 
     cell: object
     pin: str
@@ -39,7 +42,7 @@ class Path:
     end: str
     clock: str
     names: list  # names of the nets from start to end, as far as they have names
-    alike: int = 1  # number of paths between the same two vectors, with this one
+    alike: int = 1  # number of paths between the same two vectors, this one included
 
 
 class LoopError(RuntimeError):
@@ -47,7 +50,7 @@ class LoopError(RuntimeError):
 
 
 class Timing:
-    """The level of every bit of `netlist`, and all paths that end in it."""
+    """Computes the LUT level of every bit of `netlist`, and all paths that end in it."""
 
     def __init__(self, netlist):
         self.netlist = netlist
@@ -85,7 +88,7 @@ class Timing:
         return driver.arcs if driver is not None and driver.arcs else []
 
     def _ordered(self):
-        """Return the bits that logic drives, each one after its sources."""
+        """Yield the bits that logic drives, each one after the bits that it depends on."""
         waiting = {bit: len(self._sources(bit)) for bit in self.drivers if self._sources(bit)}
         readers = defaultdict(list)
         for bit in waiting:
@@ -112,7 +115,10 @@ class Timing:
     # Paths ----------------------------------------------------------------------------------------
 
     def _ends(self):
-        """Yield (bit, cell, pin) for each place where a path ends. A port has no cell."""
+        """Yield (bit, cell, pin) for each place where a path ends.
+
+        If the place is a port, cell is None.
+        """
         for cell in self.netlist.cells:
             through = any(
                 self.drivers[bit].arcs is not None
@@ -127,14 +133,14 @@ class Timing:
             yield from ((bit, None, name) for bit in bits if isinstance(bit, int))
 
     def _trace(self, bit):
-        """Return the bits of the deepest path to `bit`, its start first."""
+        """Return the bits of the deepest path that ends in `bit`, the start of the path first."""
         path = [bit]
         while path[-1] in self.before:
             path.append(self.before[path[-1]])
         return path[::-1]
 
     def _clock_of(self, cell, pin):
-        """Return the name of the clock in front of all buffers, or NO_CLOCK."""
+        """Return the name of the pin's clock in front of all clock buffers, or NO_CLOCK."""
         clock = cell and primitives.clock_pin(cell.kind, pin, cell.inputs)
         if not clock or not cell.inputs.get(clock):
             return NO_CLOCK
@@ -146,7 +152,7 @@ class Timing:
         return min(names, key=lambda name: (name.count("."), len(name), name), default=NO_CLOCK)
 
     def _find_readers(self):
-        """Return for each bit a cell and pin that read it, if the source names the cell."""
+        """Return, for each bit, a cell and pin that read the bit, if the source names the cell."""
         return {
             bit: f"{cell.name}.{pin}"
             for cell in self.netlist.cells
@@ -156,9 +162,9 @@ class Timing:
         }
 
     def _register(self, bit):
-        """Return a register's name.
+        """Return the name of the register that drives the bit.
 
-        Yosys puts nameless registers before memories. These get the memory's name.
+        Yosys puts nameless registers before memories. Such a register gets the memory's name.
         """
         if self.netlist.names(bit) or bit not in self._readers:
             return self.netlist.name(bit)
@@ -187,9 +193,10 @@ class Timing:
             yield self.levels.get(bit, 0), clock, bit, cell, pin
 
     def paths(self):
-        """Return two dictionaries by clock: the paths and a histogram.
+        """Return two dictionaries by clock: the paths, and a histogram of levels.
 
-        The paths are sorted, deepest first; there is one for each pair of vectors.
+        The paths are sorted, deepest first, with one for each pair of vectors. The histogram has
+        the number of path ends for each number of levels.
         """
         groups = defaultdict(dict)
         histogram = defaultdict(Counter)

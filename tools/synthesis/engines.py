@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The two DMA engines alone: tables, registers, stores, notices, interrupt moderation.
+"""Makes a design of the two DMA engines alone: tables, registers, stores, notices, moderation.
 
-There is no endpoint and no user slot. Every signal to these is a port of the design. Such a port
-counts as beginning or end of paths, and costs nothing.
+The design has no endpoint and no user slot. Every signal to these is a port of the design. Such a
+port counts as beginning or end of paths, and costs nothing.
 """
 
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ TOP = "dma_engines"
 
 
 class DmaEngines(LiteXModule):
-    """c2h and h2c of one channel, each with a bank of registers."""
+    """The engines c2h and h2c of one DMA channel, each with a bank of registers."""
 
     def __init__(self, platform):
         self.cd_sys = ClockDomain("sys")
@@ -93,9 +93,9 @@ class DmaEngines(LiteXModule):
 
 
 def write_engines(folder):
-    """Write the Verilog file of the engines alone into `folder`.
+    """Write the Verilog file of the DMA engines alone into `folder`.
 
-    Returns it as a list, since Design takes one.
+    Returns the path in a list, since Design takes a list of files.
     """
     platform = make_platform()
     platform.add_extension([("clock", 0, Pins(2))])

@@ -33,26 +33,31 @@ from pathlib import Path
 from tools.synthesis.cut import REGISTER, Cones, Cut, cut, data_of, register_bits, substitute
 from tools.synthesis.yosys import find_yosys
 
-SECONDS = 600  # A module of 256 bits takes a few seconds.
-NUMBERED = re.compile(rf"{REGISTER}_zz_\d+\[\d+\]")  # SpinalHDL numbers what has no name
+SECONDS = 600  # seconds that a proof may take; a module of 256 bits takes a few seconds
+NUMBERED = re.compile(rf"{REGISTER}_zz_\d+\[\d+\]")  # SpinalHDL numbers signals that have no name
 READ = "read_verilog {name}.v; hierarchy -auto-top; proc; opt_expr; memory_collect; dffunmap; "
 READ += "opt_expr -full; opt_clean; setundef -zero; write_json {name}.json"
 PROVE = "read_json before.json; read_json after.json; "
 PROVE += "miter -equiv -flatten -make_outcmp before after miter; hierarchy -top miter; simplemap; "
 PROVE += "opt -full; sat -verify -prove trigger 0 -show-outputs miter"
-# A line of the solver's example: this output is not the same on both sides.
+# Matches a line of the solver's counterexample that names an output which differs between the two
+# sides.
 DIFFERS = re.compile(r"^ *\\cmp_o(\d+) +0 ", re.MULTILINE)
 SHOWN = 8
 
 
 class Different(RuntimeError):
-    """Raised if the hardware differs, or if its parts cannot be matched. The message names the
-    module.
+    """Raised if the hardware differs, or if its parts cannot be matched.
+
+    The message names the module.
     """
 
 
 def run(yosys, commands, folder):
-    """Exit status and output of Yosys. Without -q the output has the solver's example."""
+    """Run Yosys commands in `folder`. Return the exit status and the output.
+
+    Without Yosys' option -q the output has the solver's counterexample.
+    """
     done = subprocess.run(
         [yosys.program, "-p", commands],
         cwd=folder,
@@ -65,8 +70,9 @@ def run(yosys, commands, folder):
 
 
 def read(verilog, name, folder, yosys):
-    """Reads a Verilog file with Yosys. Returns the netlists of its modules, and the top module's
-    name.
+    """Read a Verilog file with Yosys.
+
+    Returns the netlists of its modules, and the top module's name.
     """
     (Path(folder) / f"{name}.v").write_text(Path(verilog).read_text())
     status, log = run(yosys, READ.format(name=name), folder)
@@ -78,11 +84,11 @@ def read(verilog, name, folder, yosys):
 
 
 def as_module(part, inputs, outputs):
-    """A netlist of `part` for Yosys, with the ports i0, i1 ... for the bits named in `inputs`, and
-    o0, o1 ... for those in `outputs`.
+    """Return a netlist of `part` for Yosys, as a module with numbered ports.
 
-    A name that `part` lacks becomes an input that drives nothing. A net with several names among
-    the inputs is one input: the first name drives it.
+    The ports i0, i1 ... are the bits named in `inputs`, and o0, o1 ... those named in `outputs`. A
+    name that `part` lacks becomes an input that drives nothing. A net with several names among the
+    inputs is one input: the first name drives it.
     """
     spare = max((bit for bit in all_bits(part) if isinstance(bit, int)), default=1) + 1
     ports, taken = {}, set()
@@ -107,9 +113,10 @@ def all_bits(part):
 
 
 def by_names(before, after):
-    """Pairs (net after, net before) of registers that share a name that means something.
+    """Return pairs (net after, net before) of registers that share a name given in the sources.
 
-    A name of a port comes last: SpinalHDL also gives such names to stages of queues.
+    A name of a port is used only if no other name is shared: SpinalHDL also gives such names to
+    stages of queues.
     """
     pairs = {}
     for bit, names in register_bits(after).items():
@@ -121,9 +128,9 @@ def by_names(before, after):
 
 
 def by_logic(before, after, pairs):
-    """`pairs`, with registers added whose data is the same function of what is paired already.
+    """Return `pairs` with added pairs of registers whose data is the same function of paired nets.
 
-    This only finds candidates: the solver proves each pair, however it was found.
+    This function only finds candidates: the solver proves each pair, however it was found.
     """
     plain = {name: name for name in after.inputs if not name.startswith(REGISTER)}
     old, new = Cones(before), Cones(after)
@@ -148,7 +155,7 @@ def by_logic(before, after, pairs):
 
 
 def merge_copies(after, pairs):
-    """Make registers of `after` one if they are copies of the same register of `before`.
+    """Merge registers of `after` that are copies of the same register of `before`.
 
     The data of each copy is still proven, so that the copies are equal in every cycle.
     """
@@ -159,9 +166,9 @@ def merge_copies(after, pairs):
 
 
 def renamed_registers(before, chosen, pairs):
-    """`before`, with the names that its registers have in `after`, and without other names.
+    """Return `before` with the names that its registers have in `after`, and without other names.
 
-    `chosen`: the name of each register's net of `after`. Copies have one net each.
+    `chosen` has the name of the net of each register of `after`. Copies have one net each.
     """
     part = Cut(before.cells, shapes=before.shapes, children=before.children)
     for name, bit in before.inputs.items():
@@ -180,7 +187,11 @@ def renamed_registers(before, chosen, pairs):
 
 
 def inputs_of(before, after, registers):
-    """The inputs of the miter: matched bits once, then what only one side has, left free."""
+    """Return the names of the inputs of the miter, the circuit that compares both sides.
+
+    Inputs that both sides have come first. Inputs that only one side has follow, and may have any
+    value.
+    """
     plain = [each for each in after.inputs if not each.startswith(REGISTER)]
     first = sorted([*registers, *plain])
     held = {before.inputs[each] for each in first if each in before.inputs}
@@ -189,7 +200,10 @@ def inputs_of(before, after, registers):
 
 
 def compare(name, before, after, folder, yosys):
-    """Proves one pair. Returns how many bits were proven, and the names that only `before` has."""
+    """Prove that one pair of modules is equal.
+
+    Returns how many bits were proven, and the names that only `before` has. Raises Different.
+    """
     pairs = by_logic(before, after, by_names(before, after))
     for bit, names in register_bits(after).items():
         if bit not in pairs:
@@ -223,9 +237,10 @@ def compare(name, before, after, folder, yosys):
 
 
 def prove(before, after, renamed, yosys, tell=lambda line: None, passed_over=()):
-    """Proves all pairs of modules of two files but `passed_over`, by their names in the second one.
+    """Prove all pairs of modules of two files equal.
 
-    `tell` gets a line for each. Raises Different.
+    Modules in `passed_over`, by their names in the second file, are left out. `tell` gets a line
+    for each pair. Returns the number of proven bits by pair. Raises Different.
     """
     with tempfile.TemporaryDirectory() as folder:
         old, old_top = read(before, "before", folder, yosys)
@@ -251,12 +266,12 @@ def prove(before, after, renamed, yosys, tell=lambda line: None, passed_over=())
 
 
 def said(gone):
-    """Return the end of a sentence that names what is gone, or nothing."""
+    """Return the end of a sentence that names what only the old module has, or ""."""
     return f"; gone: {', '.join(gone)}" if gone else ""
 
 
 def main():
-    """Run the program. Returns 0 if all modules are proven equal."""
+    """Prove two files equal, as the command line says. Return 0 if all modules are proven."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.synthesis.equivalence",
         description=__doc__,

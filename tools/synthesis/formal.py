@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Proofs about modules of the generated Verilog, by Yosys' own SAT solver.
+"""Proves properties of modules of the generated Verilog, by Yosys' own SAT solver.
 
 A property is SystemVerilog that is inserted before the module's `endmodule`, so it sees all signals
 inside the module. It assumes what the surroundings do and asserts what the module does. The proof
@@ -16,7 +16,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SECONDS = 400  # seconds that a proof may take; most take a few, one with memories about thirty
+SECONDS = 400  # seconds that a proof may take; most take a few, those with memories about thirty
 
 
 class Refuted(RuntimeError):
@@ -24,7 +24,7 @@ class Refuted(RuntimeError):
 
 
 def bound(verilog, module, property):
-    """Return `module` of this Verilog alone, with the property inserted."""
+    """Return the text of `module` alone from this Verilog, with the property inserted."""
     found = re.search(rf"^module {module} ?\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} in this Verilog")
@@ -32,7 +32,10 @@ def bound(verilog, module, property):
 
 
 def flatten(verilog, module, folder, yosys):
-    """Return `module` with its instances inlined: signal `a` of instance `b` becomes `\\b.a `."""
+    """Return the text of `module` with all its instances inlined.
+
+    Signal `a` of instance `b` becomes `\\b.a `.
+    """
     work = Path(folder)
     work.mkdir(parents=True, exist_ok=True)
     (work / "whole.v").write_text(verilog)
@@ -51,7 +54,10 @@ def flatten(verilog, module, folder, yosys):
 
 
 def script(module, cycles):
-    """Return the script by which Yosys proves the module's assertions over so many cycles."""
+    """Return the script by which Yosys proves the module's assertions by induction.
+
+    The induction goes over `cycles` clock cycles.
+    """
     return (
         "\n".join(
             [
@@ -70,9 +76,9 @@ def script(module, cycles):
 
 
 def prove(verilog, module, property, cycles, folder, yosys):
-    """Prove `property` of `module` in a folder below `folder`.
+    """Prove `property` of `module` in a folder below `folder`. Return True if it is proven now.
 
-    Return False if that was done before. Raises Refuted if induction over this many `cycles` does
+    Returns False if it was proven before. Raises Refuted if induction over this many `cycles` does
     not prove the property.
     """
     text = bound(verilog, module, property)

@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Synthesis of the gateware that tools.verilog.build wrote.
+"""Synthesises the gateware that tools.verilog.build wrote.
 
-For comparison the stock endpoint, the DMA engines and the user slot's monitor are synthesised, too.
+For comparison LitePCIe's endpoint, the DMA engines and the user slot's monitor are synthesised,
+too.
 """
 
 from dataclasses import replace
@@ -24,12 +25,15 @@ ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
 
 
 def hard_block():
-    """The hard block as a black box."""
+    """Return the Verilog of the hard block as a black box."""
     return black_box(pins_verilog.module(), pins_verilog.MODULE)
 
 
 def make_design(output):
-    """The gateware in `output` as a Design. Every SpinalHDL component is a block of its own."""
+    """Return the gateware in the folder `output` as a Design.
+
+    Every SpinalHDL component is a block of its own.
+    """
     sources = (Path(output) / "gateware" / "sources.txt").read_text().splitlines()
     sources = [Path(source) for source in sources]
     data = [
@@ -47,20 +51,23 @@ def make_design(output):
 
 
 def stock_report(folder):
-    """The report of the stock endpoint alone."""
+    """Return the report of the synthesis of LitePCIe's endpoint alone."""
     files = stock.write_stock(Path(folder) / "verilog")
     design = Design(stock.TOP, files, [hard_block()], pads=False)
     return report.analyse(design, Path(folder) / "synthesis", find_yosys())
 
 
 def own_rows(found):
-    """Return rows area/endpoint/* and depth/endpoint of a report; none for another endpoint."""
+    """Return the rows area/endpoint/* and depth/endpoint of a report.
+
+    If the report is of another endpoint than Lanebox's, the list is empty.
+    """
     blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
     return report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks) if blocks else []
 
 
 def engine_rows(folder):
-    """Return rows area/dma/* and depth/dma of both engines of a channel, without a limit."""
+    """Return the rows area/dma/* and depth/dma of both engines of a channel, without a limit."""
     folder = Path(folder)
     design = Design(engines.TOP, engines.write_engines(folder / "verilog"), [], pads=False)
     found = report.analyse(design, folder / "synthesis", find_yosys())
@@ -68,7 +75,7 @@ def engine_rows(folder):
 
 
 def monitor_rows(folder):
-    """Return rows area/slot/* and depth/slot of the user slot's monitor with its registers."""
+    """Return the rows area/slot/* and depth/slot of the user slot's monitor with its registers."""
     folder = Path(folder)
     design = Design(monitor.TOP, monitor.write_monitor(folder / "verilog"), [], pads=False)
     found = report.analyse(design, folder / "synthesis", find_yosys())
@@ -76,17 +83,21 @@ def monitor_rows(folder):
 
 
 def flat_rows(output):
-    """Row depth/flat: all of the gateware in `output`, optimised across its blocks."""
+    """Return the row depth/flat: the deepest path of the whole gateware in the folder `output`.
+
+    The gateware is optimised across its blocks for this row.
+    """
     design = replace(make_design(output), blocks=[], fast=True)
     found = report.analyse(design, Path(output) / "flat", find_yosys())
     return [report.depth_row("depth/flat", found.deepest())]
 
 
 def endpoint_rows(output):
-    """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, then those of the stock
-    one.
+    """Return the rows area/endpoint/* and depth/endpoint of two endpoints.
 
-    Both are synthesised unless that was done before. `vs` is ours / theirs: below 1 is smaller.
+    Those of the gateware in the folder `output` come first, then those of LitePCIe's endpoint. Both
+    are synthesised unless that was done before. `vs` is ours / theirs: below 1 our endpoint is
+    smaller.
     """
     output = Path(output)
     design = make_design(output)

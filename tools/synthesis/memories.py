@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds what each memory became, and whether that was meant: block RAM, UltraRAM, LUTRAM, ..."""
+"""Finds what each memory of a design became, and whether that was meant.
+
+A memory may become block RAM, UltraRAM, LUTRAM, registers or logic.
+"""
 
 import json
 import re
@@ -22,26 +25,27 @@ FEW_BITS = 128
 
 @dataclass
 class Memory:
-    """A memory array of the design: its path, the width of a word in bits, and the number of
-    words.
-    """
+    """A memory of the design: its path, the width of a word in bits, and the number of words."""
 
     path: str
     width: int
     size: int
-    style: str  # the value of the attribute ram_style; "" if there is none
+    style: str  # value of the attribute ram_style; "" if the memory has no such attribute
     writable: bool
     initialised: bool
-    became: dict  # number of primitives of each kind that the memory became
+    became: dict  # number of primitives of each kind that the memory became, by kind
 
     @property
     def bits(self):
-        """The array's size in bits."""
+        """Return the memory's size in bits."""
         return self.width * self.size
 
     @property
     def kind(self):
-        """The kind of memory: bram, uram, lutram, registers, or "logic" if it is never written."""
+        """Return what the memory became: bram, uram, lutram or registers.
+
+        A memory that is never written may also become "logic".
+        """
         for kind, names in (
             ("uram", primitives.URAM),
             ("bram", primitives.BRAM36),
@@ -53,7 +57,7 @@ class Memory:
 
     @property
     def problem(self):
-        """A sentence if the memory did not become what was meant, else None."""
+        """Return a sentence if the memory did not become what was meant, otherwise None."""
         what = f"{self.path} ({self.size} x {self.width} bit)"
         if self.style == ULTRA and self.initialised:
             return f"{what}: UltraRAM has no initial contents, and this memory has some"
@@ -69,7 +73,7 @@ def _number(text):
 
 
 def _instances(modules, blocks, top):
-    """Return the paths of the instances of each module that is not flattened: top and blocks."""
+    """Return the instance paths of each module that is not flattened: the top and the blocks."""
     paths = {top: [""]}
     open_ = [top]
     while open_:
@@ -87,13 +91,13 @@ def _load(filename):
 
 
 def block_paths(folder, blocks, top):
-    """Return the instance path of each block, without a dot at the end."""
+    """Return the instance path of each block, without a dot at the end of the path."""
     paths = _instances(_load(Path(folder) / "memories.json"), blocks, top)
     return [path[:-1] for module in blocks for path in paths.get(module, [])]
 
 
 def memories(folder, blocks, top, netlist):
-    """Return every memory of the design as it was written, with what it became in `netlist`."""
+    """Return every memory of the design as its source has it, with what it became in `netlist`."""
     modules = _load(Path(folder) / "memories.json")
     leftover = _load(Path(folder) / "leftover.json")
     found = []

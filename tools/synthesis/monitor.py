@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The user slot's monitor by itself, with its registers. The streams and time are ports."""
+"""Makes a design of the user slot's monitor alone, with its registers.
+
+The streams and the time are ports of the design.
+"""
 
 from litex.build.generic_platform import Pins
 from litex.gen import *
@@ -18,7 +21,7 @@ TOP = "slot_monitor"
 
 
 class Monitor(LiteXModule):
-    """The monitor and its bank of registers."""
+    """The user slot's monitor and its bank of registers."""
 
     def __init__(self, platform):
         self.cd_sys = ClockDomain("sys")
@@ -48,7 +51,7 @@ class Monitor(LiteXModule):
 def write_monitor(folder):
     """Write the Verilog file of the monitor alone into `folder`.
 
-    Returns it as a list, since Design takes one.
+    Returns the path in a list, since Design takes a list of files.
     """
     platform = make_platform()
     platform.add_extension([("clock", 0, Pins(2))])

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A flat netlist as Yosys writes it in JSON: cells, names, and the primitives that it uses."""
+"""Reads a flat netlist that Yosys has written in JSON: cells, names, and primitives."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from tools.synthesis import primitives
 
 @dataclass
 class Cell:
-    """A cell of the netlist, with the nets at its pins."""
+    """A cell of the netlist, with the nets at its input and output pins."""
 
     name: str
     kind: str
@@ -59,7 +59,10 @@ class Netlist:
 
     @staticmethod
     def _name_bits(netnames):
-        """Return all names of each bit. Names from the source come first, then shorter ones."""
+        """Return all names of each bit.
+
+        Names from the source come first, and shorter names before longer ones.
+        """
         names = {}
         for name, net in netnames.items():
             for index, bit in enumerate(net["bits"]):
@@ -68,7 +71,7 @@ class Netlist:
         return {bit: sorted(found) for bit, found in names.items()}
 
     def _name_pads(self):
-        """Give the signal on the inner side of a pin's buffer the pin's name, too."""
+        """Give a pin's name also to the nameless signal on the other side of the pin's buffer."""
         for cell in self.cells:
             if primitives.PAD.match(cell.kind):
                 before, behind = cell.inputs["I"][0], cell.outputs["O"][0]
@@ -77,7 +80,7 @@ class Netlist:
                         self._names[bit] = self._names.get(other, []) + self._names.get(bit, [])
 
     def name(self, bit):
-        """Return the best name of a bit. A constant is its own name."""
+        """Return the best name of a bit. The name of a constant is its value."""
         return self._names[bit][0][2] if bit in self._names else str(bit)
 
     def names(self, bit):
@@ -90,7 +93,10 @@ class Netlist:
 
 @dataclass
 class Usage:
-    """The use of the part. `lut` are LUTs with logic, `lutram` LUTs that hold data."""
+    """How many primitives of the FPGA a design or a block uses.
+
+    `lut` are LUTs with logic, `lutram` are LUTs that hold data.
+    """
 
     lut: int = 0
     lutram: int = 0
@@ -102,7 +108,7 @@ class Usage:
     other: dict = field(default_factory=dict)
 
     def add(self, kind):
-        """Count a cell of this kind."""
+        """Count one cell of the netlist, which is of this kind."""
         if primitives.LUT.match(kind):
             self.lut += 1
         elif primitives.is_lutram(kind):
@@ -122,7 +128,7 @@ class Usage:
 
 
 def usage(netlist, blocks=()):
-    """Return the usage by block (instance path).
+    """Return the Usage of each block, by the block's instance path.
 
     A cell counts for its innermost block. "" has the cells that are in no block.
     """
@@ -135,5 +141,5 @@ def usage(netlist, blocks=()):
 
 
 def latches(netlist):
-    """Return the names of all latches, of which a good netlist has none."""
+    """Return the names of all latches. A good netlist has none."""
     return [cell.name for cell in netlist.cells if primitives.LATCH.match(cell.kind)]

@@ -16,7 +16,7 @@ Levels show a trend and compare designs. They are not nanoseconds: routing is no
 import re
 from typing import NamedTuple, Optional
 
-# LUTs that each LUTRAM or shift register occupies.
+# How many LUTs each LUTRAM or shift register occupies.
 LUTRAM_LUTS = {
     "RAM32X1S": 1,
     "RAM64X1S": 1,
@@ -53,7 +53,10 @@ CLOCKS = ("C", "G", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK", "RDCLK", "WRCLK")
 
 
 class Arc(NamedTuple):
-    """A path through a primitive: from pin `source`, or its lowest `bits`, at a cost in levels."""
+    """A path through a primitive, from input pin `source`, at a cost in LUT levels.
+
+    `bits` limits the path to the lowest bits of the pin; None means all bits.
+    """
 
     source: str
     cost: int
@@ -61,13 +64,13 @@ class Arc(NamedTuple):
 
 
 def is_lutram(kind):
-    """Whether cells of this kind are LUTs used as memory."""
+    """Return whether cells of this kind are LUTs that are used as memory."""
     return kind in LUTRAM_LUTS
 
 
 def _read_address(kind, pin, pins):
-    """Return the pins with the read address of LUTRAM output `pin`."""
-    # each port from A to H has its own address: DOA is at ADDRA
+    """Return the pins with the read address that belongs to the LUTRAM output `pin`."""
+    # Each port from A to H has its own address: the output DOA is read at the address ADDRA.
     if kind.startswith(("RAM32M", "RAM64M")):
         return [pin.replace("DO", "ADDR", 1)]
     dual = READ_ADDRESS if pin == "DPO" else ADDRESS
@@ -75,7 +78,10 @@ def _read_address(kind, pin, pins):
 
 
 def arcs(kind, pin, index, inputs):
-    """Return the ways to bit `index` of output `pin`; None if a path begins there."""
+    """Return the paths from inputs to bit `index` of output `pin`.
+
+    Returns None if a path begins at this output.
+    """
     if is_lutram(kind):
         return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
     if LUT.match(kind):
@@ -91,7 +97,7 @@ def arcs(kind, pin, index, inputs):
 
 
 def _only_read(kind, pin):
-    """Whether LUTRAM input `pin` chooses what is read and not what is written."""
+    """Return whether the LUTRAM input `pin` chooses what is read, and has no part in writes."""
     if kind.startswith("SRL"):
         return bool(ADDRESS.match(pin))
     if kind.startswith(("RAM32M", "RAM64M")):  # the last port's address is also the write address
@@ -101,7 +107,7 @@ def _only_read(kind, pin):
 
 
 def ends(kind, pin, through):
-    """Whether a path ends at input `pin`.
+    """Return whether a path ends at input `pin`.
 
     It does not end at a clock, nor where it goes on through the cell.
     """
@@ -111,7 +117,7 @@ def ends(kind, pin, through):
 
 
 def clock_pin(kind, pin, inputs):
-    """Return the clock pin by which `pin` is timed, or None."""
+    """Return the name of the clock pin by which `pin` is timed, or None."""
     if BRAM.match(kind):
         second = re.search(r"B(WR|$|DIN|ADDR)|INB|DINPB|RAMB$|REGB$|REGCEB|WEB|ENB", pin)
         return "CLKBWRCLK" if second else "CLKARDCLK"

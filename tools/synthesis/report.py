@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The report of a synthesis: use of the part by block, deepest paths by clock, problems.
+"""Makes the report of a synthesis: primitives by block, deepest paths by clock, problems.
 
 A problem is a sentence about something that is never intended: a latch, a net without a driver, a
 memory that became something else. Rows have the fields of those in build/results.json.
@@ -18,14 +18,14 @@ from tools.synthesis.netlist import Netlist, latches, usage
 from tools.synthesis.yosys import findings, synthesise
 
 SCHEMA = 1
-PATHS = 10  # number of paths of each clock that are written to the file
+PATHS = 10  # number of paths of each clock that are written to report.json
 
 # Limits in LUT levels at 250 MHz. Levels are counted as for known designs with 9 and 12 levels that
 # run at this frequency on this family.
 DEEP = 8  # a path with more levels should be looked at
 TOO_DEEP = 10  # a build with more levels is refused
 
-# LUTs, RAMB36 and URAM288 of each part (DS922).
+# The number of LUTs, RAMB36 and URAM288 of each part (DS922).
 PARTS = {
     "xcku5p": {"lut": 216960, "bram": 480, "uram": 64},
     "xcku3p": {"lut": 162720, "bram": 360, "uram": 48},
@@ -34,17 +34,17 @@ PARTS = {
 
 @dataclass
 class Report:
-    """The result of a synthesis: area by block, paths by clock, and problems."""
+    """The result of a synthesis: primitives by block, paths by clock, and problems."""
 
     yosys: str
     blocks: dict  # instance path to Usage; "" has the cells that are in no block
     paths: dict  # clock to a list of its paths, the deepest first
-    histogram: dict  # clock to {levels: number of path ends}
+    histogram: dict  # clock to {LUT levels: number of path ends}
     memories: list
     problems: list
 
     def total(self, what, blocks=None):
-        """Return the sum of one field of Usage over all blocks, or over those named."""
+        """Return the sum of one field of Usage over all blocks, or over the blocks in `blocks`."""
         return sum(
             getattr(used, what)
             for block, used in self.blocks.items()
@@ -52,7 +52,10 @@ class Report:
         )
 
     def deepest(self, clock=None, blocks=None):
-        """Return the deepest path of `clock` that begins or ends in `blocks`, or None."""
+        """Return the deepest path of `clock` that begins or ends in `blocks`.
+
+        `clock` None means any clock, and `blocks` None any block. Returns None if no path is found.
+        """
         inside = tuple(f"{block}." for block in blocks) if blocks is not None else ("",)
         found = [
             path
@@ -89,7 +92,10 @@ def analyse(design, folder, yosys):
 
 
 def row(id, value, unit, limit, binds, share=False, **more):
-    """Return a row as in results.json. `ratio` is limit / value; with `share`, value / limit."""
+    """Return a row as in results.json.
+
+    `ratio` is limit / value; with `share` it is value / limit.
+    """
     ratio = (value / limit if share else limit / value) if value and limit else None
     return {
         "id": id,
@@ -103,7 +109,7 @@ def row(id, value, unit, limit, binds, share=False, **more):
 
 
 def depth_row(id, path, **more):
-    """Return a row for the deepest path of a clock, with its two ends."""
+    """Return a row with the LUT levels of a path and the names of its two ends."""
     return row(
         id,
         path.levels,
@@ -116,7 +122,8 @@ def depth_row(id, path, **more):
 
 
 def part_rows(report, part, clocks):
-    """Return rows of a whole design: area/{lut,bram,uram} of the part, and depth/<name> by clock.
+    """Return the rows of a whole design: area/{lut,bram,uram} of the part, and depth/<name> by
+    clock.
 
     `clocks` maps each clock that gets a row to its short name.
     """
@@ -137,10 +144,10 @@ def part_rows(report, part, clocks):
 
 
 def block_rows(report, name, budget, blocks=None, prefix=""):
-    """Return rows of some blocks: area/<name>/<field> for each field in `budget`, and depth/<name>.
+    """Return the rows of some blocks: area/<name>/<field> and depth/<name>.
 
-    The fields are those of Usage. A limit in `budget` may be None. The depth is that of all paths
-    that begin or end in the blocks.
+    `budget` has a limit for each field of Usage that gets a row; a limit may be None. The depth is
+    that of all paths that begin or end in the blocks.
     """
     rows = [
         row(

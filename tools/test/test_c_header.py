@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""c_header.py reads numbers and layouts of a header as the C compiler does."""
+"""Tests of tools/c_header.py: it reads numbers and layouts of a header as the C compiler does."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ PROTOCOL = c_header.VFIO_USER
 
 
 def test_everything_is_as_the_compiler_has_it(tmp_path):
-    """Each number, and the size of each structure, is what a C program prints for its name."""
+    """Each number of the header, and the size of each structure, is what a C program prints."""
     header = c_header.read(PROTOCOL)
     assert len(header.numbers) > 30 and len(header.layouts) == 10
     lines = [f'printf("{name} %lld\\n", (long long){name});' for name in header.numbers]
@@ -30,7 +30,7 @@ def test_everything_is_as_the_compiler_has_it(tmp_path):
 
 
 def test_no_member_is_overlooked():
-    """Every member of an enumeration in the header is among the numbers."""
+    """Every member of an enumeration in the C header is among the numbers that were read."""
     text = re.sub(r"/\*.*?\*/", "", PROTOCOL.read_text(), flags=re.DOTALL)
     members = re.findall(r"^\t([A-Z]\w+)", text, re.MULTILINE)
     assert set(members) == set(c_header.read(PROTOCOL).numbers)

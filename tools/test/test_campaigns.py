@@ -16,11 +16,11 @@ ROOT = campaigns.ROOT
 FILES = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.splitlines()
-DEPTH = 2  # levels of folders that need a row of their own; deeper ones may share a row
+DEPTH = 2  # levels of folders that need a row of their own; deeper folders may share a row
 
 
 def test_every_file_has_a_row():
-    """Every file of the repository belongs to a row of the table.
+    """Every file of the repository belongs to a row of the table in tools/campaigns.py.
 
     So a new file or folder at the top of the repository needs a new row.
     """
@@ -29,7 +29,10 @@ def test_every_file_has_a_row():
 
 
 def test_every_folder_has_a_row_of_its_own():
-    """Each folder of the first two levels has a row, and each row names a file or folder."""
+    """Each folder of the first two levels has a row of the table.
+
+    Each row names a file or folder.
+    """
     folders = {"/".join(Path(file).parts[:DEPTH]) for file in FILES if file.count("/") >= DEPTH}
     folders |= {Path(file).parts[0] for file in FILES if "/" in file}
     assert folders - campaigns.TABLE.keys() == set()
@@ -44,7 +47,7 @@ def test_a_file_without_a_row_is_an_error():
 
 
 def test_a_file_that_is_gone_needs_no_row(monkeypatch):
-    """A removed file asks for the campaigns of its folder's row, if there still is one.
+    """A removed file asks for the campaigns of its folder's row, if the folder still has a row.
 
     A file that exists and has no row stays in the list, so that it is an error.
     """
@@ -64,7 +67,7 @@ def soak_files():
 def test_every_soak_test_is_in_one_campaign():
     """Every soak test is in exactly one campaign.
 
-    In two campaigns it would run twice, and in none it would never run.
+    In two campaigns the test would run twice, and in none it would never run.
     """
     selected = [file for campaign in campaigns.CAMPAIGNS.values() for file in campaign.files()]
     assert len(selected) == len(set(selected))
@@ -74,13 +77,16 @@ def test_every_soak_test_is_in_one_campaign():
 
 
 def test_the_readme_says_what_is_left_to_soak():
-    """README.md's table has exactly one line for each campaign, in the same order."""
+    """The table of README.md has exactly one line for each campaign, in the same order."""
     table = (ROOT / "README.md").read_text().partition("\n| campaign |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \| \w", table, re.M) == [*campaigns.CAMPAIGNS]
 
 
 def test_every_campaign_is_asked_for_by_a_change_outside_the_tests():
-    """Each campaign is in a row that is not of tests, so a change of the product can run it."""
+    """Each campaign is in a row of the table that is not about tests.
+
+    So a change of the product can ask for it.
+    """
     rows = [names for names in campaigns.TABLE.values() if names is not campaigns.TESTS]
     assert {name for names in rows for name in names} == campaigns.CAMPAIGNS.keys()
 
@@ -127,7 +133,10 @@ def test_the_reason_is_kept():
 
 
 def test_the_base_is_the_newest_commit_that_is_old_enough():
-    """The base is the newest commit that is old enough by its date; None if all are too new."""
+    """base() takes the newest commit that is more than four hours older than HEAD, by its date.
+
+    Without such a commit aged() returns None.
+    """
     hour = 3600
     log = "head 100000\nnear {}\nold {}\nolder {}\n"
     assert campaigns.aged(log.format(100000 - hour, 100000 - 5 * hour, 100000 - 9 * hour)) == "old"
@@ -135,7 +144,10 @@ def test_the_base_is_the_newest_commit_that_is_old_enough():
 
 
 def test_the_environment_names_the_base(monkeypatch):
-    """CI_BASE names the base. If the repository lacks that commit, every file counts as changed."""
+    """CI_BASE names the commit to compare with.
+
+    If the repository lacks that commit, every file counts as changed.
+    """
     monkeypatch.setenv("CI_BASE", "HEAD")
     commit, words = campaigns.base()
     assert campaigns.changed(commit) == [] and "CI_BASE" in words
@@ -146,8 +158,9 @@ def test_the_environment_names_the_base(monkeypatch):
 
 @pytest.fixture
 def pytest_calls(monkeypatch):
-    """Record the pytest commands of campaigns.py in place of running them. Each passes, but the one
-    that runs "models" fails.
+    """Record the pytest commands of campaigns.py in place of running them.
+
+    Each command passes, but the one that runs the campaign "models" fails.
     """
     calls = []
 
@@ -161,7 +174,10 @@ def pytest_calls(monkeypatch):
 
 
 def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
-    """A campaign whose minutes do not fit is left out and named. A shorter one may still run."""
+    """A campaign whose minutes do not fit is left out and named.
+
+    A shorter campaign may still run.
+    """
     minutes = campaigns.CAMPAIGNS["hosts"].minutes + 0.1
     assert campaigns.carry_out(["driver", "hosts"], minutes) == 0
     assert pytest_calls == [["sim/test/link/test_root_campaign.py"]]
@@ -170,7 +186,7 @@ def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
 
 
 def test_a_campaign_that_fails_fails_the_run(pytest_calls, capsys):
-    """If a campaign fails, the others still run, and the run fails at the end."""
+    """If a campaign fails, the other campaigns still run, and the run fails at the end."""
     assert campaigns.carry_out(["models", "hosts"], 1000) == 1
     assert len(pytest_calls) == 2
     assert "failed: models" in capsys.readouterr().out

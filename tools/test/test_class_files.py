@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""class_files.py finds the classes that a class uses, and tells when one of them has changed."""
+"""Tests of class_files.py: it finds the classes that a class uses, and sees changes of them."""
 
 import pytest
 
@@ -10,7 +10,9 @@ from tools.testing import class_files
 
 @pytest.fixture
 def folders(tmp_path):
-    """Two folders of classes: a suite uses a bench, the bench a component; one class is apart."""
+    """Make two folders of class files: a suite uses a bench, the bench a component; a fourth is
+    apart.
+    """
     texts = {
         "test/lanebox/SomeTest": b"\xca\xfe\x01\0\x12lanebox/SomeBench$\x07\0scala/Option",
         "test/lanebox/SomeBench$": b"(Llanebox/mmio/Bridge;I)V\x01\0lanebox/Gone",
@@ -31,13 +33,16 @@ def digest(folders):
 
 
 def test_classes_are_found_through_others(folders):
-    """A class that is used through another one counts; one that uses the suite does not."""
+    """A class that is used through another one is in the closure.
+
+    One that uses the suite is not in it.
+    """
     found = class_files.closure("lanebox.SomeTest", folders)
     assert set(found) == {"lanebox/SomeTest", "lanebox/SomeBench$", "lanebox/mmio/Bridge"}
 
 
 def test_a_class_that_is_used_changes_the_digest(folders):
-    """A change of a used class changes the digest, and a change of another class does not."""
+    """A change of a used class changes the digest, and a change of an unused class does not."""
     before = digest(folders)
     (folders[1] / "lanebox/mmio/Apart.class").write_bytes(b"other")
     assert digest(folders) == before
@@ -46,7 +51,7 @@ def test_a_class_that_is_used_changes_the_digest(folders):
 
 
 def test_a_class_that_appears_changes_the_digest(folders):
-    """A class whose name was used before it existed changes the digest when it appears."""
+    """A class whose name was used before it existed changes the digest when its file appears."""
     before = digest(folders)
     (folders[0] / "lanebox/Gone.class").write_bytes(b"")
     assert digest(folders) != before

@@ -18,7 +18,9 @@ WIDTHS = (1, 3, 8, 16)
 
 
 class Everything(LiteXModule):
-    """A random design with all kinds of expression and statement, over few inputs and registers."""
+    """A random Migen design with all kinds of expression and statement, over few inputs and
+    registers.
+    """
 
     def __init__(self, rng):
         self.inputs = [Signal(bits) for bits in WIDTHS]

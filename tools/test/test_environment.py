@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/environment.py, which finds the Python with LiteX."""
+"""Tests of tools/environment.py, which finds the Python that has LiteX."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from tools.testing.repository import ROOT
 
 @pytest.fixture
 def repository(tmp_path):
-    """A copy of the targets and the modules that they need, run by a Python without packages."""
+    """Copy the targets and the modules that they need, to be run by a Python without packages."""
     for folder in ("targets", "bringup", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
@@ -32,7 +32,7 @@ def run(repository, *arguments, script="sim.py"):
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "rk_xcku5p.py", "ku5p_probe.py"])
 def test_without_environment_the_command_is_named(repository, script):
-    """Without LiteX and .venv the scripts name the one command that makes .venv, with status 2."""
+    """Without LiteX and .venv the scripts end with status 2 and name the command for .venv."""
     result = run(repository, "--build", script=script)
     assert result.returncode == 2
     assert "litex" in result.stderr and "make setup" in result.stderr
@@ -40,7 +40,7 @@ def test_without_environment_the_command_is_named(repository, script):
 
 
 def test_help_needs_nothing(repository):
-    """--help works before anything is installed."""
+    """The option --help of the scripts works before any package is installed."""
     result = run(repository, "--help")
     assert result.returncode == 0
     assert "--memory0" in result.stdout and "examples:" in result.stdout
@@ -48,7 +48,7 @@ def test_help_needs_nothing(repository):
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "ku5p_probe.py"])
 def test_the_repositorys_environment_is_entered(repository, script):
-    """With a .venv the script starts again in it, with the same arguments."""
+    """If .venv exists, the script starts again with its Python, with the same arguments."""
     python = repository / ".venv" / "bin" / "python3"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "venv: $*"\n')

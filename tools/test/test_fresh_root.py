@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests of tools/fresh_root.py: the settings of a fresh Debian root, and that no trace stays.
 
-.ci/run tests whole roots: it runs every test in one. Here a root is a folder with this machine's
-/usr in it.
+.ci/run tests whole roots: it runs every test in one. In this module a root is a folder with this
+machine's /usr in it.
 """
 
 import shutil
@@ -43,7 +43,9 @@ def machine(monkeypatch):
 
 
 def test_the_archive_is_the_machines_own(machine):
-    """The root uses this machine's mirrors, also for updates and security, with its own suite."""
+    """The root uses this machine's mirrors, also for updates and security, with the suites of its
+    own release.
+    """
     assert fresh_root.archive("12") == machine
     assert fresh_root.archive("13") == [
         (url, name.replace("bookworm", "trixie")) for url, name in machine
@@ -51,13 +53,13 @@ def test_the_archive_is_the_machines_own(machine):
 
 
 def test_a_named_mirror_overrides(machine, monkeypatch):
-    """DEBIAN_MIRROR names the only mirror, also on a machine that is not Debian."""
+    """DEBIAN_MIRROR names the only mirror that the root uses, also on other machines than Debian."""
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert fresh_root.archive("13") == [("http://near.example/debian", "trixie")]
 
 
 def test_apt_learns_how_the_archive_is_reached_and_no_more():
-    """apt in the root gets this machine's date checks and proxies, also the environment's."""
+    """apt in the root gets this machine's date checks and proxies, and those of the environment."""
     dump = 'Acquire::Check-Date "false";\nAPT::Sandbox "x";\nAcquire::https::Proxy "http://p:1";\n'
     environment = {"http_proxy": "http://q:2", "https_proxy": "http://q:2"}
     assert fresh_root.apt_settings(dump, environment).splitlines() == [
@@ -88,7 +90,7 @@ def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
 
 
 def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
-    """A folder that this program has not made is not removed, and not used as a root."""
+    """A folder that fresh_root.py has not made is not removed, and not used as a root."""
     (tmp_path / "thesis.tex").touch()
     fresh_root.remove(tmp_path)
     with pytest.raises(fresh_root.RootError, match="not empty"):
@@ -139,8 +141,9 @@ def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
 
 
 def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
-    """If fresh_root.py has neither root's rights nor sudo, its status is 1 and stderr names the
-    reason, without a traceback.
+    """Without root's rights and without sudo the status is 1, and stderr names the reason.
+
+    No traceback is printed.
     """
     monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(fresh_root.prepare, "privilege", lambda: None)
@@ -149,7 +152,7 @@ def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
 
 
 def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, capfd):
-    """Under sudo the program has the caller's home and client settings, and hears Ctrl-C."""
+    """Under sudo the program has the caller's home and client settings, and Ctrl-C ends it."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal, sys\n"
@@ -169,9 +172,9 @@ def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, 
 
 @pytest.mark.parametrize(("commits", "release"), [(1, "13"), (2, "12"), (3, "13")])
 def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, release):
-    """With an odd number of commits CI tests Debian 13, with an even one 12.
+    """With an odd number of commits CI tests Debian 13, with an even number Debian 12.
 
-    Its status is returned.
+    The status of .ci/run is that of the tests.
     """
     for folder, name in ((".ci", "run"), ("tools", "fresh_root.sh")):
         (tmp_path / folder).mkdir()
@@ -188,7 +191,10 @@ def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, rel
 
 @pytest.mark.parametrize("line", [["11", "true"], ["13"], []])
 def test_a_wrong_command_line_is_a_usage_error(line):
-    """A wrong command line ends with status 2 and a usage. --help has examples and --keep."""
+    """A wrong command line ends with status 2 and a usage.
+
+    The text of --help has examples and --keep.
+    """
     done = subprocess.run([FRONT, *line], capture_output=True, text=True)
     assert done.returncode == 2 and "usage: tools/fresh_root.sh" in done.stderr
     text = subprocess.run([FRONT, "--help"], capture_output=True, text=True, check=True).stdout
@@ -209,7 +215,7 @@ sys.exit(fresh_root.call([*fresh_root.NAMESPACES, "bash", "-ec", mounted, "test"
 
 
 class Root:
-    """A root folder with this machine's programs only. Entering it needs root's rights."""
+    """A root folder that has only this machine's programs. Entering it needs root's rights."""
 
     def __init__(self, folder):
         self.folder, self.pid = folder / "root", folder / "pid"
@@ -238,7 +244,7 @@ class Root:
         return process.returncode, output, errors
 
     def kill(self, number):
-        # a small Debian has kill only as a shell builtin
+        # A small Debian has `kill` only as a builtin of the shell.
         line = f"kill -{number} {self.pid.read_text()}"
         subprocess.run([*self.prefix, "sh", "-c", line], check=True)
 
@@ -269,12 +275,18 @@ def wait_for(condition, seconds=20):
 
 @pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("true", 0), ("kill -9 $$", 137)])
 def test_the_status_is_the_commands(root, command, status):
-    """The status is the command's, and 128 plus the signal if it was killed, as in a shell."""
+    """The status is that of the command in the root.
+
+    It is 128 plus the number of the signal if the command was killed, as in a shell.
+    """
     assert root.run(command)[0] == status
 
 
 def test_the_machine_is_not_seen(root):
-    """The root sees no file, mount or process of the machine. It has devices and terminals."""
+    """In the root no file, mount or process of the machine can be seen.
+
+    It has devices and terminals.
+    """
     status, output, errors = root.run(
         "ls / | xargs; ls /proc | grep -c ^[0-9]; mount | grep -c /mnt;"
         "echo lost >/dev/null; head -c 1 /dev/urandom | wc -c; script -qc 'echo pty' /dev/null"
@@ -285,7 +297,7 @@ def test_the_machine_is_not_seen(root):
 
 
 def test_mounts_and_processes_end_with_the_command(root):
-    """When the command ends, a daemon that it has left ends, too, and all mounts are gone."""
+    """When the command in the root ends, a daemon that it has left ends, too, and all mounts go."""
     before = Path("/proc/mounts").read_text()
     seconds = f"4{time.time_ns() % 10**9}"
     status, _, _ = root.run(f"setsid sleep {seconds} >/dev/null 2>&1 & ")
@@ -295,7 +307,7 @@ def test_mounts_and_processes_end_with_the_command(root):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_command_leaves_nothing(root, number):
-    """SIGINT, SIGTERM and SIGKILL leave no process and no mount behind."""
+    """SIGINT, SIGTERM and SIGKILL leave no process and no mount of the root behind."""
     before = Path("/proc/mounts").read_text()
     seconds = f"4{time.time_ns() % 10**9}"
     process = root.start(f"trap '' INT TERM; setsid sleep {seconds} & sleep {seconds}")

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/graph.py: the tree has no circle and no arrow up, and a mistake would be found."""
+"""Tests of tools/graph.py: the tree has no circle and no forbidden use, and one would be found."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ from tools.testing.repository import ROOT
 
 
 def test_no_part_of_the_tree_uses_one_above_it():
-    """The program passes on this tree, and shows the stages of the gateware."""
+    """The program accepts this tree, and prints the stages of the gateware."""
     command = [sys.executable, "-m", "tools.graph"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -24,7 +24,7 @@ def test_no_part_of_the_tree_uses_one_above_it():
     assert "  gateware/numbers.py\n" in done.stdout.partition("level 1")[0]
 
 
-# For each mistake: the file, the text that is added to it, and the program's message.
+# Mistakes in the tree: the file, the text that is added to it, and the program's message.
 MISTAKES = {
     "Python": ("gateware/dma/cut.py", "from gateware import soc\n", "a circle.*gateware/dma"),
     "late": ("gateware/dma/cut.py", "def f():\n    from gateware.soc import x\n", "a circle"),
@@ -52,7 +52,9 @@ TREE = {
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A small repository without a mistake, which tools/graph.py examines in place of this one."""
+    """Make a small repository without a mistake, which tools/graph.py examines in place of this
+    one.
+    """
     for name, text in TREE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -70,7 +72,7 @@ def test_a_tree_without_a_mistake_passes(tree, capsys):
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_seen(tree, name, capsys):
-    """An arrow up, in each language and also inside a function, is an error that names it."""
+    """A forbidden use, in each language and also inside a function, is an error that names it."""
     file, more, message = MISTAKES[name]
     (tree / file).write_text((tree / file).read_text() + more)
     assert graph.main() == 1

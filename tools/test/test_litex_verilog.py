@@ -17,7 +17,9 @@ litex = importlib.import_module("litex.gen.fhdl.verilog")
 
 
 class Everything(Module):
-    """Each kind of combinational assignment: constant, plain, conditional, sliced, by case."""
+    """A design with each kind of combinational assignment: constant, plain, conditional, sliced, by
+    case.
+    """
 
     def __init__(self):
         self.clock_domains.cd_sys = ClockDomain()
@@ -49,12 +51,12 @@ def emit():
 
 
 def blocks(verilog):
-    """Return the bodies of the always_comb blocks."""
+    """Return the bodies of the always_comb blocks of some Verilog."""
     return re.findall(r"^always_comb begin\n(.*?)^end\n", verilog, re.DOTALL | re.MULTILINE)
 
 
 def test_every_combinational_block_is_always_comb():
-    """Each `always @(*)` of LiteX becomes an always_comb."""
+    """Each `always @(*)` of LiteX's Verilog becomes an always_comb."""
     plain = emit()
     with simulation_verilog():
         verilog = emit()
@@ -97,7 +99,7 @@ def test_statements_are_those_litex_emits():
 
 
 def test_litex_is_itself_again_afterwards():
-    """After the context, and after an error in it, LiteX emits its own Verilog again."""
+    """When the context is left, also by an error, LiteX emits its own Verilog again."""
     before = emit()
     with pytest.raises(KeyError), simulation_verilog():
         raise KeyError
@@ -105,7 +107,9 @@ def test_litex_is_itself_again_afterwards():
 
 
 def test_verilator_finds_one_driver_per_signal(tmp_path):
-    """Verilator reports no second driver, no block that never runs, no latch."""
+    """In the simulation's Verilog, Verilator reports no second driver, no block that never runs, no
+    latch.
+    """
     with simulation_verilog():
         (tmp_path / "everything.v").write_text(emit())
     lint = subprocess.run(

@@ -38,7 +38,7 @@ def held(tmp_path):
 
 
 def wait(held, tmp_path, monkeypatch, seconds):
-    """Wait with alone() for the held lock, which is freed after some seconds."""
+    """Wait for the lock that the other process holds, which frees it after some seconds."""
     monkeypatch.setattr(environment, "CACHE", tmp_path)
     timer = threading.Timer(seconds, held.stdin.close)
     timer.start()
@@ -48,14 +48,17 @@ def wait(held, tmp_path, monkeypatch, seconds):
 
 
 def test_a_long_wait_is_told_once(held, tmp_path, monkeypatch, capsys):
-    """After PATIENCE one line on stderr says what is waited for. Later the lock is got."""
+    """After PATIENCE seconds one line on stderr says what is waited for.
+
+    Later the lock is taken.
+    """
     monkeypatch.setattr(locks, "PATIENCE", 0.2)
     wait(held, tmp_path, monkeypatch, 1)
     assert capsys.readouterr() == ("", LINE)
 
 
 def test_a_short_wait_is_not_spoken_of(held, tmp_path, monkeypatch, capsys):
-    """A process that gets a free lock, or one that is freed soon, prints no message."""
+    """A process that gets a lock at once, or soon, prints no message."""
     monkeypatch.setattr(locks, "PATIENCE", 60)
     wait(held, tmp_path, monkeypatch, 0.3)
     with locks.locked(tmp_path / "lock"):

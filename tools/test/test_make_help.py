@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""`make help` explains all commands and options of the Makefile, in 80 columns."""
+"""Tests of `make help`: it explains all commands and options of the Makefile, in 80 columns."""
 
 import re
 import subprocess
@@ -38,7 +38,10 @@ def test_every_command_is_explained_and_no_other():
 
 
 def test_a_default_terminal_shows_it_whole():
-    """The help has at most 80 columns, and programs do read the variables in ELSEWHERE."""
+    """The output of `make help` has at most 80 columns.
+
+    Programs do read the variables in ELSEWHERE.
+    """
     text = shown()
     assert max(map(len, text.splitlines())) <= 80
     sources = [*(ROOT / "sim").rglob("*.py"), *(ROOT / "tools").glob("*.py"), ROOT / "conftest.py"]

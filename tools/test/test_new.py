@@ -20,13 +20,13 @@ each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """Set HOME to an empty folder."""
+    """Set HOME to an empty folder, and return the folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
 def made(*words):
-    """Run `make` with these words, and return the finished process."""
+    """Run `make` with these words as arguments, and return the finished process."""
     return subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True)
 
 
@@ -78,7 +78,7 @@ def test_a_slash_behind_a_bare_name_makes_it_no_path(home, monkeypatch):
 
 
 def test_a_shell_s_locale_is_no_language(home, monkeypatch):
-    """The shell's own variable LANG does not choose a language."""
+    """The shell's own variable LANG does not choose the language of the block."""
     monkeypatch.setenv("LANG", "de_DE.UTF-8")
     done = made("new", "NAME=crc")
     assert done.returncode == 0 and not list((home / "crc").glob("*.scala")), done.stderr
@@ -113,7 +113,7 @@ def test_a_shell_s_locale_is_no_language(home, monkeypatch):
     ],
 )
 def test_a_name_that_cannot_be_says_what_can(home, capsys, language, name, sentence):
-    """A name that cannot be used gives status 2 and a sentence with the next step.
+    """A block's name that cannot be used gives status 2 and a sentence with the next step.
 
     No file is written.
     """
@@ -126,7 +126,7 @@ def test_a_name_that_cannot_be_says_what_can(home, capsys, language, name, sente
 
 
 def test_what_is_there_stays(home, capsys):
-    """An existing folder is not changed, and the message says how to use it."""
+    """A folder that exists is not changed, and the message says how to use it."""
     (home / "crc").mkdir()
     assert new.main(["--name", "crc"]) == 2
     assert "make test EXAMPLE=~/crc" in capsys.readouterr().err
@@ -134,12 +134,12 @@ def test_what_is_there_stays(home, capsys):
 
 
 def test_a_folder_that_may_not_be_written_is_a_sentence(home, capsys, monkeypatch):
-    """A folder without write permission gives a sentence and no traceback."""
+    """If `make new` may not write the folder, it prints a sentence and no traceback."""
 
     def refused(*_):
         raise PermissionError(13, "Permission denied", "/there/crc")
 
-    # the stub is removed here, since pytest makes folders itself after the test
+    # The stub is removed before the test ends, since pytest makes folders itself after the test.
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", refused)
         assert new.main(["--name", "crc"]) == 2

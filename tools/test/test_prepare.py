@@ -22,7 +22,7 @@ WIDGET = Need("widget", lambda: False, ("widget-ng", "widget-dev"))
 
 @pytest.fixture
 def apt(monkeypatch, tmp_path):
-    """A stand-in for apt that knows the packages in a file and logs its calls."""
+    """Make a stand-in for apt that knows the packages in a file and logs its calls."""
     folder = tmp_path / "apt"
     folder.mkdir()
     (folder / "known").write_text("widget-dev\n")
@@ -54,7 +54,7 @@ def apt(monkeypatch, tmp_path):
 
 
 def calls(apt):
-    """Return the commands that the stand-ins for apt and dpkg got, without options."""
+    """Return the commands that the stand-ins for apt and dpkg were called with, without options."""
     return [re.sub(r"(-q|-o \S+) ", "", line) for line in (apt / "calls").read_text().splitlines()]
 
 
@@ -86,7 +86,7 @@ def test_indexes_out_of_date_are_updated_once(apt):
 
 
 def test_an_interrupted_installation_is_ended_first(apt):
-    """After an interrupted apt, `dpkg --configure -a` is run before the installation."""
+    """After an interrupted run of apt, `dpkg --configure -a` is run before the installation."""
     words = "you must manually run 'sudo dpkg --configure -a' to correct the problem."
     (apt / "half").write_text(f"E: dpkg was interrupted, {words}\n")
     prepare.install([WIDGET])
@@ -101,7 +101,7 @@ def test_a_package_that_does_not_exist_is_an_error(apt):
 
 
 def test_without_root_the_command_is_printed(apt, monkeypatch, capsys):
-    """Without root's rights the status is 2, and the command for root is printed."""
+    """Without root's rights prepare.py ends with status 2, and prints the command for root."""
     monkeypatch.setattr(prepare, "privilege", lambda: None)
     with pytest.raises(SystemExit) as caught:
         prepare.install([WIDGET])
@@ -117,7 +117,10 @@ OFFLINE = "W: Failed to fetch http://m.example: Temporary failure resolving 'm.e
 
 @pytest.mark.parametrize("known", ["", "widget-dev\n"], ids=["no index", "an old index"])
 def test_apt_that_is_offline_says_so(apt, known):
-    """If apt reaches no mirror, the error says so, and not that the package does not exist."""
+    """If apt reaches no mirror, the error says so.
+
+    It does not say that the package does not exist.
+    """
     (apt / "known").write_text(known)
     (apt / "words").write_text(OFFLINE)
     (apt / "half").write_text(OFFLINE)
@@ -177,7 +180,7 @@ def test_what_stays_missing_is_an_error(apt, monkeypatch):
 
 
 def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
-    """An optional need is skipped if apt does not know its package, and else installed."""
+    """An optional need is skipped if apt does not know its package, and installed otherwise."""
     wanted = Need("gadget", lambda: False, ("gadget",), optional=True)
     monkeypatch.setattr(prepare, "missing", lambda groups: [wanted])
     prepare.meet(["readers"])
@@ -193,7 +196,7 @@ def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
 
 @pytest.fixture
 def steps(monkeypatch, tmp_path):
-    """A project in an empty folder, and the list of steps that are run for its .venv."""
+    """Make a project in an empty folder. Return the list of steps that are run for its .venv."""
     root = tmp_path / "project"
     (root / "tools").mkdir(parents=True)
     (root / "tools" / "requirements.lock").write_text("litex==2024.12\n")
@@ -219,14 +222,16 @@ def steps(monkeypatch, tmp_path):
 
 
 def made(steps, *groups):
-    """Return the names of the steps that make_venv() runs for these inputs."""
+    """Return the names of the steps that make_venv() runs for these groups."""
     steps.clear()
     prepare.make_venv(list(groups))
     return list(steps)
 
 
 def test_the_second_time_nothing_is_done(steps):
-    """A second call does nothing: the lock file and the set-up files match their stamps."""
+    """A second call of make_venv() does nothing: the lock file and the set-up files match their
+    stamps.
+    """
     assert made(steps) == ["venv", "packages", "project"]
     assert made(steps) == []
 
@@ -248,7 +253,7 @@ def test_another_setup_py_installs_the_project_again(steps):
 @pytest.mark.parametrize("step", ["venv", "packages", "project"])
 @pytest.mark.parametrize("ended", [False, True], ids=["within", "at its end"])
 def test_after_ctrl_c_in_any_step_the_next_run_is_whole(steps, monkeypatch, step, ended):
-    """After Ctrl-C in any step the next run removes what is half-made, and repeats that step."""
+    """After Ctrl-C in any step, the next run removes what is half-made, and repeats that step."""
     whole = prepare.run
 
     def broken(argv, what, **rest):
@@ -318,7 +323,7 @@ def test_a_path_that_make_cannot_take_is_refused(monkeypatch, name):
 
 
 def test_another_processor_can_do_without_a_guest(monkeypatch):
-    """On another processor than x86-64 only the guest is refused."""
+    """On a processor other than x86-64 only the guest is refused."""
     monkeypatch.setattr(prepare.platform, "machine", lambda: "aarch64")
     prepare.refuse_what_cannot_work(["sim"])
     with pytest.raises(prepare.PrepareError, match=r"aarch64.*VM=0"):
@@ -344,7 +349,9 @@ def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
 
 
 def test_a_checkout_that_cannot_be_written_is_no_traceback(monkeypatch, tmp_path, capsys):
-    """If build/ cannot be written (here it is a file), the status is 1 and the folder is named."""
+    """If build/ cannot be written (in this test it is a file), the status is 1 and the folder is
+    named.
+    """
     (tmp_path / "build").touch()
     monkeypatch.setattr(prepare, "ROOT", tmp_path)
     assert prepare.main(["sim"]) == 1
@@ -416,7 +423,7 @@ def test_a_disk_that_is_too_small_is_told_first(monkeypatch, tmp_path, groups, n
     with pytest.raises(prepare.PrepareError, match=sentence):
         prepare.refuse_a_full_disk(groups)
     (tmp_path / ".venv").mkdir()
-    # as after a first run, which leaves stamps that say what was installed
+    # These are the stamps that a first run leaves; they say what was installed.
     for stamp in prepare.wanted_stamps(groups):
         (tmp_path / ".venv" / stamp).touch()
     prepare.refuse_a_full_disk(groups)

@@ -8,7 +8,7 @@ import pytest
 from tools import needs, prepare
 from tools.prepare import group_locks
 
-# The programs that each package brings, by itself or by a package it depends on. A need for a
+# The programs that each package brings, by itself or by a package that it depends on. A need for a
 # program is checked with this table, so a new package needs a row.
 BRINGS = {
     "make": {"make"},
@@ -34,7 +34,7 @@ BRINGS = {
     "openocd": {"openocd"},
     "debootstrap": {"debootstrap"},
 }
-# Packages whose probes look for a file, a library or a version, not for a program in PATH.
+# Packages whose probes look for a file, a library or a version, and not for a program in PATH.
 NOT_A_PROGRAM = {
     "libc6-dev",
     "verilator",
@@ -63,7 +63,7 @@ def program(folder, name, text="exit 0"):
 
 @pytest.fixture
 def empty_path(monkeypatch, tmp_path):
-    """Set PATH to a single folder, which is empty."""
+    """Set PATH to a single folder, which is empty, and return that folder."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -80,20 +80,20 @@ def test_a_program_is_looked_for_in_path(empty_path):
 
 
 def test_a_header_is_looked_for_by_the_compiler():
-    """A header of the C library is found, also in a subfolder, and a missing one is not."""
+    """A header of the C library is found, also in a subfolder. A missing header is not found."""
     assert needs.header("stdio.h")()
-    # this header is not in /usr/include: only the compiler finds it
+    # This header is not in /usr/include: only the compiler finds it.
     assert needs.header("bits/c++config.h")()
     assert not needs.header("no_such_header_of_lanebox.h")()
 
 
 def test_without_a_compiler_no_header_is_found(empty_path):
-    """Without a compiler no header is found, since the compiler is asked."""
+    """Without a compiler no header is found, since header() asks the compiler."""
     assert not needs.header("stdio.h")()
 
 
 def test_a_library_is_looked_for_by_the_loader():
-    """A library is found by the loader, in any folder."""
+    """library() finds a shared library by the loader, in any folder."""
     assert needs.library("libc.so.6")()
     assert not needs.library("libno_such_library.so.1")()
 
@@ -108,7 +108,10 @@ def test_a_library_is_looked_for_by_the_loader():
     ],
 )
 def test_verilator_must_be_new_enough(empty_path, text, found):
-    """Verilator 4.038 of Ubuntu 22.04 is too old, and one without a version is not accepted."""
+    """A Verilator 4.038, as in Ubuntu 22.04, is too old.
+
+    A Verilator without a version is refused.
+    """
     program(empty_path, "verilator", f"echo '{text}'")
     assert needs.verilator() is found
 
@@ -153,7 +156,7 @@ def test_every_group_is_met_or_says_what_brings_it():
 
 
 def test_every_package_has_a_row():
-    """The tables above have exactly the packages of all needs."""
+    """The tables BRINGS and NOT_A_PROGRAM have exactly the packages of all needs."""
     packages = {name for need in FROM_APT for name in need.one_of}
     assert packages == BRINGS.keys() | NOT_A_PROGRAM
 
@@ -162,7 +165,7 @@ def test_every_package_has_a_row():
 def test_the_selected_packages_bring_what_is_asked_for(monkeypatch, empty_path, need):
     """On an empty machine whose apt knows every package, the selected packages meet the need.
 
-    One need for two programs in two packages once got the first package only, and every set-up of a
+    A need for two programs from two packages once got the first package only, and every set-up of a
     fresh Debian ended with "still missing".
     """
     monkeypatch.setattr(prepare, "known_to_apt", set)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def is_running(pid):
-    """Return whether a process runs. A zombie counts as ended."""
+    """Return whether a process runs. A zombie, which has ended, does not count."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -57,8 +57,9 @@ def test_only_the_last_lines_are_shown():
 
 @pytest.mark.parametrize("seconds, shown", [(2.9, ""), (3.1, "  build  (3.1 s)\n")])
 def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
-    """A step that takes less than `patience` seconds prints nothing, since no user needs to wait
-    for it.
+    """A step that takes less than `patience` seconds prints nothing.
+
+    No user needs to wait for such a step.
     """
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
@@ -70,7 +71,7 @@ def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
 
 
 def test_a_log_gets_lines_now_and_then(monkeypatch):
-    """If the stream is no terminal, a line is printed every ten seconds."""
+    """If the stream is not a terminal, a step prints a line every ten seconds."""
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -86,7 +87,7 @@ def test_a_log_gets_lines_now_and_then(monkeypatch):
 
 
 def test_a_terminal_has_one_line_that_fits():
-    """On a terminal one line is rewritten in place, and cut to the width."""
+    """On a terminal a step rewrites one line in place, and cuts it to the terminal's width."""
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
         step = Step("x" * 500, stream=stream)
@@ -95,12 +96,12 @@ def test_a_terminal_has_one_line_that_fits():
         text = os.read(ours, 4096).decode()
     os.close(ours)
     assert text.startswith("\r\x1b[K  xxx") and "\n" not in text
-    # the line is cut in the middle, so that the elapsed time at its end stays visible
+    # The line is cut in the middle, so that the elapsed time at its end stays visible.
     assert len(text) < 100 and text.endswith("...  (0.0 s)")
 
 
 def test_a_line_says_how_far_the_whole_work_is(monkeypatch):
-    """After phase() each line begins with the part of the whole work, and before it none does."""
+    """After phase() each line begins with the part of the whole work. Before it no line does."""
     monkeypatch.setattr(progress, "_phase", "")
     stream = io.StringIO()
     with Step("one", stream=stream):

@@ -82,14 +82,14 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture
 def repository(prepared, tmp_path):
-    """A copy of the prepared repository. Its stamps count, too: they do not say where it is."""
+    """Copy the prepared repository. Its stamps count in the copy: they do not say where it lies."""
     return shutil.copytree(prepared, tmp_path / "copy")
 
 
 def run(root, *options, seed="0"):
     """Run the tests of a repository.
 
-    Returns the modules of which a test was run, and the number of tests that the summary says were
+    Returns the modules of which a test was run, and the number of tests that, by the summary, were
     not run.
     """
     log = root / "build" / "log"
@@ -108,13 +108,13 @@ def run(root, *options, seed="0"):
 
 
 def change(root, name):
-    """Change the content of a file."""
+    """Change the content of a file of the test repository."""
     with (root / name).open("a") as file:
         file.write("\n" if name.endswith(".py") else "changed\n")
 
 
 def test_what_passed_is_not_run_again(repository):
-    """A test that passed is not run again, and the summary says so. `--fresh` runs it."""
+    """A test that passed is not run again, and the summary says so. With `--fresh` it is run."""
     assert run(repository) == (set(), 2 * len(MODULES))
     assert run(repository, *SIDE_BY_SIDE) == (set(), 2 * len(MODULES))
     assert run(repository, "--fresh") == (ALL, 0)
@@ -164,7 +164,7 @@ def test_what_failed_runs_until_it_passes(repository):
 
 
 def test_a_week_is_enough(repository):
-    """A test that passed more than MOST_DAYS ago is run again.
+    """A test that passed more than MOST_DAYS days ago is run again.
 
     An old stamp is also removed if it is for other inputs.
     """
@@ -216,7 +216,7 @@ def test_a_model_depends_on_nothing_else(repository, text):
 
 
 def test_packages_are_an_input(monkeypatch, tmp_path):
-    """Debian's packages are an input: another compiler or QEMU may behave differently."""
+    """Debian's installed packages are an input: another compiler or QEMU may behave differently."""
     monkeypatch.setattr(recall, "PACKAGES", tmp_path / "status")
     known = {recall._machine.__wrapped__()}
     for text in ("gcc 12", "gcc 13"):

@@ -16,7 +16,7 @@ from tools.verilog import spinal_build
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
-    """An empty PATH, and a build folder for the test. Returns a function that adds programs."""
+    """Set an empty PATH, and a build folder for the test. Return a function that adds programs."""
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
     monkeypatch.setattr(spinal_build, "FETCHED", tmp_path / "sbt")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -56,7 +56,7 @@ def fake_tools(tools, log, folder):
 
 @pytest.fixture
 def log(tools, tmp_path):
-    """The log of the stand-ins for sbt and java."""
+    """Return the log of the stand-ins for sbt and java."""
     fake_tools(tools, tmp_path / "log", tmp_path)
     return tmp_path / "log"
 
@@ -66,7 +66,7 @@ def runs(log, tool):
 
 
 def test_generated_once_per_state_of_the_sources(scala, log):
-    """Unchanged Scala is generated once.
+    """Verilog is generated once for unchanged Scala.
 
     Changed Scala is generated again, and the old result stays.
     """
@@ -82,7 +82,7 @@ def test_generated_once_per_state_of_the_sources(scala, log):
 
 
 def test_compiled_once_for_all_parameters(scala, log):
-    """Other parameters, passed as name=value, give another file without compiling again."""
+    """Other parameters, passed as name=value, give another Verilog file without compiling again."""
     files = {spinal_build.generate("Block", scala, tags=tags, straddle=True) for tags in (32, 64)}
     assert len(files) == 2
     assert len(runs(log, "sbt")) == 1
@@ -95,9 +95,7 @@ def test_compiled_once_for_all_parameters(scala, log):
 
 
 def test_a_list_is_one_word_for_each_value(scala, log):
-    """A parameter whose value is a list is passed to the generator in its order, as one name=value
-    for each element.
-    """
+    """A parameter with a list as its value becomes one name=value word for each element."""
     spinal_build.generate("Block", scala, window=["0,b", "0,a"], axi=False)
     assert runs(log, "java")[0].split()[-3:] == ["axi=false", "window=0,b", "window=0,a"]
 
@@ -109,7 +107,7 @@ def test_a_parameter_that_scala_cannot_read_is_refused(scala):
 
 
 def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
-    """A new source of the project generates its components again, and a new test does not."""
+    """A new source of the project generates its components again. A new test of it does not."""
     project = tmp_path / "own"
     shutil.copytree(spinal_build.PROJECT, project)
     monkeypatch.setattr(spinal_build, "PROJECT", project)
@@ -146,7 +144,10 @@ def test_a_component_under_another_name_is_refused(scala, log):
 
 
 def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
-    """The compiled copy has the project and this block, and no file of an earlier block."""
+    """The copy that sbt compiles has the project and this block.
+
+    It has no file of an earlier block.
+    """
     spinal_build.generate("Block", scala)
     (scala / "Block.scala").rename(scala / "Neighbour.scala")
     spinal_build.generate("Block", scala)
@@ -166,7 +167,7 @@ def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
     ],
 )
 def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing, package):
-    """A missing tool is named with the package that has it."""
+    """A missing tool is named in the error, with the package that has it."""
     for name in present:
         tools(name)
     with pytest.raises(RuntimeError, match=f"`{missing}`.* install the package {package}"):

@@ -31,7 +31,7 @@ MISTAKES = {
     "Latch": ("when(io.a === 1) { io.b := 1 }", "LATCH DETECTED .*toplevel/io_b"),
     "Rule": ('io.b := 1; require(false, "three it must be")', "three it must be"),
 }
-# The text with the next step with which the message about a block must end.
+# The next step with which the message about each block must end.
 NEXT_STEPS = {
     "Overlap": "ASSIGNMENT OVERLAP: .*put the later one into a `when`",
     "NoDriver": "NO DRIVER ON: .*assign one in every case",
@@ -42,7 +42,7 @@ NEXT_STEPS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A user's folder, in which each block has its mistake on its fourth line."""
+    """Make a user's folder, in which each block has its mistake on its fourth line."""
     folder = tmp_path_factory.mktemp("mine")
     blocks = [BLOCK.format(name=name, line=line) for name, (line, _) in MISTAKES.items()]
     (folder / "Mistaken.scala").write_text(HEAD + "".join(blocks))

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/synthesis: Yosys on small designs with one of each kind of memory and problem."""
+"""Tests of tools/synthesis: Yosys on small designs with each kind of memory and of problem."""
 
 import json
 
@@ -12,8 +12,8 @@ from tools.synthesis import report
 from tools.synthesis.memories import Memory
 from tools.synthesis.yosys import Design, Yosys, black_box, find_yosys, synthesise
 
-# A design without mistakes: a register file in LUTRAM, a buffer in block RAM, a store in UltraRAM
-# in a block of its own, a table that is never written, and a vendor core.
+# A design without mistakes. It has a register file in LUTRAM, a buffer in block RAM, a store in
+# UltraRAM in a block of its own, a table that is never written, and a vendor core.
 SOUND = """
 module store (input clk, input we, input [11:0] a, input [71:0] d, output reg [71:0] q);
     (* ram_style = "ultra" *) reg [71:0] ultra [0:4095];
@@ -92,7 +92,7 @@ def sound(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def synthesised(sound, yosys, tmp_path_factory):
-    """The report of the design without mistakes, and the folder with its netlist."""
+    """Return the report of the design without mistakes, and the folder with its netlist."""
     folder = tmp_path_factory.mktemp("netlist") / "sound"
     return report.analyse(sound, folder, yosys), folder
 
@@ -152,7 +152,7 @@ def test_the_same_sources_give_the_same_bytes_elsewhere(synthesised, sound, yosy
 
 
 def test_all_that_is_never_meant_is_a_problem(yosys, tmp_path):
-    """A latch, a net without a driver and a memory made of registers are problems by name."""
+    """A latch, a net without a driver and a memory made of registers are problems of the report."""
     text = UNSOUND.replace('(* ram_style = "ultra" *)', "")
     (tmp_path / "unsound.v").write_text(text)
     found = report.analyse(Design("unsound", [tmp_path / "unsound.v"]), tmp_path / "out", yosys)
@@ -186,7 +186,7 @@ def test_a_memory_that_became_something_else_is_a_problem(style, became, initial
 
 
 def test_an_error_of_yosys_is_shown(yosys, tmp_path):
-    """An error of Yosys is shown with its line and the path of the log."""
+    """An error of Yosys is shown with its line and with the path of the log."""
     (tmp_path / "broken.v").write_text("module broken; missing_module m (); endmodule")
     with pytest.raises(RuntimeError, match="see .*yosys.log:\n.*missing_module"):
         synthesise(Design("broken", [tmp_path / "broken.v"]), tmp_path / "out", yosys)
@@ -212,7 +212,10 @@ def test_a_black_box_has_pins_and_nothing_else():
 
 
 def test_rows_have_limit_and_ratio(synthesised):
-    """A row of the part has the share used. A row with a budget has the budget over the value."""
+    """A row of the part has the share that is used.
+
+    A row with a budget has the budget over the value.
+    """
     found = {
         entry["id"]: entry for entry in report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
     }

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/synthesis/depth.py and primitives.py, on netlists that one can count by hand."""
+"""Tests of tools/synthesis/depth.py and primitives.py, on netlists that are counted by hand."""
 
 import pytest
 
@@ -13,7 +13,10 @@ OUTPUTS = ("O", "Q", "SPO", "DPO", "CO", "DOUTADOUT", "DOUTBDOUT", "DOA", "DOB",
 
 
 class Sketch:
-    """A netlist made cell by cell. A net is a name, and a vector is a list of names."""
+    """A netlist that a test makes cell by cell.
+
+    A net is a name, and a vector is a list of names.
+    """
 
     def __init__(self):
         self.bits, self.cells = {}, {}
@@ -101,7 +104,10 @@ def test_what_sits_behind_a_lut_in_its_slice_is_free(sketch):
 
 
 def test_nothing_goes_down_a_carry_chain(sketch):
-    """In a carry chain sum bit 0 depends on the lowest inputs only, and sum bit 3 on all."""
+    """In a carry chain, sum bit 0 depends on the lowest inputs only.
+
+    Sum bit 3 depends on all inputs.
+    """
     sketch.ff("d", "start")
     sketch.add("LUT3", I0="start", O="high")
     sketch.add(
@@ -124,7 +130,7 @@ def test_nothing_goes_down_a_carry_chain(sketch):
 
 
 def test_a_lutram_is_read_through_its_address_alone(sketch):
-    """A LUTRAM's read from address to data is a level. Write data and enable end a path."""
+    """A read of a LUTRAM from address to data is one level. Write data and enable end a path."""
     sketch.ff("d", "address")
     sketch.add("LUT2", I0="d", O="once")
     sketch.add("LUT2", I0="once", O="twice")
@@ -149,8 +155,9 @@ def test_a_lutram_is_read_through_its_address_alone(sketch):
 
 @pytest.mark.parametrize("pin, levels", [("SPO", 1), ("DPO", 2)])
 def test_each_output_of_a_dual_port_lutram_has_its_own_address(sketch, pin, levels):
-    """Of a dual-port LUTRAM, the output SPO depends on the write address A, and DPO on the read
-    address DPRA only.
+    """In a dual-port LUTRAM each output depends on one address.
+
+    The output SPO depends on the write address A, and DPO on the read address DPRA only.
     """
     sketch.ff("d", "near")
     sketch.ff("d", "far")
@@ -179,7 +186,7 @@ def test_block_ram_begins_and_ends_paths(sketch):
 
 
 def test_a_black_box_has_the_clock_of_the_other_end(sketch):
-    """A path to a vendor core has the clock of its start. One from port to port has none."""
+    """A path to a vendor core has the clock of its start. A path from port to port has no clock."""
     sketch.ff("d", "start")
     sketch.add("LUT2", I0="start", O="lut")
     sketch.add("vendor_core", pin="lut", Q="answer")
@@ -218,7 +225,7 @@ def test_a_loop_is_an_error(sketch):
 
 
 def test_paths_alike_are_one_line(sketch):
-    """Paths from a vector to a vector are one entry, with the deepest of them and their number."""
+    """Paths from one vector to another are one entry, with the deepest path and their number."""
     for bit in range(4):
         sketch.ff("d", f"from[{bit}]")
         sketch.add("LUT2", I0=f"from[{bit}]", O=f"lut[{bit}]")

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""equivalence.py proves a module equal to a rewritten one, and refuses one that differs."""
+"""Tests of equivalence.py: it proves a module equal to a rewritten one, and refuses another."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ module Top (input clk, input reset, input [7:0] a, input [7:0] b, input we, outp
   assign z = child_down ^ memory[b[3:0]];
 endmodule
 """
-# The same with another order of operations, another name, and without what nobody uses.
+# CHILD with another order of operations, another name, and without logic that is not used.
 CHILD_AFTER = """
 module Part (input clk, input reset, input [7:0] up, output [7:0] down);
   reg [7:0] kept;
@@ -55,7 +55,7 @@ def prove(tmp_path, before, after, **renamed):
 
 
 def test_a_rewritten_module_is_proven(tmp_path):
-    """Other operators, another register's name, and a dead counter less: the same hardware."""
+    """Other operators, another name of a register, and a dead counter less: still equal hardware."""
     lines = prove(tmp_path, CHILD + TOP, CHILD_AFTER + TOP_AFTER, held="kept")
     assert lines[0].startswith("Top: ") and "gone: instance child dead" not in lines[0]
     assert lines[1].startswith("Part: 16 bits are the same; gone: port dead, register seen")
@@ -94,7 +94,7 @@ endmodule
 
 @pytest.mark.parametrize("register", ["first", "second"])
 def test_the_edge_of_one_register_counts(tmp_path, register):
-    """One register at the other edge is a difference, whichever of them it is."""
+    """If one register uses the other clock edge, that is a difference, whichever register it is."""
     after = EDGES.replace(f"posedge clk) {register}", f"negedge clk) {register}")
     with pytest.raises(equivalence.Different, match="^Top: clocks has another shape"):
         prove(tmp_path, EDGES, after)
@@ -110,7 +110,8 @@ def test_what_is_used_cannot_be_gone(tmp_path):
 
 
 def test_a_register_of_another_name_needs_its_old_one(tmp_path):
-    """Without OLD=NEW the error names the register that has no counterpart. With it all is proven.
+    """Without OLD=NEW the error names the register that has no counterpart. With OLD=NEW all is
+    proven.
 
     A register that drives a port is found by the port's name.
     """
@@ -123,7 +124,7 @@ def test_a_register_of_another_name_needs_its_old_one(tmp_path):
 
 
 def test_the_program_says_what_it_has_proven(tmp_path):
-    """The program ends with 0 for equal files, and with a sentence and 1 for different ones."""
+    """The program ends with 0 for equal files, and with a sentence and 1 for different files."""
     (tmp_path / "old.v").write_text(CHILD)
     (tmp_path / "new.v").write_text(CHILD.replace("8'd1", "8'd2"))
     command = [sys.executable, "-m", "tools.synthesis.equivalence", tmp_path / "old.v"]
@@ -142,7 +143,8 @@ module Top (input clk, input reset, input [3:0] a, output [3:0] b, output [3:0] 
   end
 endmodule
 """
-# One bit in place of four of which three are 0, and one register in place of two copies.
+# The rewritten module: one bit in place of four of which three are 0, and one register in place of
+# two copies.
 SHAPES_AFTER = """
 module Top (input clk, input reset, input [3:0] a, output [3:0] b, output [3:0] c);
   reg _zz_1, both; reg [3:0] count;
@@ -170,8 +172,9 @@ def test_constant_bits_and_copies_may_go(tmp_path):
     "wrong", [("&a", "|a"), ("both <= a[0]", "both <= a[1]"), ("count + 4'd1", "count + 4'd2")]
 )
 def test_a_difference_behind_other_shapes_is_refused(tmp_path, wrong):
-    """If a register has no namesake and is matched by its logic, a difference behind it is still
-    found.
+    """A difference behind a register is found even if the register is matched by its logic.
+
+    Such a register has no namesake in the other module.
     """
     with pytest.raises(equivalence.Different, match="^Top: "):
         prove(tmp_path, SHAPES, SHAPES_AFTER.replace(*wrong))
@@ -187,14 +190,14 @@ endmodule
 
 
 def test_numbers_of_what_has_no_name_may_change(tmp_path):
-    """Two registers that SpinalHDL numbers the other way round are still the same two."""
+    """Two registers that SpinalHDL numbers in the other order are still matched and proven."""
     after = NUMBERS.replace("_zz_1", "_zz_3").replace("_zz_2", "_zz_1").replace("_zz_3", "_zz_2")
     (line,) = prove(tmp_path, NUMBERS, after)
     assert line.startswith("Top: ")
 
 
 def test_a_module_may_be_passed_over(tmp_path):
-    """A module that may differ is named in the result. All others are proven."""
+    """A module that may differ is named in the result. All other modules are proven."""
     (tmp_path / "old.v").write_text(CHILD + TOP)
     (tmp_path / "new.v").write_text(CHILD.replace("8'd1", "8'd2") + TOP)
     lines = []

@@ -16,9 +16,9 @@ from tools.verilog import spinal_build
 
 
 def found(**blocks):
-    """Return a report with these LUTs by block.
+    """Return a report with this number of LUTs for each block.
 
-    Each block has a path of 7 levels, and the rest has one of 9.
+    Each block has a path of 7 levels. The logic outside of blocks has one of 9 levels.
     """
     paths = [
         Path(9 if name == "rest" else 7, f"{name}.a", f"{name}.b", "clk", []) for name in blocks
@@ -35,7 +35,7 @@ def found(**blocks):
 
 @pytest.fixture
 def output(tmp_path, monkeypatch):
-    """A build folder as tools.verilog.build writes it, with a SpinalHDL component."""
+    """Make a build folder as tools.verilog.build writes it, with a SpinalHDL component."""
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
     component = tmp_path / "spinal" / "Completer-012345"
     component.mkdir(parents=True)
@@ -68,7 +68,7 @@ def test_a_design_is_sources_contents_and_the_cores_pins(output):
 
 
 def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeypatch):
-    """The endpoint's rows are those of endpoint and bridge, beside those of LitePCIe's endpoint."""
+    """The rows are those of endpoint and bridge, followed by those of LitePCIe's endpoint."""
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(
         gateware.report,
@@ -155,7 +155,7 @@ def test_the_depth_of_all_is_that_of_a_mapping_for_depth(tmp_path, monkeypatch):
 
 
 def test_a_mapping_for_depth_wins_no_area_back():
-    """The mapping for depth leaves out Yosys' passes that save LUTs at the cost of levels."""
+    """A design that is mapped for depth leaves out Yosys' passes that save LUTs and add levels."""
     script = yosys._script(Design("lanebox", [], fast=True), ["lanebox.v"])
     assert "if,-F,0,-A,0" in script
     order = [

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The version of the release, which several files must repeat, is the same in all of them."""
+"""Tests that the version of the release, which several files must repeat, is the same in all."""
 
 import re
 from importlib.metadata import version

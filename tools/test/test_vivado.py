@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of tools/vivado/vivado.tcl and run.py. tclsh runs them with stubs for Vivado's commands."""
+"""Tests of tools/vivado/vivado.tcl and run.py. tclsh runs the scripts with stubs for Vivado."""
 
 import importlib
 import shutil
@@ -29,15 +29,15 @@ STUBS = Path(__file__).with_name("vivado_stubs.tcl")
 
 @pytest.fixture
 def program(tmp_path):
-    """A stand-in for Vivado: tclsh with the stubs, which writes its commands to `log`."""
+    """Make a stand-in for Vivado: tclsh with the stubs, which writes its commands to `log`."""
 
     def make(slack="0.1", names=None, script=""):
         runner = tmp_path / "runner.tcl"
         runner.write_text(
             f"set names {{{names or NAMES.read_text()}}}\nset slack {slack}\nsource {STUBS}\n"
             f"rename exit leave\nproc exit {{status}} {{ leave $status }}\n"
-            # Arguments after -tclargs are those of vivado.tcl. The word before it is the script's
-            # name.
+            # The arguments after -tclargs are those of vivado.tcl. The word before -tclargs is the
+            # script's name.
             "set at [lsearch $argv -tclargs]\nset script [lindex $argv [expr {$at - 1}]]\n"
             "set argv [lrange $argv [expr {$at + 1}] end]\n"
             + script
@@ -99,7 +99,10 @@ def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
 
 
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
-    """The golden image is written last. Only it has NEXT_CONFIG_ADDR, and the fallback is on."""
+    """The golden image is written last.
+
+    Only it has NEXT_CONFIG_ADDR, and its fallback is enabled.
+    """
     output = make_output(KU5P, tmp_path / "out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     log = (tmp_path / "log").read_text()
@@ -115,7 +118,7 @@ def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
     "constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)], ids=["proxy", "probe"]
 )
 def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, synthesis):
-    """The flash's proxy and the probe are built without vendor core and boot settings."""
+    """The proxy for the flash and the probe are built without vendor core and boot settings."""
     folder = tmp_path / "spi_proxy"
     (folder / "gateware").mkdir(parents=True)
     (folder / "gateware" / "sources.txt").write_text("/a/spi_proxy.v\n")
@@ -128,7 +131,10 @@ def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, sy
 
 
 def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_path, capfd):
-    """An optional property is set if the core has it. Else a message says that it stays unset."""
+    """An optional property is set if the core has it.
+
+    Otherwise a message says that it stays unset.
+    """
     vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path / "a"), "lanebox", "vivado")
     assert f"CONFIG.{RESET} true" in (tmp_path / "log").read_text()
     assert capfd.readouterr().err == ""
@@ -139,7 +145,7 @@ def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_pa
 
 
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
-    """A negative slack is an error with the slack, and no bitstream is written."""
+    """A negative slack is an error that gives the slack, and no bitstream is written."""
     output = make_output(KU5P, tmp_path / "out")
     with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
         vivado.place_and_route(program(slack="-0.02"), KU5P, output, "lanebox", "vivado")
@@ -185,7 +191,10 @@ def test_every_line_of_the_list_has_a_source_and_is_used():
 
 
 def test_the_core_is_like_the_simulated_one():
-    """The core has the model's width, clock, BARs and identifiers, straddle for Lanebox only."""
+    """The core has the width, clock, BARs and identifiers of the simulator's model.
+
+    Straddle is on for Lanebox's endpoint only.
+    """
     core = vivado.core_properties(KU5P, "lanebox")
     assert (core["pf0_bar0_size"], core["pf0_bar0_scale"]) == (128, "Kilobytes")
     assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
@@ -201,7 +210,7 @@ def test_the_core_is_like_the_simulated_one():
 
 
 def test_msix_is_where_the_gateware_has_it():
-    """The core has the gateware's MSI-X offsets with --msix, and no MSI-X without it."""
+    """With --msix the core has the gateware's MSI-X offsets. Without it the core has no MSI-X."""
     core = vivado.core_properties(KU5P, "lanebox", msix=True)
     assert core["MSI_X_OPTIONS"] == "MSI-X_External" and core["pf0_msi_enabled"] == "true"
     assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == numbers.MSI_WIDTH - 1

@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes Verilog of LiteX and SpinalHDL sources, once for each state of the sources."""
+"""Makes Verilog from LiteX and SpinalHDL sources, once for each state of the sources."""

@@ -48,8 +48,10 @@ def _comb_logic(f, ns):
 
 
 def _without_initial_values(emit_signals):
-    """Wraps LiteX's function that declares signals. Signals that an always_comb drives then get no
-    initial value, because that would be a second driver.
+    """Wrap LiteX's function that declares signals.
+
+    Signals that an always_comb drives then get no initial value, because that would be a second
+    driver.
     """
 
     def emit(f, ios, name, ns, attr_translate, regs_init):
@@ -76,7 +78,7 @@ def _without_initial_values(emit_signals):
 
 @contextmanager
 def simulation_verilog():
-    """A context in which LiteX emits Verilog for simulation, with always_comb."""
+    """Return a context in which LiteX emits Verilog for simulation, with always_comb."""
     names = ("_generate_combinatorial_logic_synth", "_generate_signals")
     original = {name: getattr(litex, name) for name in names}
     litex._generate_combinatorial_logic_synth = _comb_logic

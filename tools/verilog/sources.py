@@ -10,11 +10,14 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = (".py", ".v", ".sv", ".scala", ".sbt", ".properties")
 GENERATED = ("__pycache__", "target", "build", ".bsp", ".idea")
-TESTS = ("test",)  # Folders of tests, which do not change the gateware.
+TESTS = ("test",)  # folders of tests, which do not change the gateware
 
 
 def source_files(folder, pattern="**/*"):
-    """The source files in `folder` in a fixed order, without tests and without generated files."""
+    """Return the source files in `folder` in a fixed order.
+
+    Tests and generated files are left out.
+    """
     folder = Path(folder)
     return sorted(
         path
@@ -26,7 +29,7 @@ def source_files(folder, pattern="**/*"):
 
 
 def source_digest(*groups):
-    """The SHA-256, in hexadecimal, over the names and contents of groups of files.
+    """Return the SHA-256, in hexadecimal, over the names and contents of groups of files.
 
     A file's name is relative to the folder that all files of its group share. So the digest does
     not depend on where that folder is.

@@ -6,9 +6,9 @@
 
 sbt compiles once for each state of the sources and of gateware/numbers.py, which becomes the object
 lanebox.vocabulary.Numbers. The compiled generator then runs without sbt, once for each component
-and set of parameters. This needs a JDK, and sbt or Maven: without sbt, Maven
-fetches the sbt launcher, pinned by version and checksum. Fetched files stay in build/sbt and
-generated ones in build/spinal; nothing is written to the source tree.
+and set of parameters. A JDK is needed, and sbt or Maven: without sbt, Maven fetches the sbt
+launcher, pinned by version and checksum. Fetched files stay in build/sbt and generated ones in
+build/spinal; nothing is written to the source tree.
 """
 
 import hashlib
@@ -34,20 +34,23 @@ LAUNCHER_SHA256 = "1750c8fb61c2d2f82da40b2cd9014f4d8a1bd49a361402ea5b1cec061ed66
 
 DIGEST_SHOWN = 12
 
-# sbt runs in a copy of the project. These are places in that copy.
-GIVEN = "given"  # The folder for the Scala sources of a user's own block.
-OF_SBT = ("project", "target")  # Folders that sbt writes to.
-NUMBERS = Path("vocabulary", "Numbers.scala")  # Generated from gateware/numbers.py.
+# sbt runs in a copy of the project. The following three are places in that copy.
+GIVEN = "given"  # folder for the Scala sources of a user's own block
+OF_SBT = ("project", "target")  # folders that sbt writes to
+NUMBERS = Path("vocabulary", "Numbers.scala")  # generated from gateware/numbers.py
 
-# Options for programs that run for about a second, most of which is the start of the JVM.
+# Options of the JVM for programs that run for about a second, most of which is the start of the
+# JVM.
 SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 # Tools --------------------------------------------------------------------------------------------
 
 
 def _run(what, command, sources=(), **options):
-    """Runs `command` and returns its output. If it fails, a RuntimeError has the output's end, with
-    places in the files `sources`.
+    """Run `command` and return its output.
+
+    If the command fails, a RuntimeError has the end of the output, with places in the files
+    `sources`.
     """
     result = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
@@ -67,7 +70,7 @@ def _require(program, package):
 
 
 def _fetch_launcher():
-    """The path of the sbt launcher. Maven fetches it once, with this computer's settings."""
+    """Return the path of the sbt launcher. Maven fetches it once, with this computer's settings."""
     jar = FETCHED / f"{LAUNCHER[1]}-{LAUNCHER[2]}.jar"
     if not jar.exists():
         _require("mvn", "maven (or sbt)")
@@ -94,7 +97,7 @@ def _fetch_launcher():
 
 
 def _sbt():
-    """The command that starts sbt, and its environment."""
+    """Return the command that starts sbt, and the environment variables for sbt."""
     _require("java", "default-jdk-headless")
     options = [
         "-Dsbt.color=false",
@@ -110,8 +113,9 @@ def _sbt():
 
 
 def _export(commands, folder, sources):
-    """Runs sbt's `commands` in `folder`. The last one must print a classpath, which is returned as
-    a list.
+    """Run sbt's `commands` in `folder`.
+
+    The last one must print a classpath, which is returned as a list.
     """
     sbt, environment = _sbt()
     output = _run("sbt", [*sbt, *commands], sources, cwd=folder, env=environment)
@@ -123,12 +127,12 @@ def _export(commands, folder, sources):
 
 
 def _lock():
-    """A lock that lets only one sbt run at a time, since two would compile in the same folder."""
+    """Return a lock that lets only one sbt run at a time: two would compile in the same folder."""
     return locked(OUTPUT / ".lock")
 
 
 def _sources(*scopes):
-    """The project's build files, and its sources in `scopes`: "main", "test"."""
+    """Return the project's build files, and its sources in `scopes`: "main", "test"."""
     folders = {"main": PROJECT, "test": PROJECT / "test"}
     definition = [PROJECT / "build.sbt", *source_files(PROJECT / "project")]
     return definition + [
@@ -141,14 +145,15 @@ def _numbers():
 
 
 def _digest(scopes, scala=()):
-    """The SHA-256, in hexadecimal, over the sources that sbt compiles."""
+    """Return the SHA-256, in hexadecimal, over the sources that sbt compiles."""
     sources = source_digest(_sources(*scopes), scala)
     return hashlib.sha256(f"{sources}\0{_numbers()}".encode()).hexdigest()
 
 
 def _copy_project(name, scopes, scala=()):
-    """Copies the sbt project to build/, and adds Numbers.scala and the sources `scala`. Earlier
-    results of sbt in the copy are kept.
+    """Copy the sbt project to build/, and add Numbers.scala and the sources `scala`.
+
+    Earlier results of sbt in the copy are kept. Returns the copy's folder.
     """
     copy = OUTPUT / name
     for kept in copy.glob("*"):
@@ -173,11 +178,10 @@ def _is_complete(classpath):
 
 
 def _compile(name, digest, commands, copy_project, sources=()):
-    """The classpath that sbt's `commands` print, as one text. sbt runs only if there is no result
-    for this digest yet.
+    """Return the classpath that sbt's `commands` print, as one text.
 
-    Classes are kept for each digest of the sources, so going back to an earlier state of the
-    sources costs nothing.
+    sbt runs only if there is no result for this digest yet. Classes are kept for each digest of the
+    sources, so going back to an earlier state of the sources costs nothing.
     """
     kept = OUTPUT / f"{name}-{digest[:DIGEST_SHOWN]}"
     classpath = kept / "classpath"
@@ -196,13 +200,14 @@ def _compile(name, digest, commands, copy_project, sources=()):
             if Path(entry).is_relative_to(project):
                 entries[number] = str(kept / Path(entry).name)
                 shutil.copytree(entry, entries[number])
-        # Written last, so that the result of an interrupted run lacks this file and does not count.
+        # The file `classpath` is written last, so that the result of an interrupted run lacks the
+        # file and does not count.
         classpath.write_text(os.pathsep.join(entries))
     return classpath.read_text()
 
 
 def compile_tests():
-    """Compiles the project's ScalaTest suites. Returns the classpath with which they run."""
+    """Compile the project's ScalaTest suites. Return the classpath with which they run."""
     with _lock():
         return _compile(
             "test",
@@ -214,7 +219,7 @@ def compile_tests():
 
 
 def formatter():
-    """The command that formats Scala sources: scalafmt in the version that build.sbt names."""
+    """Return the command that formats Scala sources: scalafmt in build.sbt's version."""
     with _lock():
         classpath = _compile(
             "format",
@@ -238,8 +243,9 @@ def formatter():
 
 
 def _arguments(name, value):
-    """A parameter as `name=value` words, which Arguments.scala reads. A list gives a word for each
-    of its values.
+    """Return a parameter as `name=value` words, which Arguments.scala reads.
+
+    A list gives a word for each of its values.
     """
     if isinstance(value, (list, tuple)):
         return [word for each in value for word in _arguments(name, each)]
@@ -254,14 +260,15 @@ def _arguments(name, value):
 
 
 def generate(component, folder=None, **parameters):
-    """Generates a component's Verilog file and returns its path. The component's Scala sources are
-    in `folder`, or, with None, in the project.
+    """Generate a component's Verilog file and return its path.
 
-    `component` is the component's name in the package lanebox, like "Crc" or "completer.Completer".
-    The part after the last dot is the name of the module. The object lanebox.<component>Verilog
-    writes the file. It must be an App whose arguments are the output folder and a `name=value` for
-    each of `parameters`, in the order of their names. Files with memory contents that SpinalHDL
-    writes are put beside the Verilog file.
+    The component's Scala sources are in `folder`, or, with None, in the project. `component` is the
+    component's name in the package lanebox, like "Crc" or "completer.Completer". The part after the
+    last dot is the name of the module.
+
+    The object lanebox.<component>Verilog writes the file. It must be an App whose arguments are the
+    output folder and a `name=value` for each of `parameters`, in the order of their names. Files
+    with memory contents that SpinalHDL writes are put beside the Verilog file.
     """
     module = component.rpartition(".")[2]
     arguments = [word for item in sorted(parameters.items()) for word in _arguments(*item)]
@@ -284,8 +291,9 @@ def generate(component, folder=None, **parameters):
 
 
 def _generate(component, arguments, classpath, verilog, sources):
-    """Runs the generator in a fresh folder, which is then moved to its place. So an interrupted run
-    leaves no partial file there.
+    """Run the generator in a fresh folder, which is then moved to its place.
+
+    So an interrupted run leaves no partial file in that place.
     """
     _require("java", "default-jdk-headless")
     fresh = OUTPUT / "fresh"

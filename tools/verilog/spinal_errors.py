@@ -2,8 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Makes the output of a failed sbt or SpinalHDL readable: it shows places in the files that the
-user edits.
+"""Makes the output of a failed sbt or SpinalHDL readable: it shows places in the user's files.
 
 Scala is compiled in a copy of the project, so paths in the output must be mapped back. SpinalHDL
 gives a place as a frame of a stack trace, and most frames are in SpinalHDL itself.
@@ -11,7 +10,7 @@ gives a place as a frame of a stack trace, and most frames are in SpinalHDL itse
 
 import re
 
-LINES_SHOWN = 30  # How many lines are shown at most, from the end of the output.
+LINES_SHOWN = 30  # most lines that are shown, from the end of the output
 
 PLACE = re.compile(r"\s+at .*\((?P<file>\w+\.scala):(?P<line>\d+)\)$")
 COPY = re.compile(r"/\S*/build/spinal/\S*?(?P<file>\w+\.scala)")
@@ -31,7 +30,8 @@ NOISE = re.compile(
     re.VERBOSE,
 )
 
-# For each of SpinalHDL's error messages: the rule that the user's line broke, and what to do.
+# What to do about each of SpinalHDL's error messages: the rule that the user's line broke, and the
+# next step.
 NEXT_STEPS = {
     "NO DRIVER ON": "every output and every signal that is read needs a value: assign one in every "
     "case, or take the signal out",
@@ -45,10 +45,10 @@ NEXT_STEPS = {
 
 
 def readable(text, sources):
-    """The end of the output `text`, with places in the files `sources`. Stack frames in other files
-    are left out.
+    """Return the end of the output `text`, with places in the files `sources`.
 
-    For each kind of mistake in NEXT_STEPS that occurs, a line follows that says what to do.
+    Stack frames in other files are left out. For each kind of mistake in NEXT_STEPS that occurs, a
+    line follows that says what to do.
     """
     files = {file.name: file for file in sources}
     lines = []

@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Vivado: the properties of its PCIe core, place and route."""
+"""Runs Vivado: sets the properties of its PCIe core, places and routes."""

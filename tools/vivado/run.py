@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Vivado: finding the program, the properties of its PCIe core, and running vivado.tcl.
+"""Finds Vivado, computes the properties of its PCIe core, and runs vivado.tcl.
 
 Nobody of this project has run Vivado. So a test parses the scripts and checks that every command,
 option and property in them is in names.txt.
@@ -16,23 +16,26 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("vivado.tcl")
 
-# LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows. The vendor's xdma.ko
-# claims these identifiers, too, and checks nothing else. The subsystem identifier tells this card
-# from one with xdma's gateware.
+# LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows. The vendor's driver
+# xdma.ko claims these identifiers, too, and checks nothing else. The subsystem identifier tells
+# this card from one with xdma's gateware.
 VENDOR, DEVICE, SUBSYSTEM = 0x10EE, 0x9038, 0x4C42
 
-# Address in the flash (16 MiB) of the application, which the golden image starts: see
-# programming.py.
+# Address in the flash, 16 MiB, of the application, which the golden image starts (see
+# programming.py).
 APPLICATION = 1 << 24
 CLASS_CODE = 0x058000  # PCI class: a memory controller of no special kind
 
-WARNING = "warning: "  # prefix of vivado.tcl's own warnings; Vivado's are in capitals
+WARNING = "warning: "  # prefix of the warnings of vivado.tcl; those of Vivado are in capitals
 KILOBYTE = 1 << 10
 MEGABYTE = 1 << 20
 
 
 def find_vivado():
-    """Return Vivado's program, or None. It is in the folder LITEX_ENV_VIVADO or in PATH."""
+    """Return the path of Vivado's program, or None.
+
+    The program is looked for in the folder LITEX_ENV_VIVADO and then in PATH.
+    """
     named = os.environ.get("LITEX_ENV_VIVADO")
     place = Path(named) / "bin" / "vivado" if named else None
     if place and place.exists():
@@ -44,7 +47,10 @@ def find_vivado():
 
 
 def _bar(number, size):
-    """Return the two properties that give a BAR its size. ValueError if the core cannot have it."""
+    """Return the two properties of the core that give a BAR its size in bytes.
+
+    Raises ValueError if the core cannot have a BAR of this size.
+    """
     unit, scale = (MEGABYTE, "Megabytes") if size >= MEGABYTE else (KILOBYTE, "Kilobytes")
     if size % unit:
         raise ValueError(f"BAR{number} of {size} bytes: the core counts in whole {scale}")
@@ -52,9 +58,9 @@ def _bar(number, size):
 
 
 def _msix_properties(numbers):
-    """Return the properties of MSI-X.
+    """Return the core's properties of MSI-X.
 
-    The gateware has the table and sends the messages; the core has only the capability.
+    The gateware has the MSI-X table and sends the messages; the core has only the capability.
     """
     return {
         "MSI_X_OPTIONS": "MSI-X_External",
@@ -68,7 +74,7 @@ def _msix_properties(numbers):
 
 
 def core_properties(board, endpoint, msix=False):
-    """Return the settings of pcie4_uscale_plus for this gateware.
+    """Return the settings of the core pcie4_uscale_plus for this gateware.
 
     They are the same as those of the simulator's model.
     """
@@ -116,7 +122,7 @@ def core_properties(board, endpoint, msix=False):
 
 
 def core_hopes(endpoint):
-    """Return properties that this core may not have.
+    """Return properties that this version of the core may not have.
 
     A build goes on without them, with a warning.
     """
@@ -142,7 +148,10 @@ def core_script(board, endpoint, msix=False):
 
 
 def place_and_route(vivado, board, output, top, synthesis):
-    """Make the bitstream of `top`. If there is none, RuntimeError has the end of Vivado's log."""
+    """Make the bitstream of the module `top` and return its path.
+
+    If Vivado writes no bitstream, a RuntimeError has the end of its log.
+    """
     command = [
         vivado,
         "-mode",

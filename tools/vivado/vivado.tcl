@@ -19,7 +19,7 @@ proc lines {file} {
     return [split $text "\n"]
 }
 
-# The slack of the worst path, setup or hold; 0 for a design without paths.
+# Return the slack in ns of the worst path, setup or hold. Return 0 for a design without paths.
 proc slack {kind} {
     set paths [get_timing_paths -max_paths 1 $kind]
     return [expr {[llength $paths] ? [get_property SLACK [lindex $paths 0]] : 0}]
@@ -27,7 +27,8 @@ proc slack {kind} {
 
 create_project -in_memory -part $part
 
-# The vendor's core has the properties in core.tcl, which Python writes from the gateware's numbers.
+# Set the properties of the vendor's core that are in core.tcl. Python writes core.tcl from the
+# gateware's numbers.
 set card [file exists $gateware/core.tcl]
 if {$card} {
     create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
