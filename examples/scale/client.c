@@ -61,7 +61,7 @@ static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned
 	return 0;
 }
 
-/* Compares the buffers that come back. Returns 0, WRONG or -errno. */
+/* Compares the first BUFFERS c2h buffers. Returns 0, WRONG or -errno. */
 static int compare_ring(struct litepcie *dev, unsigned int shift)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
@@ -101,7 +101,7 @@ static int run(struct litepcie *dev, unsigned int shift)
 
 /*
  * Returns a sentence on why run() failed. The library has sentences for its own
- * errors only, so WRONG and -ETIMEDOUT have theirs here.
+ * errors only, so this function has those for WRONG and -ETIMEDOUT.
  */
 static const char *sentence(struct litepcie *dev, int rc)
 {

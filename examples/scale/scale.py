@@ -20,7 +20,7 @@ from gateware.vocabulary.layouts import stream_layout
 WORD = 32
 
 class Scale(LiteXModule):
-    """Multiplies each 32-bit dword from the host by a register and sends it back."""
+    """Multiplies each 32-bit word from the host by 2 to the power of a register; sends it back."""
     def __init__(self, platform):
         self.sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source = stream.Endpoint(stream_layout()) # o, c2h

@@ -21,7 +21,7 @@ from tools.verilog.spinal_build import generate
 
 
 class SpinalScale(LiteXModule):
-    """Connects Scale.scala, which multiplies each dword, to the slot and to its registers."""
+    """Connects SpinalScale.scala, which multiplies each 32-bit word, to slot and register."""
     def __init__(self, platform):
         self.sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source = stream.Endpoint(stream_layout()) # o, c2h

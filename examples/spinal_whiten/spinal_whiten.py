@@ -21,8 +21,7 @@ from tools.verilog.spinal_build import generate
 
 
 class SpinalWhiten(LiteXModule):
-    """Connects the SpinalHDL block, which XORs each packet with a key, to the slot and to
-    registers.
+    """Connects the SpinalHDL block, which XORs each word with a key, to the slot and to registers.
     """
     def __init__(self, platform):
         self.sink    = stream.Endpoint(stream_layout()) # i, h2c
@@ -33,7 +32,8 @@ class SpinalWhiten(LiteXModule):
 
         # # #
 
-        # Every port of SpinalWhiten must be here, with its direction and width, but clk and reset.
+        # The instance must name every port of SpinalWhiten but clk and reset, each with its
+        # direction and width.
         verilog = generate("SpinalWhiten", Path(__file__).parent)
         platform.add_source(verilog)
         self.specials += spinal_instance(verilog,

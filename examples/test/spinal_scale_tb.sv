@@ -17,7 +17,7 @@ module spinal_scale_tb;
   SpinalScale dut (.*);
   always #2 clk = ~clk;
 
-  int           density;        // Percentage of cycles with valid, and of those with ready.
+  int           density;        // Percentage of cycles in which valid, or ready, is high.
   int           sent, taken, cycles;
   logic [255:0] expected[$], next;
   logic         waiting = 0;

@@ -73,7 +73,7 @@ def test_a_folder_of_a_similar_name_is_proposed(tmp_path):
 
 @pytest.mark.parametrize("name", examples.names())
 def test_each_example_is_complete(name):
-    """Each example has a C client, and a README.md that names the command for it."""
+    """Each example has a C client, and a README.md with `EXAMPLE=` and the example's name."""
     folder = examples.EXAMPLES / name
     assert (folder / "client.c").is_file()
     assert f"EXAMPLE={name}" in (folder / "README.md").read_text()
@@ -81,8 +81,9 @@ def test_each_example_is_complete(name):
 
 @pytest.mark.parametrize("name", ["whiten", "spinal_whiten"])
 def test_a_client_that_gets_no_interrupt_says_what_to_look_at(monkeypatch, name):
-    """If a packet comes back but no interrupt, client.py ends with the packet's number, the count
-    of packets in user_packets, and the signal to look at.
+    """If a packet comes back but no interrupt, client.py ends with a sentence.
+
+    The sentence has the packet's number, the count in user_packets, and the signal to look at.
     """
     registers = mock.MagicMock()
     registers.__getitem__.side_effect = iter([7, 8])

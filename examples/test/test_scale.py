@@ -35,7 +35,7 @@ def test_it_fits_the_user_slot():
 @pytest.mark.parametrize("shift", [0, 1, 13, 31])
 @each_seed(2)
 def test_every_word_is_scaled(shift, seed):
-    """The c2h stream is the h2c stream, scaled word by word, with random stalls."""
+    """With random stalls the c2h stream is the h2c stream, scaled word by word."""
     rng = random.Random(seed)
     dut = Scale(platform=None)
     beats = [rng.randrange(2**DATA_WIDTH) for _ in range(100)]

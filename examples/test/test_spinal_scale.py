@@ -37,7 +37,7 @@ def verilog():
 
 @pytest.fixture(scope="module")
 def testbench(verilog, tmp_path_factory):
-    """The compiled testbench, as a program to call."""
+    """Compile the testbench by Verilator, and return the path of its program."""
     folder = tmp_path_factory.mktemp("spinal_scale")
     subprocess.run(
         [

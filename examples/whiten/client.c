@@ -39,8 +39,8 @@ static int check(int rc)
 }
 
 /*
- * Like check(), for a call that waits: a result of 0 (the time is over) ends
- * the program, too.
+ * Returns the result of a library call that waits. If the call failed, or its
+ * result is 0 because WAIT_MS have passed, the program ends with a sentence.
  */
 static int some(int rc, const char *what)
 {
@@ -94,8 +94,8 @@ static void receive_packet(struct litepcie *dev, unsigned int packet, uint32_t b
 }
 
 /*
- * Waits for the interrupt of one packet. `before` is the block's count when the
- * program began.
+ * Waits for the interrupt of one packet. If none comes, the program ends.
+ * `before` is the value of user_packets when the program began.
  */
 static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t before)
 {
@@ -111,7 +111,7 @@ static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t b
 
 int main(int argc, char **argv)
 {
-	/* An interrupt for each packet: with fewer, a packet would wait. */
+	/* With fewer interrupts a packet would wait until others have come. */
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.packets = true,

@@ -37,13 +37,16 @@ async def exchange(dut, flow):
 
 @cocotb.test()
 async def test_packets_come_out_as_the_model_says_whatever_the_stalls(dut):
-    """Packets come out right to the byte and in order. The bench checks that offered beats stay."""
+    """All bytes of the packets come out right and in order.
+
+    The bench checks that a beat that was offered stays until it is taken.
+    """
     await exchange(dut, flow=0.5)
 
 
 @cocotb.test()
 async def test_each_packet_is_counted_and_raises_an_interrupt(dut):
-    """Each packet counts once and raises one interrupt, however long its last beat waits."""
+    """Each packet is counted once and raises one interrupt, however long its last beat waits."""
     bench, packets = await exchange(dut, flow=0.3)
     await bench.cycles(3)
     counted = await bench.read("packets")
@@ -55,7 +58,10 @@ async def test_each_packet_is_counted_and_raises_an_interrupt(dut):
 
 @cocotb.test()
 async def test_it_takes_a_beat_in_every_cycle(dut):
-    """No cycle is lost between packets: each beat takes one, and the way through takes two."""
+    """No cycle is lost between packets.
+
+    Each beat takes one cycle, and the way through the logic takes two more.
+    """
     bench, packets = await exchange(dut, flow=1)
     beats = sum(-(-len(packet) // 32) for packet in packets)
     cycles = bench.last_beat - bench.first_beat

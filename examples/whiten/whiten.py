@@ -20,7 +20,7 @@ from gateware.vocabulary.layouts import stream_layout
 WORD = 32
 
 class Whiten(LiteXModule):
-    """XORs the data of each packet with a key from a register."""
+    """XORs each 32-bit word of a packet with a key from a register, and sends it back."""
     def __init__(self, platform):
         self.sink    = sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source  = source = stream.Endpoint(stream_layout()) # o, c2h

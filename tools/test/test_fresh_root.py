@@ -53,7 +53,7 @@ def test_the_archive_is_the_machines_own(machine):
 
 
 def test_a_named_mirror_overrides(machine, monkeypatch):
-    """DEBIAN_MIRROR names the only mirror that the root uses, also on other machines than Debian."""
+    """With DEBIAN_MIRROR the root uses only that mirror, also on a machine that is not Debian."""
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert fresh_root.archive("13") == [("http://near.example/debian", "trixie")]
 

@@ -55,7 +55,7 @@ def prove(tmp_path, before, after, **renamed):
 
 
 def test_a_rewritten_module_is_proven(tmp_path):
-    """Other operators, another name of a register, and a dead counter less: still equal hardware."""
+    """A module with other operators, another register name and no dead counter is proven equal."""
     lines = prove(tmp_path, CHILD + TOP, CHILD_AFTER + TOP_AFTER, held="kept")
     assert lines[0].startswith("Top: ") and "gone: instance child dead" not in lines[0]
     assert lines[1].startswith("Part: 16 bits are the same; gone: port dead, register seen")

@@ -42,7 +42,8 @@ public:
     void clear_slot() { slot_.clear(); }
     Time now() const { return cycles_ * kCycle; }
 
-    // Called by the Verilog module pcie_usp in each period of user_clk.
+    // Carries out one cycle of the hard block. The Verilog module pcie_usp calls it in each period
+    // of user_clk.
     void step(const BorderInputs &inputs, BorderOutputs &outputs);
     // Returns this object to the pcie_usp instance, which calls bind() once with the layout of its
     // pins (sim/board/border.py). A layout other than that of C++ is an error, which tick() throws.
