@@ -63,7 +63,7 @@ FIO = (
     f"--bs=1M --iodepth={DISK_BYTES >> 20} --size={DISK_BYTES} --scramble_buffers=0 "
     "--gtod_reduce=1 --invalidate=0 --output-format=terse"
 )
-FIO_WRITE_RATE = 47  # the field of fio's output with the rate in KiB/s
+FIO_WRITE_RATE = 47  # number of the field of fio's output with the rate in KiB/s
 # The loops of each run of fio. Runs with 1 and with 9 loops are compared, because fio's start
 # differs by 5 million instructions from run to run.
 FIO_LOOPS = (1, 1, 1, 9, 9, 9)

@@ -105,7 +105,7 @@ TABLE = {
     "bringup/jtag": ("programming", "netlist"),
     "bringup/test": TESTS,
     "gateware": GATEWARE,
-    "gateware/capture": NOTHING_LONGER,  # no build has it yet
+    "gateware/capture": NOTHING_LONGER,  # only builds with --capture have it
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
     "gateware/interrupt": GATEWARE,

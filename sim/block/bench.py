@@ -22,7 +22,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-BEAT = 32  # bytes of a beat
+BEAT = 32  # bytes of a beat of the slot's streams
 PERIOD_NS = 4
 SILENCE = 20_000  # cycles without a beat, after which receive() gives up
 ENDLESS = 1 << 20  # bytes of one packet, after which receive() gives up
@@ -56,7 +56,7 @@ class Bench:
         # The cycle in which the logic took its first beat, and the one in which it gave its last
         # beat.
         self.first_beat = self.last_beat = 0
-        self.errors = 0  # how many packets the logic gave with `error`
+        self.errors = 0  # number of packets that the logic gave with `error`
         self._waiting: deque[tuple[int, int, int]] = deque()  # beats to send: data, last, bytes
         self._packet, self._received = bytearray(), []
         self._offered = None
@@ -125,7 +125,8 @@ class Bench:
         await FallingEdge(self.dut.clk)
         strobe = getattr(self.dut, f"user_{register}_write")
         getattr(self.dut, f"user_{register}_data").value = value
-        for word in reversed(range(len(strobe))):  # the upper half of a wide register goes first
+        # the upper half of a wide register is written first
+        for word in reversed(range(len(strobe))):
             strobe.value = 1 << word
             await FallingEdge(self.dut.clk)
         strobe.value = 0

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # the place in cocotb 2
+    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner in this module
 except ImportError:
-    from cocotb.runner import get_runner  # the place in cocotb 1.9
+    from cocotb.runner import get_runner  # cocotb 1.9 has the runner in this module
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = "block"

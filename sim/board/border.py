@@ -149,7 +149,8 @@ def layout() -> int:
     Verilog passes it to C++, which refuses a struct of another layout.
     """
     members = [f"{member.name}:{member.width}" for member in (*_inputs(), *_outputs())]
-    return zlib.crc32(" ".join(members).encode()) >> 1  # as a positive int
+    # as a positive int, since Verilog's int has a sign
+    return zlib.crc32(" ".join(members).encode()) >> 1
 
 
 # Verilog ------------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ IRQ_DATA_NONE, IRQ_DATA_EVENTFD = _numbers["IRQ_DATA_NONE"], _numbers["IRQ_DATA_
 IRQ_ACTION_TRIGGER = _numbers["IRQ_ACTION_TRIGGER"]
 
 LAYOUTS = _WIRE.layouts  # layouts of the messages' bodies, by the name of their structure
-HEADER = LAYOUTS["header"]  # id, command, size, flags, error
-ACCESS = LAYOUTS["region_access"]  # offset, region, count
+HEADER = LAYOUTS["header"]  # its fields: id, command, size, flags, error
+ACCESS = LAYOUTS["region_access"]  # its fields: offset, region, count
 TIMEOUT = 20  # seconds of wall time after which a board that does not answer is broken
 
 
@@ -52,7 +52,7 @@ class VfioClient:
 
     def __init__(self, path, memory_of=None, greet=True):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))  # waits while the board's queue is full
+        self.socket.connect(str(path))  # connect() waits while the board's queue is full
         self.socket.settimeout(TIMEOUT)
         self.memory_of = memory_of
         self.asked = 0  # how many DMA_READ requests of the server the client has answered
@@ -196,7 +196,8 @@ class VfioClient:
         """
         numbers = []
         for offset in offsets:
-            while select.select([self.socket], [], [], 0)[0]:  # make room for replies
+            # replies are read first, so that the socket has room for more
+            while select.select([self.socket], [], [], 0)[0]:
                 self._receive()
             numbers.append(self.send_read(region, offset, count))
         return [self.reply(number)[ACCESS.size :] for number in numbers]

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner here
+    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner in this module
 except ImportError:
-    from cocotb.runner import get_runner  # cocotb 1.9 has it here
+    from cocotb.runner import get_runner  # cocotb 1.9 has the runner in this module
 
 TOP, MODULE = "lanebox", "sim.differential.cocotb_card"
 FLAGS = [

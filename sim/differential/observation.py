@@ -129,7 +129,7 @@ class Packet:
     cycle: int
     fields: dict
     payload: tuple  # the TLP's dwords behind the descriptor, as far as tkeep covers them
-    keep: tuple  # the value of tkeep in each beat
+    keep: tuple  # the value of tkeep in each beat of the TLP
 
     def __getattr__(self, name):
         try:
@@ -152,7 +152,8 @@ class Observation:
         self.configs: list[dict] = []  # the values of the cfg_* outputs after each change
         open_beats: dict = {channel: [] for channel in CHANNELS}
         lines = (directory / "pins.txt").read_text().splitlines()
-        ends = {line.split()[2] for line in lines if line.startswith("RC ")}  # the values of tlast
+        # the values of tlast on RC
+        ends = {line.split()[2] for line in lines if line.startswith("RC ")}
         straddle = Straddle() if ends == {"0"} else None
         for line in lines:
             channel, cycle, *rest = line.split()

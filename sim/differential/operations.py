@@ -19,8 +19,8 @@ LOW, HIGH = 0x9000_0000, 0x2_4000_0000
 PIECE = 128 * 1024
 MEMORIES = (LOW, HIGH)
 
-UNMAPPED = 0x1_C000  # an offset in BAR0 at which the card has nothing
-NOWHERE = 0xA000_0000  # a bus address without memory
+UNMAPPED = 0x1_C000  # an offset in BAR0 at which the card has no register or memory
+NOWHERE = 0xA000_0000  # a bus address at which the host has no memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # in Device Control: Extended Tag Enable; MPS and MRRS

@@ -25,7 +25,7 @@ from sim.guest.kernel import Kernel
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 SOCKET_LENGTH = 107  # bytes of the longest socket path that fits a sockaddr_un
 MESSAGE_TIMEOUT_MS = 600_000
-NODE_MEMORY = 64  # memory of the second of two NUMA nodes, in MiB
+NODE_MEMORY = 64  # MiB of memory of the second of two NUMA nodes
 
 KERNEL_OPTIONS = (
     "console=ttyS0",

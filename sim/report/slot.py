@@ -15,7 +15,7 @@ from html import escape
 from sim.report import table
 
 SIDES = {"sink": "host to logic (sink)", "source": "logic to host (source)"}
-PARTS = {  # style of a part of a bar: its words in the legend
+PARTS = {  # styles of the parts of a bar, each with its words in the legend
     "ours": "a beat passes",
     "stall": "valid waits for ready",
     "idle": "nothing is offered",

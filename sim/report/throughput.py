@@ -26,7 +26,7 @@ TRANSFERS = (64, 128, 256, 512, 1504)
 SHAPES = {"ours": "circle", "stock": "square", "ideal": "diamond"}
 NAMES = {"ours": "Lanebox endpoint", "stock": "LitePCIe endpoint", "ideal": "ideal user"}
 
-Point = tuple[float, dict]  # a point of a panel: (x, the row)
+Point = tuple[float, dict]  # a point of a panel: (x, the row that has its value)
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ from sim.rows.results import Row, row
 
 # bytes of a frame; 69 is the size that takes the builder of records longest
 SIZES = (64, 69, 256, 1518)
-BYTES = 3 << 20  # bytes of all records of a row
+BYTES = 3 << 20  # the bytes of all records of one measurement
 SEGMENT_LOG2, MBUF_LOG2 = 22, 20  # the ring has one segment of 4 MiB, in MBUFs of 1 MiB
-RING, STATUS = 0x1_0000_0000, 0x2_0000_0000  # addresses in host memory
+# bus addresses of the ring and of the status line in host memory
+RING, STATUS = 0x1_0000_0000, 0x2_0000_0000
 RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
 IDLE, ACCOUNTS_BUSY = 1 << 0, 1 << 1  # bits of the register capture_status
 SECONDS = 120  # seconds of wall time that a row may take
@@ -65,7 +66,8 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
         time.sleep(0.005)
     # The first look may have met the board while it wrote this line, which is the last one.
     _, _, lost, end = struct.unpack_from("<4Q", status)
-    high, low = struct.unpack_from("<II", ring, 12)  # the first record's time (pcapng, 4.3)
+    # the time of the first record in the ring (pcapng, 4.3)
+    high, low = struct.unpack_from("<II", ring, 12)
     took = end - (high << 32 | low)
     if lost:
         raise TestFailed(f"capture of {size} bytes: {lost} frames were lost")

@@ -19,7 +19,8 @@ from gateware import numbers
 # Rate of one lane in GB/s by link generation, with the line code (8b/10b or 128b/130b) subtracted.
 LANE = {1: 2.5 / 8 * 8 / 10, 2: 5 / 8 * 8 / 10, 3: 8 / 8 * 128 / 130}
 RAW = 8 * LANE[3]  # raw rate of eight lanes of Gen3 in GB/s
-DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}  # by programmed MPS
+# share of the wire's rate, by programmed MPS in bytes
+DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}
 BEAT_BYTES = numbers.BEAT_BYTES
 CYCLE_NS = numbers.TICK_NS
 

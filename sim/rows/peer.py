@@ -32,7 +32,8 @@ PAGE = 4096  # bytes that a peer's job walks through, again and again
 # the slowest client has set up the card by then, so a job is the same however busy the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
-SIZES = ((256, (64, 128, 256)), (512, (512,)))  # (MPS, sizes of the measured reads in bytes)
+# pairs of MPS and the sizes of the measured reads, in bytes
+SIZES = ((256, (64, 128, 256)), (512, (512,)))
 CREDITS = 32  # non-posted credits, as the endpoint grants them after reset
 SECONDS = 60  # seconds of wall time that a job may take
 

@@ -57,7 +57,7 @@ class Row:
     bytes: int | None = None
     cycles: int | None = None
     reason: str | None = None
-    histogram: list[dict] | None = None  # bins {"from_ns", "to_ns", "count"}
+    histogram: list[dict] | None = None  # bins of a histogram: {"from_ns", "to_ns", "count"}
     conditions: dict = field(default_factory=dict)
     commit: str | None = None
 

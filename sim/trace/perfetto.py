@@ -20,7 +20,7 @@ from typing import TextIO
 from gateware import numbers
 from sim.trace.tlp import Read, Tlp, matched
 
-CYCLE_NS = 4  # user_clk
+CYCLE_NS = 4  # period of user_clk in ns
 BEAT_BYTES = numbers.BEAT_BYTES
 DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
 TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}

@@ -41,7 +41,7 @@ BAR0_BYTES = numbers.BAR0_SIZE
 BAR0_REGISTER, COMMAND, CAPABILITIES = 0x10, 0x04, 0x34
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 PATIENCE = 5  # seconds of wall time that the card may take until its next request or interrupt
-SHOWN = 5  # the most differences that are printed
+SHOWN = 5  # the most differences between recording and replay that are printed
 
 
 @dataclass(frozen=True)

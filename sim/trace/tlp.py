@@ -27,8 +27,8 @@ class Tlp:
     """A TLP of a trace. Fields that its kind of TLP does not have are 0."""
 
     ns: int
-    interface: str  # CQ, CC, RQ, RC or MSI
-    kind: str  # MRd, MWr, Cpl, CplD or other
+    interface: str  # interface at the hard block's pins: CQ, CC, RQ, RC or MSI
+    kind: str  # kind of TLP: MRd, MWr, Cpl, CplD or other
     dwords: int
     tag: int
     requester: int

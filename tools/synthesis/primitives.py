@@ -86,7 +86,7 @@ def arcs(kind, pin, index, inputs):
         return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
     if LUT.match(kind):
         return [Arc(name, 1) for name in inputs]
-    if CARRY.match(kind):  # in a carry chain a signal only goes upwards
+    if CARRY.match(kind):  # in a carry chain a signal only goes from lower to higher bits
         return [
             Arc(name, 0) if name.startswith("CI") or name == "CYINIT" else Arc(name, 0, index + 1)
             for name in inputs

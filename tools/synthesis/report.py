@@ -22,8 +22,8 @@ PATHS = 10  # number of paths of each clock that are written to report.json
 
 # Limits in LUT levels at 250 MHz. Levels are counted as for known designs with 9 and 12 levels that
 # run at this frequency on this family.
-DEEP = 8  # a path with more levels should be looked at
-TOO_DEEP = 10  # a build with more levels is refused
+DEEP = 8  # LUT levels; a path with more levels should be looked at
+TOO_DEEP = 10  # LUT levels; a build with a path of more levels is refused
 
 # The number of LUTs, RAMB36 and URAM288 of each part (DS922).
 PARTS = {

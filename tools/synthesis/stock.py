@@ -20,7 +20,7 @@ from gateware.endpoint.endpoints import make_endpoint
 from gateware.phy.hard_block import UserClock, make_phy
 
 TOP = "stock_endpoint"
-DEVICE = "xcku5p-ffvb676-2-i"  # LitePCIe chooses TLP formats by the part
+DEVICE = "xcku5p-ffvb676-2-i"  # LitePCIe chooses the formats of TLPs by the FPGA part
 LANES = 8
 
 

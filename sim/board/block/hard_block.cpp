@@ -17,8 +17,10 @@ namespace {
 // PG213's limit for completions that wait for RC without straddle
 constexpr unsigned kCompletionsInFlight = 64;
 constexpr Time kDrain = 256 * kCycle;  // longer than the gateware takes to react to a TLP
-constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // limit of base specification 6.6.2
-constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // this model's own bound, not PG213's
+// base specification 6.6.2: the longest time for a function level reset
+constexpr Time kFlrTime = 100'000'000 * kNanosecond;
+// this model's own limit for the acknowledge of a power state; PG213 states none
+constexpr Time kPowerAckTime = 50'000 * kNanosecond;
 // idle() is false for so long after a beat on RQ or CC
 constexpr Time kSettle = 4 * kCycle;
 
@@ -160,7 +162,8 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     tlp.pins_at = now;
     if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;
-    bool known = tlp.type != TlpType::Other;  // for other types no payload length is known
+    // the length of the payload is known for reads and writes only
+    bool known = tlp.type != TlpType::Other;
     rules_.check(!keep_broken && (!known || tlp.payload.size() == expected), Rule::KeepMismatch,
                  tlp, "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
     check_request(tlp);
@@ -239,7 +242,8 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
 }
 
 void HardBlock::check_completion(const Tlp &tlp) {
-    constexpr unsigned kRequestInformation = 5;  // dwords behind the descriptor of UR and CA
+    // dwords that UR and CA completions have behind the descriptor
+    constexpr unsigned kRequestInformation = 5;
     rules_.check(!tlp.reserved, Rule::ReservedFields, tlp,
                  "CC descriptor: a bit that must be 0, or a status that does not exist");
     if (tlp.status == static_cast<uint8_t>(CplStatus::Success)) {

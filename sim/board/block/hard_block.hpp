@@ -111,8 +111,9 @@ private:
     OfferWatch rq_offer_, cc_offer_;
     BeatSource cq_source_;
     CompletionSource rc_source_;
-    bool rc_blocked_ = false;                   // the present beat on RC was refused at least once
-    Tlp rc_last_;                               // the last completion that began on RC
+    bool rc_blocked_ = false;  // the present beat on RC was refused at least once
+    // the last completion that began on RC, for reports of rules
+    Tlp rc_last_;
     bool rq_ready_ = false, cc_ready_ = false;  // tready of RQ and CC in the cycle that ends
     Time rq_from_ = 0, cc_from_ = 0;  // when the TLP at the pins showed its first beat; 0: no TLP
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
@@ -129,7 +130,8 @@ private:
     bool flr_late_ = false;
     Time flr_until_ = 0;           // when cfg_flr_done must have come at the latest
     Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack; 0: no power change
-    bool rq_lost_ = false, cc_lost_ = false;  // the TLP at the pins began during an FLR
+    // the TLP at the pins of RQ or CC began during an FLR, so it is lost
+    bool rq_lost_ = false, cc_lost_ = false;
     Time quiet_from_ = 0;  // when the gateware will have dealt with everything shown to it
     StreamCounters cq_, cc_, rq_, rc_;
 };

@@ -16,20 +16,20 @@ namespace lanebox {
 struct Beat {
     bool valid = false;
     bool last = false;
-    uint8_t keep = 0;  // tkeep: one bit for each dword
+    uint8_t keep = 0;  // the pins tkeep: one bit for each dword
     std::array<uint32_t, kBeatDwords> data{};
 };
 
 struct PinsIn {
     Beat rq, cc;
-    uint8_t rq_first_be = 0, rq_last_be = 0;  // s_axis_rq_tuser[7:0]
+    uint8_t rq_first_be = 0, rq_last_be = 0;  // the pins s_axis_rq_tuser[7:0]
     bool cq_ready = false, rc_ready = false;
-    uint32_t msi_int = 0;    // cfg_interrupt_msi_int
-    uint8_t np_req = 0;      // pcie_cq_np_req; bit 0 gives one more credit
-    uint8_t rq_seq_num = 0;  // s_axis_rq_tuser[61:60,27:24]
-    uint8_t fc_sel = 0;      // cfg_fc_sel
-    bool flr_done = false;   // cfg_flr_done, bit 0
-    bool power_ack = false;  // cfg_power_state_change_ack
+    uint32_t msi_int = 0;    // the pins cfg_interrupt_msi_int
+    uint8_t np_req = 0;      // the pins pcie_cq_np_req; bit 0 gives one more credit
+    uint8_t rq_seq_num = 0;  // the pins s_axis_rq_tuser[61:60,27:24]
+    uint8_t fc_sel = 0;      // the pins cfg_fc_sel
+    bool flr_done = false;   // the pin cfg_flr_done, bit 0
+    bool power_ack = false;  // the pin cfg_power_state_change_ack
 };
 
 // The pins cfg_fc_* for posted, non-posted and completion credits (headers: ph, nph, cplh; data:
@@ -52,9 +52,9 @@ struct PinsOut {
     uint32_t cq_byte_en = 0, rc_byte_en = 0;  // a bit for each byte of the beat that is payload
     bool rq_ready = false, cc_ready = false;
     bool msi_sent = false, msi_fail = false;
-    uint8_t np_credits = 0;          // pcie_cq_np_req_count
-    uint8_t tag_av = 0;              // pcie_rq_tag_av
-    uint8_t nph_av = 0, npd_av = 0;  // pcie_tfc_nph_av, pcie_tfc_npd_av
+    uint8_t np_credits = 0;          // the pins pcie_cq_np_req_count
+    uint8_t tag_av = 0;              // the pins pcie_rq_tag_av
+    uint8_t nph_av = 0, npd_av = 0;  // the pins pcie_tfc_nph_av and pcie_tfc_npd_av
     std::array<SeqNum, 2> seq_num{};
     FcPins fc;
 };

@@ -25,7 +25,7 @@ public:
     bool full(Time now, bool requests) const;
     bool empty() const { return waiting_.empty(); }
     void lose();                                     // the link was reset: drops all TLPs
-    void set_link_up(bool up) { link_up_ = up; }     // TLPs that come while it is down are lost
+    void set_link_up(bool up) { link_up_ = up; }     // TLPs pushed while the link is down are lost
     uint64_t received() const { return received_; }  // TLPs taken from the pins since the start
     // Returns how many requests from RQ have left for the link since the start.
     uint64_t requests_sent() const { return requests_sent_; }

@@ -48,7 +48,7 @@ public:
     // The fault wrong-be inverts the enable of byte 3 of a BAR write's first dword. hole-be
     // disables byte 1 of the write's first dword.
     void on_mmio_write(Tlp &write);
-    bool lose_msi();         // lose-msi: an interrupt message disappears
+    bool lose_msi();         // fault lose-msi: an interrupt message of the card disappears
     bool unsupported();      // ur: a read from the card ends in Unsupported Request
     bool abort();            // ca: a read from the card ends in Completer Abort
     bool drop_completion();  // drop-completion: a read from the card is never answered

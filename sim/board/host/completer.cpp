@@ -99,7 +99,8 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned longest = std::min(left, mps);
     // boundaries where the completion may end
     unsigned ends = (longest - first) / rcb + 1;
-    bool whole = left <= mps && (left - first) % rcb != 0;  // it may end with the read, too
+    // the completion may also end where the read ends
+    bool whole = left <= mps && (left - first) % rcb != 0;
     unsigned chosen = static_cast<unsigned>(random_() % (ends + whole));
     return chosen == ends ? left : first + chosen * rcb;
 }

@@ -14,8 +14,10 @@ namespace lanebox {
 
 namespace {
 
-constexpr Time kTimeout = 50'000 * kNanosecond;  // the shortest timeout of a real root complex
-constexpr uint16_t kHostId = 0x00a0;             // the host's requester ID; any but the card's
+// timeout of an MMIO read: the shortest one of a real root complex
+constexpr Time kTimeout = 50'000 * kNanosecond;
+// the host's requester ID; it must differ from the card's
+constexpr uint16_t kHostId = 0x00a0;
 // The most reads in flight. They are few enough that the last one is answered before its timeout.
 constexpr unsigned kReads = 32;
 // The number of timed-out reads that are kept, so that their late completions are recognised. An

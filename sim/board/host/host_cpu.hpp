@@ -98,7 +98,7 @@ private:
     const Time &now_;
 
     std::deque<Finished> finished_;  // finished reads on their way back to the processor
-    std::map<uint8_t, Read> reads_;  // outstanding reads, by tag
+    std::map<uint8_t, Read> reads_;  // the host's outstanding reads, by tag
     std::deque<Late> late_;          // timed-out reads, oldest first; a late answer breaks no rule
     uint8_t next_tag_ = 0;
 };

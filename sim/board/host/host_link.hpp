@@ -25,7 +25,7 @@ namespace lanebox {
 struct Timed {
     Time at;
     Tlp tlp;
-    bool held = false;  // ready to be sent, but without a credit
+    bool held = false;  // the TLP was ready to be sent, but had no credit
 };
 
 class HostLink {
@@ -41,7 +41,7 @@ public:
           random_(random),
           now_(now) {}
 
-    void update() {  // takes in the credits that have arrived by now
+    void update() {  // takes in the credits that have come back by now
         upstream_credits.update(now_);
         downstream_credits.update(now_);
     }
@@ -57,7 +57,7 @@ public:
     // --- towards the card
     // Returns true if the first TLP of `queue` has a credit and must be sent now to arrive on time.
     bool due(std::deque<Timed> &queue);
-    Time to_card(Time ready, Tlp tlp);  // sends a TLP; returns when it arrives
+    Time to_card(Time ready, Tlp tlp);  // sends a TLP to the card; returns when it arrives
     // Queues the hard block's own report of a completion timeout, which does not cross the link.
     // The report waits behind the completions that have arrived.
     void report(Tlp end);

@@ -17,7 +17,7 @@ namespace {
 constexpr uint16_t kPeerId = 0x0200;  // the peer's requester ID: bus 2
 // timeout of a read: 1 ms, as 256 reads may queue up
 constexpr Time kTimeout = 1'000'000 * kNanosecond;
-constexpr size_t kQueue = 4;  // most requests that wait at the root complex
+constexpr size_t kQueue = 4;  // the most requests of the peer that wait at the root complex
 constexpr unsigned kPage = 4096;
 
 void require(bool holds, const std::string &rule) {

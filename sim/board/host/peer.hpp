@@ -30,8 +30,8 @@ public:
         unsigned bar = 0;  // the BAR to access: 0 or 2
         uint64_t offset = 0;
         unsigned size = 4;   // bytes of each request
-        uint64_t count = 0;  // number of requests
-        unsigned tags = 1;   // the most reads in flight
+        uint64_t count = 0;  // number of requests of the job
+        unsigned tags = 1;   // the most reads of the job that are in flight
         Time gap = 0;        // the least time from one request to the next
     };
     struct Counters {

@@ -57,7 +57,7 @@ public:
     bool idle() const {
         return link.idle() && cpu.idle() && others_.empty() && memory.completer.empty();
     }
-    void reset();  // outstanding MMIO reads end with all ones
+    void reset();  // resets the root complex; outstanding MMIO reads end with all ones
     // Call it when the card's function was reset. Requests that have not reached it are lost, and
     // MMIO reads end with all ones. Of the TLPs that the card sent before, only posted writes are
     // still carried out.
@@ -81,8 +81,8 @@ private:
     Time now_ = 0;
     // requests and completions that the card sent before this time are lost, except posted writes
     Time lost_before_ = 0;
-    std::deque<Timed> others_;            // requests of other requesters behind the root
-    std::map<uint16_t, Answer> answers_;  // by requester ID
+    std::deque<Timed> others_;            // requests by requesters other than the processor
+    std::map<uint16_t, Answer> answers_;  // where completions go, by requester ID
 };
 
 }  // namespace lanebox

@@ -21,10 +21,13 @@ using namespace lanebox;
 
 namespace {
 
-constexpr unsigned kWarmUp = 20'000;  // cycles, longer than any buffer takes to fill
+// cycles before a measurement, longer than any buffer takes to fill
+constexpr unsigned kWarmUp = 20'000;
 constexpr Time kReadLatency = 300 * kNanosecond;
-constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;  // a completion for each RCB, 64 B
-constexpr unsigned kCompletionsInFlight = 63;                  // PG213: without straddle
+// one completion for each RCB of 64 B
+constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;
+// PG213: fewer than 64 completions may be in flight without straddle
+constexpr unsigned kCompletionsInFlight = 63;
 
 class Memory : public Host {
 public:

@@ -20,8 +20,10 @@ inline uint32_t pattern(uint64_t address) {
     return static_cast<uint32_t>(address / 4 * 2654435761u);
 }
 
-constexpr uint64_t kAbove4G = uint64_t{1} << 32;  // so that requests have a 4-dword header
-constexpr uint64_t kBufferBytes = 1 << 20;        // addresses wrap at the end of this buffer
+// addresses from 4 GiB on, so that requests have a 4-dword header
+constexpr uint64_t kAbove4G = uint64_t{1} << 32;
+// bytes of a buffer, at whose end addresses begin again
+constexpr uint64_t kBufferBytes = 1 << 20;
 
 class User {
 public:

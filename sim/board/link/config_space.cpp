@@ -18,7 +18,7 @@ unsigned size_code(unsigned bytes) {
     return code;
 }
 
-constexpr uint32_t kFlrOffered = 1u << 28;  // Device Capabilities
+constexpr uint32_t kFlrOffered = 1u << 28;  // bit of Device Capabilities: function level reset
 constexpr unsigned kInitiateFlr = 0x79;     // upper byte of Device Control, bit 7: Initiate FLR
 constexpr unsigned kPowerControl = 0x44;
 
@@ -97,7 +97,7 @@ void ConfigSpace::set_base() {
     set(0x34, 0x40, 1, 0);                 // pointer to the first capability
     set(0x3c, 0xff, 1, 0xff);              // Interrupt Line, writable by software; no INTx
     set(0x40, 0x00034801, 4, 0);           // power management, version 3, D0 and D3hot
-    set(0x44, 0x0008, 4, 0x0003);          // power management: No Soft Reset is set
+    set(0x44, 0x0008, 4, 0x0003);          // power management status: No Soft Reset is set
     set(0x48, 0x00807005, 4, 0x00010000);  // MSI, 64 bit, one vector, no mask bits
     set(0x4c, 0, 4, 0xfffffffc);
     set(0x50, 0, 4, 0xffffffff);
@@ -135,7 +135,7 @@ void ConfigSpace::set_extended() {
     set(kAer + kAerCorrectable, 0, 4, 0, kCorrectable);
     set(kAer + kAerCorrectableMask, kAdvisoryNonFatal, 4, kCorrectable);
     set(kSecondary, 0x0019 | 1u << 16, 4, 0);
-    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors: the model has none
+    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors: the model never reports any
     // Lane Equalization Control: no presets or hints were asked for.
     for (unsigned lane = 0; lane < kLanes; lane++) set(kSecondary + 12 + 2 * lane, 0x7f00, 2, 0);
 }

@@ -31,12 +31,12 @@ public:
     struct Msix {  // where the MSI-X table is; the table itself is in the gateware
         unsigned vectors = 0;
         unsigned bar = 0;
-        uint32_t table = 0, pending = 0;  // offsets in the BAR, bytes
+        uint32_t table = 0, pending = 0;  // offsets of table and pending bits in the BAR, in bytes
     };
     struct Power {      // the properties that are fixed when the card powers on
         unsigned mps;   // bytes, the largest payload that Device Capabilities advertise
-        unsigned mrrs;  // bytes, Device Control's read request size
-        unsigned rcb;   // bytes, 64 or 128
+        unsigned mrrs;  // bytes, the read request size in Device Control
+        unsigned rcb;   // bytes, the read completion boundary: 64 or 128
         uint64_t bar0_bytes;
         LinkState link = {};      // the rate and width to which the link trained
         uint64_t bar2_bytes = 0;  // bytes of BAR2; 0: the card has no BAR2
@@ -122,7 +122,7 @@ private:
     Power power_;
     std::array<uint8_t, kSize> bytes_{};
     std::array<uint8_t, kSize> writable_{};
-    std::array<uint8_t, kSize> clearable_{};  // bits that software clears by writing ones
+    std::array<uint8_t, kSize> clearable_{};  // bits that software clears by writing ones to them
     bool flr_in_process_ = false, power_change_pending_ = false;
     uint8_t error_messages_ = 0;
     uint64_t changes_ = 0;

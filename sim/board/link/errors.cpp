@@ -20,8 +20,10 @@ constexpr uint16_t kDetectedParity = 1u << 15;
 constexpr unsigned kCommand = 0x04, kDeviceControl = 0x78;
 constexpr uint32_t kSignaledSystemError = 1u << 14;
 constexpr uint16_t kParityResponse = 1u << 6, kSystemErrorEnable = 1u << 8;
-constexpr uint16_t kUnsupportedReporting = 1u << 3;  // Device Control; bits 2..0 enable messages
-constexpr uint16_t kUnsupportedDetected = 1u << 3;   // a bit of Device Status
+// bit of Device Control; its bits 2..0 enable error messages
+constexpr uint16_t kUnsupportedReporting = 1u << 3;
+// bit of Device Status: an unsupported request was found
+constexpr uint16_t kUnsupportedDetected = 1u << 3;
 
 enum Severity : unsigned { Correctable, NonFatal, Fatal };
 

@@ -18,9 +18,9 @@ constexpr unsigned kLcrcBytes = 4;
 // and an end symbol around a TLP, and a sequence number of 2 bytes. 128b/130b (generation 3) has a
 // start token of 4 bytes, which carries the sequence number, and no end symbol.
 struct Encoding {
-    Time symbol;            // the time of one byte on every lane
+    Time symbol;            // the time in which every lane of the link moves one byte
     unsigned internal;      // the receiver's own delay in the acknowledge limit, in symbol times
-    unsigned framing;       // bytes around header, payload and LCRC
+    unsigned framing;       // bytes of a TLP on the link around header, payload and LCRC
     unsigned skip_period;   // symbol times between skips; 128b/130b: 370 blocks of 16
     unsigned skip_symbols;  // symbols of a skip on every lane
     unsigned skip_bytes;    // bytes sent once for each skip: the end of data stream token

@@ -20,8 +20,8 @@
 namespace lanebox {
 
 struct LinkState {
-    unsigned generation = 3;  // 1 to 3: 2.5, 5 and 8 GT/s
-    unsigned width = 8;       // number of lanes
+    unsigned generation = 3;  // link generation, 1 to 3: 2.5, 5 and 8 GT/s
+    unsigned width = 8;       // number of lanes of the link
     bool operator==(const LinkState &other) const {
         return generation == other.generation && width == other.width;
     }

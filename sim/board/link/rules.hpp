@@ -19,7 +19,7 @@ enum class Rule : unsigned {
     TvalidGap,        // PG213: tvalid must not drop inside a TLP on RQ and CC
     KeepMismatch,     // PG213: tkeep is contiguous, and covers descriptor plus dword count
     RequestType,      // only memory reads and writes are expected from this gateware
-    ByteEnables,      // base specification 2.2.5: legal byte enables
+    ByteEnables,      // base specification 2.2.5: byte enables must be legal
     Crosses4k,        // base specification 2.2.7: no request crosses a 4 KiB boundary
     PayloadAboveMps,  // base specification 2.2.2: no payload above Max_Payload_Size
     ReadAboveMrrs,    // base specification 7.5.3.4: no read above Max_Read_Request_Size

@@ -41,7 +41,7 @@ struct Tlp {
     bool request_done = false;  // completions only: this is the last completion of its request
     bool poisoned = false;
     bool interrupt = false;  // a memory write that the hard block made from an MSI request
-    uint8_t raw_type = 0;    // the descriptor's request type field
+    uint8_t raw_type = 0;    // request type field of the RQ descriptor
     bool reserved = false;   // TLPs of the card: the descriptor has a bit set that must be 0
     bool malformed = false;  // TLPs to the card: breaks the specification, so the block drops it
     bool replayed = false;   // TLPs to the card: the first transmission had a wrong LCRC

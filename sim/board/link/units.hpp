@@ -14,7 +14,7 @@ namespace lanebox {
 using Time = uint64_t;
 
 constexpr Time kNanosecond = 8000;
-constexpr Time kCycle = 4 * kNanosecond;  // user_clk, 250 MHz
+constexpr Time kCycle = 4 * kNanosecond;  // one period of user_clk, which has 250 MHz
 constexpr Time kSymbol = 8125;            // time of one byte on every lane at 8 GT/s, 128b/130b
 
 constexpr unsigned kBeatDwords = 8;  // dwords of a beat: the user interface has 256 bits

@@ -14,7 +14,8 @@ constexpr uint16_t kHostId = 0x0000;
 constexpr uint32_t kFourDwords = 1u << 29;
 constexpr uint32_t kWithData = 1u << 30;
 constexpr uint32_t kPoisoned = 1u << 14;
-constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;  // lowest bits of these attributes
+// positions of the lowest bits of the attributes
+constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;
 
 // Format and type of the TLP for each request type of the RQ descriptor (PG213, "Transaction
 // Types"): memory, I/O, atomics, locked read, configuration, messages. 0xff: there is no such

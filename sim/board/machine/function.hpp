@@ -38,7 +38,7 @@ public:
     void left() override { power_cycle(); }
     void msix_vector(unsigned vector, bool used) override;
 
-    vfio_user::Shape shape() const;  // for the server that shows this function
+    vfio_user::Shape shape() const;  // the shape of the function, which the vfio-user server shows
 
     // Call it once a cycle: carries out fault events that are due, and brings the link back when
     // its time has come.

@@ -21,7 +21,7 @@ class VerilatedFstC;
 namespace lanebox {
 
 struct Waves {
-    std::string path;  // file for waves; empty: no waves
+    std::string path;  // path of the file for waves; empty: no waves are written
     Time from = 0, to = ~Time{0};
 };
 

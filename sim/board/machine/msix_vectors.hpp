@@ -19,7 +19,8 @@ namespace lanebox {
 
 class MsixVectors {
 public:
-    static constexpr unsigned kEntryBytes = 16;  // a table entry (base specification 7.7.2.6)
+    // bytes of an MSI-X table entry (base specification 7.7.2.6)
+    static constexpr unsigned kEntryBytes = 16;
 
     // Signals the client's eventfd of an MSI-X vector. Returns false if the client has no eventfd
     // for the vector.

@@ -17,8 +17,9 @@ constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionName = 2, kOptionSpeed = 8, kOptionResolution = 9;
 constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
-constexpr uint32_t kInbound = 1, kOutbound = 2;       // direction as the card sees it
-constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;  // bits per second that 256 bit can carry
+constexpr uint32_t kInbound = 1, kOutbound = 2;  // direction of a packet as the card sees it
+// the rate in bits per second of a 256-bit interface
+constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;
 
 struct Interface {
     const char *name;

@@ -20,7 +20,7 @@ class Callers {
 public:
     Callers(const std::string &path, ClientLog &log);
 
-    int fd() const { return events_.get(); }  // when it is readable, call look()
+    int fd() const { return events_.get(); }  // call look() when this descriptor is readable
 
     // Serves new connections and first messages. Returns the new client, or an empty Fd; a new
     // client is chosen only while `client`, the present one, is empty.
@@ -29,7 +29,8 @@ public:
 private:
     void welcome();
     void refuse(const Fd &caller, const Header &request, const Fd &client);
-    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: the caller waits no longer
+    // true: the caller need not wait any longer
+    bool answer(Fd &caller, const Fd &client, Fd &chosen);
 
     ClientLog &log_;
     Listener listen_;

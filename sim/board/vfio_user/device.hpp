@@ -15,7 +15,7 @@ namespace lanebox::vfio_user {
 // What the client is told about the PCI device when it asks: sizes and the number of MSI-X vectors.
 // These never change.
 struct Shape {
-    std::array<uint64_t, 6> bar_bytes{};  // 0: the device has no such BAR
+    std::array<uint64_t, 6> bar_bytes{};  // bytes of each BAR; 0: the device does not have it
     unsigned config_bytes = 0;
     unsigned msix_vectors = 0;
 };

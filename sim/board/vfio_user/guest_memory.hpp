@@ -65,7 +65,7 @@ private:
     bool walk(uint64_t address, size_t bytes, uint32_t permission, Copy copy) const;
 
     ClientLog &log_;
-    Files files_;                         // the files that have at least one window
+    Files files_;                         // the files of the client that have at least one window
     std::map<uint64_t, Window> windows_;  // windows by bus address; they never overlap
 };
 

@@ -36,7 +36,7 @@ public:
     // Serves one message that has arrived. Returns false if the client has left.
     bool serve();
 
-    bool greeted() const { return greeted_; }  // the present or last client sent VERSION
+    bool greeted() const { return greeted_; }  // the present or last client has sent VERSION
     bool interrupt();                 // raises MSI; false: the client has no eventfd for it
     bool interrupt(unsigned vector);  // raises MSI-X; false: the client has no eventfd for it
     void look_for_private_copy();     // call it when the host switches bus mastering on
