@@ -49,7 +49,8 @@ def shown(path: Path) -> str:
 def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
     """Return commands for the user to type in another terminal while the board runs.
 
-    They are litepcie_util's `info` and `dump`, and a Python client if the example has one.
+    They are litepcie_util's `info` and `dump`, and a Python program: the client of the example, or
+    software/examples/stream.py if the slot has no example.
     """
     words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
     names = shown(built.gateware / "csr.json")

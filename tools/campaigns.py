@@ -58,7 +58,7 @@ class Campaign:
 CAMPAIGNS = {
     "driver": Campaign(12, ("test_guest_driver_*", "test_live_guest")),
     "library": Campaign(9, ("test_user_*",)),
-    "kernels": Campaign(0.2, ("test_guest_built",)),  # skipped without SOAK=kernels
+    "kernels": Campaign(0.2, ("test_guest_built",)),  # skipped unless SOAK is kernels or full
     "models": Campaign(6, ("test_differential",)),
     "faults": Campaign(1.5, ("test_fault_campaign",)),
     "hosts": Campaign(1, ("test_root_campaign",)),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sim.errors import BuildError
 
-# Matches a warning about a port's width in the Verilog that LiteX writes. A module that was written
-# by hand in Verilog may have other widths inside. A port connected to a constant is left out, since
-# a constant has the same value in any width.
+# Matches a warning about a port's width in the Verilog that LiteX writes. Widths inside a
+# module that was written by hand in Verilog are not checked. A port connected to a constant is left
+# out, since a constant has the same value in any width.
 WIDTH = re.compile(
     r"^%Warning-WIDTH\w*: (?P<file>[^:\n]*\b(?:lanebox|block)\.v):(?P<line>\d+):\d+: "
     r"(?P<way>\w+) port connection '(?P<port>\w+)' expects (?P<takes>\d+) bits"

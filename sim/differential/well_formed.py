@@ -108,7 +108,7 @@ class _Read:
         self._must("dwords", packet.dwords * 4, len(packet.payload) * 4)
         self._must("byte_enables", len(covered), len(packet.payload) * 4)
         lanes = sum(bin(mask).count("1") for mask in packet.byte_enables)
-        # No byte enable may cover the completion's descriptor, so all enables are counted here.
+        # No byte enable may cover the completion's descriptor, so the enables of all lanes count.
         self._must("byte_enables of all lanes", lanes, len(covered))
         self._must("completed", packet.completed, int(left == packet.dwords * 4))
         self._must("start", packet.start, (1,) + (0,) * (len(packet.start) - 1))

@@ -124,7 +124,7 @@ def sources(series: str) -> list[tuple[str, str]]:
 
 def make_movable(root: Path, release: str) -> None:
     """Remove unused files of the kernel, and make absolute paths in Debian's headers relative."""
-    # Remove unused files of the unpacked kernel, and make paths in Debian's headers relative.
+    # since Linux 7 the package has the kernel's image in this place
     for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):
         (root / "boot").mkdir(exist_ok=True)
         image.rename(root / "boot" / f"vmlinuz-{release}")

@@ -64,7 +64,8 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
         if time.monotonic() > deadline:
             raise TestFailed(f"capture of {size} bytes: {line[1]} of {count} records came")
         time.sleep(0.005)
-    # The first look may have met the board while it wrote this line, which is the last one.
+    # The first look may have met the board while it wrote the status line. That line is the last
+    # one, so it is read again.
     _, _, lost, end = struct.unpack_from("<4Q", status)
     # the time of the first record in the ring (pcapng, 4.3)
     high, low = struct.unpack_from("<II", ring, 12)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes the limits of Gen3 x8 at 256 bit and 250 MHz. No other file computes a limit.
+"""Computes the limits of Gen3 x8 at 256 bit and 250 MHz for the rows of the benchmark table.
 
 Two things bound every stream. The wire has 8 GT/s x 8 lanes x 128/130, less DLLPs and skips, less
 each TLP's overhead. The hard block's user interface has whole beats of 32 B, one TLP a beat, and a

@@ -189,8 +189,8 @@ def renamed_registers(before, chosen, pairs):
 def inputs_of(before, after, registers):
     """Return the names of the inputs of the miter, the circuit that compares both sides.
 
-    Inputs that both sides have come first. Inputs that only one side has follow, and may have any
-    value.
+    The matched registers and the inputs of `after` come first. Inputs that only `before` has
+    follow. An input that only one side has may have any value.
     """
     plain = [each for each in after.inputs if not each.startswith(REGISTER)]
     first = sorted([*registers, *plain])
