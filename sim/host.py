@@ -36,9 +36,7 @@ from sim.rows.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
 BUFFERS = 2048  # buffers of 8 KiB that are counted: 64 interrupts
-RING_BUFFERS = 256
-# Runs of each way in which a program takes buffers. On a busy machine several interrupts may merge
-# into one, which costs less, so the median of these runs is used.
+# runs of each way: on a busy machine several interrupts may merge into one, which costs less
 TIMES = 3
 SECONDS = 900
 DISK_BYTES = 128 << 20  # bytes of the ring in software/kernel/test/cost_disk.c

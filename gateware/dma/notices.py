@@ -53,8 +53,8 @@ MOST_ENTRIES  = 16
 BATCH       = numbers.RECORD_BATCH
 SMALL_BATCH = 8
 
-# While data is in flight, a status line is written once in this many cycles.
-LINE_INTERVAL = 1024
+# While data is in flight, a status line is written once in so many cycles.
+LINE_INTERVAL = numbers.STATUS_CYCLES
 
 # The bits of the register `control`. Each turns on one kind of notice.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}

@@ -30,11 +30,12 @@ MAGIC = 0x584f424c # The word's four bytes in memory are the text "LBOX".
 MAJOR = 1
 MINOR = 3
 
-WORD          = 4  # Bytes of a word of the table.
-DIGEST_WORDS  = 8  # Words of the SHA-256 over the gateware's sources.
-TARGET_WORDS  = 8  # Words of the target's name, which is text padded with zeros.
-CSR_PAGE      = 0x800 # Bytes of a page of registers: LiteX places each module on a page of its own.
-HOST_PAGE     = 4096 # Bytes of a page of the host, which maps BARs and gives rights by the page.
+WORD         = 4
+DIGEST_WORDS = 8  # Words of the SHA-256 over the gateware's sources.
+TARGET_WORDS = 8  # The target's name as text, padded with zeros.
+# Bytes of a page of registers: LiteX places each module on a page of its own.
+CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
+HOST_PAGE = 4096 # The host maps its BARs in pages, and gives rights by the page.
 
 # Word number of each field of the table's header.
 HEADER = {

@@ -35,11 +35,9 @@ from tools.progress import Step, stop
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
-# The folders of the hard block's model. A file includes only files of its own folder, or of a
-# folder to the left of that in this list.
-MODEL = ("link", "trace", "faults", "host", "block")
-# All folders of the board in the order of includes: `machine` uses `vfio_user`, and `control` uses
-# `machine`.
+# The model's folders. A file includes only what is in its own folder, or in one to the left.
+MODEL = ("text", "link", "trace", "faults", "host", "block")
+# All of the board's folders in that order: the machine answers the socket, and commands steer it.
 LAYERS = (*MODEL, "vfio_user", "machine", "control")
 # How many built boards are kept, of a few MB each. The test suite needs about ten at a time.
 KEPT = 40

@@ -27,9 +27,10 @@ from sim.rows.results import Row, row
 COUNT = 20_000  # reads of a job; the first one's round trip is under 0.1 % of the time
 WRITES = 100_000
 WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
-PAGE = 4096  # bytes that a peer's job walks through, again and again
-# Cycles of device time. At FILL the peer fills the page, and at START the measured job begins. Even
-# the slowest client has set up the card by then, so a job is the same however busy the machine is.
+PAGE = numbers.PAGE_BYTES  # bytes that a job walks through, again and again
+# Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
+# job begins. Even the slowest client has set up the card by then. So a job is the same however busy
+# the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
 # pairs of MPS and the sizes of the measured reads, in bytes

@@ -30,10 +30,9 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 
-DESCRIPTORS = 256  # descriptors of a direction: the card's table holds no more
-BUFFER = 8192  # bytes of a buffer, as in the driver
-# Cycle of device time at which the card starts. Even the slowest client has filled the descriptor
-# table by then.
+DESCRIPTORS = numbers.DMA_TABLE_DEPTH
+BUFFER = numbers.STOCK_BUFFER_SIZE
+# cycle at which the card starts: even the slowest client has filled the table by then
 START = 1 << 16
 WINDOW = 1 << 18  # cycles that are measured, 1.05 ms; one TLP more is less than a ten-thousandth
 LONG_WINDOW = 1 << 20  # cycles that are measured if the host has random latencies
@@ -82,9 +81,9 @@ class Job:
 
     @property
     def line_bytes(self) -> int:
-        """Return the most bytes that status lines can take in the window."""
-        lines = len(self.ways) * (self.window // limits.STATUS_CYCLES + 1)
-        return lines * limits.STATUS_LINE if self.told else 0
+        """The most bytes that status lines can take of the window."""
+        lines = len(self.ways) * (self.window // numbers.STATUS_CYCLES + 1)
+        return lines * numbers.STATUS_BYTES if self.told else 0
 
     @property
     def name(self) -> str:

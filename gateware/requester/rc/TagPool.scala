@@ -7,9 +7,9 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-/** A free tag, and the generation of the last read that had it: a bit that toggles with every read
-  * with the tag.
-  */
+import lanebox.vocabulary.Numbers
+
+/** A free tag, and the generation (a bit that toggles with every read) of the last read with it. */
 case class FreeTag(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()

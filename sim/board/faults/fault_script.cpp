@@ -36,10 +36,11 @@ void FaultScript::read_line(const std::vector<std::string> &words) {
         throw std::invalid_argument(
             "must be `at NS FAULT [ARGUMENT]`, `tlp N FAULT [ARGUMENT]` or `random FAULT RATE`");
     std::string fault = words[2] + (words.size() == 4 ? ":" + words[3] : "");
-    // throws if the fault is wrong: when the script is read, and not only when the fault is due
-    Faults().arm(fault);
-    uint64_t when = number(words[1]);
-    lines_.push_back({by_time, by_time ? when * kNanosecond : when, fault});
+    Faults().arm(fault);  // throws if the fault is wrong: now, and not only when it is due
+    std::optional<uint64_t> when = number(words[1]);
+    if (!when || *when > kLatest)
+        throw std::invalid_argument("'" + words[1] + "' must be a number");
+    lines_.push_back({by_time, by_time ? *when * kNanosecond : *when, fault});
 }
 
 void FaultScript::find_next() {

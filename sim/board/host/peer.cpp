@@ -14,11 +14,10 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kPeerId = 0x0200;  // the peer's requester ID: bus 2
-// timeout of a read: 1 ms, as 256 reads may queue up
-constexpr Time kTimeout = 1'000'000 * kNanosecond;
-constexpr size_t kQueue = 4;  // the most requests of the peer that wait at the root complex
-constexpr unsigned kPage = 4096;
+constexpr uint16_t kPeerId = 0x0200;                // the peer's requester ID: bus 2
+constexpr Time kTimeout = 1'000'000 * kNanosecond;  // of a read: 1 ms, as 256 reads may queue up
+constexpr size_t kQueue = 4;                        // most requests that wait at the root complex
+constexpr unsigned kPage = numbers::kPageBytes;
 
 void require(bool holds, const std::string &rule) {
     if (!holds) throw std::invalid_argument("peer: " + rule);

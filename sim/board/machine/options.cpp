@@ -85,7 +85,7 @@ const Row kRows[] = {
     {"straddle", nullptr, "RC straddle: two read completions may share a beat (stock: off)",
      Straddle},
     {"completion-pool", nullptr,
-     "read completions' headers and data share one pool of room (each has room of its own)",
+     "read completions' headers and data share 2048 units of room (256 and 2048 of their own)",
      CompletionPool},
     {"bar2", "SIZE", "a 64-bit prefetchable BAR2, e.g. 2M (0: none)", Bar2},
     {"flr", nullptr, "offer a function level reset, which the gateware must acknowledge", Flr},
