@@ -71,47 +71,47 @@ class BlockType:
 
 BLOCK_TYPES = {
     "control": BlockType(1, ("reset", "scratch", "bus_errors"),
-        "reset, scratch and bus error registers"),
+        "Registers of the SoC: reset, scratch, count of bus errors"),
     "identifier": BlockType(2, (),
-        "the identifier text, one character per word, ended by 0"),
+        "The gateware's identifier: a text, one character in each word, ended by 0"),
     "endpoint": BlockType(3, ("kind", "data_width", "clock_hz", "read_tags"),
-        "PCIe endpoint; link registers"),
+        "The PCIe endpoint, and the registers of the link"),
     "interrupts": BlockType(4, ("delivery", "causes", "enable", "clear", "vector"),
-        "causes behind one message"),
+        "Interrupt causes, their enables and their pending bits"),
     "dma": BlockType(5, ("h2c", "c2h", "loopback", "table_depth", "address_width",
         "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered", "h2c_settled", "h2c_taken"),
-        "one DMA channel, both directions; h2c and c2h are register groups"),
+        "A DMA channel; h2c and c2h are where the registers of each direction begin"),
     "device_time": BlockType(6, ("low", "high", "tick_ps"),
-        "free-running time of the card; reading low latches high"),
+        "Time of the card; a read of low keeps the matching high"),
     "counters": BlockType(7, ("control", "time", "width"),
-        "counters of the four PCIe streams"),
+        "Counters of the four PCIe streams CQ, CC, RQ and RC"),
     "memory": BlockType(8, (),
-        "memory, readable and writable"),
+        "A memory that the host reads and writes"),
     "user": BlockType(9, ("cause",),
-        "registers of the logic in the user slot"),
+        "Registers of the logic in the user slot"),
     "user_window": BlockType(11, (),
-        "the AXI4 bus of the logic in the user slot, as it means it"),
+        "Addresses of the AXI4 bus of the logic in the user slot"),
     "msix": BlockType(12, ("vectors", "pending"),
-        "MSI-X table, a vector for each cause; pending bits are at this offset from it"),
+        "MSI-X table with a vector for each cause; pending is an offset in it"),
     "pattern": BlockType(10, ("control",),
-        "pattern generator and checker between DMA and user slot"),
+        "Pattern generator and checker between DMA and user slot"),
     "transactions": BlockType(13, ("control", "timeout", "read_tags", "landing_bytes",
         "host_credits", "completion_pool"),
-        "limits and counters of the Lanebox endpoint: the card's reads, the host's requests"),
+        "Limits and counters of the Lanebox endpoint"),
     "stamps": BlockType(15, ("doorbell", "interrupt", "waiting"),
-        "device time of a doorbell, and of the interrupt message after it"),
+        "Device time of a doorbell, and of the interrupt message after it"),
     "records": BlockType(16, ("control", "writer_records_base", "writer_records_entries",
         "writer_status_base", "reader_status_base", "writer_flush", "most_entries"),
-        "records and status lines that a DMA channel writes into host memory, and flush time"),
+        "Where a DMA channel writes records and status lines; its flush time"),
     "moderation": BlockType(17, ("h2c", "c2h"),
-        "interrupt moderation of a DMA channel, a register for each direction"),
+        "Interrupt moderation of a DMA channel, a register for each direction"),
     "slot": BlockType(18, ("now", "width"),
-        "monitor of the user slot's streams; a read of `now` copies its counters"),
+        "Monitor of the user slot; a read of now takes a copy of its counters"),
     "capture": BlockType(19, ("control", "limit", "segment_base", "status_base", "account_control",
         "generator_control", "segments", "staging_bytes"),
-        "capture of frames into a ring of pcapng blocks, and a generator of frames"),
+        "Capture of frames into a ring of pcapng blocks, and a frame generator"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
-        "MMIO bridge: its order, its counters, the reads of the host that are inside"),
+        "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }
 
 # The offsets of the registers of one DMA direction, in bytes from the first one. LitePCIe decides
@@ -442,35 +442,35 @@ def c_header():
     """Returns the text of the C header, which has the constants of the capability table and the
     numbers that software shares with the card.
     """
-    lines = ["/* The table: little-endian 32-bit words */"]
+    lines = ["/* The capability table: little-endian 32-bit words */"]
     lines += _defines("CAP_", {
         "offset": f"{numbers.CAPABILITY_BASE:#x}", "size": f"{numbers.CAPABILITY_SIZE:#x}",
         "magic": f"{MAGIC:#x}", "major": MAJOR, "minor": MINOR,
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
     })
-    lines += ["", "/* Header: word numbers */", *_defines("CAP_HEADER_", HEADER)]
-    lines += ["", "/* Entry: word numbers; parameters follow */", *_defines("CAP_ENTRY_", ENTRY)]
+    lines += ["", "/* Word numbers in the header of the capability table */", *_defines("CAP_HEADER_", HEADER)]
+    lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */", *_defines("CAP_ENTRY_", ENTRY)]
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
         lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
-    lines += ["", "/* Values of parameters */"]
+    lines += ["", "/* Values of the parameters endpoint kind and interrupts delivery */"]
     lines += _defines("ENDPOINT_KIND_", ENDPOINT_KINDS)
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
-    lines += ["", "/* Register group of one DMA direction: bytes from its start */"]
+    lines += ["", "/* Offsets in the register group of one DMA direction, in bytes */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
-    lines += ["", "/* A descriptor: bits of its word with the length */"]
+    lines += ["", "/* Bits of the word of a descriptor that has the length */"]
     lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
-    lines += ["", "/* LitePCIe's rings: bytes of a buffer, buffers, buffers for each interrupt */"]
+    lines += ["", "/* Rings of LitePCIe's driver: buffer in bytes, buffers, buffers per interrupt */"]
     lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
-    lines += ["", "/* Most causes; bytes of a beat; reads in flight without extended tags */"]
+    lines += ["", "/* Most interrupt causes; beat in bytes; reads in flight without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
-    lines += ["", "/* Bytes of BAR0 */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
-    lines += ["", "/* Records: bits of `control`, of a record's flags, and bytes from the start */"]
+    lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
+    lines += ["", "/* Records: bits of control, bits of a record's flags, offsets in bytes */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
@@ -479,10 +479,10 @@ def c_header():
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
     })
-    lines += ["", "/* Moderation: a register has the interval in cycles, above it the count */"]
+    lines += ["", "/* Moderation: interval_bits hold cycles, the count_bits above them a count */"]
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
-    lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
+    lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
 

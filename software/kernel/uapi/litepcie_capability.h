@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_CAPABILITY_H
 #define LITEPCIE_CAPABILITY_H
 
-/* The table: little-endian 32-bit words */
+/* The capability table: little-endian 32-bit words */
 #define LITEPCIE_CAP_OFFSET                     0x1f000
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
@@ -22,7 +22,7 @@
 #define LITEPCIE_CAP_HEADER_WORDS               22
 #define LITEPCIE_CAP_ENTRY_WORDS                4
 
-/* Header: word numbers */
+/* Word numbers in the header of the capability table */
 #define LITEPCIE_CAP_HEADER_MAGIC               0
 #define LITEPCIE_CAP_HEADER_VERSION             1
 #define LITEPCIE_CAP_HEADER_BYTES               2
@@ -31,29 +31,29 @@
 #define LITEPCIE_CAP_HEADER_DIGEST              6
 #define LITEPCIE_CAP_HEADER_TARGET              14
 
-/* Entry: word numbers; parameters follow */
+/* Word numbers in an entry of the table; its parameters follow these words */
 #define LITEPCIE_CAP_ENTRY_TYPE                 0
 #define LITEPCIE_CAP_ENTRY_LENGTH               1
 #define LITEPCIE_CAP_ENTRY_OFFSET               2
 #define LITEPCIE_CAP_ENTRY_SIZE                 3
 
-/* reset, scratch and bus error registers */
+/* Registers of the SoC: reset, scratch, count of bus errors */
 #define LITEPCIE_BLOCK_CONTROL                  1
 #define LITEPCIE_CONTROL_RESET                  0
 #define LITEPCIE_CONTROL_SCRATCH                1
 #define LITEPCIE_CONTROL_BUS_ERRORS             2
 
-/* the identifier text, one character per word, ended by 0 */
+/* The gateware's identifier: a text, one character in each word, ended by 0 */
 #define LITEPCIE_BLOCK_IDENTIFIER               2
 
-/* PCIe endpoint; link registers */
+/* The PCIe endpoint, and the registers of the link */
 #define LITEPCIE_BLOCK_ENDPOINT                 3
 #define LITEPCIE_ENDPOINT_KIND                  0
 #define LITEPCIE_ENDPOINT_DATA_WIDTH            1
 #define LITEPCIE_ENDPOINT_CLOCK_HZ              2
 #define LITEPCIE_ENDPOINT_READ_TAGS             3
 
-/* causes behind one message */
+/* Interrupt causes, their enables and their pending bits */
 #define LITEPCIE_BLOCK_INTERRUPTS               4
 #define LITEPCIE_INTERRUPTS_DELIVERY            0
 #define LITEPCIE_INTERRUPTS_CAUSES              1
@@ -61,7 +61,7 @@
 #define LITEPCIE_INTERRUPTS_CLEAR               3
 #define LITEPCIE_INTERRUPTS_VECTOR              4
 
-/* one DMA channel, both directions; h2c and c2h are register groups */
+/* A DMA channel; h2c and c2h are where the registers of each direction begin */
 #define LITEPCIE_BLOCK_DMA                      5
 #define LITEPCIE_DMA_H2C                        0
 #define LITEPCIE_DMA_C2H                        1
@@ -75,38 +75,38 @@
 #define LITEPCIE_DMA_H2C_SETTLED                9
 #define LITEPCIE_DMA_H2C_TAKEN                  10
 
-/* free-running time of the card; reading low latches high */
+/* Time of the card; a read of low keeps the matching high */
 #define LITEPCIE_BLOCK_DEVICE_TIME              6
 #define LITEPCIE_DEVICE_TIME_LOW                0
 #define LITEPCIE_DEVICE_TIME_HIGH               1
 #define LITEPCIE_DEVICE_TIME_TICK_PS            2
 
-/* counters of the four PCIe streams */
+/* Counters of the four PCIe streams CQ, CC, RQ and RC */
 #define LITEPCIE_BLOCK_COUNTERS                 7
 #define LITEPCIE_COUNTERS_CONTROL               0
 #define LITEPCIE_COUNTERS_TIME                  1
 #define LITEPCIE_COUNTERS_WIDTH                 2
 
-/* memory, readable and writable */
+/* A memory that the host reads and writes */
 #define LITEPCIE_BLOCK_MEMORY                   8
 
-/* registers of the logic in the user slot */
+/* Registers of the logic in the user slot */
 #define LITEPCIE_BLOCK_USER                     9
 #define LITEPCIE_USER_CAUSE                     0
 
-/* the AXI4 bus of the logic in the user slot, as it means it */
+/* Addresses of the AXI4 bus of the logic in the user slot */
 #define LITEPCIE_BLOCK_USER_WINDOW              11
 
-/* MSI-X table, a vector for each cause; pending bits are at this offset from it */
+/* MSI-X table with a vector for each cause; pending is an offset in it */
 #define LITEPCIE_BLOCK_MSIX                     12
 #define LITEPCIE_MSIX_VECTORS                   0
 #define LITEPCIE_MSIX_PENDING                   1
 
-/* pattern generator and checker between DMA and user slot */
+/* Pattern generator and checker between DMA and user slot */
 #define LITEPCIE_BLOCK_PATTERN                  10
 #define LITEPCIE_PATTERN_CONTROL                0
 
-/* limits and counters of the Lanebox endpoint: the card's reads, the host's requests */
+/* Limits and counters of the Lanebox endpoint */
 #define LITEPCIE_BLOCK_TRANSACTIONS             13
 #define LITEPCIE_TRANSACTIONS_CONTROL           0
 #define LITEPCIE_TRANSACTIONS_TIMEOUT           1
@@ -115,13 +115,13 @@
 #define LITEPCIE_TRANSACTIONS_HOST_CREDITS      4
 #define LITEPCIE_TRANSACTIONS_COMPLETION_POOL   5
 
-/* device time of a doorbell, and of the interrupt message after it */
+/* Device time of a doorbell, and of the interrupt message after it */
 #define LITEPCIE_BLOCK_STAMPS                   15
 #define LITEPCIE_STAMPS_DOORBELL                0
 #define LITEPCIE_STAMPS_INTERRUPT               1
 #define LITEPCIE_STAMPS_WAITING                 2
 
-/* records and status lines that a DMA channel writes into host memory, and flush time */
+/* Where a DMA channel writes records and status lines; its flush time */
 #define LITEPCIE_BLOCK_RECORDS                  16
 #define LITEPCIE_RECORDS_CONTROL                0
 #define LITEPCIE_RECORDS_WRITER_RECORDS_BASE    1
@@ -131,17 +131,17 @@
 #define LITEPCIE_RECORDS_WRITER_FLUSH           5
 #define LITEPCIE_RECORDS_MOST_ENTRIES           6
 
-/* interrupt moderation of a DMA channel, a register for each direction */
+/* Interrupt moderation of a DMA channel, a register for each direction */
 #define LITEPCIE_BLOCK_MODERATION               17
 #define LITEPCIE_MODERATION_H2C                 0
 #define LITEPCIE_MODERATION_C2H                 1
 
-/* monitor of the user slot's streams; a read of `now` copies its counters */
+/* Monitor of the user slot; a read of now takes a copy of its counters */
 #define LITEPCIE_BLOCK_SLOT                     18
 #define LITEPCIE_SLOT_NOW                       0
 #define LITEPCIE_SLOT_WIDTH                     1
 
-/* capture of frames into a ring of pcapng blocks, and a generator of frames */
+/* Capture of frames into a ring of pcapng blocks, and a frame generator */
 #define LITEPCIE_BLOCK_CAPTURE                  19
 #define LITEPCIE_CAPTURE_CONTROL                0
 #define LITEPCIE_CAPTURE_LIMIT                  1
@@ -152,19 +152,19 @@
 #define LITEPCIE_CAPTURE_SEGMENTS               6
 #define LITEPCIE_CAPTURE_STAGING_BYTES          7
 
-/* MMIO bridge: its order, its counters, the reads of the host that are inside */
+/* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
 #define LITEPCIE_MMIO_READS_INSIDE              1
 #define LITEPCIE_MMIO_READ_SLOTS                2
 
-/* Values of parameters */
+/* Values of the parameters endpoint kind and interrupts delivery */
 #define LITEPCIE_ENDPOINT_KIND_LITEPCIE         0
 #define LITEPCIE_ENDPOINT_KIND_LANEBOX          1
 #define LITEPCIE_DELIVERY_MSI                   1
 #define LITEPCIE_DELIVERY_MSIX                  2
 
-/* Register group of one DMA direction: bytes from its start */
+/* Offsets in the register group of one DMA direction, in bytes */
 #define LITEPCIE_DMA_GROUP_ENABLE               0x00
 #define LITEPCIE_DMA_GROUP_TABLE_VALUE          0x04
 #define LITEPCIE_DMA_GROUP_TABLE_WE             0x0c
@@ -178,25 +178,25 @@
 #define LITEPCIE_DMA_ENABLE_IDLE                2
 #define LITEPCIE_DMA_ENABLE_TAKEN               4
 
-/* A descriptor: bits of its word with the length */
+/* Bits of the word of a descriptor that has the length */
 #define LITEPCIE_DESCRIPTOR_LENGTH_BITS         24
 #define LITEPCIE_DESCRIPTOR_IRQ_DISABLE         0x1000000
 #define LITEPCIE_DESCRIPTOR_LAST_DISABLE        0x2000000
 
-/* LitePCIe's rings: bytes of a buffer, buffers, buffers for each interrupt */
+/* Rings of LitePCIe's driver: buffer in bytes, buffers, buffers per interrupt */
 #define LITEPCIE_STOCK_BUFFER_SIZE              8192
 #define LITEPCIE_STOCK_BUFFERS                  256
 #define LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT    32
 
-/* Most causes; bytes of a beat; reads in flight without extended tags */
+/* Most interrupt causes; beat in bytes; reads in flight without extended tags */
 #define LITEPCIE_CAUSES_MAX                     32
 #define LITEPCIE_BEAT_BYTES                     32
 #define LITEPCIE_SHORT_READ_TAGS                32
 
-/* Bytes of BAR0 */
+/* Size of BAR0 in bytes */
 #define LITEPCIE_BAR0_SIZE                      0x20000
 
-/* Records: bits of `control`, of a record's flags, and bytes from the start */
+/* Records: bits of control, bits of a record's flags, offsets in bytes */
 #define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
 #define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2
 #define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
@@ -216,11 +216,11 @@
 #define LITEPCIE_STATUS_LINE_SIZE               32
 #define LITEPCIE_STATUS_LINE_CYCLES             1024
 
-/* Moderation: a register has the interval in cycles, above it the count */
+/* Moderation: interval_bits hold cycles, the count_bits above them a count */
 #define LITEPCIE_MODERATION_INTERVAL_BITS       24
 #define LITEPCIE_MODERATION_COUNT_BITS          8
 
-/* With the timeout of reset: a read that nobody answers has ended by then */
+/* Longest time of a read of host memory, with the timeout after reset */
 #define LITEPCIE_LONGEST_READ_US                25000
 
 #endif /* LITEPCIE_CAPABILITY_H */
