@@ -22,18 +22,23 @@ from bringup.bitstream import IDCODES, part_name, scan_value
 HERE    = Path(__file__).parent
 SCRIPT  = HERE/"openocd.tcl"
 FLASH   = HERE/"flash.tcl"
-# The folder in which Debian's package has OpenOCD's scripts.
+# The folder in which Debian's package of OpenOCD keeps its scripts, among them the files of cables.
 SCRIPTS = Path("/usr/share/openocd/scripts")
 CABLE   = "digilent-hs2"
-SPEED   = 6000 # kHz of TCK, which cheap cables and short wires can reach.
+# Frequency of TCK in kHz if --cable-speed gives none. Cheap cables and short wires can reach it.
+SPEED   = 6000
 # Seconds that OpenOCD gets to end after SIGTERM, before it is killed. It does not react in the
 # middle of a scan.
 GRACE   = 1
-SILENCE = 30   # Seconds without output from OpenOCD after which it is stopped.
+SILENCE = 30 # If OpenOCD prints nothing for this many seconds, it is stopped as hanging.
 
-FIELD = 128    # Bytes of one number in a scan. OpenOCD's time grows with the square of it.
-PIECE = 64     # Numbers in one scan. A scan has 8 KiB, and progress is shown after each.
-PAGE  = 256    # Bytes that the flash takes in one page program.
+# Bytes of a bitstream that are one number in OpenOCD's `drscan`. OpenOCD's time to parse a number
+# grows with the square of its length.
+FIELD = 128
+# Numbers of FIELD bytes in one JTAG scan. So a scan has 8 KiB, and progress is shown after each
+# scan.
+PIECE = 64
+PAGE  = 256 # Bytes that the configuration flash takes in one page program command.
 
 class ProgramError(RuntimeError):
     """Raised if the part was not programmed, or did not start. The message says why, and what to
@@ -69,7 +74,8 @@ def find_cable(name):
 
 # Errors -------------------------------------------------------------------------------------------
 
-# Messages for the errors that openocd.tcl reports. {0} stands for the words of its report.
+# Messages for the errors that the script openocd.tcl reports, by the name of the error. {0} stands
+# for the remaining words of the report.
 REFUSALS = {
     "absent":   "{cable}: the cable is there, but no part answers on it: is the card powered, and "
                 "the JTAG header plugged in the right way round? Nothing was programmed",
@@ -86,7 +92,8 @@ REFUSALS = {
     "saying":   "{0}",
 }
 
-# Messages for errors of OpenOCD itself before openocd.tcl runs: (pattern in its output, message).
+# Messages for errors of the program OpenOCD itself, before the script openocd.tcl runs, as pairs
+# (pattern in OpenOCD's output, message).
 BEGINNINGS = (
     (r"LIBUSB_ERROR_ACCESS|Permission denied", "{cable}: the cable is there, but this user may not "
         "open it: log in again after `usermod -aG plugdev`, or run as root"),

@@ -11,9 +11,13 @@ alternating bits of `U`. This module needs only Python's standard library.
 import csv
 from bisect import bisect_right
 
-FRAME  = 10   # Bits that a UART sends for a byte: a start bit, eight data bits and a stop bit.
-BYTES  = 5    # Bytes after the `U` of a word: the pin's name and a line feed.
-UNEVEN = 0.25 # Part of a bit by which the edges of a `U` may be too close or too far apart.
+FRAME  = 10 # Bits that a UART sends for a byte: a start bit, eight data bits and a stop bit.
+# Bytes that follow the `U` in a word, the UART message that a pin sends: the pin's name in four
+# bytes and a line feed.
+BYTES  = 5
+# The edges of a `U` are a bit time apart. An edge that is off by more than this part of a bit time
+# shows that the byte is no `U`.
+UNEVEN = 0.25
 
 def read_recording(filename):
     """Return the changes in a recording as a list of (seconds, new level).
@@ -60,7 +64,9 @@ def _byte(level, start, bit):
     return sum(value << n for n, value in enumerate(bits[1:-1]))
 
 def decode(changes):
-    """Return the names of pins in a recording, in the order in which they were sent."""
+    """Return the names of the pins that have sent their names in a recording, in the order in which
+    they were sent. `changes` is the recording as a list of (seconds, new level).
+    """
     times = [time for time, _ in changes]
     names = []
 

@@ -20,7 +20,8 @@ from tools.environment import ROOT, enter_environment
 from tools.vivado.run import find_vivado, place_and_route
 
 NO_VENDOR = 3
-WINDOW    = 1 << 26 # Time that the probe listens, in cycles of the configuration clock: 1.3 s.
+# The pin probe listens to the pins for this many cycles of the configuration clock, which is 1.3 s.
+WINDOW    = 1 << 26
 NOMINAL   = 50e6    # Nominal frequency of the configuration clock in Hz. It is off by 15 % at most.
 HEARD     = "heard.json"
 
@@ -29,7 +30,7 @@ FREE, CHANGES, LOW, HIGH, UNCLEAR = "free", "changes", "held low", "held high", 
 # Options ------------------------------------------------------------------------------------------
 
 def parse_arguments(board, description):
-    """Return the parsed command line of a board's probe."""
+    """Return the parsed command line of a script targets/<board>_probe.py."""
     parser = argparse.ArgumentParser(description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     target = parser.add_argument_group("target options")
@@ -54,7 +55,9 @@ def parse_arguments(board, description):
 # Build --------------------------------------------------------------------------------------------
 
 def image(arguments, pull):
-    """Return the folder of the image whose pins have the pull number `pull`."""
+    """Return the folder of the probe's image `pull`: 0 is the image with pull-downs, 1 the one with
+    pull-ups.
+    """
     return Path(arguments.output_dir).absolute()/f"probe_{probe_design.PULLS[pull]}"
 
 def build(arguments):
@@ -80,7 +83,9 @@ def build(arguments):
 # Listening ----------------------------------------------------------------------------------------
 
 def settings(board, pull):
-    """Return the variables that probe.tcl needs for the image with this pull, by name."""
+    """Return {name: value} of the variables that the script probe.tcl needs to talk to the image
+    `pull` (0: pull-downs, 1: pull-ups).
+    """
     from bringup.jtag import pin_probe
 
     pins, clocks = len(probe_design.candidates(board)), len(probe_design.refclks())
@@ -152,7 +157,8 @@ def frequency(name, clocks):
     The reference is PCIe's 100 MHz clock if it runs. Otherwise it is the configuration clock, which
     is off by up to 15 %.
     """
-    count, known = clocks[name], clocks["225.0"] # Count of the KU5P card's PCIe reference clock.
+    # `known` is the count of clock 225.0, the PCIe reference clock of the KU5P card (100 MHz).
+    count, known = clocks[name], clocks["225.0"]
     if 0.8 < known*NOMINAL/WINDOW/100e6 < 1.2:
         return f"{100*count/known:8.3f} MHz"
     return f"{count*NOMINAL/WINDOW/1e6:8.1f} MHz, give or take 15 %"
@@ -214,7 +220,9 @@ def drive(arguments):
 # Main ---------------------------------------------------------------------------------------------
 
 def main(board, description):
-    """Run the probe of `board` with the options of the command line, and end the program."""
+    """Run the pin probe of `board` with the options of the command line, and end the program with
+    its exit status.
+    """
     arguments = parse_arguments(board, description)
     try:
         if arguments.decode:

@@ -9,7 +9,8 @@ This module needs only Python's standard library until a design is written.
 
 from bringup.ffvb676 import BANKS, HIGH_DENSITY, QUADS
 
-PULLS = ("down", "up") # The two pulls: pull 0 pulls all pins of an image down, pull 1 up.
+# The probe has two images. In image 0 all pins have pull-downs, in image 1 they have pull-ups.
+PULLS = ("down", "up")
 
 # I/O standard and weakest drive in mA, for high density banks (DENSE) and high performance banks
 # (FAST) (UG571). High performance banks never have more than 1.8 V.
@@ -65,7 +66,9 @@ def constraints(board, pull):
     return "\n".join([*lines, f"set_clock_groups -asynchronous {groups}"]) + "\n"
 
 def write(board, pull, folder):
-    """Write Verilog and constraints of the image with this pull to `folder`."""
+    """Write Verilog and constraints of the probe's image `pull` (0: pull-downs, 1: pull-ups) to
+    `folder`.
+    """
     from litex.build.generic_platform import Pins, Subsignal
 
     from bringup.jtag.design import make_platform, write_design

@@ -23,10 +23,14 @@ from tools.environment import ROOT
 from tools.vivado.run import APPLICATION, DEVICE, VENDOR
 
 PROGRAMMERS = ("openocd", "openFPGALoader")
-PATIENCE    = 600 # Seconds for a whole run of openFPGALoader, which reports no progress.
+# A run of openFPGALoader is stopped after this many seconds. It reports no progress, so the limit
+# is for the whole run.
+PATIENCE    = 600
 
 def add_options(parser):
-    """Add the options for programmer, cable and bitstream to the command line of `parser`."""
+    """Add the options for the JTAG programmer, the cable and the bitstream to the argparse parser
+    `parser`.
+    """
     group = parser.add_argument_group("programmer options")
     group.add_argument("--programmer", default=PROGRAMMERS[0], choices=PROGRAMMERS,
         help="who speaks to the cable (default: openocd)")
@@ -46,7 +50,9 @@ class NoVendor(ProgramError):
     """Raised if an action needs a file that only Vivado can make, and the file is missing."""
 
 def find_bitstream(arguments, built):
-    """Return the bitstream that --bitstream names, or else `built`, the file that --build makes."""
+    """Read and return the bitstream file that --bitstream names, or else `built`, the file that
+    --build makes.
+    """
     if not arguments.bitstream and not built.exists():
         raise ProgramError(f"there is no {built}: `{sys.argv[0]} --build` makes it where Vivado "
             "is; --bitstream names one from elsewhere")

@@ -13,7 +13,9 @@ import os
 import time
 from pathlib import Path
 
-PATIENCE = 5 # Seconds within which the link must train and the host must find the card.
+# After a rescan of the PCI bus, the link must train and the host must find the card within this
+# many seconds.
+PATIENCE = 5
 
 class RescanError(RuntimeError):
     """Raised if the host does not find the card. The message says why, and what to do."""
@@ -29,7 +31,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """Return the PCI devices with this vendor and device ID, as folders in sysfs."""
+    """Return the folders in sysfs of the PCI devices with this vendor and device ID."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]

@@ -22,33 +22,48 @@ numbers. This module imports nothing, because a build reads it as a file.
 # The whole gateware has the hard block's own data width and clock at Gen3 x8. So it needs no clock
 # crossing and no gearbox.
 DATA_WIDTH   = 256
-SYS_CLK_FREQ = 250e6 # The user clock in Hz. A board with a narrower link may have another clock.
-TICK_NS      = 4     # Nanoseconds of a tick of device time, which is one cycle.
+# Frequency of the user clock in Hz for a Gen3 x8 link. A board with fewer lanes may have another
+# frequency.
+SYS_CLK_FREQ = 250e6
+TICK_NS      = 4 # Nanoseconds of a tick of device time. A tick is one cycle of the user clock.
 
 # PCIe ---------------------------------------------------------------------------------------------
 
 LINK_SPEED      = "gen3"
 REFCLK_FREQ     = 100e6
 BAR0_SIZE       = 0x20000
-LARGEST_PAYLOAD = 512   # Bytes of one write or of one read request: what the card advertises.
-PAGE_BYTES      = 4096  # No request crosses a multiple of 4 KiB (base specification 2.2.7).
-ADDRESS_WIDTH   = 64    # Bits of an address in host memory, as the DMA has it.
-READ_TAGS       = 256   # Reads in flight if the host has extended tags on; else SHORT_READ_TAGS.
+# The card advertises this as its Max_Payload_Size, in bytes. No write TLP and no read request of
+# the card has more bytes.
+LARGEST_PAYLOAD = 512
+# No memory request on PCIe may cross a multiple of 4 KiB (base specification 2.2.7).
+PAGE_BYTES      = 4096
+ADDRESS_WIDTH   = 64 # Width of an address in host memory, in the DMA's descriptors and requests.
+# The card has at most this many reads of host memory in flight if the host has enabled extended
+# tags. Otherwise it has at most SHORT_READ_TAGS.
+READ_TAGS       = 256
 SHORT_READ_TAGS = 32
 TAG_WIDTH       = (READ_TAGS - 1).bit_length()
-LANDING_SIZE    = 65536 # Bytes of the landing memory that each reading client has.
-STOCK_READ_TAGS = 16    # Reads in flight with LitePCIe's endpoint, which has a FIFO for each read.
-MMIO_READS      = 32    # Most host reads inside the card: the hard block counts no more credits.
-TARGET_WINDOWS  = 16    # The most BAR windows of one port of the completer.
+# Each client that reads host memory has a landing memory, in which completions wait until they can
+# be delivered in order. It has this many bytes.
+LANDING_SIZE    = 65536
+# The most reads of host memory in flight with LitePCIe's endpoint, which has a FIFO for the data of
+# each of them.
+STOCK_READ_TAGS = 16
+# The most host reads that may be inside the card at a time. The hard block can count credits for no
+# more.
+MMIO_READS      = 32
+TARGET_WINDOWS  = 16 # The most BAR windows that one port of the completer may have.
 DMA_CHANNELS    = 1
-DMA_TABLE_DEPTH = 256   # Descriptors in the table of each DMA direction.
-DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
+DMA_TABLE_DEPTH = 256 # The most descriptors that the table of a DMA direction holds.
+# Bytes of the FIFO in each direction between a DMA channel and the user slot.
+DMA_BUFFER_SIZE = 8192
 
 # Bytes that h2c may have in flight or waiting for the user: as many as may wait in the endpoint's
 # landing memory while one read is late.
 DMA_STORE_SIZE = LANDING_SIZE
 
-MSI_WIDTH       = 32    # The most interrupt causes; with MSI, one message stands for all.
+# The most interrupt causes of the card. With MSI one message stands for all of them.
+MSI_WIDTH       = 32
 
 # The hard block's receive buffer for completions (PG213): it holds 256 headers, and 2048 units of
 # 16 bytes for their data. With `completion_pool` headers and data share the 2048 units.
@@ -58,15 +73,22 @@ COMPLETION_UNIT_BYTES = 16
 
 # Descriptors of the DMA ---------------------------------------------------------------------------
 
-# A descriptor is LitePCIe's: one word with the length in bytes and these flags, then the address.
+# The DMA's descriptors have LitePCIe's format: one 32-bit word with the length in bytes and the
+# flags below, then the host address.
 DESCRIPTOR_LENGTH_BITS  = 24
-DESCRIPTOR_IRQ_DISABLE  = 1 << 24 # No interrupt when the descriptor has ended.
-DESCRIPTOR_LAST_DISABLE = 1 << 25 # The descriptor ends no packet (h2c), or no packet ends it (c2h).
+DESCRIPTOR_IRQ_DISABLE  = 1 << 24 # Flag of a descriptor: it raises no interrupt when it has ended.
+# Flag of a descriptor: it ends no packet on the stream (h2c), or the stream's `last` does not end
+# it (c2h).
+DESCRIPTOR_LAST_DISABLE = 1 << 25
 
-# Bits of the register `enable` of a DMA direction. Software writes RUN and reads the others.
+# Bits of the register `enable` of a DMA direction. Software writes only RUN. It reads the other
+# bits.
 DMA_ENABLE_RUN   = 1 << 0
-DMA_ENABLE_IDLE  = 1 << 1 # The engine rests: no request or data is in flight, no notice is due.
-DMA_ENABLE_TAKEN = 1 << 2 # User logic has taken all data. Only this project's h2c engine has it.
+# The DMA engine rests: no request or data is in flight, and no notice (record or status line) is
+# due.
+DMA_ENABLE_IDLE  = 1 << 1
+# User logic has taken all h2c data. Only Lanebox's h2c engine has this bit, not LitePCIe's.
+DMA_ENABLE_TAKEN = 1 << 2
 
 # The rings of buffers that LitePCIe's driver has: bytes of a buffer, buffers of a ring, and buffers
 # for each interrupt. LitePCIe's programs rely on these numbers.
@@ -80,15 +102,20 @@ STOCK_READ_AHEAD = STOCK_BUFFER_SIZE
 
 # Notices of the DMA -------------------------------------------------------------------------------
 
-RECORD_BYTES  = 16   # Bytes of a record, the card's report of one finished c2h buffer.
-RECORD_BATCH  = 16   # Records that one write carries while more data waits.
-STATUS_BYTES  = 32   # Bytes of a status line, the card's report of how far a direction has come.
-STATUS_CYCLES = 1024 # Cycles between two status lines of a direction that is busy.
+# Bytes of a record, the card's report of one finished c2h buffer in host memory.
+RECORD_BYTES  = 16
+# While more c2h data waits, the card gathers this many records into one write to host memory.
+RECORD_BATCH  = 16
+# Bytes of a status line, the card's report in host memory of how far h2c or c2h has come.
+STATUS_BYTES  = 32
+# While a DMA direction is busy, the card writes its status line once in this many cycles.
+STATUS_CYCLES = 1024
 
 # Capture ------------------------------------------------------------------------------------------
 
-CAPTURE_SEGMENTS = 2048 # The most segments that a capture's ring in host memory may have.
-CAPTURE_CELLS    = 256  # Cells of 4 KiB in the capture's staging memory on the card.
+CAPTURE_SEGMENTS = 2048 # A capture's ring in host memory consists of at most this many segments.
+# The capture block's staging memory on the card has this many cells of 4 KiB.
+CAPTURE_CELLS    = 256
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
@@ -103,17 +130,21 @@ MSIX_BASE    = 0x18000
 MSIX_PENDING = MSIX_BASE + 16*MSI_WIDTH
 MSIX_SIZE    = 4096
 
-# The capability table. Software reads it first, so its place never changes.
+# Offset of the capability table in BAR0. Software reads the table first, so its place never
+# changes.
 CAPABILITY_BASE = 0x1f000
 CAPABILITY_SIZE = 4096
 
-# BAR2 is prefetchable, so the host may write-combine it. Its contents have no address on the bus.
+# BAR2 is prefetchable, so the host may map it write-combining. The memories in BAR2 have no address
+# on the SoC's Wishbone bus.
 BAR2_SIZE        = 0x200000
 CARD_MEMORY_BASE = 0x080000
 CARD_MEMORY_SIZE = 0x080000
 AXI_BASE         = 0x100000
 AXI_SIZE         = 0x100000
-AXI_ID_WIDTH     = 8         # Bits of an AXI4 ID: 5 of place, 3 of epoch (AxiTarget.scala).
+# Width of an ID on user logic's AXI4 bus, in bits: 5 for the place in which a burst lands, and 3
+# for the epoch, which tells late answers from new ones (AxiTarget.scala).
+AXI_ID_WIDTH     = 8
 
 # A read of a Wishbone address at which nothing answers ends after this many cycles (0.5 us) with
 # all ones, well before a host gives up waiting for its completion.
@@ -134,7 +165,8 @@ LONGEST_READ = COMPLETION_TIMEOUT*5/4
 
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 
-CSR_PAGE_WORDS = 512 # 32-bit words of a page of registers.
+# LiteX places the registers of each module on a page of its own. A page has this many 32-bit words.
+CSR_PAGE_WORDS = 512
 
 # The page of each module's registers. Pages are fixed, so that a new module moves no old register.
 # Pages 5 to 7 stay free for more DMA channels. Page 23 is the last one that every layout of BAR0
@@ -154,18 +186,22 @@ CSR_LOCATIONS = {
     "pcie_notices0":    14,
     "pcie_moderation0": 15,
     "user":             16,
-    "capture":          18, # Page 17 stays empty: it is in the same 4 KiB host page as `user`.
+    # Page 17 stays empty. It is in the same 4 KiB host page as the registers `user`, which an
+    # unprivileged program may map.
+    "capture":          18,
     "slot":             23,
 }
 
 # Counters and indicators --------------------------------------------------------------------------
 
-COUNTER_WIDTH = 64 # Bits of device time and of the performance counters.
-SLOT_COUNTER_WIDTH = 48 # Bits of the user slot monitor's counters: they wrap after 13 days.
-HEARTBEAT_BIT = 27  # The bit of device time that the heartbeat LED shows: it changes every 0.54 s.
+COUNTER_WIDTH = 64 # Width of device time and of the performance counters, in bits.
+# Width of the counters of the user slot's monitor, in bits. At 250 MHz they wrap after 13 days.
+SLOT_COUNTER_WIDTH = 48
+HEARTBEAT_BIT = 27 # The heartbeat LED shows this bit of device time, which changes every 0.54 s.
 
 DWORD_WIDTH     = 32
 DWORDS_PER_BEAT = DATA_WIDTH//DWORD_WIDTH
 
 BEAT_BYTES   = DATA_WIDTH//8
-STREAM_BYTES = BEAT_BYTES.bit_length() # Bits of a stream's `bytes`: 0 to 32.
+# Width of a stream's field `bytes`, in bits. Its values are 0 to 32.
+STREAM_BYTES = BEAT_BYTES.bit_length()

@@ -112,7 +112,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
         if capture:
-            add_capture(self) # Changes `busy`.
+            add_capture(self) # The capture block adds its own `busy` to the SoC's.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
@@ -124,9 +124,9 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
             windows = default_windows(self.user.axi, msix, compat))
-        self.host_busy = self.mmio.busy # The host's writes may wait in the bridge for long.
+        self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        # These regions tell software where the memories are in BAR0. They are not on the bus.
+        # These regions are only for software, to which they give the memories' offsets in BAR0.
         for name, (base, size) in COMPAT[compat].regions().items():
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
@@ -144,7 +144,7 @@ class LaneboxSoC(RegisterBridgeSoC):
 
     def do_finalize(self): # noqa: D102 -- a hook of LiteX
         check_built(self.user, self.csr.regions)
-        words = capability_words(self, *self.identity) # Registers have addresses only from here on.
+        words = capability_words(self, *self.identity) # By now all registers have their addresses.
         if self.mmio is not None:
             self.capability.set_image(words)
         else:

@@ -17,7 +17,8 @@ The risks are in targets/README.md: read them first. The exit status is as for k
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1]) # Imports begin at the repository's root.
+# Python must search the repository's root, from which the modules below are imported.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from bringup import probe
 from targets.ku5p_platform import BOARD

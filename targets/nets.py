@@ -11,10 +11,14 @@ environment.
 
 from dataclasses import dataclass
 
-HIGH     = "high"     # A published design worked with this pin, or the package leaves no choice.
-REPORTED = "reported" # One owner of the card has published the pin; nobody else has confirmed it.
-INFERRED = "inferred" # The pin follows from other facts; nobody has said that it works.
-UNKNOWN  = "unknown"  # The net must not be used; `advice` says what is known and how to find out.
+# The pin is sure: a published design worked with it, or the package leaves no choice.
+HIGH     = "high"
+# One owner of the card has published the pin, and nobody else has confirmed it.
+REPORTED = "reported"
+INFERRED = "inferred" # The pin follows from other facts, but nobody has said that it works.
+# The net's pin is not known, so the net must not be used. `advice` says what is known and how to
+# find out.
+UNKNOWN  = "unknown"
 
 CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
@@ -30,24 +34,26 @@ class Net:
     confidence: str
     source:     str
     advice:     str  = ""
-    fabric:     bool = True # False: no design can have a port for this dedicated pin.
+    # False if the pin is a dedicated one, for which no design can have a port.
+    fabric:     bool = True
 
 @dataclass(frozen=True)
 class Board:
     """Describe one board: its FPGA part, its PCIe link and its nets."""
-    name:   str   # Name of the board's script: targets/<name>.py.
+    name:   str # Name of the board. Its target is the script targets/<name>.py.
     title:  str
     device: str
-    lanes:  tuple # The numbers of PCIe lanes with which a build is possible, the default first.
-    # Clock of the PCIe core's user side in Hz, with 256 bits and the default number of lanes.
+    # The numbers of PCIe lanes for which the board can be built. The first is the default.
+    lanes:  tuple
+    # Frequency in Hz of the PCIe core's user clock, with 256 bits and the default number of lanes.
     clock:  float
-    block:  str   # Location of the PCIe hard block in the part.
-    quad:   str   # Name of the transceiver quad that has lane 0.
+    block:  str # Location in the FPGA of the PCIe hard block that the board uses.
+    quad:   str # Name of the quad of transceivers that has PCIe lane 0.
     nets:   tuple
 
     @property
     def part(self):
-        """Return the name of the FPGA part without package and speed grade."""
+        """Return the name of the board's FPGA part without package and speed grade."""
         return self.device.partition("-")[0]
 
     def net(self, name):
@@ -89,7 +95,7 @@ class Board:
             if net.confidence == HIGH]
 
 def markdown(board):
-    """Return the table of a board's nets for targets/README.md."""
+    """Return the table of the board's nets as Markdown for targets/README.md."""
     lines = ["| net | pins | standard | confidence | source |", "|---|---|---|---|---|"]
     for net in board.nets:
         said = f"{net.source}. {net.advice}" if net.advice else net.source

@@ -33,13 +33,14 @@ def make_platform(board, lanes):
                 return XilinxUSPPlatform.request(self, name, *arguments, **options)
             except ConstraintError:
                 if name in [net.name for net in board.nets]:
-                    board.net(name) # Raises an error that says why the net cannot be used.
+                    # board.net() raises an error that says why the net cannot be used.
+                    board.net(name)
                 raise
 
     return Platform(board.device, io, toolchain="vivado")
 
 class CorePads:
-    """The PCIe core's pads: eight lanes, even if the board has fewer."""
+    """The pads of the vendor's PCIe core. They have eight lanes, even if the board has fewer."""
     def __init__(self, pins):
         from migen import Signal
         self.rst_n, self.clk_p, self.clk_n = pins.rst_n, pins.clk_p, pins.clk_n

@@ -14,7 +14,8 @@ needs no vendor tool.
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1]) # Imports begin at the repository's root.
+# Python must search the repository's root, from which the modules below are imported.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from targets import silicon
 from targets.rk_xcku5p_platform import BOARD

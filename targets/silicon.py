@@ -30,13 +30,16 @@ from tools.environment import ROOT, enter_environment
 from tools.vivado.run import core_script, find_vivado, place_and_route
 
 PROXY     = programming.PROXY
-NO_VENDOR = 3 # The exit status if all is done that needs no vendor tool.
+# Exit status if the target has done all that needs no vendor tool, but Vivado is missing.
+NO_VENDOR = 3
 EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
 # Gateware -----------------------------------------------------------------------------------------
 
 def make_soc(board, arguments, user):
-    """Return the SoC of the board with the options of the command line in `arguments`."""
+    """Return the LaneboxSoC of `board`, built with the
+    options of the command line in `arguments`.
+    """
     from gateware.soc import LaneboxSoC
 
     platform = make_platform(board, arguments.lanes)
@@ -166,7 +169,9 @@ def build(board, arguments):
     return True
 
 def main(board, description):
-    """Run the target of `board` with the options of the command line, and end the program."""
+    """Run the target of `board`: do what the options of the command line ask for, and end the
+    program.
+    """
     arguments = parse_arguments(board, description)
     # With this handler SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so both end the program
     # tidily.
@@ -174,7 +179,8 @@ def main(board, description):
     try:
         if arguments.build or arguments.synth_only or arguments.driver:
             enter_environment()
-            logging.basicConfig(level=logging.WARNING) # Otherwise LiteX prints its whole log.
+            # With a lower level LiteX would print its whole log.
+            logging.basicConfig(level=logging.WARNING)
             if not build(board, arguments):
                 sys.exit(NO_VENDOR)
         programming.program(board, arguments)

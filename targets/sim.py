@@ -15,7 +15,8 @@ import logging
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parents[1]) # Imports begin at the repository's root.
+# Python must search the repository's root, from which the modules below are imported.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from tools.environment import ROOT, enter_environment
 
@@ -130,10 +131,12 @@ def build(arguments):
         lambda: make_soc(arguments, user, memories))
 
 def main():
-    """Build the simulated card's gateware. If that fails, end the program with a sentence."""
+    """Build the simulated card's gateware. If the build fails, end the program with a message that
+    says why.
+    """
     arguments = parse_arguments()
     enter_environment()
-    logging.basicConfig(level=logging.WARNING) # Otherwise LiteX prints its whole log.
+    logging.basicConfig(level=logging.WARNING) # With a lower level LiteX would print its whole log.
     try:
         built = build(arguments)
     except (ValueError, RuntimeError, OSError) as error:

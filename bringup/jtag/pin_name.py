@@ -13,8 +13,10 @@ from litex.gen import *
 from migen import *
 
 BAUD      = 9600
-NAME_SIZE = 4  # Characters in the longest name of a pin, for example AB12.
-PAUSE     = 20 # High bits between two words. A receiver finds the beginning of a word by them.
+NAME_SIZE = 4 # The longest name of a package pin, for example AB12, has this many characters.
+# The line stays high for this many bit times between two words. A receiver finds the beginning of a
+# word by this pause.
+PAUSE     = 20
 
 def word(name):
     """Return the six bytes that are sent for the pin called `name`: `U`, the name in four bytes,

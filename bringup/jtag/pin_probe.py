@@ -23,14 +23,18 @@ from migen.genlib.cdc import MultiReg
 from bringup.jtag.pin_name import BAUD, PinName
 from bringup.jtag.user_register import UserRegister
 
-CONFIGURATION_CLOCK = 50e6 # The clock CFGMCLK of STARTUPE3 in Hz, 15 % off at most (DS922).
+# Frequency in Hz of CFGMCLK, the configuration clock that STARTUPE3 gives to the fabric. It is 15 %
+# off at most (DS922).
+CONFIGURATION_CLOCK = 50e6
 
 MAGIC = 0x4c42
 
 # Operations of a request. IDENTIFY, PIN and CLOCK are questions: they choose what the next answer
 # is about. LISTEN, DRIVE and RELEASE are commands.
 IDENTIFY, PIN, CLOCK, LISTEN, DRIVE, RELEASE = range(6)
-KEY = 0x44524956 # A request to DRIVE must have this argument, so that no stray scan drives a pin.
+# A request with the operation DRIVE must have this argument, so that no stray JTAG scan makes the
+# probe drive a pin.
+KEY = 0x44524956
 
 def identification(pins, clocks, pull):
     """Return the 32-bit answer to IDENTIFY, by which software knows that the expected image is
@@ -40,7 +44,7 @@ def identification(pins, clocks, pull):
     """
     return MAGIC << 16 | pins << 5 | clocks << 1 | pull
 
-# Bits of the status in the probe's answer, from bit 0.
+# Bits of the status byte in the probe's answer to a JTAG scan, from bit 0 on.
 RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
 
 # The answer to PIN, from bit 0: eight bits with the number of level changes (255: as many or more),
@@ -59,9 +63,10 @@ class Listener(LiteXModule):
     """
     def __init__(self, levels):
         count = len(levels)
-        self.clear   = Signal()      # i
-        self.run     = Signal()      # i
-        self.level   = Signal(count) # o, the levels of the pins, synchronised: two cycles late.
+        self.clear   = Signal() # i
+        self.run     = Signal() # i
+        # o, the present levels of the pins, two cycles late because of the synchronisers.
+        self.level   = Signal(count)
         self.low     = Signal(count) # o
         self.high    = Signal(count) # o
         self.changes = [Signal(CHANGES_BITS) for _ in range(count)] # o
@@ -94,10 +99,12 @@ class ClockCounter(LiteXModule):
     count. `taken` shows to which listening the count belongs.
     """
     def __init__(self, domain):
-        self.clear  = Signal()           # i
-        self.run    = Signal()           # i
-        self.number = Signal(2)          # i, number of the listening, stable until `run` ends.
-        self.count  = Signal(COUNT_BITS) # o, stable while neither `clear` nor `run` is set.
+        self.clear  = Signal() # i
+        self.run    = Signal() # i
+        # i, number of the listening (modulo 4), which stays the same until `run` falls.
+        self.number = Signal(2)
+        # o, counted cycles of `domain`; stable while neither `clear` nor `run` is set.
+        self.count  = Signal(COUNT_BITS)
         self.taken  = Signal(2)          # o
 
         # # #
@@ -116,13 +123,16 @@ class PinDriver(LiteXModule):
     A send ends after `longest` cycles at the latest.
     """
     def __init__(self, names, bit_cycles, longest, level):
-        self.index      = Signal(max=max(2, len(names))) # i, number of the pin, taken with `start`.
-        self.start      = Signal()                       # i
-        self.stop       = Signal()                       # i
-        self.drive      = Signal(len(names))             # o, a bit for each pin, at most one set.
-        self.value      = Signal()                       # o
-        self.driving    = Signal()                       # o
-        self.contention = Signal()                       # o, the last driven pin had another driver
+        # i, number of the pin to drive, taken when `start` is set.
+        self.index      = Signal(max=max(2, len(names)))
+        self.start      = Signal() # i
+        self.stop       = Signal() # i
+        # o, a bit for each pin that says to drive it; at most one bit is set.
+        self.drive      = Signal(len(names))
+        self.value      = Signal() # o
+        self.driving    = Signal() # o
+        # o, the pin driven last did not take the driven level, so something else drives it, too.
+        self.contention = Signal()
 
         # # #
 
@@ -245,7 +255,8 @@ class PinProbe(LiteXModule):
         # Driving ----------------------------------------------------------------------------------
         moved    = listener.low if pull else listener.high
         quiet    = Signal(len(names))
-        changing = Signal() # The request asks the probe to do something, and not only to answer.
+        # The request from JTAG is a command (LISTEN, DRIVE or RELEASE) and not only a question.
+        changing = Signal()
         wanted   = Signal()
         allowed  = Signal()
         refused  = Signal()
@@ -304,7 +315,9 @@ class PinProbeCore(LiteXModule):
             p_PROG_USR   = "FALSE",
             o_CFGMCLK    = clock,
             i_DO         = 0,
-            i_DTS        = 0b1111, # The probe drives no pin of the flash.
+            # All four data outputs are tristated, so the probe drives no data pin of the
+            # configuration flash.
+            i_DTS        = 0b1111,
             i_FCSBO      = 1,
             i_FCSBTS     = 1,
             i_USRCCLKO   = 0,
@@ -341,7 +354,9 @@ class PinProbeDesign(PinProbeCore):
         for n, clock in enumerate(clocks):
             fabric = Signal()
             self.specials += Instance("IBUFDS_GTE4",
-                p_REFCLK_HROW_CK_SEL = 0, # The output ODIV2 is the clock itself, not divided.
+                # With this value IBUFDS_GTE4's output ODIV2 is the reference clock itself, not
+                # divided by 2.
+                p_REFCLK_HROW_CK_SEL = 0,
                 i_CEB                = 0,
                 i_I                  = refclks.p[n],
                 i_IB                 = refclks.n[n],

@@ -62,9 +62,12 @@ class SpiProxy(LiteXModule):
             NextValue(left, left - 1),
             If(~register.shift | (left == 0), NextState("END"))
         )
-        fsm.act("END", NextState("END")) # Ignore all bits until the next scan resets the FSM.
+        # The SPI transfer has ended. The proxy ignores all further bits until the next scan resets
+        # the FSM.
+        fsm.act("END", NextState("END"))
 
-        # `selected` changes at falling edges of TCK only, so that SCK has whole pulses only.
+        # `selected`, which enables the flash's CS# and SCK, changes at falling edges of TCK only.
+        # So SCK never has a shortened pulse.
         selected = Signal()
         self.specials += Instance("FDRE",
             p_INIT          = 0,

@@ -19,7 +19,8 @@ class UserRegister(LiteXModule):
     """
     def __init__(self, chain):
         self.cd_tck  = ClockDomain(reset_less=True)
-        self.tck     = Signal() # o, TCK for logic other than flip-flops.
+        # o, TCK as a signal, to be used as data in logic. Flip-flops use the clock domain `tck`.
+        self.tck     = Signal()
         self.tdi     = Signal() # o
         self.tdo     = Signal() # i
         self.capture = Signal() # o

@@ -7,9 +7,10 @@
 import random
 
 KU5P, KU3P = 0x04A62093, 0x04A63093
-REVISION_1 = 0x14A62093  # The IDCODE of a real KU5P: revision 1 in the upper four bits.
+# The IDCODE of a real KU5P. Its upper four bits are the revision, which is 1.
+REVISION_1 = 0x14A62093
 PART = "xcku5p-ffvb676-2-i"
-FRAME = 93  # 32-bit words of one configuration frame of this family.
+FRAME = 93  # A configuration frame of an UltraScale+ part has this many 32-bit words.
 
 
 def words(*values):
@@ -30,14 +31,17 @@ def configuration(idcode=KU5P, frames=4, seed=0):
             words(0x000000BB, 0x11220044),
             b"\xff" * 8,
             words(0xAA995566, 0x20000000),
-            words(0x30008001, 0x00000007),  # CMD: reset the CRC.
+            # The packet writes the command "reset the CRC" to register CMD.
+            words(0x30008001, 0x00000007),
             words(0x30018001, idcode),
-            words(0x30002001, 0),  # FAR: the address of the first frame.
-            words(0x30008001, 0x00000001),  # CMD: write frames.
+            # The packet writes the address of the first configuration frame to register FAR.
+            words(0x30002001, 0),
+            # The packet writes the command "write configuration frames" to register CMD.
+            words(0x30008001, 0x00000001),
             words(0x30004000, 0x50000000 | count),
             noise,
-            words(0x30008001, 0x00000005),  # CMD: start.
-            words(0x30008001, 0x0000000D),  # CMD: desynchronise.
+            words(0x30008001, 0x00000005),  # The packet writes the command START to register CMD.
+            words(0x30008001, 0x0000000D),  # The packet writes the command DESYNC to register CMD.
             words(*[0x20000000] * 16),
         ]
     )

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// jtag_bench.sv as a library for Python: inputs in one word, outputs in another.
+// Wrap the simulation jtag_bench.sv (a design behind a part's JTAG port) as a library for Python.
+// All inputs are bits of one word, all outputs are bits of another.
 
 #include <cstdint>
 

@@ -51,7 +51,8 @@ def build(verilog, module, ports, folder):
         or "/usr/share/verilator"
     )
     include = Path(root) / "include"
-    # The command has no path of this run's folder, so ccache finds the result of an earlier run.
+    # The command line does not contain the temporary folder of this run, so ccache finds the result
+    # of an earlier run.
     compile = [
         "ccache",
         "g++",
@@ -88,7 +89,9 @@ class Bench:
     clock the number of its rising edges in this cycle.
     """
 
-    CYCLES = 4  # Cycles of the configuration clock CFGMCLK in one cycle of TCK.
+    # The model makes this many cycles of the part's configuration clock CFGMCLK in one cycle of
+    # TCK.
+    CYCLES = 4
 
     def __init__(self, library, flash=None, board=None):
         self.code = ctypes.CDLL(str(library))
@@ -144,7 +147,9 @@ class Bench:
                 self.cycle()
 
     def cycle(self):
-        """Simulate one cycle of the part's configuration clock."""
+        """Simulate one cycle of the part's configuration clock CFGMCLK, with the levels and clock
+        edges that the model of the board gives.
+        """
         pins, rises = self.board.cycle(*self.driven())
         self.code.bench_pins(self.handle, ctypes.c_uint64(pins))
         for half in range(max(rises, default=0)):

@@ -9,11 +9,12 @@
 `timescale 1ns / 1ps
 
 module jtag_bench (
-    // The TAP's signals as BSCANE2 has them; `selected` has a bit for each of USER1 to USER4.
+    // The TAP's signals as primitive BSCANE2 has them; `selected` has a bit for each of the
+    // instructions USER1 to USER4.
     input            tck, tdi, capture, shift, update,
     input      [4:1] selected,
     output reg [4:1] tdo,
-    // STARTUPE3's signals: the flash's pins, and the configuration clock.
+    // Signals of primitive STARTUPE3: the SPI pins of the configuration flash, and CFGMCLK.
     output           cs_n, sck, mosi,
     input            miso,
     input            cfgmclk,
@@ -50,7 +51,8 @@ module FDRE #(parameter INIT = 0, parameter IS_C_INVERTED = 0) (
     always @(posedge clock) if (R) Q <= 1'b0; else if (CE) Q <= D;
 endmodule
 
-// The first three pulses of USRCCLKO are lost while the clock's source is switched (UG570).
+// Model of primitive STARTUPE3. The first three pulses of USRCCLKO are lost while the source of the
+// configuration clock is switched (UG570).
 module STARTUPE3 #(parameter PROG_USR = "FALSE") (
     input        FCSBO, FCSBTS, USRCCLKO, USRCCLKTS, USRDONEO, USRDONETS, GSR, GTS, KEYCLEARB, PACK,
     input  [3:0] DO, DTS,

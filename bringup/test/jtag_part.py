@@ -28,7 +28,8 @@ INSTRUCTIONS = {
     0x3F: "BYPASS",
 }
 
-# Transitions of the TAP: state -> (the next state if TMS is low, the next state if TMS is high).
+# Transitions of the JTAG state machine (TAP): state -> (the next state if TMS is low, the next
+# state if TMS is high).
 STATES = {
     "TLR": ("RTI", "TLR"),
     "RTI": ("RTI", "SelectDR"),
@@ -48,8 +49,12 @@ STATES = {
     "UpdateIR": ("RTI", "SelectDR"),
 }
 
-HOUSECLEANING = 64  # Cycles of TCK after JPROGRAM in which the part accepts no configuration data.
-START_CLOCKS = 2000  # Cycles of TCK in Run-Test/Idle with JSTART that UG570 requires.
+# After instruction JPROGRAM the part clears its configuration. It accepts no configuration data for
+# this many cycles of TCK.
+HOUSECLEANING = 64
+# UG570 requires this many cycles of TCK in state Run-Test/Idle with instruction JSTART before a
+# part starts.
+START_CLOCKS = 2000
 
 # Configuration ------------------------------------------------------------------------------------
 
@@ -63,16 +68,21 @@ CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
 
 
 class ConfigLogic:
-    """Model of the part's configuration logic: sync word, packets, and the status register."""
+    """Model of a part's configuration logic, behind instructions CFG_IN and CFG_OUT: sync word,
+    packets, and the status register.
+    """
 
     def __init__(self, idcode, broken, crc_error=False, stuck=False, no_start=False):
         self.idcode = idcode
-        self.crc_error = crc_error  # Fault: the CRC of the bitstream is reported as wrong.
-        self.stuck = stuck  # Fault: the part does not come back from JPROGRAM.
-        self.no_start = no_start  # Fault: the part takes a bitstream but does not start.
+        # Fault to inject: the part reports that the CRC of the bitstream is wrong.
+        self.crc_error = crc_error
+        # Fault to inject: INIT_COMPLETE never comes back after instruction JPROGRAM.
+        self.stuck = stuck
+        # Fault to inject: the part takes a bitstream, but DONE never rises.
+        self.no_start = no_start
         self.broken = broken
         self.received = bytearray()
-        self.cleared = 0  # The number of times that the part has lost its configuration.
+        self.cleared = 0  # The number of times that JPROGRAM has cleared the part's configuration.
         self.reset()
 
     def reset(self):
@@ -130,7 +140,9 @@ class ConfigLogic:
             self.synchronised = False
 
     def start(self):
-        """Start the configured design: JSTART has been clocked for START_CLOCKS cycles."""
+        """Start the configured design. The TAP calls this after START_CLOCKS cycles of TCK with
+        instruction JSTART.
+        """
         if self.started and not self.no_start:
             self.status |= EOS | DONE_INTERNAL | DONE_PIN
 
@@ -156,17 +168,21 @@ class Tap:
         # The bits of the JTAG register that is being shifted. The last element leaves through TDO
         # first.
         self.shift = []
-        self.byte = 1  # A leading 1, then the bits of an unfinished byte for CFG_IN.
-        self.busy = 0  # Cycles of TCK for which the part still clears its configuration.
-        self.idle = 0  # Cycles of TCK spent in Run-Test/Idle with instruction JSTART.
+        # Bits that CFG_IN has received and that are no whole byte yet, below a leading 1.
+        self.byte = 1
+        # Cycles of TCK for which the part still clears its configuration after JPROGRAM.
+        self.busy = 0
+        self.idle = 0  # Cycles of TCK spent so far in state Run-Test/Idle with instruction JSTART.
         self.clocks = 0
 
     def design(self):
-        """Return the design in the fabric, or None if the part is not configured."""
+        """Return the model of the design in the part's fabric, or None if the part is not
+        configured.
+        """
         return self.user if self.config.status & DONE_PIN else None
 
     def chain(self):
-        """Return the number n of the instruction USERn that is selected, or 0."""
+        """Return n if the JTAG instruction USERn is selected, or 0 if no USER instruction is."""
         return int(self.ir[4:]) if self.ir and self.ir.startswith("USER") else 0
 
     def rise(self, tms, tdi):
@@ -199,7 +215,7 @@ class Tap:
             self.instruct(int("".join(map(str, self.shift)), 2))
 
     def fall(self, tdi):
-        """Make a falling edge of TCK, at which TDO changes."""
+        """Make a falling edge of TCK, at which the part changes TDO."""
         design = self.design()
         if self.state == "ShiftDR" and self.chain() and design is not None:
             # TDO gets the design's value from before this edge, since the part has a register
@@ -266,11 +282,13 @@ class Cable:
 
     def __init__(self, *taps, level=1, hang_after=None):
         self.taps = taps
-        self.level = level  # The level of TDO if there is no part on the cable.
+        # The level (0 or 1) that the cable reads from TDO if no part is in the chain.
+        self.level = level
         self.hang_after = hang_after
         self.failure = None
         self.connected = threading.Event()
-        self.released = threading.Event()  # Set when the first client has disconnected.
+        # Set as soon as a first client of the simulated cable has disconnected.
+        self.released = threading.Event()
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -290,7 +308,8 @@ class Cable:
         while True:
             try:
                 client, _ = self.server.accept()
-            except OSError:  # __exit__, in the main thread, has closed the socket.
+            # __exit__, in the main thread, has closed the cable's listening socket.
+            except OSError:
                 return
             self.connected.set()
             try:
@@ -316,13 +335,14 @@ class Cable:
                 return
             answers = bytearray()
             for command in commands:
-                if 0x30 <= command <= 0x37:  # The commands "0" to "7" set TCK, TMS and TDI.
+                # remote_bitbang's commands "0" to "7" set TCK, TMS and TDI.
+                if 0x30 <= command <= 0x37:
                     if command & 4 and not clock:
                         self.rise(command >> 1 & 1, command & 1)
                     elif clock and not command & 4:
                         self.fall(command & 1)
                     clock = command & 4
-                elif command == 0x52:  # The command "R" reads TDO.
+                elif command == 0x52:  # remote_bitbang's command "R" asks for the level of TDO.
                     answers.append(0x30 + (self.taps[-1].tdo if self.taps else self.level))
             if self.hang_after is not None and self.taps[0].clocks > self.hang_after:
                 continue

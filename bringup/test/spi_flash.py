@@ -12,15 +12,18 @@ not take by its data sheet.
 PAGE, SECTOR = 256, 1 << 16
 ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xD8: 3, 0xDC: 4}
 READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xD8, 0xDC)
-BUSY_POLLS = 2  # Status reads after which an erase or a program is done.
+# After an erase or program command, the flash model is ready again after this many reads of its
+# status.
+BUSY_POLLS = 2
 
 
 class Flash:
     def __init__(self, identification=0xC2253A, size=1 << 26, protected=False):
         self.identification = identification
-        self.protected = protected  # Fault: the flash takes every command and changes nothing.
+        # Fault to inject: the flash takes every command, but erases and programs change nothing.
+        self.protected = protected
         self.size = size
-        self.sectors = {}  # Contents by number of the sector; an absent sector is erased.
+        self.sectors = {}  # {number of a 64 KiB sector: its contents}; an absent sector is erased.
         self.erased = []
         self.broken = []
         self.enabled = False
@@ -71,7 +74,9 @@ class Flash:
         self.miso = self.out >> 7 - self.bits % 8 & 1
 
     def answer(self, count):
-        """Return the byte that the flash sends after `count` bytes of a command."""
+        """Return the byte that the flash model sends after it has received `count` bytes of a
+        command.
+        """
         command = self.bytes[0] if self.bytes else None
         if command == 0x05:
             self.busy = max(0, self.busy - 1)
@@ -90,7 +95,7 @@ class Flash:
         return int.from_bytes(self.bytes[1 : 1 + ADDRESS[command]], "big")
 
     def end(self):
-        """Execute the command when CS# rises, if it has a whole number of bytes."""
+        """Execute the received command when CS# rises, if it has a whole number of bytes."""
         if self.bits % 8 or not self.bytes:
             return  # By the data sheet, a flash ignores a command that ends inside a byte.
         command = self.bytes[0]

@@ -40,7 +40,9 @@ def test_a_file_cut_anywhere_is_refused(read, wrap):
     """A bitstream file that is cut at any place is refused, never read as a shorter bitstream."""
     data = configuration(frames=1)
     whole = wrap(data)
-    end = len(whole) - 16 * 4  # End of the DESYNC command in bytes; only pads follow.
+    # The DESYNC command ends at this byte of the configuration. Only pads follow, so a file that is
+    # cut behind it is not truncated.
+    end = len(whole) - 16 * 4
     for length in range(0, end, 7 if wrap is bit_file else 5):
         with pytest.raises(BitstreamError, match="truncated|not a bitstream"):
             read(whole[:length])

@@ -102,7 +102,8 @@ def test_an_image_is_written_and_compared(library, write, options, first):
     sectors.
     """
     card, data = Card(library), configuration(frames=6)
-    card.flash.load(first, bytes(3000))  # Old data in the flash, which must be erased.
+    # The flash holds old data in the range that --flash writes, so that range must be erased first.
+    card.flash.load(first, bytes(3000))
     others = [first + SECTOR, APPLICATION - first]
     for address in others:
         card.flash.load(address, b"theirs")
@@ -239,7 +240,8 @@ def card(library):
     card.tap.config.status |= DONE_PIN
     for tms in (1, 1, 1, 1, 1, 0, 1, 1, 0, 0):
         clock(card.tap, tms, 0)
-    for n, bit in enumerate([0, 1, 0, 0, 0, 0]):  # The instruction USER1, lowest bit first.
+    # Code of the JTAG instruction USER1, as bits, lowest bit first.
+    for n, bit in enumerate([0, 1, 0, 0, 0, 0]):
         clock(card.tap, int(n == 5), bit)
     for tms in (1, 0):
         clock(card.tap, tms, 0)
@@ -270,16 +272,18 @@ def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
 
 
 def test_a_scan_that_ends_early_ends_the_transfer(card):
-    """If a scan ends inside a byte, the proxy deselects the flash, which ignores the command."""
+    """If a scan of the SPI proxy's JTAG register ends inside a byte of the SPI transfer, the proxy
+    deselects the flash, which ignores the command.
+    """
     scan(card.tap, [1, *bits(7, 32), *bits(0x06, 8)[:5]])
     assert not card.flash.enabled and not card.flash.selected
-    # A scan that ends inside the transfer's length begins no transfer.
+    # A scan that ends inside the field with the transfer's length does not select the flash.
     scan(card.tap, [1, *bits(7, 20)])
     assert not card.flash.selected
 
 
 def test_openocds_own_driver_understands_it(library, tmp_path):
-    """OpenOCD's own driver `jtagspi` finds a flash that it knows behind the proxy."""
+    """OpenOCD's own driver `jtagspi` identifies a known flash through our SPI proxy design."""
     card = Card(library, Flash(0xEF4019))
     card.tap.config.status |= DONE_PIN
     with Cable(card.tap) as cable:

@@ -98,7 +98,7 @@ class Board:
         self.pull, self.rises, self.stops, self.time = pull, rises, stops, 0
         self.held, self.changing, self.later = dict(held), dict(changing), dict(later)
         self.recordings = {}
-        self.driven = 0  # The number of cycles in which the probe drives a pin.
+        self.driven = 0  # Cycles so far in which the probe drove a pin.
 
     def cycle(self, drive, value):
         self.time += 1
@@ -187,7 +187,9 @@ BUSY = {"held": {"D25": 0, "W16": 1}, "changing": {"A13": 7}}
 
 
 def test_what_is_on_the_pins_is_heard(probe, capsys):
-    """--listen tells free, held and changing pins apart, measures clocks, and drives no pin."""
+    """--listen of the pin probe tells free, held and changing pins apart, measures clocks, and
+    drives no pin.
+    """
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     said = capsys.readouterr().out
@@ -280,7 +282,9 @@ def test_the_gateware_refuses_by_itself(probe, around):
 
 
 def test_a_short_listening_allows_nothing(probe, monkeypatch):
-    """After a listening of less than LEAST cycles the probe's gateware refuses to drive any pin."""
+    """After it has listened for less than LEAST cycles, the probe's gateware refuses to drive any
+    pin.
+    """
     probe(ku5p_probe.listen, boards())
     monkeypatch.setattr(ku5p_probe, "WINDOW", LEAST - 1)
     with pytest.raises(ProgramError, match="did not only follow the pull"):
@@ -384,14 +388,18 @@ def test_a_name_survives_a_clock_that_is_off(seed):
 
 
 def test_noise_has_no_name():
-    """The decoder finds no name of a pin in a plain clock or in random changes."""
+    """The pin decoder finds no name of a pin in the recording of a plain clock or of random
+    changes.
+    """
     assert decode([(n * 1e-4, n & 1) for n in range(400)]) == []
     rng = random.Random(1)
     assert decode([(n + rng.random(), n & 1) for n in range(2000)]) == []
 
 
 def test_every_pin_has_a_name_that_fits():
-    """Each pin's name gives a word of its own. A name of more than four characters is refused."""
+    """word() returns different bytes for each pin's name, and refuses a name of more than four
+    characters.
+    """
     pins = [pin for pin, _ in probe_design.candidates(BOARD)]
     words = {pin_name.word(pin) for pin in pins}
     assert len(words) == len(pins)
@@ -400,7 +408,9 @@ def test_every_pin_has_a_name_that_fits():
 
 
 def test_a_recording_is_read(tmp_path):
-    """--decode reads a CSV file of seconds and level, which has a header line."""
+    """The probe's option --decode reads a CSV file of seconds and level, which may have a header
+    line.
+    """
     rows, now = ["time [s],level"], 0.0
     for level in [1, *pin_name.line_bits("E25"), 1, 1]:
         rows += [f"{now + n / pin_name.BAUD / 5:.9f}, {level}" for n in range(5)]
@@ -467,7 +477,9 @@ def test_every_pin_is_pulled_and_weak(pull):
 
 @pytest.mark.soak
 def test_the_whole_probe_synthesises(tmp_path):
-    """After synthesis each pin of the probe has a buffer whose output is not always enabled."""
+    """After synthesis each pin of the pin probe has an output buffer whose driver is not always
+    enabled.
+    """
     folder = tmp_path / "probe_up"
     probe_design.write(BOARD, 1, folder)
     synthesise_design(folder.name, folder, find_yosys())

@@ -188,7 +188,8 @@ def test_a_missing_cable_is_told(load):
     device.
     """
     for options in ([], ["--cable", "digilent-hs2"]):
-        result = load(1, None, *options)  # No program listens on port 1.
+        # Port 1 is used for remote_bitbang, since no program listens on it.
+        result = load(1, None, *options)
         assert result.returncode == 1
         assert "no such cable is plugged in" in result.stderr, result.stderr
 

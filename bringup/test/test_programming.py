@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of bringup/programming.py: the choice of the bitstream, openFPGALoader, and --driver."""
+"""Tests of bringup/programming.py: which bitstream is loaded, how openFPGALoader is called, and
+what --driver copies.
+"""
 
 import os
 import subprocess
@@ -65,7 +67,7 @@ def test_without_a_bitstream_the_way_to_one_is_named(run):
     assert "Traceback" not in result.stderr
 
 
-# What openFPGALoader 0.10 prints for --detect. {} stands for the IDCODE.
+# What openFPGALoader 0.10 prints if it is called with --detect. {} stands for the part's IDCODE.
 DETECTED = """empty
 index 0:
 \tidcode 0x{}
@@ -119,7 +121,9 @@ def test_a_missing_openfpgaloader_names_the_package(run, bitstream):
 
 
 def test_without_vivado_nothing_old_is_loaded(run, bitstream, tmp_path):
-    """If --build fails, --load does not load the bitstream of an earlier build."""
+    """If --build fails, --load in the same command does not load the bitstream of an earlier
+    build.
+    """
     result = run("--build", "--load", "--endpoint", "nonsense", programs={"openocd": "exit 0"})
     assert result.returncode == 1 and not called(tmp_path)
 

@@ -35,7 +35,8 @@ class Host:
         self.thread = threading.Thread(target=self.run)
 
     def add(self, name, vendor, device, link):
-        # The device's folder is made elsewhere and moved to devices/ only when it is complete.
+        # The made-up PCI device's folder is filled elsewhere and moved to devices/ only when it is
+        # complete.
         folder = self.bus / name
         folder.mkdir(parents=True)
         for file, text in (

@@ -19,9 +19,11 @@ from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
 from tools.verilog.spinal_build import generate
 
-LENGTH_BITS = 14 # Bits of a frame's length in bytes (Frames.scala).
+LENGTH_BITS = 14 # Width of a frame's length in bytes (Frames.scala).
 SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
-INDEX_BITS  = 6  # Bits of an account's number: the port, and below it the fate (Accounts.scala).
+# Width of the number of a capture account (a count of frames by port and fate): the fate is in bits
+# 0 and 1, the port above them (Accounts.scala).
+INDEX_BITS  = 6
 
 def check_capture(capture, endpoint):
     """Raises ValueError if `capture` is asked for with LitePCIe's endpoint, which does not cut
@@ -38,7 +40,8 @@ class Capture(LiteXModule):
     times in ns since the card's reset.
     """
     def __init__(self, platform, port, time, cycle_ns=numbers.TICK_NS):
-        self.busy = Signal() # o, the block has work, so device time must run.
+        # o, the capture block or its generator has work, so device time must run.
+        self.busy = Signal()
 
         self.add_settings()
         self.add_generator()
@@ -55,7 +58,9 @@ class Capture(LiteXModule):
             i_settings_keepBad       = control.keep_bad,
             i_settings_lossless      = control.lossless,
             i_settings_newest        = control.newest,
-            i_settings_relaxed       = Signal(), # 0: the master port has no field for attributes.
+            # The capture block would ask for relaxed ordering with this input. It is 0, since a
+            # master port has no field for TLP attributes.
+            i_settings_relaxed       = Signal(),
             i_settings_snap          = self._snap.storage,
             i_settings_patience      = self._wait.storage,
             i_settings_mbufLog2      = self._mbuf_log2.storage,
@@ -125,7 +130,7 @@ class Capture(LiteXModule):
             description="Bytes since the start up to which the ring may be written. It only grows.")
 
     def add_generator(self):
-        """Adds the registers of the generator of frames."""
+        """Adds the registers of the generator, which makes test frames for the capture block."""
         self._generator_control = CSRStorage(fields=[
             CSRField("run", size=1, description="Make frames, from frame 0 on.")])
         self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
@@ -139,7 +144,9 @@ class Capture(LiteXModule):
         self._generator_made = CSRStatus(32, description="Frames made since the generator began.")
 
     def add_results(self):
-        """Adds the registers that software reads: status, position and accounts."""
+        """Adds the registers in which software reads the capture block's status, its position in
+        the ring, and the accounts (counts of frames by port and fate).
+        """
         self._status = CSRStatus(fields=[
             CSRField("idle", size=1, offset=0,
                 description="It has stopped, and nothing more will be written."),
@@ -190,7 +197,9 @@ class Capture(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_capture(soc):
-    """Adds the capture block to the SoC, behind a write-only master port of its own."""
+    """Adds the capture block to the SoC. It writes to host memory through a write-only master port
+    of its own.
+    """
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time,
         cycle_ns = round(1e9/soc.sys_clk_freq))

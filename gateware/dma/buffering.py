@@ -17,7 +17,9 @@ from migen import *
 from gateware.numbers import DATA_WIDTH
 from gateware.vocabulary.layouts import stream_layout
 
-BEAT_BITS = log2_int(DATA_WIDTH//8) # Bits from bytes (in registers) to beats (in the FIFO).
+# Registers give a FIFO's depth and level in bytes. Shifted right by this number of bits they are in
+# beats.
+BEAT_BITS = log2_int(DATA_WIDTH//8)
 
 # Registers ----------------------------------------------------------------------------------------
 
@@ -49,7 +51,7 @@ class StreamBuffer(LiteXModule):
     def __init__(self, size, control, status, lowest):
         self.sink   = stream.Endpoint(stream_layout()) # i
         self.source = stream.Endpoint(stream_layout()) # o
-        self.held   = Signal()                         # o, data is in the FIFO.
+        self.held   = Signal()                         # o, at least one beat is in the FIFO.
 
         # # #
 

@@ -35,10 +35,18 @@ from gateware.dma.descriptors import (
 from gateware.dma.notices import Account, Notices
 from gateware.vocabulary import layouts
 
-STORE_BEATS = 4*PIECE_BEATS # The store holds four pieces: one leaves while others come in.
-HEADERS     = 16            # The most pieces whose data is in the store.
-HEADER_ROOM = HEADERS - 1     # One piece less than fits: the FIFO's level is seen a cycle late.
-STORE_ROOM  = STORE_BEATS - 1 # One beat less than fits: the FIFO's level is seen a cycle late.
+# Beats in the c2h store, a FIFO of data that waits to be written. It has room for four of the
+# largest pieces, so that one leaves while others come in.
+STORE_BEATS = 4*PIECE_BEATS
+# Each piece (the data of one write to the host) has a header in a FIFO. The FIFO holds this many
+# headers.
+HEADERS     = 16
+# The c2h engine begins a piece only while fewer than this many headers are in the FIFO. It is one
+# less than fits, since the FIFO's level is seen a cycle late.
+HEADER_ROOM = HEADERS - 1
+# The c2h engine takes a beat only while fewer than this many beats are in the store. It is one less
+# than fits, since the store's level is seen a cycle late.
+STORE_ROOM  = STORE_BEATS - 1
 
 class C2h(LiteXModule):
     """Writes a stream into the buffers of the table's descriptors, through `port`, a master port of
@@ -57,10 +65,12 @@ class C2h(LiteXModule):
     """
     def __init__(self, endpoint, port, h2c):
         self.sink       = stream.Endpoint(layouts.stream_layout()) # i
-        self.irq        = Signal()   # o, one cycle: a descriptor is done.
-        self.enable     = Signal()   # o, software has enabled the engine.
-        self.flush_time = Signal(32) # i, cycles without a beat that end a descriptor; 0: never.
-        self.busy       = Signal()   # o, the engine has work, so device time must run.
+        self.irq        = Signal() # o, one cycle: an interrupt for c2h descriptors that are done.
+        self.enable     = Signal() # o, software has enabled the c2h engine.
+        # i, a c2h descriptor with data ends after this many cycles without a beat; 0: it waits for
+        # data without limit.
+        self.flush_time = Signal(32)
+        self.busy       = Signal() # o, the c2h engine has work, so device time must run.
 
         self._enable = CSRStorage(2,
             description="Bit 0: write what the table says. Bit 1 (read): no write is under way.")
@@ -93,15 +103,20 @@ class C2h(LiteXModule):
         self.add_busy()
 
     def add_pieces(self):
-        """Moves the stream into the store, with a header for each piece."""
+        """Moves the user's stream into the c2h store, and makes a header for each piece, which is
+        the data of one write to the host.
+        """
         piece, sink, header = self.cutter.source, self.sink, self.headers.sink
         empty               = Signal()
         room, store_room    = Signal(), Signal()
         beat                = Signal(max=PIECE_BEATS)
         taken, full, ended  = Signal(), Signal(), Signal()
-        message             = Signal() # The `last` of the stream's beat ends the descriptor.
-        self.flushes        = Signal() # The flush time ends the descriptor, without a beat.
-        self.silent         = Signal() # The flush time has passed since the last beat.
+        # The stream's beat has `last`, which ends the c2h descriptor.
+        message             = Signal()
+        # The flush time ends the c2h descriptor in a cycle in which no beat comes.
+        self.flushes        = Signal()
+        # The flush time has passed since the c2h descriptor's last beat was taken.
+        self.silent         = Signal()
         self.comb += [
             empty.eq(piece.beats == 0),
             If(self.run,
@@ -126,9 +141,10 @@ class C2h(LiteXModule):
             store_room.eq(self.store.level < STORE_ROOM),
         ]
 
-        # The header of a piece has the fields of the write request that the piece becomes.
+        # A piece's header has the fields of the write request to the host that carries the piece.
         count, early = Signal(bits_for(BEAT_BYTES)), Signal()
-        whole_bytes  = sink.bytes[:5] # Valid bytes of the beat, modulo 32: 0 is a whole beat.
+        # Number of valid bytes in the stream's beat, modulo 32: 0 means all 32 bytes.
+        whole_bytes  = sink.bytes[:5]
         self.short = short = ShortPiece(piece.address[:2], beat, count)
         self.comb += [
             count.eq(Mux(self.flushes, 0, Cat(whole_bytes, whole_bytes == 0))),
@@ -152,11 +168,12 @@ class C2h(LiteXModule):
         """Drives `silent`, which says that the flush time has passed since the last beat of the
         descriptor was taken.
         """
-        # Cycles that are left of the flush time, down to 1. Always 0 if the flush time is off.
+        # Cycles that are left until the flush time ends the c2h descriptor, down to 1. Always 0 if
+        # the flush time is off.
         rest        = Signal(len(self.flush_time))
         timed       = Signal()
-        partly      = Signal() # The descriptor has data, and its buffer is not full.
-        self.timing = Signal() # The flush time runs.
+        partly      = Signal() # The c2h descriptor has got data, and its buffer is not full.
+        self.timing = Signal() # The flush time is running for a partly filled c2h descriptor.
         self.comb += self.timing.eq(partly & timed & ~self.cutter.source.last_disable)
         self.sync += [
             timed.eq(self.flush_time != 0),
@@ -183,13 +200,18 @@ class C2h(LiteXModule):
         header, store, source = self.headers.source, self.store.source, port.source
         notice = self.notices
         beat   = Signal(max=PIECE_BEATS + 1)
-        begun  = Signal() # A write was offered to the endpoint, so it must be finished.
-        ends   = Signal() # The beat is the last of its write (not valid for a write's first beat).
-        moves  = Signal() # A beat of data is offered.
-        last   = Signal() # The present beat is the last one of a write of data.
-        told   = Signal() # The present beat is the last one of a notice.
+        # The endpoint was offered a beat of the write, so the write must be finished.
+        begun  = Signal()
+        # The present beat is the last of its write. Not valid for a write's first beat.
+        ends   = Signal()
+        moves  = Signal() # A beat of c2h data is offered to the endpoint.
+        last   = Signal() # The present beat is the last one of a write of c2h data.
+        # The present beat is the last one of the write of a notice (a record or a status line).
+        told   = Signal()
         fire   = Signal()
-        carry  = Signal(24) # The last 24 bits of the beat before, shifted into the present one.
+        # The last 24 bits of the beat before. The shift to the write's byte offset moves some of
+        # them into the present beat.
+        carry  = Signal(24)
         window = Signal(len(carry) + numbers.DATA_WIDTH)
         turned = Signal(numbers.DATA_WIDTH)
         end    = Mux(notice.valid, notice.end, header.end)
@@ -238,7 +260,8 @@ class C2h(LiteXModule):
             begun.eq(moves & ~(source.ready & last)),
         ]
 
-        # A disabled engine drops the data in the store when no write is half done.
+        # While the c2h engine is disabled and no write is half done, the data in the store is
+        # dropped.
         drop = Signal()
         self.begun = begun
         self.comb += [
@@ -252,10 +275,12 @@ class C2h(LiteXModule):
         ]
 
     def add_account(self):
-        """Counts descriptors. A descriptor is done when the last beat of its last write was taken.
+        """Counts c2h descriptors. A descriptor is done when the endpoint has taken the last beat of
+        its last write.
         """
         header, table, account = self.headers.source, self.table, self.account
-        counts = Signal() # The descriptor will count (table.counted) when its last write ends.
+        # The c2h descriptor will count (table.counted) when its present write, the last one, ends.
+        counts = Signal()
         self.comb += [
             counts.eq(header.valid & header.last & self.run &
                 (header.epoch == table.epoch) & ~table.flush),
@@ -290,13 +315,17 @@ def header_layout():
     """
     return EndpointDescription([
         ("address", numbers.ADDRESS_WIDTH),
-        ("none",    1), # Nothing is written: the descriptor has no bytes, or no more bytes.
-        ("single",  1), # The write has one beat.
+        # No data is written for the header: its c2h descriptor has no bytes, or the flush time
+        # ended it between two pieces.
+        ("none",    1),
+        ("single",  1), # The write has a single beat.
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("message", 1), # Valid with `last`: the stream's `last` has ended the descriptor.
-        # Valid with `last`: the flush time has ended the descriptor.
+        ("message", 1), # Valid with `last`: the stream's `last` has ended the c2h descriptor.
+        # Valid with `last`: the flush time has ended the c2h descriptor.
         ("flushed", 1),
-        ("error",   1), # Valid with `last`: the stream's `error` came with the stream's `last`.
+        # Valid with `last`: the stream's `error` came with the stream's `last`, so the c2h
+        # descriptor counts as failed.
+        ("error",   1),
         *enables_layout(),
         *owner_layout(),
     ])

@@ -42,16 +42,19 @@ class DmaChannel(LiteXModule):
     """A DMA channel like LitePCIeDMA, with this project's engines. Its parts have LitePCIe's names
     (`reader`, `writer`), since LiteX makes the register names from them.
     """
-    h2c_settled = True # An h2c descriptor counts when its data has come to the card.
-    # Bit 2 of h2c's enable register says that the user has taken all data.
+    # For software: the card counts an h2c descriptor only when its data has come to the card.
+    h2c_settled = True
+    # For software: bit 2 of h2c's enable register says that the user has taken all h2c data.
     h2c_taken   = True
 
     def __init__(self, endpoint):
         self.sink    = stream.Endpoint(layouts.stream_layout()) # i, c2h data from the user
         self.source  = stream.Endpoint(layouts.stream_layout()) # o, h2c data for the user
-        self.h2c_irq = Signal()                                 # o, one cycle: an interrupt of h2c.
-        self.c2h_irq = Signal()                                 # o, one cycle: an interrupt of c2h.
-        self.busy    = Signal() # o, the channel has work, so device time must run.
+        # o, one cycle: h2c raises an interrupt.
+        self.h2c_irq = Signal()
+        # o, one cycle: c2h raises an interrupt.
+        self.c2h_irq = Signal()
+        self.busy    = Signal() # o, the DMA channel has work, so device time must run.
 
         # # #
 
@@ -94,11 +97,13 @@ def _stock_channel(endpoint):
         buffering_depth = numbers.DMA_BUFFER_SIZE,
         address_width   = numbers.ADDRESS_WIDTH,
     )
-    channel.h2c_settled = False # LitePCIe counts an h2c descriptor once its data is requested.
+    # For software: LitePCIe's channel counts an h2c descriptor as soon as its data is requested.
+    channel.h2c_settled = False
     channel.h2c_taken   = False
     _add_doorbell(channel)
 
-    # LitePCIe's streams have no packets: only the data is connected.
+    # LitePCIe's own DMA channel does not know packets, so only the data of the streams is
+    # connected, without `last`, `bytes` and `error`.
     sink, source = (stream.Endpoint(layouts.stream_layout()) for _ in range(2))
     channel.comb += [
         sink.connect(channel.sink, keep={"valid", "ready", "data"}),
@@ -108,7 +113,8 @@ def _stock_channel(endpoint):
 
     channel.h2c_irq = channel.reader.irq
     channel.c2h_irq = channel.writer.irq
-    channel.busy    = Signal() # o, the channel is on, so device time must run.
+    # o, h2c or c2h is enabled in LitePCIe's DMA channel, so device time must run.
+    channel.busy    = Signal()
     channel.comb   += channel.busy.eq(channel.reader.enable | channel.writer.enable)
     return channel
 

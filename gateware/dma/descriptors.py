@@ -20,7 +20,9 @@ from migen import *
 from gateware import numbers
 
 BEAT_BYTES  = numbers.BEAT_BYTES
-PIECE_BYTES = numbers.LARGEST_PAYLOAD # Most bytes of a piece, which is one request to the host.
+# A piece is the part of a descriptor that one request to the host carries. It has at most this many
+# bytes.
+PIECE_BYTES = numbers.LARGEST_PAYLOAD
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
 # Bits of the counter of table resets, `epoch`. A descriptor carries the counter's value. So
@@ -34,9 +36,12 @@ def owner_layout():
     when the descriptor ends.
     """
     return [
-        ("irq",   1),          # The descriptor wants an interrupt when it ends.
-        ("round", 1),          # In loop mode: the descriptor begins a round of the table.
-        ("epoch", EPOCH_BITS), # Number of table resets before the descriptor left the table.
+        ("irq",   1), # The descriptor raises an interrupt when it ends.
+        # In loop mode (the table starts again at its end), the descriptor begins a round of the
+        # table.
+        ("round", 1),
+        # The number of table resets, modulo 4, when the descriptor left the table.
+        ("epoch", EPOCH_BITS),
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
@@ -48,20 +53,29 @@ class SettledTable(LitePCIeDMAScatterGather):
     """
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
-        self.flush   = Signal()               # o, software empties the table.
-        self.epoch   = Signal(EPOCH_BITS)     # o, number of table resets so far, modulo 4.
-        # o, the descriptor at `source` begins a round of the table (loop mode).
+        # o, one cycle: software resets the table, which empties it.
+        self.flush   = Signal()
+        self.epoch   = Signal(EPOCH_BITS) # o, number of resets of the table so far, modulo 4.
+        # o, the descriptor at `source` begins a round of the table. Set in loop mode only.
         self.round   = Signal()
-        self.done    = Signal()               # i, one cycle: a descriptor has ended.
-        self.owner   = Record(owner_layout()) # i, with `done`: fields of the ended descriptor.
-        self.counted = Signal()               # o, with `done`: the descriptor counts.
-        self.irq     = Signal()               # o, with `done`: it counts and wants an interrupt.
-        self.settled = Signal(self.loop_status.size) # o, the loop status that software reads.
+        self.done    = Signal() # i, one cycle: a descriptor has ended.
+        # i, with `done`: the owner_layout() fields of the descriptor that has ended.
+        self.owner   = Record(owner_layout())
+        # o, with `done`: the descriptor that has ended counts, since it left the table after the
+        # table's last reset.
+        self.counted = Signal()
+        # o, with `done`: the descriptor that has ended counts and raises an interrupt.
+        self.irq     = Signal()
+        # o, the value of register `loop_status`: index in the table and, above it, rounds of the
+        # table.
+        self.settled = Signal(self.loop_status.size)
 
         # # #
 
         self.index, self.count = index, count = Signal(16), Signal(16)
-        counting = Signal() # The first round has begun. Its begin is not counted, as with LitePCIe.
+        # In loop mode, the first round of the table has begun. LitePCIe's table does not count the
+        # begin of that round, so this table does not either.
+        counting = Signal()
         self.comb += [
             self.flush.eq(self.reset.re & self.reset.storage),
             self.round.eq(self.loop_prog_n.storage & self.source.first),
@@ -86,7 +100,8 @@ class SettledTable(LitePCIeDMAScatterGather):
                 )
             ),
         ]
-        # LiteX makes the register from this signal when the SoC is finalized.
+        # LiteX makes the register `loop_status` from this signal when the SoC is finalized, so the
+        # counts of ended descriptors take the place of LitePCIe's.
         self.loop_status.status = self.settled
 
 # Pieces -------------------------------------------------------------------------------------------
@@ -98,14 +113,18 @@ def _cut_layout():
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("beats",   bits_for(PIECE_BEATS)), # Beats that the piece takes on the stream.
-        ("left",    LENGTH_BITS),           # Bytes of the descriptor, from this piece on.
+        # Number of beats of the stream that the piece's bytes fill.
+        ("beats",   bits_for(PIECE_BEATS)),
+        # Bytes of the descriptor that are left, those of this piece included.
+        ("left",    LENGTH_BITS),
     ]
 
 def _kept_layout():
-    """Returns the fields that are the same in all pieces of a descriptor."""
+    """Returns the fields that have the same value in all pieces of a descriptor."""
     return [
-        ("last_disable", 1), # LitePCIe's bit: the stream's `last` does not end the descriptor.
+        # LitePCIe's bit of a descriptor: the stream's `last` does not end it (c2h), or it ends no
+        # packet on the stream (h2c).
+        ("last_disable", 1),
         *owner_layout(),
     ]
 
@@ -133,12 +152,15 @@ class DescriptorCutter(LiteXModule):
     """
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
-        self.run       = Signal()                                 # i, the engine runs.
-        # i, the piece at `source` is kept even while `run` is low.
+        # i, the DMA engine runs. While low, pieces are dropped.
+        self.run       = Signal()
+        # i, the piece at `source` is kept even while `run` is low, since the engine has offered it
+        # to the endpoint.
         self.hold      = Signal()
-        # i, when `source` is taken: the rest of its descriptor is dropped.
+        # i, when `source` is taken: the remaining pieces of its descriptor are dropped, since the
+        # stream has ended the descriptor.
         self.terminate = Signal()
-        # i, most bytes of a piece.
+        # i, the most bytes that a piece may have.
         self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES)
 
         # # #
@@ -148,7 +170,8 @@ class DescriptorCutter(LiteXModule):
         self.add_ahead(table)
         self.add_rest()
         ahead, rest = self.ahead.source, self.rest
-        self.waits  = Signal() # `source` is empty until the descriptor's next piece is computed.
+        # `source` is empty because the descriptor's next piece is still being computed.
+        self.waits  = Signal()
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
             taken.eq(source.valid & source.ready),
@@ -180,7 +203,8 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def cut_off(self, piece, enables):
-        """Returns the statements that load `source` with `piece` and its byte enables (`enables`).
+        """Returns the statements that load `source` with the piece `piece` and with its byte
+        enables, the fields of `enables`.
         """
         source = self.source
         return [
@@ -251,8 +275,10 @@ def enables_layout():
     """
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
-        ("end", bits_for(PIECE_BEATS)), # Number of the request's last beat.
-        ("tail", 1),                    # The request has one beat more than the stream's data.
+        # The number of the last beat of the piece's request, from 0 on.
+        ("end", bits_for(PIECE_BEATS)),
+        # The piece's request has one beat more than the piece has beats on the stream.
+        ("tail", 1),
     ]
 
 class PieceEnables(LiteXModule):
@@ -268,7 +294,8 @@ class PieceEnables(LiteXModule):
         # # #
 
         offset = piece.address[:2]
-        # `behind` is the end of the piece, in bytes from the start of its first dword.
+        # `behind` is the offset of the piece's end, in bytes from the start of the piece's first
+        # dword.
         behind = Signal(bits_for(PIECE_BYTES) + 1)
         first, last, single = Signal(4), Signal(4), Signal()
         beats = Signal(bits_for(PIECE_BEATS))
@@ -298,7 +325,8 @@ class ShortPiece(LiteXModule):
 
         # # #
 
-        # `behind` is the end of the piece, in bytes from the start of the request's beat `beat`.
+        # `behind` is the offset of the short piece's end, in bytes from the start of beat number
+        # `beat` of its request.
         behind = Signal(bits_for(BEAT_BYTES + 3))
         dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
         after  = Signal(bits_for(PIECE_BEATS))
@@ -309,7 +337,8 @@ class ShortPiece(LiteXModule):
             dwords.eq((behind + 3) >> 2),
             after.eq(beat + 1),
             none.eq(count == 0),
-            # Shifted by the piece's offset in its first dword, the bytes reach into one beat more.
+            # In the request, a piece's bytes are shifted by its offset in its first dword, 0 to 3
+            # bytes. So shifted, they reach into one beat more.
             more.eq(behind > BEAT_BYTES),
             dword.eq((beat == 0) & ~none & (behind <= 4)),
             self.dwords.eq(Cat(dwords[:3], Mux(dwords[3], after, beat))),

@@ -62,9 +62,11 @@ class H2c(LiteXModule):
     """
     def __init__(self, endpoint, port, account=None, store_size=numbers.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
-        self.irq    = Signal()                                 # o, one cycle: a descriptor is done.
-        self.enable = Signal()                                 # o, software has enabled the engine.
-        self.busy   = Signal() # o, the engine has work, so device time must run.
+        # o, one cycle: an interrupt for h2c descriptors that are done.
+        self.irq    = Signal()
+        # o, software has enabled the h2c engine.
+        self.enable = Signal()
+        self.busy   = Signal() # o, the h2c engine has work, so device time must run.
 
         self._enable = CSRStorage(3,
             description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight. "
@@ -76,7 +78,8 @@ class H2c(LiteXModule):
         self.run     = Signal()
         self.idle    = Signal()
         self.depth   = store_size//BEAT_BYTES
-        self.claimed = Signal(max=self.depth + 1) # Beats of the store that are in use or reserved.
+        # Beats of the h2c store that hold data or are reserved for data that was requested.
+        self.claimed = Signal(max=self.depth + 1)
         resting      = Signal(reset=1)
         self.comb += [
             self.enable.eq(self._enable.storage[0]),
@@ -108,7 +111,7 @@ class H2c(LiteXModule):
             stream.SyncFIFO(layouts.stream_layout(), self.depth, buffered=True))
 
         self.account = account or Account()
-        self.quiet   = Signal() # No request is offered or in flight.
+        self.quiet   = Signal() # The h2c engine offers no read request, and none is in flight.
         self.comb   += self.idle.eq(self.quiet & ~self.account.waits)
 
         self.add_requests(endpoint.phy, port)
@@ -122,7 +125,8 @@ class H2c(LiteXModule):
         """
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
-        offered                = Signal() # A request was offered before, so it must stay offered.
+        # A read request was offered to the endpoint and not taken yet, so it must stay offered.
+        offered                = Signal()
         self.comb += [
             beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
             request.valid.eq(piece.valid & (offered | (self.run & room))),
@@ -157,7 +161,7 @@ class H2c(LiteXModule):
                 (self.flight.level < MOST_REQUESTS - 1)),
         ]
 
-        # While `run` is low the store is held empty, so no beat of it is claimed.
+        # While `run` is low the h2c store is held empty, so no beat of it is in use or reserved.
         left = self.store.source.valid & self.store.source.ready
         self.sync += [
             self.claimed.eq(self.claimed + Mux(begins, beats, 0) - left),
@@ -172,15 +176,22 @@ class H2c(LiteXModule):
         """
         store, sink, flight = self.store, port.sink, self.flight.source
         self.held   = held = stream.Endpoint(layouts.stream_layout())
-        self.failed = Signal() # Data of the present descriptor is missing.
-        before = Signal()      # Data was missing in an earlier beat of the descriptor.
-        ends   = Signal()      # The request's additional beat comes, so `held` ends the request.
-        whole  = Signal()      # `held` is its request's last beat, and no additional beat comes.
+        self.failed = Signal() # The host failed to give data of the present h2c descriptor.
+        # The host failed to give data in an earlier beat of the h2c descriptor.
+        before = Signal()
+        # The request's additional beat (`tail`) comes from the endpoint, so the beat in `held` is
+        # the request's last on the stream.
+        ends   = Signal()
+        # The beat in `held` is the last one of its request, and no additional beat (`tail`) comes.
+        whole  = Signal()
         shift  = Signal(2)
         bytes  = Signal(numbers.STREAM_BYTES)
-        window = Signal(numbers.DATA_WIDTH + 24) # `held` and 3 bytes of the next beat.
+        # The beat in `held`, and behind it the first 3 bytes of the next beat.
+        window = Signal(numbers.DATA_WIDTH + 24)
         self.comb += [
-            sink.ready.eq(1), # Room in the store was reserved.
+            # The endpoint's data always has room in the h2c store, since the room was reserved with
+            # the request.
+            sink.ready.eq(1),
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
@@ -189,7 +200,8 @@ class H2c(LiteXModule):
                 for n in range(4)}),
             store.source.connect(self.source),
 
-            # For a descriptor of no bytes one byte was read, and one valid byte is reported.
+            # For an h2c descriptor of no bytes the engine has read one byte, so its beat has one
+            # valid byte.
             bytes.eq(Mux(flight.bytes == 0, 1, flight.bytes[:5])),
             self.failed.eq(before | (sink.valid & sink.err)),
             ends.eq(sink.last & flight.tail & ~whole),
@@ -219,7 +231,8 @@ class H2c(LiteXModule):
         ]
 
     def add_counts(self, port):
-        """Counts descriptors. A descriptor is done when the last beat of its last request has come.
+        """Counts h2c descriptors. A descriptor is done when the last beat of its last read request
+        has come.
         """
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()

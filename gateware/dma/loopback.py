@@ -22,10 +22,10 @@ class DmaLoopback(LiteXModule):
         self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n
          Write ``1`` to enable DMA internal loopback (DMA Reader to DMA Writer).""")
 
-        self.sink        = stream.Endpoint(stream_layout()) # i, h2c from the reader
-        self.next_source = stream.Endpoint(stream_layout()) # o, h2c to the user
-        self.next_sink   = stream.Endpoint(stream_layout()) # i, c2h from the user
-        self.source      = stream.Endpoint(stream_layout()) # o, c2h to the writer
+        self.sink        = stream.Endpoint(stream_layout()) # i, h2c data from the h2c engine
+        self.next_source = stream.Endpoint(stream_layout()) # o, h2c data to the user
+        self.next_sink   = stream.Endpoint(stream_layout()) # i, c2h data from the user
+        self.source      = stream.Endpoint(stream_layout()) # o, c2h data to the c2h engine
 
         # # #
 

@@ -15,19 +15,24 @@ from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-INTERVAL_BITS = 24 # Bits of an interval in cycles of 4 ns: up to 67 ms.
-COUNT_BITS    = 8  # Bits of the number of interrupts that end an interval.
+# Width of the moderation interval in cycles of 4 ns. So an interval has at most 67 ms.
+INTERVAL_BITS = 24
+# Width of the number of waiting interrupts that are sent without waiting for the interval's end.
+COUNT_BITS    = 8
 
 class Moderation(LiteXModule):
     """Moderates the interrupts of one DMA direction. With an `interval` of 0 every interrupt passes
     in its own cycle.
     """
     def __init__(self):
-        self.wanted   = Signal()              # i, one cycle: an interrupt is raised.
-        self.irq      = Signal()              # o, one cycle: an interrupt is sent.
-        self.interval = Signal(INTERVAL_BITS) # i, least cycles from one interrupt to the next.
-        self.count    = Signal(COUNT_BITS)    # i, this many interrupts are sent at once; 0 as 1.
-        self.waits    = Signal()              # o, an interrupt is kept back.
+        self.wanted   = Signal() # i, one cycle: the DMA engine raises an interrupt.
+        self.irq      = Signal() # o, one cycle: an interrupt message is sent.
+        # i, interval: the least cycles from one sent interrupt to the next.
+        self.interval = Signal(INTERVAL_BITS)
+        # i, when this many interrupts wait, one message is sent for them before the interval's end;
+        # 0 counts as 1.
+        self.count    = Signal(COUNT_BITS)
+        self.waits    = Signal() # o, at least one raised interrupt is kept back.
 
         # # #
 
@@ -35,11 +40,12 @@ class Moderation(LiteXModule):
         # All other logic uses `asked`, its register.
         asked, sent = Signal(), Signal()
         left  = Signal(INTERVAL_BITS)
-        past  = Signal(reset=1)    # The interval ended before this cycle.
-        over  = Signal()           # The interval is over, or moderation is off.
-        kept  = Signal(COUNT_BITS) # Interrupts that waited in the cycle before.
-        here  = Signal(COUNT_BITS) # Interrupts that wait in this cycle.
-        full  = Signal()           # With one interrupt more, as many as `count` wait.
+        past  = Signal(reset=1)    # The moderation interval has ended before this cycle.
+        over  = Signal()           # The moderation interval has ended, or moderation is off.
+        kept  = Signal(COUNT_BITS) # Number of interrupts that were kept back in the cycle before.
+        here  = Signal(COUNT_BITS) # Number of interrupts that are kept back in this cycle.
+        # One interrupt more makes as many as `count`, so it is sent at once.
+        full  = Signal()
         self.comb += [
             over.eq((past & ~sent) | (self.interval <= 1)),
             If(~sent, here.eq(kept + asked)),

@@ -25,9 +25,9 @@ from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 # Bits of the word `flags` in a record (the card's report of a c2h descriptor that has ended). If no
 # bit is set, the buffer is full and its packet goes on in the next buffer.
 RECORD_FLAGS = {
-    "last":    1 << 0, # The stream's `last` has ended the descriptor.
-    "flushed": 1 << 1, # The flush time has ended the descriptor.
-    "error":   1 << 2, # The stream's `error` came with the `last` that ended the descriptor.
+    "last":    1 << 0, # The stream's `last` has ended the c2h descriptor.
+    "flushed": 1 << 1, # The flush time has ended the c2h descriptor.
+    "error":   1 << 2, # The stream's `error` came with the `last` that ended the c2h descriptor.
 }
 
 # Offsets in a record, in bytes. `bytes` and `flags` have 32 bits, `sequence` has 64. `sequence` is
@@ -53,10 +53,11 @@ MOST_ENTRIES  = 16
 BATCH       = numbers.RECORD_BATCH
 SMALL_BATCH = 8
 
-# While data is in flight, a status line is written once in so many cycles.
+# While data of a direction is in flight, the card writes the direction's status line once in this
+# many cycles.
 LINE_INTERVAL = numbers.STATUS_CYCLES
 
-# The bits of the register `control`. Each turns on one kind of notice.
+# Bits of the register `control` of the notices. Each bit turns on one kind of notice.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
 
 # Accounts -----------------------------------------------------------------------------------------
@@ -69,39 +70,58 @@ class Account(LiteXModule):
     (H2c or C2h) drives the inputs. Signals without `i` or `o` are between Account and Notices.
     """
     def __init__(self):
-        self.piece    = Signal()                      # i, one cycle: a piece has ended.
-        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with `piece`: the bytes of the piece.
-        self.last     = Signal()                      # i, with `piece`: the descriptor's last.
-        self.counted  = Signal()                      # i, one cycle: a descriptor ends and counts.
-        self.failed   = Signal()                      # i, with `counted`: the descriptor failed.
-        self.irq      = Signal()                      # i, with `counted`: an interrupt is wanted.
-        self.clear    = Signal()                      # i, software empties the table.
-        self.drop     = Signal()                      # i, the descriptor under way is dropped.
+        # i, one cycle: a piece of a descriptor has ended.
+        self.piece    = Signal()
+        # i, with `piece`: number of bytes in the piece.
+        self.bytes    = Signal(bits_for(PIECE_BYTES))
+        # i, with `piece`: it is its descriptor's last.
+        self.last     = Signal()
+        self.counted  = Signal() # i, one cycle: a descriptor ends and counts.
+        self.failed   = Signal() # i, with `counted`: the descriptor failed.
+        # i, with `counted`: the descriptor wants an interrupt.
+        self.irq      = Signal()
+        # i, one cycle: software resets the table, so the counts restart at 0.
+        self.clear    = Signal()
+        # i, the direction's engine does not run, so the bytes of a descriptor that has not ended
+        # are forgotten.
+        self.drop     = Signal()
         self.quiet    = Signal()                      # i, no data of the direction is in flight.
 
-        self.length   = Signal(LENGTH_BITS) # o, bytes of the latest descriptor that counted.
+        self.length   = Signal(LENGTH_BITS) # o, bytes of the last descriptor that counted.
         self.position = Signal(64)          # o, bytes of all descriptors that counted.
         self.buffers  = Signal(64)          # o, number of descriptors that counted.
-        self.errors   = Signal(32)          # o, how many of those descriptors failed.
+        self.errors   = Signal(32)          # o, number of counted descriptors that failed.
 
-        # The signals between Account and Notices.
-        self.lines    = Signal() # Software has turned the direction's status lines on.
-        self.tells    = Signal() # Interrupts wait until the notices before them are written.
-        self.wanted   = Signal() # A descriptor that has ended wants an interrupt.
-        self.answered = Signal() # The wanted interrupt follows the records, without a status line.
-        self.due      = Signal() # A status line is due.
-        self.go       = Signal() # A status line is due and must wait no longer.
-        self.told     = Signal() # One cycle: a status line takes the present counts.
-        self.waits    = Signal() # Some notice of a descriptor that has ended is not written yet.
-        self.told_irq = Signal() # One cycle: the notices are written, and the interrupt may go.
+        # The signals between Account and Notices, which writes the status line.
+        self.lines    = Signal() # Software has turned on the direction's status line.
+        # The direction has notices, so its interrupts wait until the notices before them are
+        # written.
+        self.tells    = Signal()
+        # A descriptor that has ended wants an interrupt, which was not sent yet.
+        self.wanted   = Signal()
+        # One cycle: the wanted interrupt is sent behind the records, since the direction has no
+        # status line.
+        self.answered = Signal()
+        # A descriptor has ended since the last status line, so a new status line is due.
+        self.due      = Signal()
+        # A status line is due and must be written now: an interrupt waits for it, no data is in
+        # flight, or LINE_INTERVAL has passed.
+        self.go       = Signal()
+        # One cycle: the status line that is written next takes the present counts.
+        self.told     = Signal()
+        # A notice (record or status line) of a descriptor that has ended is not written yet.
+        self.waits    = Signal()
+        # One cycle: the notices are written, so the interrupt that waited for them is raised.
+        self.told_irq = Signal()
 
         # # #
 
-        before = Signal(LENGTH_BITS) # Bytes of the present descriptor's earlier pieces.
+        # Bytes of those pieces of the present descriptor that have ended.
+        before = Signal(LENGTH_BITS)
         total  = Signal(LENGTH_BITS)
         age    = Signal(max=LINE_INTERVAL)
         old    = Signal()
-        still  = Signal() # No data of the direction was in flight in the cycle before.
+        still  = Signal() # In the cycle before, no data of the direction was in flight.
         self.comb += [
             total.eq(before + self.bytes),
             self.go.eq(self.due & (self.wanted | still | old)),
@@ -138,7 +158,8 @@ class Account(LiteXModule):
 
 # Notices ------------------------------------------------------------------------------------------
 
-# The memories of `Notices` hold records in rows 0 to 7, and a status line in this row.
+# In each of the two memories of `Notices`, rows 0 to 7 hold records, and row LINE holds a status
+# line.
 LINE = 8
 
 # Values of `which`, which says what the present write on the port carries: 0 is data, and the
@@ -154,34 +175,42 @@ class Notices(LiteXModule):
     when all notices that were due have gone.
     """
     def __init__(self, phy, c2h, h2c):
-        # Software sets these signals through NoticeRegisters, except `time`.
-        self.records = Signal()   # i, records of c2h descriptors are wanted.
-        self.base    = Signal(64) # i, base address of the ring of records.
+        # Software sets these inputs of Notices through NoticeRegisters, except `time`.
+        self.records = Signal()   # i, the card writes a record for each c2h descriptor.
+        self.base    = Signal(64) # i, host address of the ring of records.
         self.entries = Signal(5)  # i, the ring has 2 to this power of records.
-        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, addresses of the status lines.
-        self.time    = Signal(64) # i, device time.
+        # i, host addresses of the two status lines.
+        self.places  = {"c2h": Signal(64), "h2c": Signal(64)}
+        self.time    = Signal(64) # i, device time in cycles.
 
-        # The c2h engine sets these signals.
-        self.flags   = Signal(3)  # i, flags for the record, valid when a descriptor counts.
-        self.counts  = Signal()   # i, the present write ends a descriptor that will count.
-        self.asks    = Signal()   # i, with `counts`: the descriptor wants an interrupt.
-        self.run     = Signal()   # i, c2h is on.
-        self.more    = Signal()   # i, a write of data is ready.
-        self.begun   = Signal()   # i, a write of data has begun.
+        # The c2h engine drives these inputs of Notices.
+        # i, flags for the record of the descriptor that counts in this cycle.
+        self.flags   = Signal(3)
+        # i, the present write of data ends a c2h descriptor that will count.
+        self.counts  = Signal()
+        self.asks    = Signal() # i, with `counts`: that c2h descriptor wants an interrupt.
+        self.run     = Signal() # i, the c2h engine runs.
+        self.more    = Signal() # i, a write of c2h data is ready to begin.
+        self.begun   = Signal() # i, a write of c2h data has begun and not ended.
 
-        # These signals are the write of a notice, which is offered until `done`.
-        self.hold    = Signal()   # o, no write of data may begin.
-        self.valid   = Signal()   # o, the write of a notice is offered.
-        self.dwords  = Signal(7)  # o, length of the notice in dwords.
-        self.end     = Signal(3)  # o, number of the notice's last beat.
-        self.beat    = Signal(3)  # i, number of the beat that is offered.
-        self.data    = Signal(numbers.DATA_WIDTH) # o, data of the beat that is offered.
-        self.done    = Signal()   # i, one cycle: all of the notice is taken.
+        # These signals are the write of a notice (records or a status line), which is offered to
+        # the c2h engine's port until `done`.
+        self.hold    = Signal()  # o, no write of c2h data may begin.
+        self.valid   = Signal()  # o, the write of a notice is offered.
+        self.dwords  = Signal(7) # o, length of the notice's write in dwords.
+        self.end     = Signal(3) # o, number of the last beat of the notice's write.
+        self.beat    = Signal(3) # i, number of the notice's beat that is on the port.
+        self.data    = Signal(numbers.DATA_WIDTH) # o, data of the notice's beat number `beat`.
+        self.done    = Signal() # i, one cycle: the endpoint has taken the whole notice.
 
         # # #
 
-        self.accounts = c2h, h2c # A tuple, so they do not become submodules: the engines have them.
-        self.small = Signal() # Max_Payload_Size leaves room for a small batch only.
+        # A tuple, because the Accounts are submodules of their engines: LiteX would make attributes
+        # that are modules submodules of Notices, too.
+        self.accounts = c2h, h2c
+        # Max_Payload_Size is below 256 bytes, so a write of records has at most SMALL_BATCH of
+        # them.
+        self.small = Signal()
         self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
         self.add_batch()
         self.add_turns()
@@ -196,17 +225,20 @@ class Notices(LiteXModule):
         batch crosses 4 KiB or the end of the ring.
         """
         c2h, h2c     = self.accounts
-        self.ended   = Signal()             # A descriptor has ended, and its record is stored now.
-        self.record  = Signal(3)            # Flags of the record that is stored now.
-        # Number of records in the batch: 0 to 16.
+        # A c2h descriptor has ended, and its record is stored in this cycle.
+        self.ended   = Signal()
+        self.record  = Signal(3) # Flags of the record that is stored in this cycle.
+        # Number of records that are gathered for the next write: 0 to 16.
         self.count   = Signal(max=BATCH + 1)
-        self.first   = Signal(MOST_ENTRIES) # Number of the batch's first record.
-        self.place   = Signal(MOST_ENTRIES) # Place of the batch's first record in the ring.
-        self.last    = Signal(3)            # Beat that holds the batch's last record.
-        # The present write of data ends a descriptor, after which notices must go.
+        # Number of the batch's first record since the table's reset, modulo 2^16.
+        self.first   = Signal(MOST_ENTRIES)
+        self.place   = Signal(MOST_ENTRIES) # Place in the ring of the batch's first record.
+        self.last    = Signal(3)            # Number of the beat that holds the batch's last record.
+        # The present write of data ends a c2h descriptor, behind which notices must be written
+        # before more data.
         self.full    = Signal()
-        self.pending = Signal()             # Records wait to be written.
-        self.batched = Signal()             # One cycle: the batch has been written.
+        self.pending = Signal() # At least one record waits to be written.
+        self.batched = Signal() # One cycle: the batch of records has been written.
         place, fills = Signal(MOST_ENTRIES), Signal()
         self.comb += [
             c2h.tells.eq(self.records | c2h.lines),
@@ -240,17 +272,21 @@ class Notices(LiteXModule):
         After a reset of the table, no notice about descriptors from before the reset is begun.
         """
         c2h, h2c = self.accounts
-        # `idle`: no records wait, or more data is ready and more records may be gathered.
+        # `idle` is set if no record waits, or if more c2h data is ready, so that more records may
+        # be gathered.
         idle, asked = Signal(), Signal()
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        self.which  = Signal(2) # The present write: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
+        # What the present write on the port carries: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
+        self.which  = Signal(2)
         self.fsm = fsm = FSM(reset_state="DATA")
-        free     = Signal() # All notices that were due are written, so `hold` ends.
+        # All notices that were due are written, so `hold` ends and data may be written again.
+        free     = Signal()
         back     = [free.eq(1), NextState("DATA")]
         to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
         fsm.act("DATA",
-            # While `more` is low no write of data is ready, so none can begin in this cycle.
+            # While `more` is low no write of c2h data is ready, so none begins in the cycle in
+            # which the write of a notice is prepared.
             If(~self.begun & (self.hold | ~self.more) & ~c2h.clear,
                 If(self.pending,
                     NextValue(self.valid, 1),
@@ -280,7 +316,8 @@ class Notices(LiteXModule):
             fsm.act(f"{name}-MOVED",
                 account.told.eq(1),
                 NextValue(asked, account.wanted),
-                # If software emptied the table a cycle ago, the status line is no longer due.
+                # If software emptied the direction's table a cycle ago, its status line is no
+                # longer due.
                 If(account.clear | ~account.due, *back).Else(NextState(f"{name}-ERRORS"))
             )
             fsm.act(f"{name}-ERRORS",
@@ -322,10 +359,10 @@ class Notices(LiteXModule):
         # `part` says what is stored in this cycle. 0: a record; 1: the first half of c2h's status
         # line; 2: the first half of h2c's; 3: the second half of a status line.
         part         = Signal(2)
-        first        = Signal()  # The lower half of a beat is stored.
-        # The upper half of a beat is stored.
+        first        = Signal() # The lower half of a beat (16 bytes) is stored in this cycle.
+        # The upper half of a beat (16 bytes) is stored in this cycle.
         second       = Signal()
-        place        = Signal(4) # Row of the memories in which the beat is stored.
+        place        = Signal(4) # Row of the notices' memories in which the beat is stored.
         self.comb += [
             If(ours, part.eq(1)),
             If(theirs, part.eq(2)),

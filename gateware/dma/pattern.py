@@ -37,8 +37,10 @@ class PatternGenerator(LiteXModule):
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
         self.source = source = stream.Endpoint(stream_layout()) # o
-        self.enable = Signal()                                  # i, the pattern is chosen.
-        self.run    = Signal()                                  # i, the pattern may be sent.
+        # i, the pattern takes the place of the sink's stream.
+        self.enable = Signal()
+        # i, the pattern's beats may be sent.
+        self.run    = Signal()
 
         # # #
 
@@ -64,15 +66,18 @@ class PatternChecker(LiteXModule):
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
         self.source      = source = stream.Endpoint(stream_layout()) # o
-        self.enable      = Signal()                                  # i, beats are compared.
-        self.beats       = Signal(COUNTER_WIDTH)                     # o, beats compared
-        self.errors      = Signal(DWORD_WIDTH)                       # o, beats with a wrong dword
+        # i, beats are taken and compared with the pattern.
+        self.enable      = Signal()
+        self.beats       = Signal(COUNTER_WIDTH) # o, number of compared beats
+        # o, number of beats with a wrong dword
+        self.errors      = Signal(DWORD_WIDTH)
         # o, number of the first beat with a wrong dword
         self.first_error = Signal(COUNTER_WIDTH)
 
         # # #
 
-        # A beat may come in the first enabled cycle, so its number must be 0 before that cycle.
+        # A beat may come in the first cycle in which the checker is enabled, so `beat` must be 0
+        # before that cycle.
         beat = Signal(DWORD_WIDTH - LANE_BITS)
         self.comb += If(self.enable,
             sink.ready.eq(1),
@@ -99,7 +104,8 @@ class PatternChecker(LiteXModule):
             If(compared,
                 self.beats.eq(self.beats + 1),
                 If(wrong != 0,
-                    # The count of errors saturates: if it wrapped, it could read as no error.
+                    # The count of wrong beats saturates: a count that wraps could return to 0 and
+                    # look like no error.
                     If(self.errors != 2**DWORD_WIDTH - 1, self.errors.eq(self.errors + 1)),
                     If(self.errors == 0, self.first_error.eq(self.beats)),
                 ),

@@ -33,7 +33,8 @@ def _litepcie(phy, completion_pool):
     )
     # LiteX finds the PHY through the endpoint and would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
-    # LitePCIe's endpoint does not hold an MSI back, so the MSI may overtake data.
+    # LitePCIe's endpoint sends an MSI at once, so the MSI may reach the host before data that was
+    # written earlier.
     endpoint.interrupt       = phy.msi
     endpoint.busy            = Signal()
     endpoint.interrupt_sent  = Signal()

@@ -47,7 +47,9 @@ class Crossbar:
         self.slaves  = []
 
     def get_master_port(self, write_only=False, read_only=False):
-        """Makes a front end's port for requests to host memory."""
+        """Makes and returns a MasterPort, through which a front end requests reads and writes of
+        host memory.
+        """
         port = MasterPort(len(self.masters), writes=not read_only, reads=not write_only)
         self.masters.append(port)
         return port
@@ -61,7 +63,7 @@ class Crossbar:
         return port
 
 class Target:
-    """A port of the completer, with the BAR windows whose requests it gets."""
+    """A port of the completer. It gets the host's requests to the BAR windows in `windows`."""
     def __init__(self, windows):
         self.windows    = windows
         self.request    = stream.Endpoint(layouts.target_request_layout())    # o
@@ -115,11 +117,13 @@ class LaneboxEndpoint(LiteXModule):
         self.completion_pool      = completion_pool
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
-        self.msix                 = None # A Record of msix_layout(), if MSI-X is built.
-        # o, a read is outstanding, a TLP is half sent, or an MSI-X message waits.
+        self.msix                 = None # A Record of msix_layout(), or None if MSI-X is not built.
+        # o, a read of host memory is outstanding, a TLP is half sent, or an MSI-X message waits.
         self.busy                 = Signal()
-        self.interrupt_sent       = Signal()                      # o, see endpoints.py.
-        self.clear                = Signal()                      # o, software clears counters.
+        # o, an interrupt message was sent in the cycle before.
+        self.interrupt_sent       = Signal()
+        # o, one cycle: software sets all counters of endpoint and MMIO bridge to 0.
+        self.clear                = Signal()
         self._targets             = []
 
         self._control = CSRStorage(fields=[
@@ -143,7 +147,9 @@ class LaneboxEndpoint(LiteXModule):
                 setattr(self, f"_{prefix}_{name}", status)
 
     def add_msix(self):
-        """Adds MSI-X beside the MSI at `interrupt`. Returns a Record of msix_layout()."""
+        """Adds the port of the MSI-X table; the MSI at `interrupt` stays. Returns the port, a
+        Record of msix_layout().
+        """
         self.msix = Record(layouts.msix_layout())
         return self.msix
 
@@ -159,7 +165,8 @@ class LaneboxEndpoint(LiteXModule):
         return target
 
     def do_finalize(self):
-        """Adds Completer and Requester. LiteX calls this method when all ports have been asked for.
+        """Adds the Instances of Completer and Requester. LiteX calls this method when all ports
+        have been asked for.
         """
         completer_idle, requester_idle = Signal(), Signal()
         self._add_completer(completer_idle)
@@ -234,7 +241,9 @@ class LaneboxEndpoint(LiteXModule):
         self.arbiter    = Arbiter([slave.source for slave in slaves], answer)
         self.comb += [
             source.connect(request),
-            request.first.eq(1), # SlavePort gives each dword as a request of its own.
+            # SlavePort.scala makes a request of its own of each dword, so every beat is the first
+            # of its request.
+            request.first.eq(1),
             request.with_be.eq(1),
             answer.connect(sink, omit={"error"}),
         ]

@@ -20,7 +20,9 @@ from migen import *
 from gateware import numbers
 from gateware.vocabulary import layouts
 
-CONTEXT_USER_ID = slice(0, 8) # Bits of a request's context that hold LitePCIe's `user_id`.
+# The bits of a read request's context in which LitePCIe's field `user_id` travels, so that the
+# read's data returns with it.
+CONTEXT_USER_ID = slice(0, 8)
 
 # Layouts ------------------------------------------------------------------------------------------
 
@@ -68,7 +70,8 @@ class MasterPort:
         self.sink    = stream.Endpoint(port_completion_layout())
 
 class SlavePort:
-    """A front end's port for the host's requests. Requests come at `sink`, answers go to `source`.
+    """A front end's port for the host's requests to BAR0. Requests come at `sink`, and the front
+    end sends its answers to `source`.
     """
     def __init__(self, address_decoder):
         self.address_decoder = address_decoder
@@ -78,7 +81,9 @@ class SlavePort:
 # Adapters -----------------------------------------------------------------------------------------
 
 class RequestAdapter(LiteXModule):
-    """Translates requests from a master port's `source` to the endpoint's Request."""
+    """Translates requests of a front end from the layout of a master port's `source` to the
+    endpoint's layout Request.
+    """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(port_request_layout())      # i
         self.source = source = stream.Endpoint(layouts.request_layout())   # o
@@ -91,7 +96,8 @@ class RequestAdapter(LiteXModule):
             single.eq(sink.len == 1),
             source.write.eq(sink.we),
             source.address.eq(sink.adr),
-            source.dwords.eq(Cat(sink.len, sink.len == 0)), # A length of 0 means 1024.
+            # LitePCIe's `len` of 0 means 1024 dwords.
+            source.dwords.eq(Cat(sink.len, sink.len == 0)),
             source.data.eq(sink.dat),
             source.context.eq(Cat(sink.user_id, sink.channel)),
             If(sink.with_be,

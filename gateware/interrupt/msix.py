@@ -53,7 +53,9 @@ class Msix(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_msi(soc):
-    """Adds MSI to the SoC: one message stands for all interrupt causes."""
+    """Adds MSI to the SoC without MSI-X. One MSI message (vector 0) stands for all interrupt
+    causes.
+    """
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):

@@ -20,7 +20,8 @@ from migen import *
 
 from gateware.numbers import AXI_ID_WIDTH, AXI_SIZE, DATA_WIDTH
 
-# The signals of each AXI4 channel that the bridge drives or reads. All other signals stay at 0.
+# The signals of each AXI4 channel that the MMIO bridge drives or reads. All other signals of the
+# bus stay at 0.
 ADDRESS  = ("addr", "id", "len", "size", "burst")
 CHANNELS = {
     "aw": ("source", ADDRESS),
@@ -41,7 +42,8 @@ def user_axi():
     )
 
 def axi_problem(bus):
-    """Returns why `bus` is not a bus like user_axi(), as the end of a sentence; None if it is one.
+    """Returns the reason, as the end of a sentence, why the MMIO bridge cannot master `bus`; None
+    if `bus` has the widths of user_axi().
     """
     if not isinstance(bus, axi.AXIInterface):
         return f"is {bus!r}"

@@ -14,8 +14,8 @@ from migen.fhdl.specials import READ_FIRST
 from gateware.mmio.axi import user_axi
 from gateware.numbers import AXI_ID_WIDTH, BEAT_BYTES, DATA_WIDTH
 
-IN_FLIGHT    = 32 # The most requests that the MMIO bridge has in flight on the bus.
-LEAST_CYCLES = 2  # The smallest latency of AxiMemory, in cycles.
+IN_FLIGHT    = 32 # The MMIO bridge has at most this many requests in flight on the AXI4 bus.
+LEAST_CYCLES = 2  # The smallest latency that AxiMemory can have, in cycles.
 
 
 class Ripe(LiteXModule):
@@ -23,9 +23,9 @@ class Ripe(LiteXModule):
     yet.
     """
     def __init__(self, cycles):
-        self.enters = Signal() # i, a request enters.
-        self.taken  = Signal() # i, a request is answered.
-        self.any    = Signal() # o, some request may be answered.
+        self.enters = Signal() # i, one cycle: the memory takes a request.
+        self.taken  = Signal() # i, one cycle: the memory ends its answer to a request.
+        self.any    = Signal() # o, at least one request may be answered now.
 
         # # #
 
@@ -52,7 +52,7 @@ class AxiMemory(LiteXModule):
             raise ValueError(f"an AXI memory of {size} bytes; it must be a power of two and at "
                 f"least {BEAT_BYTES}")
         self.bus  = user_axi()
-        self.hold = Signal() # i, while high no read is answered.
+        self.hold = Signal() # i, while high the memory answers no read.
 
         # # #
 
@@ -64,7 +64,8 @@ class AxiMemory(LiteXModule):
         self._add_writes(array, latency)
 
     def _commands(self, channel, depth):
-        """Puts the requests on `channel` (`ar` or `aw`) into a queue. Returns the queue's output.
+        """Puts the AXI4 requests on `channel` (`ar` or `aw`) into a FIFO, with their row, ID and
+        length. Returns the FIFO's output.
         """
         layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)

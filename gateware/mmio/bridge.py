@@ -75,7 +75,8 @@ class MmioBridge(LiteXModule):
     """
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        self.busy     = Signal() # o, a read is inside the bridge or a write is under way.
+        # o, a host read is inside the MMIO bridge, or a host write is under way.
+        self.busy     = Signal()
 
         self._control = CSRStorage(fields=[
             CSRField("strict", size=1, offset=0,
@@ -121,7 +122,8 @@ class MmioBridge(LiteXModule):
         # Some address bits are 0 in every window of the Wishbone bus. Synthesis cannot see that
         # behind the bridge's queues. So the address is masked, and the bus's decoders need not
         # compare these bits.
-        address = Signal(len(self.wishbone.adr)) # Dword address on the bus, as the bridge gives it.
+        # Dword address on the Wishbone bus, as MmioBridge.scala gives it, before the mask.
+        address = Signal(len(self.wishbone.adr))
         shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
         self.comb += self.wishbone.adr.eq(address & (shown >> 2))
 

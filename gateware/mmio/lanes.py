@@ -20,7 +20,7 @@ ROW_BYTES  = LANES*DWORD_WIDTH//8
 BYTE_WIDTH = 8
 PAGE       = PAGE_BYTES
 
-# Cycles from a row address to its data, by the kind of memory.
+# The number of cycles from a row's address to the row's data, by the kind of lane memory.
 LATENCY = {"block": 1, "rom": 1, "ultra": 3}
 
 
@@ -102,7 +102,8 @@ class LaneMemory(LiteXModule):
         return read, write
 
     def add_block_lane(self, rows, lane, data, mask, words):
-        """Adds a lane of 32 bits in block RAM: one array, read and written at the lane's own row.
+        """Adds one lane (32 bits of each row) in block RAM. It has one array, which is read and
+        written at rows of the lane's own.
         """
         style       = "block" if self.kind == "block" else None
         read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
@@ -124,7 +125,8 @@ class LaneMemory(LiteXModule):
         """
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
-        # `halves` says which half of its UltraRAM word the row is, delayed like the data.
+        # `halves` says which half of its UltraRAM word holds the row that was read. It is delayed
+        # by two cycles, as the data is.
         halves      = [Signal() for _ in range(2)]
         write_half  = self.write_rows[lane][0]
         self.comb += [
@@ -138,7 +140,8 @@ class LaneMemory(LiteXModule):
         self.sync += [
             halves[0].eq(self.read_rows[lane][0]),
             halves[1].eq(halves[0]),
-            # Two registers: UltraRAM's own output register, and one behind the choice of the half.
+            # Read data passes through two registers: UltraRAM's own output register, and one behind
+            # the multiplexer that chooses the half.
             word.eq(read.dat_r),
             self.read_data[data].eq(Mux(halves[1], word[DWORD_WIDTH:], word[:DWORD_WIDTH])),
         ]
@@ -146,11 +149,15 @@ class LaneMemory(LiteXModule):
     # Attachment to the bridge ---------------------------------------------------------------------
 
     def parameter(self, name):
-        """Returns this memory's value of the parameter `memories=` of the bridge's generator."""
+        """Returns the text that describes this memory, under the name `name`, to the generator of
+        MmioBridge.scala: name, size in bytes, latency, rw or ro.
+        """
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):
-        """Returns the arguments of the bridge's Instance that connect the memory called `name`."""
+        """Returns the arguments of the MMIO bridge's Instance that connect this memory under the
+        name `name`.
+        """
         prefix = f"memory_{name}"
         return {
             **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},

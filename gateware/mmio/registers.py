@@ -35,7 +35,7 @@ class RegisterBridge(LiteXModule):
 
         # # #
 
-        access, shown = Signal(), Signal() # `shown`: a read's data is on the bus.
+        access, shown = Signal(), Signal() # `shown`: the data of a register read is on the bus.
         self.comb += [
             access.eq(bus.cyc & bus.stb),
             csr.adr.eq(bus.adr),
@@ -51,13 +51,15 @@ class RegisterBridgeSoC(SoCMini):
     """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge
     between the bus and the registers.
     """
-    mmio = None # The MMIO bridge, if the SoC has one.
+    mmio = None # The MmioBridge, or None if the SoC has no MMIO bridge.
 
     def add_csr_bridge(self, name="csr", origin=None, register=False):
         """Adds the bridge from the bus to the registers: RegisterBridge if the SoC has an MMIO
         bridge, otherwise LiteX's own. LiteX calls this method when it finalizes the SoC.
         """
-        if self.mmio is None: # LitePCIe's endpoint is measured with LiteX's own bridge.
+        # A build with LitePCIe's endpoint is for comparison, so it keeps LiteX's own bridge to the
+        # registers.
+        if self.mmio is None:
             SoCMini.add_csr_bridge(self, name, origin, register)
             return
         bridge = RegisterBridge(self.bus.address_width, self.csr.address_width)

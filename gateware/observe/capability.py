@@ -26,35 +26,43 @@ from dataclasses import dataclass, replace
 from gateware import numbers
 from gateware.dma import moderation, notices
 
-MAGIC = 0x584f424c # The word's four bytes in memory are the text "LBOX".
+# The first word of the capability table. Its four bytes in memory are the text "LBOX".
+MAGIC = 0x584f424c
 MAJOR = 1
 MINOR = 3
 
 WORD         = 4
-DIGEST_WORDS = 8  # Words of the SHA-256 over the gateware's sources.
-TARGET_WORDS = 8  # The target's name as text, padded with zeros.
-# Bytes of a page of registers: LiteX places each module on a page of its own.
+DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
+# 32-bit words of the field `target`, the target's name as text, padded with zeros.
+TARGET_WORDS = 8
+# Bytes of a page of registers. LiteX places the registers of each module on a page of their own.
 CSR_PAGE = WORD*numbers.CSR_PAGE_WORDS
-HOST_PAGE = 4096 # The host maps its BARs in pages, and gives rights by the page.
+# Bytes of a page of the host, which is the unit in which a host maps a BAR and gives programs
+# access to it.
+HOST_PAGE = 4096
 
-# Word number of each field of the table's header.
+# The number of the 32-bit word at which each field of the capability table's header begins.
 HEADER = {
     "magic":   0,
-    "version": 1,  # Version of the table: MAJOR << 16 | MINOR.
-    "bytes":   2,  # Size of the whole table in bytes.
-    "crc":     3,  # CRC-32 of the whole table, computed with this word as 0.
-    "blocks":  4,  # Number of blocks. The table has an entry for each.
+    "version": 1, # Version of the capability table: MAJOR << 16 | MINOR.
+    "bytes":   2, # Size of the whole capability table in bytes.
+    "crc":     3, # CRC-32 of the whole capability table, computed with this word as 0.
+    # Number of blocks of the gateware. The capability table has an entry for each block.
+    "blocks":  4,
     "digest":  6,
     "target":  6 + DIGEST_WORDS,
 }
 HEADER_WORDS = HEADER["target"] + TARGET_WORDS
 
-# Word number of each field of a block's entry. The block's parameters follow these words.
+# The number of the 32-bit word of each field in a block's entry. The block's parameters follow
+# these words.
 ENTRY = {
-    "type":   0,  # Version of the block << 16 | number of its type.
-    "length": 1,  # Index << 24 | BAR << 16 | bytes of this entry.
-    "offset": 2,  # Offset of the block in its BAR, in bytes.
-    "size":   3,  # Bytes of the block in its BAR.
+    "type":   0, # Version of the block << 16 | number of the block's type.
+    # Index of the block among those of its type << 24 | number of its BAR << 16 | bytes of this
+    # entry.
+    "length": 1,
+    "offset": 2, # Offset of the block in its BAR, in bytes.
+    "size":   3, # Number of bytes that the block has in its BAR.
 }
 ENTRY_WORDS = len(ENTRY)
 
@@ -128,7 +136,8 @@ DMA_GROUP = {
 }
 DMA_WAYS = {"h2c": "reader", "c2h": "writer"}
 
-# Values of the parameters `kind` of an endpoint and `delivery` of interrupts.
+# Values of two parameters in the capability table: `kind` of an endpoint, and `delivery` of
+# interrupts (bits for MSI and MSI-X).
 ENDPOINT_KINDS = {"litepcie": 0, "lanebox": 1}
 DELIVERY_MSI   = 1 << 0
 DELIVERY_MSIX  = 1 << 1
@@ -156,7 +165,7 @@ class Block:
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
                 f"must be {sorted(kind.parameters)}")
         words = [0, 0, self.offset, self.size, *(self.parameters[n] for n in kind.parameters)]
-        words += [0]*(len(words) % 2) # Entries are multiples of 8 bytes.
+        words += [0]*(len(words) % 2) # An entry of the capability table has a multiple of 8 bytes.
         words[ENTRY["type"]]   = kind.version << 16 | kind.number
         words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
         return words
@@ -171,12 +180,14 @@ class Registers:
     """
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
-        self.name, self.offset = name, region.origin # A bus address is the same offset in BAR0.
+        # `origin` is an address on the SoC's bus, which equals the offset in BAR0.
+        self.name, self.offset = name, region.origin
         self.places, place     = {}, 0
         for csr in region.obj:
             self.places[csr.name] = place
             place += WORD*((csr.size + region.busword - 1)//region.busword)
-        self.size = _round_up(max(place, WORD), CSR_PAGE) # LiteX's bus decodes whole pages.
+        # LiteX's bus decodes whole pages, so the module's registers take up whole pages of BAR0.
+        self.size = _round_up(max(place, WORD), CSR_PAGE)
 
     def __getitem__(self, register):
         if register not in self.places:
@@ -206,7 +217,7 @@ def _dma_group(registers, theirs):
     return start
 
 def _dma_block(soc, index):
-    """Returns the table's entry for DMA channel `index`."""
+    """Returns the capability table's entry for DMA channel number `index` of the SoC."""
     registers = Registers(soc, f"pcie_dma{index}")
     groups    = {way: _dma_group(registers, theirs) for way, theirs in DMA_WAYS.items()}
     causes    = {
@@ -410,7 +421,8 @@ def capability_words(soc, target, endpoint, digest):
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
     words = table(target, digest, entries)
-    # The memory behind the table is filled with zeros, so that simulation and silicon start alike.
+    # The rest of the memory that holds the capability table is filled with zeros, so that
+    # simulation and silicon start with the same contents.
     return words + [0]*(numbers.CAPABILITY_SIZE//WORD - len(words))
 
 # C header -----------------------------------------------------------------------------------------
@@ -435,7 +447,9 @@ def _defines(prefix, values, form="{}"):
     return [f"#define {name.ljust(39)} {value}" for name, value in names.items()]
 
 def _of_numbers(*names, form="{}"):
-    """Returns the #define lines for these names of gateware/numbers.py, with values in `form`."""
+    """Returns the C header's #define lines for these names of gateware/numbers.py. `form` is the
+    format string of the values.
+    """
     return _defines("", {name: getattr(numbers, name) for name in names}, form)
 
 def c_header():

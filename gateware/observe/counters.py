@@ -30,7 +30,7 @@ class StreamMonitor(LiteXModule):
     time of the cycle before.
     """
     def __init__(self, events, time):
-        self.clear = Signal() # i, all counters start again.
+        self.clear = Signal() # i, one cycle: all counters of the stream restart at 0.
         for name in COUNTERS:
             setattr(self, name, Signal(COUNTER_WIDTH, name=name)) # o
 
@@ -42,7 +42,8 @@ class StreamMonitor(LiteXModule):
             (self.tlps,          events.tlps),
             (self.payload_bytes, events.payload),
         ]:
-            # An event in the cycle of a clear is counted in the new interval, so it is not lost.
+            # An event in the cycle of a clear is counted in the interval that begins, so no event
+            # is lost.
             self.sync += counter.eq(Mux(self.clear, 0, counter) + increment)
 
         seen = Signal()
@@ -67,10 +68,13 @@ class PcieCounters(LiteXModule):
     that edge, so no event is lost between two intervals.
     """
     def __init__(self, events, time, with_csr=True):
-        self.snapshot  = Signal()              # i, every counter is copied.
-        self.clear     = Signal()              # i, every counter, not its copy, starts again.
-        self.latched   = {}                    # o, the counters of the snapshot, by name
-        self.time_late = Signal(COUNTER_WIDTH) # o, device time of the cycle before
+        # i, one cycle: every counter is copied for software to read.
+        self.snapshot  = Signal()
+        # i, one cycle: every counter restarts at 0, but its copy stays.
+        self.clear     = Signal()
+        # o, the counters copied by the last snapshot, by name
+        self.latched   = {}
+        self.time_late = Signal(COUNTER_WIDTH) # o, device time of the cycle before, in cycles
 
         # # #
 
@@ -95,14 +99,17 @@ class PcieCounters(LiteXModule):
         self.sync += If(self.snapshot, latched.eq(value))
 
     def add_csr(self):
-        """Adds the registers of snapshot and clear, and one for each counter."""
+        """Adds the registers of PcieCounters: one to take a snapshot or clear the counters, and one
+        for each copied counter.
+        """
         self._control = CSRStorage(name="control", fields=[
             CSRField("snapshot", size=1, offset=0, pulse=True,
                 description="Copy every counter at one instant into the registers below."),
             CSRField("clear", size=1, offset=1, pulse=True,
                 description="Set every counter, not its copy, to zero."),
         ])
-        # The two pulses are registered, since each of them drives some thousand flip-flops.
+        # The pulses `snapshot` and `clear` come from registers, since each of them drives some
+        # thousand flip-flops.
         self.sync += [
             self.snapshot.eq(self._control.fields.snapshot),
             self.clear.eq(self._control.fields.clear),

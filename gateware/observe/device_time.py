@@ -21,9 +21,11 @@ class DeviceTime(LiteXModule):
     `high`.
     """
     def __init__(self, with_csr=True):
-        self.time  = Signal(COUNTER_WIDTH)               # o, device time in cycles
-        self.latch = Signal()                            # i, the upper half is latched.
-        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, upper half of the latched time
+        self.time  = Signal(COUNTER_WIDTH) # o, device time in cycles
+        # i, one cycle: the upper half of device time is copied to `high`.
+        self.latch = Signal()
+        # o, upper half of device time at the last `latch`
+        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH)
 
         # # #
 

@@ -30,15 +30,19 @@ class Stamps(LiteXModule):
     """
     def __init__(self, with_csr=True):
         self.time      = Signal(DWORD_WIDTH) # i, device time of the cycle before
-        self.rung      = Signal()            # i, one cycle: a doorbell was rung.
-        self.sent      = Signal()            # i, one cycle: an interrupt message was sent.
+        self.rung      = Signal()            # i, one cycle: software rang a doorbell of the DMA.
+        # i, one cycle: an interrupt message to the host was sent.
+        self.sent      = Signal()
         self.doorbell  = Signal(DWORD_WIDTH) # o, device time of the last doorbell
-        self.interrupt = Signal(DWORD_WIDTH) # o, device time of the first message after it
-        self.waiting   = Signal()            # o, no message has followed the doorbell yet.
+        # o, device time of the first interrupt message after the doorbell
+        self.interrupt = Signal(DWORD_WIDTH)
+        # o, no interrupt message has followed the last doorbell yet.
+        self.waiting   = Signal()
 
         # # #
 
-        # A message in the doorbell's own cycle cannot be its effect, so it is not taken.
+        # An interrupt message in the doorbell's own cycle cannot be the doorbell's effect, so it is
+        # not taken.
         self.sync += If(self.rung,
             self.doorbell.eq(self.time),
             self.waiting.eq(1),

@@ -14,26 +14,29 @@ from migen import *
 
 from gateware.phy.pcie4 import Pcie4Phy
 
-# Fields of a TLP header's first dword (PCIe base specification, 2.2.1).
-HEADER_LENGTH    = slice(0, 10)  # Length in dwords; 0 means 1024.
+# Bits of the first dword of a TLP's header (PCIe base specification, 2.2.1).
+HEADER_LENGTH    = slice(0, 10) # Length of the payload in dwords; 0 means 1024.
 HEADER_WITH_DATA = 30
 
-# Fields of PG213's descriptors: bits of the beat in which a TLP begins.
-REQUEST_LENGTH    = slice(64, 75) # Length in dwords.
+# Bits of PG213's descriptors (the hard block's form of TLP headers) in the beat in which a TLP
+# begins.
+REQUEST_LENGTH    = slice(64, 75) # Length of the request's payload in dwords.
 REQUEST_TYPE      = slice(75, 79)
 MEMORY_WRITE      = 1
 COMPLETION_LENGTH = slice(32, 43)
-STRADDLED         = 128           # First bit of a second completion in the same beat.
+# With straddle, a second completion may begin in a beat, at this bit.
+STRADDLED         = 128
 
 class TlpEvents(LiteXModule):
     """Finds the events of one TLP stream: beats, stalls, and the TLPs that begin in a beat, with
     their payload bytes. This class drives `beat` and `stall`, its subclasses the two others.
     """
     def __init__(self, stream):
-        self.beat    = Signal()    # o, a beat was accepted.
-        self.stall   = Signal()    # o, a beat was offered and not accepted.
-        self.tlps    = Signal(2)   # o, TLPs that began in the beat.
-        self.payload = Signal(14)  # o, payload bytes of these TLPs.
+        self.beat    = Signal() # o, a beat of the TLP stream was accepted in the cycle before.
+        # o, a beat of the TLP stream was offered and not accepted in the cycle before.
+        self.stall   = Signal()
+        self.tlps    = Signal(2)  # o, number of TLPs that began in the accepted beat.
+        self.payload = Signal(14) # o, payload bytes of the TLPs that began in the beat.
 
         # # #
 
@@ -106,7 +109,7 @@ class StraddledEvents(TlpEvents):
 
         # If only one completion begins in a beat, start_0 is set. That completion begins at dword 4
         # if another completion ends in the same beat before it, otherwise at dword 0.
-        open_   = Signal() # A completion from an earlier beat goes on in this one.
+        open_   = Signal() # A completion that began in an earlier beat of RC goes on in this beat.
         low     = stream.data[COMPLETION_LENGTH]
         high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
         lengths = [Signal(11), Signal(11)]

@@ -21,7 +21,8 @@ from migen import *
 from gateware.numbers import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
 from gateware.phy.pcie4 import Pcie4Phy
 
-# Modules below the PHY, which no source file of the gateware defines.
+# Verilog modules that the PHY instantiates and that no source file of the gateware defines: the
+# vendor's PCIe core and primitives.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
 # The configuration that the hard block must have for each endpoint, as constants of the SoC. No pin

@@ -20,10 +20,14 @@ class MsiSender(LiteXModule):
     def __init__(self):
         self.sink   = stream.Endpoint(msi_layout()) # i
         self.enable = Signal()                      # i, the host has enabled MSI.
-        self.sent   = Signal()                      # i, pin cfg_interrupt_msi_sent.
-        self.fail   = Signal()                      # i, pin cfg_interrupt_msi_fail.
-        self.pulse  = Signal()                      # o, pin cfg_interrupt_msi_int[0].
-        self.busy   = Signal()                      # o, a message is on its way.
+        # i, pin cfg_interrupt_msi_sent of the hard block.
+        self.sent   = Signal()
+        # i, pin cfg_interrupt_msi_fail of the hard block.
+        self.fail   = Signal()
+        # o, pin cfg_interrupt_msi_int[0] of the hard block.
+        self.pulse  = Signal()
+        # o, an MSI message is on its way to the link, or begins in this cycle.
+        self.busy   = Signal()
 
         # # #
 

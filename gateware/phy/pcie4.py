@@ -48,27 +48,35 @@ class Pcie4Phy(LiteXModule):
         # Side-bands -------------------------------------------------------------------------------
         # i, bit 0 grants the hard block a credit for one more non-posted request of the host.
         self.np_request = Signal(2)
-        self.sequence   = Record(layouts.sequence_layout())      # o, numbers of requests that left.
-        self.settings   = Record(layouts.link_settings_layout()) # o, what the host has programmed.
-        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # A port to read config space.
-        # o, enable and mask of MSI-X for function 0, if MSI-X is built.
+        # o, sequence numbers of the requests of the card that have left the hard block.
+        self.sequence   = Record(layouts.sequence_layout())
+        # o, settings that the host has programmed, such as Max_Payload_Size.
+        self.settings   = Record(layouts.link_settings_layout())
+        # A port through which the card reads its PCIe configuration space.
+        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())
+        # o, enable and mask bit of MSI-X for function 0. They stay 0 if MSI-X is not built.
         self.msix       = Record(layouts.msix_control_layout())
-        self.stop       = Signal() # o, no TLP may begin, since a function level reset is near.
-        # i, no TLP is half sent, and no read is outstanding.
+        # o, the card may begin no TLP, since it is about to be reset by a function level reset.
+        self.stop       = Signal()
+        # i, no TLP of the card is half sent, and no read of host memory is outstanding.
         self.idle       = Signal()
 
         # Attributes that LitePCIe's front ends expect of a PHY ------------------------------------
         self.msi              = stream.Endpoint(msi_layout()) # i
-        # o, an MSI message is being sent, or will be at once.
+        # o, an MSI message is being sent, or begins to be sent in this cycle.
         self.msi_busy         = Signal()
         self.platform         = platform
-        self.clock            = clock # The user clock in Hz.
+        self.clock            = clock # Frequency of the user clock in Hz.
         self.data_width       = numbers.DATA_WIDTH
         self.bar0_size        = numbers.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(numbers.BAR0_SIZE)
-        self.id               = Signal(16) # Requester ID. Stays 0: the core fills in its own.
-        self.max_request_size = Signal(16) # o, most bytes that one read request may ask for.
-        self.max_payload_size = Signal(16) # o, most payload bytes of one write.
+        # The requester ID that front ends write into their requests. It stays 0, since the hard
+        # block fills in the card's own ID.
+        self.id               = Signal(16)
+        # o, the most bytes that one read request of the card may ask for.
+        self.max_request_size = Signal(16)
+        # o, the most payload bytes that one write TLP of the card may have.
+        self.max_payload_size = Signal(16)
 
         self._link_status = CSRStatus(fields=[
             CSRField("status",     size=1, description="Link up."),
@@ -86,8 +94,9 @@ class Pcie4Phy(LiteXModule):
         # # #
 
         # Clock and resets -------------------------------------------------------------------------
-        self.cd_block = ClockDomain() # The core's user clock and user reset.
-        self.cd_pcie  = ClockDomain() # The core's user clock, reset by a function level reset, too.
+        self.cd_block = ClockDomain() # The hard block's user clock, with its user reset.
+        # The hard block's user clock, with a reset that a function level reset sets, too.
+        self.cd_pcie  = ClockDomain()
 
         self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
@@ -114,11 +123,14 @@ class Pcie4Phy(LiteXModule):
             o_ODIV2              = refclk,
         )
         platform.add_period_constraint(pads.clk_p, 1e9/numbers.REFCLK_FREQ)
-        self.specials += Instance("pcie_usp", name="pcie_usp_i", # LitePCIe uses these names, too.
+        # The names pcie_usp and pcie_usp_i are those that LitePCIe gives to the vendor's core.
+        self.specials += Instance("pcie_usp", name="pcie_usp_i",
             **instance_ports(
                 sys_clk     = refclk,
                 sys_clk_gt  = refclk_gt,
-                sys_reset   = pads.rst_n, # Active low, in spite of PG213's name.
+                # `rst_n` is PCIe's active-low reset. The hard block's pin sys_reset is active low,
+                # too, in spite of its name in PG213.
+                sys_reset   = pads.rst_n,
                 user_clk    = self.cd_block.clk,
                 user_reset  = self.cd_block.rst,
                 pci_exp_txp = pads.tx_p,

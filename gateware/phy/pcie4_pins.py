@@ -12,7 +12,8 @@ from migen import *
 
 from gateware.phy.pins import tuser
 
-BUS_MASTER = 2 # The bit of pin cfg_function_status that shows Bus Master Enable.
+# The bit of the hard block's pin cfg_function_status that shows Bus Master Enable of function 0.
+BUS_MASTER = 2
 
 class CoreStatus:
     """The hard block's status outputs that the gateware uses. Each is driven by a register of the
@@ -51,7 +52,9 @@ def stream_pins(cq, cc, rq, rc):
     """Returns {pin: signal} for the pins of CQ, CC, RQ and RC. Parity is neither checked nor
     generated. TLP processing hints are not used.
     """
-    rq_ready, cc_ready = Signal(4), Signal(4) # The hard block drives four equal bits.
+    # The hard block's tready of RQ and CC has four bits that are always equal. The gateware uses
+    # bit 0.
+    rq_ready, cc_ready = Signal(4), Signal(4)
     return {
         **_stream("m_axis_cq", cq, cq.ready),
         "m_axis_cq_tuser": tuser("m_axis_cq_tuser",
@@ -97,7 +100,9 @@ def credit_pins(np_request, sequence):
 # Configuration ------------------------------------------------------------------------------------
 
 def status_pins(core):
-    """Returns {pin: signal} for the pins that show the state of the link and the function."""
+    """Returns {pin: signal} for the hard block's pins that show the state of the link and of the
+    function.
+    """
     return {
         "user_lnk_up":          core.link_up,
         "cfg_phy_link_down":    core.phy_link_down,

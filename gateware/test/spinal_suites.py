@@ -29,7 +29,9 @@ SUITES = sorted(
     for file in TESTS.rglob("*Test.scala")
 )
 
-TIMEOUT = 600  # Seconds that a suite may take on a busy machine. Suites are written to take 15 s.
+# A ScalaTest suite that takes more than this many seconds fails. Suites are written to take 15 s,
+# but the machine may be busy.
+TIMEOUT = 600
 # Characters that are shown of each line of a report. If two buffers differ, ScalaTest prints both
 # of them in one line.
 LINE_SHOWN = 400
@@ -44,7 +46,7 @@ class Result:
 
 
 def _versions():
-    """Return the versions of the programs that the suites run on, as they print them."""
+    """Return the versions of Verilator, Java and g++, on which the ScalaTest suites run."""
     return [
         subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for command in (["verilator", "--version"], ["java", "--version"], ["g++", "--version"])
@@ -84,7 +86,9 @@ class Runner:
         return hashlib.sha256(inputs.encode()).hexdigest()
 
     def _run_or_recall(self, suite):
-        """Return the remembered result if the suite passed with the same inputs, else run it."""
+        """Return the stored result if the suite has passed with the same inputs before. Otherwise
+        run the suite.
+        """
         stamp = spinal_build.OUTPUT / "suites" / f"{suite}.json"
         key = self._key(suite)
         if not self.fresh and stamp.exists():

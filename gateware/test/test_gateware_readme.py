@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The tables of gateware/README.md that repeat offsets and bits have those of the gateware."""
+"""The tables of gateware/README.md that repeat offsets and bits agree with the gateware."""
 
 import re
 from pathlib import Path
@@ -17,21 +17,27 @@ BASE = "pcie_notices0_"
 
 
 def rows(head):
-    """Return the cells of each row of the table that begins with the row `head`."""
+    """Return the cells of each row of the table in gateware/README.md that begins with the row
+    `head`.
+    """
     table = README.split(head, 1)[1].split("\n\n", 1)[0]
     lines = [line for line in table.splitlines()[1:] if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
 def mapped():
-    """Return the offset of each register of the notices from their first one, in bytes."""
+    """Return {register: offset in bytes from the first one} for the registers of the notices, from
+    csr_map.txt.
+    """
     lines = [line.split() for line in (HERE / "csr_map.txt").read_text().splitlines()]
     places = {name: int(place, 16) for place, *_, name in lines if name.startswith(BASE)}
     return {name[len(BASE) :]: place - min(places.values()) for name, place in places.items()}
 
 
 def test_the_registers_of_the_notices_are_where_the_page_says():
-    """README has each register of pcie_notices0_* with the offset that LiteX gave it."""
+    """gateware/README.md lists each register of
+    pcie_notices0_* with the offset that LiteX gave it.
+    """
     found = {
         register.strip("`"): int(offset.split(",")[0], 16)
         for register, offset, _ in rows("| register | offset | content |")
@@ -43,13 +49,17 @@ def test_the_registers_of_the_notices_are_where_the_page_says():
     "kind, layout", [("record", notices.RECORD), ("status line", notices.STATUS_LINE)]
 )
 def test_the_layouts_of_the_notices_are_those_of_the_page(kind, layout):
-    """README has each field of records and status lines at its offset, and no other."""
+    """gateware/README.md lists each field of records and status lines at its offset, and no other
+    field.
+    """
     table = rows("| in | offset | type | content |")
     assert [int(offset) for where, offset, _, _ in table if where == kind] == list(layout.values())
 
 
 def test_the_bits_of_the_notices_are_those_of_the_page():
-    """README has the bits of `control` and of a record's flags with their values, in order."""
+    """gateware/README.md lists the bits of `control` and of a record's flags with their values, in
+    order.
+    """
     control = next(
         text for name, _, text in rows("| register | offset | content |") if name == "`control`"
     )

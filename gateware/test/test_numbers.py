@@ -59,7 +59,8 @@ NAMES = {
     "MSIX_BASE": ("msix base",),
 }
 
-# numbers.py itself, and files in the tree that are generated from it.
+# These files are not searched for repeated numbers: numbers.py itself, and files that are generated
+# from it.
 SOURCES = (
     "gateware/numbers.py",
     "software/kernel/uapi/litepcie_capability.h",
@@ -71,7 +72,8 @@ LITERAL = r"(?:0x[0-9a-fA-F']+|[0-9][0-9'_]*)[uUlL]*"
 VALUE = rf"\(?(?P<value>{LITERAL}(?:\s*(?:<<|\*)\s*{LITERAL})*)\)?"
 DEFINITIONS = (
     re.compile(rf"^\s*#\s*define\s+(?P<name>\w+)\s+{VALUE}(?=\s|$|/)"),
-    # Scala, C++ and Python: `val A = 1`, `A: Int = 1`, `constexpr unsigned kA = 1`, `A = 1`.
+    # Definitions of a constant in Scala, C++ and Python: `val A = 1`, `A: Int = 1`, `constexpr
+    # unsigned kA = 1`, `A = 1`.
     re.compile(
         rf"(?<![.\w])(?P<name>[A-Za-z]\w*)\s*(?::\s*\w+\s*)?=\s*{VALUE}(?=\s*(?:[,;)#]|//|/\*|$))"
     ),
@@ -87,7 +89,7 @@ def value_of(text):
     if not re.fullmatch(VALUE, text):
         return None
     plain = re.sub(r"['_]|[uUlL]+\b", "", text.strip("()"))
-    # The pattern VALUE allows no names, so eval() can only compute a number.
+    # A text that matches VALUE has no names, so eval() can only compute a number.
     return eval(re.sub(r"\b0+(?=[0-9])", "", plain), {"__builtins__": {}})
 
 
@@ -193,7 +195,9 @@ def test_other_constants_are_none_of_its_business(line):
 
 
 def test_every_number_that_is_looked_for_exists():
-    """Each key of NAMES is the name of a number in numbers.py."""
+    """Each key of NAMES, the numbers that the test looks for in other files, is a name in
+    numbers.py.
+    """
     assert [name for name in NAMES if not hasattr(numbers, name)] == []
 
 

@@ -51,7 +51,7 @@ def test_c_header_and_json_agree(sim_build, csr_json):
 
 
 def test_bases_are_those_of_the_layout(csr_json):
-    """Every block of registers is at its location in numbers.CSR_LOCATIONS."""
+    """Every module's registers begin at the page that numbers.CSR_LOCATIONS gives the module."""
     for name, base in csr_json["csr_bases"].items():
         assert base == numbers.CSR_LOCATIONS[name] * 0x800, name
 
@@ -91,7 +91,9 @@ def test_constants_for_the_driver(csr_json, name, value):
 
 
 def test_identifier_memory_holds_the_identifier(sim_build):
-    """The identifier memory holds the identifier of these sources, with a NUL at the end."""
+    """The SoC's identifier memory holds the text that identifies these sources, with a NUL at the
+    end.
+    """
     text = identifier("sim", occupant_sources(Loopback))
     words = (sim_build / "gateware" / "lanebox_mem.init").read_text().split()
     assert bytes(int(word, 16) for word in words) == text.encode() + b"\0"

@@ -33,7 +33,7 @@ def runner(request):
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite(suite, runner, record_property):
-    """Every ScalaTest test of the suite passes, and the suite has at least one."""
+    """Every ScalaTest test of the suite `suite` passes, and the suite has at least one test."""
     result = runner.result(suite)
     record_property("duration", result.seconds)
     assert result.passed, result.text

@@ -20,6 +20,6 @@ class Loopback(LiteXModule):
         # # #
 
         self.buffer = stream.Buffer(stream_layout())
-        self.sink   = self.buffer.sink   # i, h2c: data from the host
-        self.source = self.buffer.source # o, c2h: data to the host
+        self.sink   = self.buffer.sink   # i, h2c stream: data from the host
+        self.source = self.buffer.source # o, c2h stream: data to the host
         self.irq    = Signal()           # o, never set: the loopback raises no interrupt.

@@ -31,7 +31,8 @@ def _line(occupant_class, *patterns):
     try:
         file         = inspect.getsourcefile(occupant_class)
         lines, first = inspect.getsourcelines(occupant_class)
-    except (OSError, TypeError): # The class was made by a program and has no source.
+    # The class was made at run time by a program, so it has no source file.
+    except (OSError, TypeError):
         return occupant_class.__module__
     for pattern in patterns:
         for number, line in enumerate(lines):

@@ -72,15 +72,19 @@ class SlotMonitor(LiteXModule):
     def __init__(self, sink, source, time, with_csr=True):
         self.h2c   = SideMonitor(sink, time)
         self.c2h   = SideMonitor(source, time)
-        self.copy  = Signal()                   # i, one cycle: everything is copied.
-        self.now   = Signal(len(FIELDS))        # o, valid and ready of h2c, then of c2h
-        self.state = Signal(len(FIELDS))        # o, `now` at the time of the copy
-        self.time  = Signal(SLOT_COUNTER_WIDTH) # o, device time of the copy
-        self.taken = {}                         # o, the copied counters, by side and counter
+        # i, one cycle: state, time and all counters are copied for software.
+        self.copy  = Signal()
+        # o, present valid and ready of the h2c stream, then of the c2h stream
+        self.now   = Signal(len(FIELDS))
+        self.state = Signal(len(FIELDS))        # o, value of `now` in the last copy
+        self.time  = Signal(SLOT_COUNTER_WIDTH) # o, device time of the last copy, in cycles
+        # o, counters of the last copy, by stream (h2c or c2h) and counter
+        self.taken = {}
 
         # # #
 
-        settled = Signal(SLOT_COUNTER_WIDTH) # Device time two cycles ago, as in SideMonitor.
+        # Device time two cycles ago, because SideMonitor shows its stream two cycles late, too.
+        settled = Signal(SLOT_COUNTER_WIDTH)
         self.comb += self.now.eq(Cat(*(signal for name in SIDES
             for signal in (getattr(self, name).valid, getattr(self, name).ready))))
         self.sync += [

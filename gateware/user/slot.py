@@ -137,7 +137,9 @@ def _check_axi(occupant, with_axi):
             "user_axi() of gateware.mmio.axi")
 
 class _Narrowing(NodeVisitor):
-    """Collects assignments of a signal to a narrower one in `found`, as pairs (target, source)."""
+    """Visits Migen statements and collects in `found` each assignment of a signal to a narrower
+    one, as a pair (target, source).
+    """
     def __init__(self):
         self.found = []
 

@@ -98,7 +98,9 @@ def msix_layout():
     cause of its bit. `sent` is a pulse, a cycle late, for each message that RQ took. `registers` is
     a port of 32-bit words to the table and the pending bits.
     """
-    address = bits_for(4*MSI_WIDTH - 1) + 1 # The upper half has the pending bits.
+    # `address` has one bit more than the MSI-X table needs. The upper half of the addresses is for
+    # the pending bits.
+    address = bits_for(4*MSI_WIDTH - 1) + 1
     return [("causes", MSI_WIDTH), ("busy", 1), ("sent", 1), ("registers", [("address", address),
         ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
@@ -119,7 +121,9 @@ def read_data_layout():
     return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
 
 def requester_layout():
-    """Returns the fields of a host's request that the card's completions of it repeat."""
+    """Returns the fields of a host's request that the card must repeat in the completions of the
+    request.
+    """
     return [("id", 16), ("tag", 8), ("traffic_class", 3), ("attributes", 3), ("function", 8)]
 
 def target_request_layout():
@@ -131,7 +135,9 @@ def target_request_layout():
         ("data", DATA_WIDTH)]
 
 def target_completion_layout():
-    """Returns the fields of a beat of a completion that a target gives for a host's read."""
+    """Returns the fields of a beat of a completion that a target (registers, a memory or the AXI4
+    bus) gives for a host's read.
+    """
     return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),
         ("byte_count", 13), ("dwords", 11), ("final_", 1),
         ("request", [("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4)]),

@@ -49,6 +49,8 @@ def stream_ports(name, endpoint, role, packets=True):
         ports[f"{given}_{name}_payload_last"] = endpoint.last
         return {**ports, **record_ports(f"{name}_payload_fragment", endpoint.payload, given)}
     fields = list(_fields(endpoint.payload))
-    if len(fields) == 1: # A Stream(Bits(n bits)): its payload has no fields.
+    # The SpinalHDL type is Stream(Bits(n bits)), whose payload is a single port without field
+    # names.
+    if len(fields) == 1:
         return {**ports, f"{given}_{name}_payload": fields[0][1]}
     return {**ports, **record_ports(f"{name}_payload", endpoint.payload, given)}

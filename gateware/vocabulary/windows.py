@@ -18,15 +18,18 @@ from gateware import numbers
 
 BUS   = "wishbone"
 AXI   = "axi"
-BLOCK = "block_memory" # The target that holds both block memories (MEMORY_BASES) in succession.
+# Name of the MMIO bridge's target that holds both block memories (MEMORY_BASES), one behind the
+# other.
+BLOCK = "block_memory"
 
 @dataclass(frozen=True)
 class Bar0:
     """A layout of BAR0: it says where registers and block memories are. The capability table is at
     the same place in every layout.
     """
-    csr:      int   # Byte offset of the registers in BAR0, which is also their address on the bus.
-    windows:  tuple # (base, size) in bytes of each part of the registers that the host sees.
+    # Byte offset of the registers in BAR0, which equals their address on the SoC's bus.
+    csr:      int
+    windows:  tuple # (base, size) in bytes of each part of BAR0 that shows registers to the host.
     memories: tuple # Byte offsets of the block memories in BAR0.
 
     def regions(self):
@@ -53,7 +56,8 @@ COMPAT = {
     ),
     "seed000": Bar0(
         csr      = 0x10000,
-        windows  = ((0x10000, 0x8000), (0x18000, 0x4000)), # Pages 0 to 23; no page above is used.
+        # The two windows show register pages 0 to 23. No module has registers in a page above.
+        windows  = ((0x10000, 0x8000), (0x18000, 0x4000)),
         memories = (0x0000, 0x4000),
     ),
 }
@@ -84,7 +88,7 @@ class Window:
     target_base: int = 0
 
     def argument(self):
-        """Returns the window as text, in the form that Window.scala parses."""
+        """Returns the BAR window as text, in the form that Window.scala parses."""
         return f"{self.bar},{self.base},{self.size},{self.target},{self.target_base}"
 
 def block_windows(bar, bases):
@@ -99,7 +103,8 @@ def bus_window(base, size):
     return Window(0, base, size, BUS, base)
 
 def default_windows(axi=None, msix=False, compat=None):
-    """Returns all windows of a card. `axi` is the AXI4 bus of user logic, or None if it has none.
+    """Returns all BAR windows of a card. `axi` is the AXI4 bus of user logic, or None if it has
+    none.
     """
     bar0 = COMPAT[compat]
     return [

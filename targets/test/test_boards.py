@@ -138,7 +138,9 @@ def test_what_an_owner_reports_is_marked_as_that(net):
 
 
 def test_the_contradiction_about_an_led_is_stated_and_not_resolved():
-    """Two sources name different pins for the second LED, so no net has either of them."""
+    """Two published sources name different pins for the KU5P card's second LED, so its nets contain
+    neither pin.
+    """
     used = {pin for net in KU5P.nets for pin in net.pins.split()}
     assert not {"D25", "D26"} & used
     advice = next(net.advice for net in KU5P.nets if net.name == "user_led1")
@@ -169,7 +171,9 @@ def test_a_net_of_another_board_is_refused():
 
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
 def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, monkeypatch):
-    """The constraints place each bit of each port of the Verilog and no other port."""
+    """The generated constraints place each bit of each port of the generated Verilog, and no other
+    port.
+    """
     monkeypatch.setattr(
         sys,
         "argv",
@@ -200,7 +204,9 @@ def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, mon
 
 
 def verilog_ports(path):
-    """Return the ports of the Verilog's top module, bit by bit, as constraints name them."""
+    """Return the names of the ports of the top module in the file `path`, bit by bit, as
+    constraints name them.
+    """
     header = re.search(r"^module lanebox \((.*?)^\);", path.read_text(), re.MULTILINE | re.DOTALL)
     ports = set()
     for width, port in re.findall(

@@ -39,7 +39,7 @@ def cell(kind, **pins):
 
 
 def chain(levels):
-    """Return a netlist with `levels` LUTs in a row between two registers."""
+    """Return a netlist in Yosys' JSON form with `levels` LUTs in a row between two registers."""
     cells = {"start": cell("FDRE", C=2, D="0", Q=3)}
     for level in range(levels):
         cells[f"lut{level}"] = cell("LUT2", I0=3 + level, O=4 + level)
@@ -54,7 +54,9 @@ def chain(levels):
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    """Return the output folder, which all tests share so that the gateware is built only once."""
+    """Return the build's output folder. All tests share it, so that the gateware is built only
+    once.
+    """
     return tmp_path_factory.mktemp("silicon") / "out"
 
 
@@ -101,7 +103,9 @@ def run(out, tmp_path):
 
 
 def test_without_vivado_all_else_is_done(run, out):
-    """Without Vivado the status is 3, and the message says what is ready and how to go on."""
+    """If Vivado is missing, the exit status is 3, and the message says what is ready and how to go
+    on.
+    """
     result = run("--build")
     assert result.returncode == 3, result.stderr
     for words in (
@@ -131,7 +135,9 @@ def test_the_command_that_resumes_is_the_one_that_is_told(run):
 
 
 def test_the_netlist_alone_is_a_success(run, out):
-    """--synth-only ends with status 0, reports uncertain pins, and writes report.json."""
+    """--synth-only ends with exit status 0, reports pins
+    that are not sure, and writes report.json.
+    """
     result = run("--synth-only", netlist=chain(3))
     assert result.returncode == 0, result.stderr
     assert "pins of lanes 1 to 7 are reported only" in result.stdout
@@ -178,7 +184,9 @@ def test_a_missing_yosys_is_named(run):
 
 
 def test_nothing_to_do_is_a_usage_error(run):
-    """Without an action such as --build the target builds nothing and ends with status 2."""
+    """Without an action such as --build a board's target builds nothing and ends with exit status
+    2.
+    """
     result = run()
     assert result.returncode == 2 and "--build or --synth-only" in result.stderr
 
@@ -233,10 +241,11 @@ def test_the_default_build_fits(tmp_path):
     }
     assert rows["area/lut"]["ratio"] < 0.15 and rows["area/bram"]["ratio"] < 0.35
     assert rows["area/uram"]["limit"] == 64
-    # ru_maxrss is in KiB, so 4 << 20 is 4 GiB.
+    # ru_maxrss is in KiB, so this limit on Yosys' memory is 4 GiB.
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20
     assert rows["depth/pcie"]["value"] <= 10
-    # The endpoint and the MMIO bridge stay within the budget that tools/synthesis states.
+    # Endpoint and MMIO bridge stay within the budget of LUTs, memories and logic depth that
+    # tools/synthesis states.
     for what in (
         "area/endpoint/lut",
         "area/endpoint/lutram",

@@ -70,7 +70,9 @@ def test_no_date_and_no_path(sim_build):
 
 
 def test_second_build_does_nothing(sim_build):
-    """A second build of the same sources prints that it is up to date and changes no file."""
+    """A second build of the same sources of the simulated card prints that it is up to date, and
+    changes no file.
+    """
     before = {path: path.stat().st_mtime_ns for path in sim_build.rglob("*.*")}
     result = run_sim_target("--build", "--output-dir", sim_build)
     assert result.stdout == f"{sim_build}: up to date\n"
@@ -132,7 +134,7 @@ def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
 
 
 def test_without_build_nothing_happens():
-    """Without --build the program targets/sim.py writes nothing and ends with status 2."""
+    """Without --build the program targets/sim.py writes nothing and ends with exit status 2."""
     assert run_sim_target().returncode == 2
 
 

@@ -41,7 +41,9 @@ def commands():
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_help_needs_nothing_and_has_litexs_order(name):
-    """A board's --help works without any installed package, with the options in LiteX' order."""
+    """A target's --help works without any installed
+    package, and lists the options in LiteX' order.
+    """
     result = subprocess.run(
         [sys.executable, "-S", "-E", ROOT / "targets" / f"{name}.py", "--help"],
         capture_output=True,

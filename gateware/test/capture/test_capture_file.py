@@ -26,12 +26,12 @@ RECORDINGS = ("calm", "lossy", "snapped")
 PORTS = 4
 PAGE = 4096
 FILLER = 0x80004C46
-NANOSECOND = 0xA1B23C4D  # The magic number of a pcap file with times in ns.
+NANOSECOND = 0xA1B23C4D  # The magic number of a pcap file whose packet times are in ns.
 
 
 @dataclass(frozen=True)
 class Packet:
-    time: int  # ns
+    time: int  # The packet's time in ns.
     port: int
     length: int
     drops: int

@@ -26,7 +26,9 @@ def memory_byte(address):
 
 
 def enabled_bytes(address, dwords, first_be, last_be):
-    """Return the byte addresses that a request's byte enables select, in order."""
+    """Return the byte addresses, in order, that a request's byte enables select. The request begins
+    at `address` and has `dwords` dwords.
+    """
     assert address % 4 == 0 and (dwords > 1) == (last_be != 0)
     enables = [first_be, *[0xF] * (dwords - 2), last_be] if dwords > 1 else [first_be]
     return [
@@ -49,7 +51,9 @@ class DmaBench:
         self.interrupts = 0
 
     def write(self, name, *values):
-        """Write the words of a CSR, the most significant word first."""
+        """Write `values`, the 32-bit words of the register `name`, to the CSR bus, the most
+        significant word first.
+        """
         for address, value in zip(self.bank.addresses[name], values, strict=True):
             yield self.bank.csr.adr.eq(address)
             yield self.bank.csr.dat_w.eq(value)
@@ -68,7 +72,9 @@ class DmaBench:
             yield from self.write("table_we", address >> 32)
 
     def status(self):
-        """Return the loop status register of the engine's table, read as software does."""
+        """Read register `loop_status` of the engine's table
+        over the CSR bus, and return its value.
+        """
         return (yield from self.bank.read("table_loop_status"))
 
     def at_rest(self):

@@ -34,7 +34,8 @@ LINES = {"c2h": 0x6_0000_0040, "h2c": 0x6_0000_1FE0}
 WAYS = {"c2h": "writer", "h2c": "reader"}
 
 
-QUEUE = 40  # Beats that may wait in front of RQ. The endpoint has room for more.
+# With `pace` at most this many beats wait in front of RQ. The real endpoint has room for more.
+QUEUE = 40
 
 
 def rq_beats(size, mps):
@@ -87,15 +88,18 @@ class Bench:
         self.mps, self.entries, self.pace, self.latency = mps, entries, pace, latency
         self.ready, self.density = ready, density
         self.now = 0
-        self.log = []  # Events: (kind, cycle of the first offer, cycle of the end, ...).
-        # Descriptors (address, length, irq) since the table's reset.
+        # Events of the test bench, as tuples (kind, cycle of the first offer, cycle of the end,
+        # ...).
+        self.log = []
+        # The descriptors (address, length, irq) written to each direction's table since its last
+        # reset.
         self.buffers = {"c2h": [], "h2c": []}
-        self.taken = 0  # Beats taken from the c2h stream.
-        self.got = []  # (data, last, bytes, error) of each beat of the h2c stream.
-        self.got_at = 0  # Cycle of the last beat of the h2c stream.
-        self.busy = []  # For each cycle: whether either engine is busy.
-        self.rest = {}  # The cycle in which a disabled direction became idle.
-        self.queue = 0  # Beats that wait in front of RQ.
+        self.taken = 0  # Number of beats taken from the c2h stream so far.
+        self.got = []  # (data, last, bytes, error) of each beat that came on the h2c stream.
+        self.got_at = 0  # The cycle in which the latest beat came on the h2c stream.
+        self.busy = []  # One value for each cycle: whether the h2c or the c2h engine was busy.
+        self.rest = {}  # For each disabled direction, the cycle in which its engine became idle.
+        self.queue = 0  # Number of beats that wait in front of RQ.
         self.requests = deque()
         self.fails = lambda address: False
 
@@ -135,7 +139,9 @@ class Bench:
             yield from self.write(f"{WAYS[way]}_table_we", address >> 32)
 
     def reset(self, way):
-        """Reset a direction's table. `log` gets the cycle in which the engine sees the reset."""
+        """Reset the table of direction `way` (h2c or c2h). `log` gets the cycle in which the engine
+        sees the reset.
+        """
         yield from self.write(f"{WAYS[way]}_table_reset", 1)
         self.buffers[way] = []
 
@@ -150,7 +156,7 @@ class Bench:
             yield
 
     def calm(self, cycles=40):
-        """Wait until no engine has been busy for `cycles` cycles."""
+        """Wait until neither DMA engine has been busy for `cycles` cycles."""
         while any(self.busy[-cycles:]) or len(self.busy) < cycles:
             yield
 

@@ -22,18 +22,19 @@ class Host:
 
     def __init__(self, bench, buffers, fails=(), then=None):
         self.bench, self.fails = bench, fails
-        # `then`: the buffers of each direction after its reset.
+        # `then` has the descriptors that each direction gets after the reset of its table.
         self.buffers, self.then = dict(buffers), then
         self.memory = {}
-        self.records = []  # (bytes, flags) of each record.
-        # (bytes of the stream, buffers, failed buffers, device time) of each status line.
+        self.records = []  # (bytes, flags) of each record that the card has written.
+        # For each direction, (bytes of the stream, buffers, failed buffers, device time) of each
+        # status line that the card has written.
         self.lines = {"c2h": [], "h2c": []}
         self.irqs = {"c2h": 0, "h2c": 0}
         self.counts = {"c2h": 0, "h2c": 0}
-        self.batches = []  # The number of records in each write.
-        # The cycle in which a direction's table was last reset.
+        self.batches = []  # The number of records in each write of records.
+        # For each direction, the cycle of the last reset of its table; -1 if it was never reset.
         self.resets = {"c2h": -1, "h2c": -1}
-        self.data = 0  # Number of bytes of c2h data written.
+        self.data = 0  # Number of bytes of c2h data that the card has written.
         for kind, began, ended, what in bench.log:
             getattr(self, kind)(began, ended, what)
 

@@ -42,15 +42,18 @@ class Bench(DmaBench):
         super().__init__(dut, seed)
         self.ready, self.density = ready, density
         self.now = 0
-        self.memory = {}  # The bytes that the engine has written, by address.
-        self.ends = []  # For each write request: the number of bytes written up to its end.
-        self.beats = []  # The cycles in which the endpoint took a beat.
-        self.taken = 0  # The number of beats that the engine took from the stream.
+        self.memory = {}  # Host memory: the bytes that the c2h engine has written, by address.
+        # For each write request of the c2h engine: the number of bytes written up to its end.
+        self.ends = []
+        self.beats = []  # The cycles in which the endpoint took a beat from the c2h engine.
+        self.taken = 0  # The number of beats that the c2h engine took from the stream.
         self.inside = False
 
     @passive
     def endpoint(self):
-        """Act as the endpoint: take write requests, check their protocol, and store their data."""
+        """Act as the endpoint at the c2h engine's port: take write requests, check their protocol,
+        and store their data.
+        """
         source, data = self.port.source, []
         offered = None
         while True:
@@ -547,7 +550,9 @@ def test_software_can_keep_messages_from_ending_descriptors(seed):
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
-    """A c2h descriptor counts, and interrupts, only after the endpoint has taken its last beat."""
+    """A c2h descriptor counts, and raises its interrupt, only after the endpoint has taken the
+    descriptor's last beat.
+    """
     rng = random.Random(seed)
     bench = Bench(seed, 0.5, 0.7)
     descriptors = [(n << 33, rng.choice([4, 64, 512, 1300]), True) for n in range(12)]

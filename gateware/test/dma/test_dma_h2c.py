@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/h2c.py: data comes in order, and no descriptor counts before its data has come."""
+"""Tests of dma/h2c.py, the engine that reads host memory: data comes in order, and no descriptor
+counts before its data has come.
+"""
 
 import random
 from collections import deque
@@ -23,7 +25,8 @@ from tools.testing.stream_model import simulate
 pytestmark = pytest.mark.model
 
 MRRS = 512
-STORE = 4096  # Bytes in the engine's store; few, so that a test soon fills it.
+# Bytes in the h2c engine's store in most tests. They are few, so that a test soon fills the store.
+STORE = 4096
 
 # The test fails if the status does not change within this many reads of it. They take more than 500
 # cycles.
@@ -51,7 +54,7 @@ class Host:
         self.port, self.rng, self.latency, self.ready = port, rng, latency, ready
         self.now, self.asked, self.given, self.most = 0, 0, 0, 0
         self.requests = deque()
-        self.lengths = []  # Lengths of the requests, in dwords.
+        self.lengths = []  # The length of each read request of the h2c engine, in dwords.
 
     @passive
     def accept(self):
@@ -95,11 +98,14 @@ class Bench(DmaBench):
         phy = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
         super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store_size=store), seed)
         self.host = Host(self.port, self.rng, latency)
-        self.density = density  # Share of cycles in which the user is ready; 0: it takes nothing.
-        self.taken = []  # (data, first) of each beat that the user took.
+        # Share of the cycles in which the user takes h2c beats; 0: the user takes none.
+        self.density = density
+        self.taken = []  # (data, first) of each beat that the user took from the h2c stream.
 
     def reach(self, count):
-        """Wait until `count` descriptors are done. Fail at once if the engine stops before that."""
+        """Wait until `count` h2c descriptors are done. Fail if the engine ends no descriptor for
+        PATIENCE reads of its status.
+        """
         done, waited = 0, 0
         while done < count:
             status = yield from self.status()
@@ -118,7 +124,9 @@ class Bench(DmaBench):
 
     @passive
     def watch(self, bounds):
-        """Check all the time that descriptor n counts only after bounds[n] beats were completed."""
+        """Check in every cycle that descriptor n counts only after the host has completed bounds[n]
+        beats.
+        """
         done = 0
         while True:
             shown = (yield self.dut.table.settled) & 0xFFFF
@@ -435,7 +443,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         yield from bench.write("table_reset", 1)
         bench.taken.clear()
         assert (yield from bench.status()) == 0
-        # The test restarts the engine at once, or only when the engine is at rest.
+        # The test restarts the h2c engine at once, or waits until the engine is at rest.
         restarted = bench.rng.random() < 0.5
         yield
         yield
@@ -613,7 +621,9 @@ def test_zero_in_the_reset_register_resets_nothing():
     assert bench.interrupts == len(descriptors)
 
 
-COUNT_BITS = 16  # Bits of each half of the loop status: rounds of the table, index in the table.
+# Width of each half of register `loop_status`, in bits: the upper half counts rounds of the table,
+# the lower half is the index in the table.
+COUNT_BITS = 16
 
 
 def test_the_loop_status_wraps(monkeypatch):
@@ -630,7 +640,7 @@ def test_the_loop_status_wraps(monkeypatch):
         yield from bench.write("table_reset", 1)
         yield from bench.program([(0x1000 * n, 1024, False) for n in range(3)])
         yield from bench.write("table_loop_prog_n", 1)
-        # The test starts two rounds before the count of rounds wraps.
+        # The test sets the count of rounds of the table to two before its wrap.
         yield table.count.eq(2**COUNT_BITS - 2)
         yield from bench.write("enable", 1)
         while len(seen) < 8:

@@ -64,7 +64,9 @@ def run(interval, count, wanted):
 
 
 def test_without_an_interval_each_passes_in_its_cycle():
-    """With an interval of 0, the value at reset, each interrupt is sent in its own cycle."""
+    """With a moderation interval of 0, the value at reset, each interrupt is sent in the cycle in
+    which it is raised.
+    """
     wanted = [1, 0, 1, 1, 1, 0, 0, 1]
     went, kept, _ = run(0, 0, wanted)
     assert went == [n for n, wants in enumerate(wanted) if wants]

@@ -141,7 +141,8 @@ def test_records_gather_while_data_waits(entries, mps, most):
     host = Host(bench, {"c2h": buffers})
     assert len(host.records) == count
     assert max(host.batches) == most and host.batches.count(most) > 200 // most
-    # The write of records ends with the record of a descriptor that wants an interrupt.
+    # A descriptor that wants an interrupt ends a write of records: descriptor 5 wants one, so a
+    # write ends with record 5.
     ends = [sum(host.batches[: n + 1]) for n in range(len(host.batches))]
     assert 5 in ends and all(end in ends for end in range(most, count, most))
 
@@ -183,7 +184,9 @@ def test_a_ring_of_512_records_wraps(often):
 
 @each_seed(2)
 def test_a_record_goes_at_once_when_nothing_waits(seed):
-    """If no data waits, a record is offered within four cycles of its data's last beat."""
+    """If no c2h data waits, the write of a record is offered within four cycles of the last beat of
+    the record's data.
+    """
     bench = Bench(seed)
     buffers = [(n << 20, 4096, False) for n in range(1, 21)]
     beats = []
@@ -236,7 +239,7 @@ def test_both_directions_are_told_at_once(seed):
     wanted = records_of(buffers["c2h"], packets)
     buffers["c2h"] = buffers["c2h"][: len(wanted)]
     failed = {address for address, *_ in buffers["h2c"] if rng.random() < 0.2}
-    # Only the first read request of a descriptor in `failed` has an error.
+    # For each h2c descriptor in `failed`, the host fails the first read request only.
     bench.fails = lambda address: any(address == each & ~3 for each in failed)
 
     def main():
@@ -260,7 +263,8 @@ def test_both_directions_are_told_at_once(seed):
     for way, each in plain.items():
         assert host.lines[way][-1][1] == len(each)
     assert host.irqs["c2h"] == sum(irq for *_, irq in plain["c2h"])
-    # Each h2c packet has `bytes` in its last beat, and `error` there if one of its reads failed.
+    # The last beat of each h2c packet has the right `bytes`, and it has `error` if a read of the
+    # packet failed.
     ends = [beat for beat in bench.got if beat[1]]
     assert [(count or BEAT_BYTES, error) for _, _, count, error in ends] == [
         ((length - 1) % BEAT_BYTES + 1, address in failed)
@@ -304,7 +308,9 @@ def test_what_ends_while_a_line_is_taken_has_a_line_of_its_own():
 
 
 def test_lines_are_rare_while_more_is_in_flight():
-    """Under load a status line is written at most once in LINE_INTERVAL cycles, and at the end."""
+    """Under load the card writes a status line at most once in LINE_INTERVAL cycles, and one when
+    all data has been written.
+    """
     bench = Bench(1, pace=True, entries=6)
     buffers = [(n << 20, 64, False) for n in range(1, 257)]
     beats = [beat for _ in range(250) for beat in packet(bench.rng, 64)]

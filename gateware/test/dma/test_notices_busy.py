@@ -19,7 +19,9 @@ pytestmark = pytest.mark.model
 
 
 def test_waiting_is_no_work():
-    """Neither DMA engine is busy while it only waits: c2h for data, h2c for descriptors."""
+    """A DMA engine that only waits is not busy: c2h that waits for data, h2c that waits for
+    descriptors.
+    """
     bench = Bench(1)
 
     def main():

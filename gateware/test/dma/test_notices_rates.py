@@ -11,9 +11,13 @@ from gateware.test.dma.notice_bench import ALL, LINES, Bench, packet
 
 pytestmark = pytest.mark.model
 
-RQ_BEATS = 3  # RQ beats of a write of 64 bytes: a descriptor of 16 bytes, then the data.
-BATCH_BEATS = 9  # RQ beats of a write of 16 records.
-LINE_BEATS = 2  # RQ beats of a write of a status line.
+# A write of 64 bytes takes this many RQ beats of 32 bytes: PG213's descriptor of 16 bytes, then the
+# data.
+RQ_BEATS = 3
+# A write of 16 records, with PG213's descriptor in front, takes this many RQ beats.
+BATCH_BEATS = 9
+# A write of a status line, with PG213's descriptor in front, takes this many RQ beats.
+LINE_BEATS = 2
 
 
 def test_messages_of_64_bytes_keep_their_rate():

@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of dma/notices.py: records, status lines and interrupts if a run is reset or stopped."""
+"""Tests of dma/notices.py: which records, status lines and interrupts the host gets if a DMA
+direction is reset or stopped.
+"""
 
 import random
 
@@ -50,7 +52,8 @@ def test_a_reset_leaves_nothing_of_the_run_before(seed):
         for way in rng.sample(list(WAYS), 2):
             yield from bench.reset(way)
             yield from bench.wait(rng.choice([0, 0, 3, 40]))
-        yield from bench.wait(700)  # The stream waits for a buffer, so the engine stays busy.
+        # The c2h stream has data but no buffer, so the c2h engine stays busy.
+        yield from bench.wait(700)
         for way in WAYS:
             assert (yield from bench.status(way)) == 0
             yield from bench.program(way, other[way])
@@ -59,7 +62,7 @@ def test_a_reset_leaves_nothing_of_the_run_before(seed):
                 yield
         yield from bench.wait(700)
 
-    # The stream has more beats than the buffers have room for.
+    # The c2h stream has more beats than the c2h buffers have room for.
     bench.run(main(), [(n, n % 3 == 0, 0, 0) for n in range(3000)])
     host = Host(bench, first, then=other)
     assert len(host.records) >= 12

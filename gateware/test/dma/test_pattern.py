@@ -128,7 +128,9 @@ def test_pattern_of_any_beat(seed):
 
 
 def all_of(endpoint):
-    """Return all fields of a stream's beat as one signal, as produce() and consume() need it."""
+    """Return all fields of a stream's beat as one signal, the form that the helpers produce() and
+    consume() need.
+    """
     return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
 
 

@@ -22,7 +22,9 @@ CLOCK = 250e6
 
 
 class Sources:
-    """Stand-in for a LiteX platform that only notes the names of its source files."""
+    """Stand-in for a LiteX platform. It only collects the names of the Verilog files that are added
+    to it.
+    """
 
     def __init__(self):
         self.names = set()
@@ -32,7 +34,9 @@ class Sources:
 
 
 class Phy(LiteXModule):
-    """Stand-in for the PHY: the pins of the hard block, with nothing behind them."""
+    """Stand-in for the PHY. It has the signals of the hard block's pins, but no hard block behind
+    them.
+    """
 
     def __init__(self):
         self.platform = Sources()
@@ -53,7 +57,9 @@ class Phy(LiteXModule):
 
 
 class Card(LiteXModule):
-    """An endpoint with a client for writes and one for reads, and the blocks that `parts` names."""
+    """Design of an endpoint with a port for writes and one for reads of host memory, and with the
+    blocks that `parts` names.
+    """
 
     def __init__(self, parts):
         self.phy = Phy()

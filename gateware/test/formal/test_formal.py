@@ -32,9 +32,10 @@ FLAT = ["TagPool", "TagPoolUpper"]
 # Mistakes that a simulation might find only after a long time: (property, right code, wrong code)
 # as regular expression and replacement.
 MISTAKES = [
-    # This change lets NonPostedCredits lend one credit too many.
+    # With this change NonPostedCredits grants the hard block one credit too many for the host's
+    # non-posted requests.
     ("NonPostedCredits", r"below && \(! io_returned\)", "below"),
-    # This change makes NonPostedCredits lose a credit.
+    # With this change NonPostedCredits loses a credit for the host's non-posted requests.
     ("NonPostedCredits", r"\(io_returned && exact\)", "1'b0"),
     ("CompletionCredits", r"headers <= 9'h0dc", "headers <= 9'h0dd"),
     ("CompletionCredits", r"_zz_room <= 10'h100", "_zz_room <= 10'h101"),
@@ -50,7 +51,9 @@ MISTAKES = [
 
 @pytest.fixture(scope="module")
 def verilog(sim_build):
-    """Return {name of the component: its Verilog} of the default build."""
+    """Return {name of the component: its Verilog} for each SpinalHDL component of the default
+    build.
+    """
     files = map(Path, (sim_build / "gateware" / "sources.txt").read_text().split())
     return {file.stem: file.read_text() for file in files}
 
@@ -75,7 +78,7 @@ def each():
 
 @pytest.mark.parametrize("name", each())
 def test_the_property_holds_for_ever(verilog, name):
-    """Each property is proven for all time. A second run reuses the stored proof."""
+    """Each formal property is proven for all time. A second run reuses the stored proof."""
     text = verilog[COMPONENTS[name][1]]
     attempt(text, name, PROOFS)
     assert not attempt(text, name, PROOFS), "the proof was not reused"

@@ -32,7 +32,9 @@ def give(channel, **values):
 
 
 def write(bus, rng, model, number):
-    """Write a random burst with random strobes to the AXI bus, and the same bytes to `model`."""
+    """Write a random burst with random byte strobes to the AXI4 bus, and the same bytes to the
+    bytearray `model`.
+    """
     row, count = rng.randrange(ROWS - 4), rng.randint(1, 4)
     yield from give(
         bus.aw, addr=row * BEAT_BYTES + rng.choice([0, 4, 28]), id=number, len=count - 1

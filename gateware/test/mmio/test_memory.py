@@ -63,7 +63,7 @@ def test_blank_image_fills_the_memory():
 
 
 def test_image_is_what_the_bus_reads():
-    """A memory on the Wishbone bus holds the image's words, from its start on."""
+    """A LiteX memory on the Wishbone bus holds the words of its image, from its start on."""
     image = [0x11111111 * n for n in range(16)]
     dut = wishbone.SRAM(64, init=image)
 
@@ -116,7 +116,9 @@ BAD = {
 
 @pytest.mark.parametrize("name, content, sentence", BAD.values(), ids=BAD)
 def test_every_doubt_is_an_error(tmp_path, name, content, sentence):
-    """A bad image file is refused with a sentence that names the file, the value and the rule."""
+    """A bad image file for the card's memories is refused with a sentence that names the file, the
+    value and the rule.
+    """
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(ValueError) as error:
@@ -126,6 +128,6 @@ def test_every_doubt_is_an_error(tmp_path, name, content, sentence):
 
 
 def test_missing_file_is_an_error(tmp_path):
-    """If the image file does not exist, the error names the file."""
+    """If the image file for a memory does not exist, the error names the file."""
     with pytest.raises(ValueError, match="none.hex: cannot be read: No such file"):
         read_image(tmp_path / "none.hex")

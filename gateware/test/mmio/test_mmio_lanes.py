@@ -53,7 +53,8 @@ def test_every_read_brings_what_was_written(kind, seed):
     def traffic():
         due = []
         for _ in range(800):
-            # The test uses six rows only, so that reads and writes often meet in a row.
+            # The test uses only six rows of the lane memory, so that reads and writes often meet in
+            # a row.
             rows = rows_of(rng, 6)
             enable = rng.random() < 0.8
             yield dut.read_enable.eq(enable)
@@ -70,7 +71,7 @@ def test_every_read_brings_what_was_written(kind, seed):
                 if mask >> n & 1:
                     model[ROW_BYTES * rows[n // 4] + n] = data[n]
             yield
-            # The address was set one cycle ago, so the memory sees it from this cycle on.
+            # The row addresses were set one cycle ago, so the memory sees them from this cycle on.
             if len(due) > dut.latency and due[-1 - dut.latency] is not None:
                 got = (yield dut.read_data).to_bytes(ROW_BYTES, "little")
                 assert got == due[-1 - dut.latency]
@@ -96,7 +97,7 @@ def test_what_cannot_be_built_says_why(arguments, rule):
 
 
 class Top(Module):
-    """A lane memory as a top module, with its ports as pins."""
+    """A LaneMemory as the top module of a synthesis, with its ports as pins."""
 
     def __init__(self, *arguments):
         self.submodules.memory = memory = LaneMemory(*arguments)
@@ -126,9 +127,10 @@ def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, 
     512 KiB take 16 UltraRAMs, and a memory of 4 KiB takes 8 half block RAMs.
     """
     top = Top(*arguments)
-    monkeypatch.chdir(tmp_path)  # The memories' contents are written beside the Verilog.
+    # LiteX writes the memories' initial contents to the current folder, beside the Verilog.
+    monkeypatch.chdir(tmp_path)
     litex.convert(top, top.ios, name="top").write("top.v")
-    # Synthesis stops after the mapping of memories, since the later steps take most of the time.
+    # Synthesis stops after it has mapped the memories, since the later steps take most of the time.
     script = (
         "read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
         "tee -o stat.txt stat"

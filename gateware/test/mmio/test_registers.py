@@ -22,7 +22,9 @@ WORDS = 64
 
 
 class Registers(LiteXModule):
-    """A memory on the CSR bus, behind RegisterBridge (`ours`) or LiteX's bridge."""
+    """A memory on the CSR bus, behind our RegisterBridge if `ours` is true, else behind LiteX's
+    bridge.
+    """
 
     def __init__(self, ours):
         self.bridge = (

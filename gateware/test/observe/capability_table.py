@@ -12,7 +12,7 @@ from gateware.observe import capability
 
 
 class Entry(NamedTuple):
-    """An entry of the capability table, which describes one block of the gateware."""
+    """One decoded entry of the capability table. It describes one block of the gateware."""
 
     kind: int
     version: int
@@ -67,7 +67,9 @@ def memories(folder):
 
 
 def table_of(build):
-    """Return the decoded capability table of a build, which must have exactly one."""
+    """Return the decoded capability table of a build. The build must have exactly one memory with
+    such a table.
+    """
     tables = [words for words in memories(build / "gateware") if words[0] == capability.MAGIC]
     assert len(tables) == 1
     return decode(tables[0])

@@ -94,7 +94,7 @@ def test_header_names_target_and_sources(built):
     ],
 )
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
-    """The capability table gives each register the address that csr.json gives it."""
+    """The capability table gives each of these registers the address that csr.json gives it."""
     offset, size, parameters = entry(built, kind)
     assert offset + parameters[parameter] == csr["csr_registers"][register]["addr"]
     assert parameters[parameter] < size
@@ -145,7 +145,7 @@ def test_msix_is_where_configuration_space_has_it(msix_build):
     assert offset == constants["pcie_msix_table"]
     assert offset + parameters["pending"] == constants["pcie_msix_pending"]
     assert parameters["vectors"] == constants["pcie_msix_vectors"]
-    # The pending bits lie behind the 16 bytes of the last vector, and inside the block.
+    # The pending bits of MSI-X lie behind the vectors of 16 bytes each, and inside the block.
     assert 16 * parameters["vectors"] <= parameters["pending"] < size
 
 
@@ -316,7 +316,9 @@ def test_the_c_header_is_the_table_s():
 
 
 def test_numbers_of_block_types_are_their_own():
-    """Each type of block in the capability table has its own number, and a name in the C header."""
+    """Each type of block in the capability table has a number that no other type has, and a name of
+    its own in the C header.
+    """
     numbers = [kind.number for kind in BLOCK_TYPES.values()]
     assert len(set(numbers)) == len(numbers) and 0 not in numbers
     names = re.findall(r"#define (\w+) ", capability.c_header())

@@ -30,7 +30,9 @@ BEAT_BYTES = DATA_WIDTH // 8
 
 
 def random_tlp(rng):
-    """Return a random TLP: its first dword, the number of its beats, and its payload in bytes."""
+    """Return a random TLP for the counters: its header's first dword, its number of beats, and its
+    payload in bytes.
+    """
     kind = rng.choice(["mem_rd32", "mem_rd64", "mem_wr32", "mem_wr64", "cpld", "cpl"])
     dwords = rng.choice([1, 2, 8, 32, 64, 128, 256, 1023, 1024])
     payload = 4 * dwords if kind in ("mem_wr32", "mem_wr64", "cpld") else 0
@@ -42,7 +44,9 @@ def random_tlp(rng):
 
 
 def offer_tlps(endpoint, tlps, rng, density):
-    """Offer TLPs on a stream with random gaps. `density` is the share of cycles with a beat."""
+    """Offer the TLPs `tlps` on a stream with random gaps. `density` is the share of the cycles in
+    which a beat is offered.
+    """
     for tlp in tlps:
         for beat in range(tlp.beats):
             while rng.random() >= density:

@@ -20,7 +20,9 @@ WRAP = 2**32
 
 
 class Pair:
-    """Model of the stamp registers. cycle() is called with the events of each cycle."""
+    """Model of the stamps of doorbell and interrupt. cycle() is called with the events of each
+    cycle.
+    """
 
     def __init__(self):
         self.doorbell = self.interrupt = 0

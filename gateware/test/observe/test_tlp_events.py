@@ -43,7 +43,7 @@ def completion(rng):
 
 
 def separate_beats(tlps):
-    """Yield beats (dwords, {flag: value}) of TLPs. Each TLP begins with a new beat."""
+    """Yield the beats of TLPs as (dwords, {flag: value}). Each TLP begins in a beat of its own."""
     for tlp in tlps:
         for start in range(0, len(tlp), LANES):
             yield tlp[start : start + LANES], {"last": start + LANES >= len(tlp)}
@@ -117,7 +117,9 @@ def count(dut_class, layout, make, pack, seed):
 
 
 def starting_beats(tlps):
-    """Yield beats like separate_beats(), with RC's flag `start_0` in the first beat of each TLP."""
+    """Yield beats like separate_beats(), with RC's flag `start_0` in the beat in which a TLP
+    begins.
+    """
     first = True
     for dwords, flags in separate_beats(tlps):
         yield dwords, {**flags, "start_0": first}

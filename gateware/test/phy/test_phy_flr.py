@@ -31,7 +31,8 @@ def run(idle_after):
             for name, cycles in seen.items():
                 if (yield getattr(dut, name)):
                     cycles.append(cycle)
-            # The model of the hard block ends its request two cycles after the acknowledgement.
+            # The model of the hard block withdraws its request for a reset two cycles after the
+            # acknowledgement.
             if seen["done"] and cycle == seen["done"][0] + 2:
                 yield dut.in_process.eq(0)
             yield

@@ -35,7 +35,7 @@ def hard_block(dut, rng, pulses):
 
 @passive
 def switch(dut, rng):
-    """Enable and disable MSI at random, as the host may."""
+    """Enable and disable MSI at random, as the host may do."""
     while True:
         yield dut.enable.eq(rng.random() < 0.7)
         yield from wait(rng.randrange(1, 60))

@@ -76,7 +76,9 @@ def test_fields_lie_where_pg213_has_them():
 
 @pytest.mark.parametrize("pin", FIELDS)
 def test_a_tuser_has_each_field_in_its_place(pin):
-    """tuser() gives a value of the pin's width, with the bits of each field in their places."""
+    """tuser() returns a value as wide as the hard block's tuser pin, with the bits of each field in
+    their places.
+    """
     signals = {
         field: Signal(sum(width for _, width in pieces), name=field)
         for field, pieces in FIELDS[pin].items()

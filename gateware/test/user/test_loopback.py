@@ -14,7 +14,9 @@ from tools.testing.stream_model import consume, produce, simulate, watch
 
 @each_seed(6)
 def test_every_beat_comes_back_in_order(seed):
-    """The c2h stream has the beats of the h2c stream in order, with random stalls on both sides."""
+    """The loopback's c2h stream has the beats of its h2c stream in order, with random stalls on
+    both sides.
+    """
     rng = random.Random(seed)
     dut = Loopback(platform=None)
     beats = [rng.randrange(2**DATA_WIDTH) for _ in range(200)]

@@ -15,7 +15,8 @@ from sim import examples
 from sim.block import verilog
 from tools import new
 
-# Name of a mistake -> (the right text, the wrong text, a pattern of the message expected).
+# Mistakes in user logic, as name -> (right text, wrong text, pattern of the expected error
+# message).
 MISTAKES = {
     "a stream of half the width": (
         "source = stream.Endpoint(stream_layout())",
@@ -90,13 +91,13 @@ NO_LINE = {"a class of another name"}
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return the folder of user logic that `make new NAME=crc` writes."""
+    """Return a folder with the user logic that `make new NAME=crc` writes."""
     assert new.main(["--name", str(tmp_path / "crc")]) == 0
     return tmp_path / "crc"
 
 
 def said(folder):
-    """Return the message with which the build refuses the user logic in `folder`."""
+    """Return the message of the error with which the build refuses the user logic in `folder`."""
     with pytest.raises(ValueError) as caught:
         verilog.write(examples.find(str(folder)).user, folder / "out")
     return str(caught.value)
@@ -135,7 +136,9 @@ def test_a_mistake_has_its_place_and_a_next_step(folder, mistake):
 
 
 def test_what_is_right_is_built(folder):
-    """The unchanged folder of `make new` builds, so each test's mistake is the only one in it."""
+    """The folder that `make new` writes builds without a change, so each test's mistake is the only
+    one in it.
+    """
     verilog.write(examples.find(str(folder)).user, folder / "out")
     assert (folder / "out" / "block.v").exists()
 

@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused(occupant, sentence):
 
 
 class Quiet(Good):
-    """User logic that never takes a beat, since nothing drives sink.ready."""
+    """User logic that never takes a beat of h2c, since nothing drives sink.ready."""
 
 
 class Takes(Good):
@@ -168,7 +168,7 @@ def built(occupant):
 
 @pytest.mark.parametrize("occupant", [Loopback, MemoryOnAxi, Takes, TakesInVerilog, FullPage])
 def test_what_takes_beats_is_built(occupant):
-    """User logic is accepted if sink.ready is driven by a statement, a submodule or an Instance."""
+    """User logic is accepted if a statement, a submodule or an Instance drives its sink.ready."""
     built(occupant)
 
 
@@ -201,7 +201,9 @@ def test_two_registers_of_a_name_are_found_before_anything_is_built():
 
 
 class Narrows(Good):
-    """User logic that assigns a signal to a narrower one in the place that `where` names."""
+    """User logic that assigns a signal to a narrower one. `where` names the place of the
+    assignment.
+    """
 
     where = None
 
@@ -278,7 +280,9 @@ def test_bits_that_are_dropped_in_words_are_accepted(monkeypatch):
 
 
 class Plain(Good):
-    """User logic with LitePCIe's plain stream layout: it sends each beat back in the next cycle."""
+    """User logic with LitePCIe's stream layout. It sends each h2c beat back on c2h in the next
+    cycle.
+    """
 
     def __init__(self, platform):
         Good.__init__(self, platform)
@@ -324,7 +328,7 @@ def test_an_axi_bus_needs_the_bridge():
 
 
 def test_find_by_dotted_name():
-    """In MODULE:CLASS, which names the user logic, MODULE may be a dotted name."""
+    """In MODULE:CLASS, the text that names user logic, MODULE may be a dotted name."""
     assert find_occupant("gateware.user.loopback:Loopback") is Loopback
 
 

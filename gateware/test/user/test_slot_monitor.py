@@ -19,7 +19,8 @@ from tools.testing.csr_model import CsrBench
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, wait
 
-LATE = 2  # Cycles from the state of the streams that a copy holds to the copy itself.
+# A copy of the slot monitor holds the state that the streams had this many cycles before the copy.
+LATE = 2
 
 
 class Bench(LiteXModule):
@@ -37,10 +38,12 @@ class Bench(LiteXModule):
 
 
 class Side:
-    """Model of the monitor's counters of one stream, made from a list of all cycles."""
+    """Model of the slot monitor's counters of one stream. It computes them from a list of all
+    cycles.
+    """
 
     def __init__(self):
-        self.cycles = []  # (time, valid, ready, last) of each cycle.
+        self.cycles = []  # (time, valid, ready, last) of the stream in each cycle so far.
 
     def after(self, count):
         """Return (valid, ready) and the counters by name, as they are after the first `count`
@@ -72,7 +75,9 @@ def record(dut, sides):
 
 @passive
 def noise(endpoint, rng):
-    """Drive valid, ready and last of a stream at random, with short and long runs of one state."""
+    """Drive valid, ready and last of a user slot stream at random, with short and long runs of one
+    state.
+    """
     while True:
         for signal in (endpoint.valid, endpoint.ready, endpoint.last):
             yield signal.eq(rng.randrange(2))
@@ -110,7 +115,7 @@ def test_a_copy_is_of_one_cycle(seed):
             rng.shuffle(names)
             found = yield from copy(dut, names)
             for number, (name, side) in enumerate(sides.items()):
-                # Cycle 0 has time 0, so one more cycle than `time` has passed.
+                # The cycle with time 0 counts, too, so one more cycle than `time` has passed.
                 count = found["time"] + 1
                 (valid, ready), wanted = side.after(count)
                 assert found["state"] >> 2 * number & 3 == valid | ready << 1
@@ -136,7 +141,9 @@ def test_the_copy_is_of_the_cycle_before_last():
 
 
 def test_nothing_but_now_takes_a_copy():
-    """Only a read of the monitor's register `now` takes a copy. Others may be read in any order."""
+    """Only a read of the monitor's register `now` takes a copy. The other registers may be read in
+    any order.
+    """
     dut = Bench()
 
     def host():

@@ -29,7 +29,9 @@ PORTS = [
 
 @pytest.fixture
 def verilog(tmp_path):
-    """Return the path of the Verilog of a component with PORTS. Only its file of ports exists."""
+    """Return the path of the Verilog of a component with PORTS. Only its file Taker.ports.json
+    exists, not the Verilog.
+    """
     rows = [dict(zip(("name", "direction", "width"), port)) for port in PORTS]
     (tmp_path / "Taker.ports.json").write_text(
         json.dumps({"component": "Taker", "ports": rows, "renamed": []})
@@ -38,13 +40,17 @@ def verilog(tmp_path):
 
 
 def fitting(**changes):
-    """Return connections that fit PORTS, with `changes`: None takes a connection away."""
+    """Return Instance arguments that fit PORTS, changed by
+    `changes`: None takes a connection away.
+    """
     ports = {"i_npMax": Signal(6), "o_cq_ready": Signal(), "o_idle": Signal(), **changes}
     return {name: value for name, value in ports.items() if value is not None}
 
 
 def wrong(verilog, left_open=None, **changes):
-    """Return the lines of the error for an instance with these `changes`."""
+    """Return the lines of the error message for an Instance
+    whose connections have these `changes`.
+    """
     with pytest.raises(WrongPorts) as error:
         spinal_instance(verilog, left_open, **fitting(**changes))
     return str(error.value).splitlines()
@@ -62,7 +68,7 @@ def test_an_instance_that_fits_has_the_component_s_ports(verilog):
 
 
 def test_a_missing_input_is_named(verilog):
-    """An input of the component without a signal is refused, since it would float."""
+    """An input of the component that is not connected is refused, since it would float."""
     assert wrong(verilog, i_npMax=None) == ["Taker: input npMax is not connected"]
 
 
@@ -77,7 +83,7 @@ def test_an_unknown_port_is_named_with_the_nearest(verilog):
 
 
 def test_an_unknown_port_like_no_other_is_named_alone(verilog):
-    """An unknown port whose name is like no other is reported without a suggestion."""
+    """If an unknown port's name is like no other, the error message suggests no name."""
     assert wrong(verilog, i_threshold=Signal()) == ["Taker: there is no port threshold"]
 
 
@@ -101,7 +107,9 @@ def test_a_wrong_width_is_named_with_both(verilog, width):
 
 
 def test_an_expression_has_the_width_of_its_result(verilog):
-    """Slices and expressions of signals are checked by their width, as signals are."""
+    """The widths of slices and expressions are checked against the component's ports, as those of
+    signals are.
+    """
     spinal_instance(verilog, **fitting(i_npMax=Signal(8)[2:]))
     assert wrong(verilog, i_npMax=Signal(8) & Signal(6)) == [
         "Taker: port npMax has 6 bits and is connected to 8"
@@ -109,13 +117,17 @@ def test_an_expression_has_the_width_of_its_result(verilog):
 
 
 def test_a_number_only_has_to_fit(verilog):
-    """A constant is extended to the port's width. A constant that is too large is refused."""
+    """A constant is extended to its port's width. A constant that is too large for its port is
+    refused.
+    """
     spinal_instance(verilog, **fitting(i_npMax=1))
     assert wrong(verilog, i_npMax=64) == ["Taker: port npMax has 6 bits and is connected to 7"]
 
 
 def test_an_output_left_open_is_named(verilog):
-    """An unconnected output is refused, unless `left_open` names it with a reason."""
+    """An unconnected output of a component is refused,
+    unless `left_open` names it with a reason.
+    """
     assert wrong(verilog, o_idle=None) == [
         "Taker: output idle is left open: connect it, or name it in left_open with the reason"
     ]
@@ -141,7 +153,9 @@ def test_left_open_names_unconnected_outputs_only(verilog, left_open, sentence):
 
 
 def test_left_open_needs_a_reason(verilog):
-    """A name in `left_open` without a reason is refused."""
+    """An output in `left_open`, the list of outputs that stay unconnected, is refused without a
+    reason.
+    """
     assert wrong(verilog, {"idle": ""}, o_idle=None) == [
         "Taker: left_open gives no reason for idle"
     ]
@@ -198,7 +212,9 @@ def header_ports(verilog):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_verilog_has_every_name_as_scala_has_it(component):
-    """No signal of our components is renamed in Verilog, as a keyword such as `inside` would be."""
+    """SpinalHDL renames no signal of our components in the Verilog, as it would if a signal were
+    called like a keyword.
+    """
     verilog = generate(component, **COMPONENTS[component])
     assert json.loads(verilog.with_suffix(".ports.json").read_text())["renamed"] == []
 
