@@ -2,8 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Connects the stages of the gateware to the Lanebox SoC, in the order of the path. This file has
-no logic.
+"""Connects the stages of the gateware in the order of the path. This file has no logic.
 
     host -- hard block -- endpoint -+- MMIO: BARs -> CSRs, memories, the user slot
                                     +- DMA -- pattern -- user slot
@@ -39,12 +38,10 @@ from gateware.vocabulary.windows import COMPAT, default_windows
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads` are the PCIe pins, `leds` the board's LEDs. `target` is the board's name. `endpoint` is
-    "lanebox" or "litepcie". `mmio` is "bridge", or "litepcie" for LitePCIe's bus master, which
-    LitePCIe's endpoint always has. `user` is the class of the logic in the user slot. `memories`
-    has the initial 32-bit words of the two block memories. `msix` adds MSI-X beside MSI. `clock` is
-    the user clock in Hz. windows.py explains `compat`, and lanebox.py `completion_pool`. `capture`
-    adds the capture of frames.
+    `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
+    "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
+    the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
+    MSI-X, `capture` the capture of frames. `clock`: the user clock in Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -112,13 +109,11 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
         if capture:
-            add_capture(self) # The capture block adds its own `busy` to the SoC's.
+            add_capture(self) # It adds its own `busy` to the SoC's.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
-        """Connects the host's BARs to the MMIO bridge. The SoC's Wishbone bus is one of the
-        bridge's targets.
-        """
+        """Connects the host's BARs to the MMIO bridge, which also reaches the Wishbone bus."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
@@ -126,15 +121,13 @@ class LaneboxSoC(RegisterBridgeSoC):
             windows = default_windows(self.user.axi, msix, compat))
         self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        # These regions are only for software, to which they give the memories' offsets in BAR0.
+        # These regions only tell software the memories' offsets in BAR0.
         for name, (base, size) in COMPAT[compat].regions().items():
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
 
     def add_bus_master(self, memories):
-        """Connects the host's BAR0 to LitePCIe's bus master. All of BAR0 is then on the SoC's
-        Wishbone bus.
-        """
+        """Connects BAR0 to LitePCIe's bus master, so that all of it is on the Wishbone bus."""
         self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=numbers.CSR_BASE)
         self.host_busy = self.pcie_mmap.wishbone.cyc
         self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
@@ -151,9 +144,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Gives each interrupt cause its bit in LitePCIeMSI, and tells software the bit's number by
-        a constant. `causes` has the signal of each cause by name.
-        """
+        """Gives the signal of each cause its bit in LitePCIeMSI, and a constant with its number."""
         for number, (name, irq) in enumerate(causes.items()):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)

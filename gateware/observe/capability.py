@@ -463,8 +463,10 @@ def c_header():
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
     })
-    lines += ["", "/* Word numbers in the header of the capability table */", *_defines("CAP_HEADER_", HEADER)]
-    lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */", *_defines("CAP_ENTRY_", ENTRY)]
+    lines += ["", "/* Word numbers in the header of the capability table */"]
+    lines += _defines("CAP_HEADER_", HEADER)
+    lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */"]
+    lines += _defines("CAP_ENTRY_", ENTRY)
     for name, kind in BLOCK_TYPES.items():
         lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
         lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
@@ -478,9 +480,9 @@ def c_header():
     lines += ["", "/* Bits of the word of a descriptor that has the length */"]
     lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
     lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
-    lines += ["", "/* Rings of LitePCIe's driver: buffer in bytes, buffers, buffers per interrupt */"]
+    lines += ["", "/* LitePCIe's rings: bytes of a buffer, buffers, buffers per interrupt */"]
     lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
-    lines += ["", "/* Most interrupt causes; beat in bytes; reads in flight without extended tags */"]
+    lines += ["", "/* Most causes; bytes of a beat; reads in flight without extended tags */"]
     lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
     lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
     lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]

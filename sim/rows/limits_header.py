@@ -107,7 +107,8 @@ def header() -> str:
             "/* GB/s of one lane, by generation. */",
             f"static const double limit_lane[4] = {{ {lanes} }};\n",
             f"#define LIMIT_CYCLE_NS\t\t{limits.CYCLE_NS}",
-            f"#define LIMIT_COMPLETION_SPACE\t{limits.COMPLETION_SPACE}\t/* bytes of completions that the block can hold */",
+            "/* bytes and headers of read completions that the hard block can hold */",
+            f"#define LIMIT_COMPLETION_SPACE\t{limits.COMPLETION_SPACE}",
             f"#define LIMIT_COMPLETION_HEADERS\t{limits.COMPLETION_HEADERS}\n",
             _table("limit_c2h", "Writes by the card.", _c2h()),
             _table(

@@ -183,12 +183,12 @@
 #define LITEPCIE_DESCRIPTOR_IRQ_DISABLE         0x1000000
 #define LITEPCIE_DESCRIPTOR_LAST_DISABLE        0x2000000
 
-/* Rings of LitePCIe's driver: buffer in bytes, buffers, buffers per interrupt */
+/* LitePCIe's rings: bytes of a buffer, buffers, buffers per interrupt */
 #define LITEPCIE_STOCK_BUFFER_SIZE              8192
 #define LITEPCIE_STOCK_BUFFERS                  256
 #define LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT    32
 
-/* Most interrupt causes; beat in bytes; reads in flight without extended tags */
+/* Most causes; bytes of a beat; reads in flight without extended tags */
 #define LITEPCIE_CAUSES_MAX                     32
 #define LITEPCIE_BEAT_BYTES                     32
 #define LITEPCIE_SHORT_READ_TAGS                32

@@ -24,7 +24,8 @@ struct limit_row {
 static const double limit_lane[4] = { 0.0, 0.25, 0.5, 0.9846153846153847 };
 
 #define LIMIT_CYCLE_NS		4
-#define LIMIT_COMPLETION_SPACE	32768	/* bytes of completions that the block can hold */
+/* bytes and headers of read completions that the hard block can hold */
+#define LIMIT_COMPLETION_SPACE	32768
 #define LIMIT_COMPLETION_HEADERS	256
 
 /* Writes by the card. */
