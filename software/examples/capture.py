@@ -18,7 +18,7 @@ BUFFER = 256 << 10
 
 
 def direct(path: str):
-    """Open a file whose writes bypass the kernel's page cache."""
+    """Open a file for writing, such that its data bypasses the page cache."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_DIRECT
     return os.fdopen(os.open(path, flags, 0o666), "wb", 0)
 

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS		10000	/* longest wait for a buffer, in ms */
-/* size of the table of option values, whose index is the letter */
+#define WAIT_MS		10000	/* longest wait for a DMA buffer, in ms */
+/* size of the table of option values; its index is the option's letter */
 #define OPTIONS		128
 
 static struct litepcie *opened;

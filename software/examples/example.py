@@ -29,7 +29,7 @@ def options(text: str) -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    """Parse the number of an option; it must be 1 or more."""
+    """Parse a command line option's number, which must be 1 or more."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: it must be 1 or more")
     return int(text)
@@ -47,7 +47,7 @@ def run(program, parser: argparse.ArgumentParser) -> None:
     args = parser.parse_args()
     try:
         program(args)
-    except OSError as error:  # errors of lanebox_host are OSErrors, too
+    except OSError as error:  # the exceptions of lanebox_host are OSErrors, too
         fail(error)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -32,7 +32,7 @@ def draw(samples: np.ndarray) -> np.ndarray:
 
 
 def png(picture: np.ndarray) -> bytes:
-    """Return the bytes of an 8-bit greyscale PNG of the picture."""
+    """Return the bytes of a PNG file of `picture`, an array of 8-bit greys."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (

@@ -29,7 +29,7 @@ static void list(struct litepcie *dev)
 		printf("0x%05x  %s\n", found.offset, found.name);
 }
 
-/* Write the register if a value is given, then read it. */
+/* Write @value to register @name unless it is NULL, then read the register. */
 static void use(struct litepcie *dev, const char *name, const char *value)
 {
 	char *end = NULL;

@@ -22,7 +22,7 @@
 
 #define SAMPLES		4096u
 #define COLUMNS		64u
-/* bins of the spectrum that one column of the line shows */
+/* number of bins of the spectrum that one column of the printed line shows */
 #define BINS		(SAMPLES / 2 / COLUMNS)
 #define PAUSE_US	50000
 
@@ -84,7 +84,7 @@ static void draw(const int16_t *samples)
 	static double in[SAMPLES];
 	unsigned int peak = 0;
 
-	/* weight the samples by a Hann window */
+	/* weight the received samples by a Hann window before the FFT */
 	for (unsigned int i = 0; i < SAMPLES; i++)
 		in[i] = samples[i] * (1 - cos(2 * M_PI * i / SAMPLES)) / 0x8000;
 	fft(in, out, SAMPLES, 1);

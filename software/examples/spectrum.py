@@ -18,10 +18,11 @@ from lanebox_host import Card
 from example import count, options, run
 
 SAMPLES, COLUMNS = 4096, 64
-# bins of the spectrum that one column of the line shows
+# number of bins of the spectrum that one column of the printed line shows
 BINS = SAMPLES // 2 // COLUMNS
 TURN = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
-WINDOW = 1 - np.cos(TURN)  # Hann window by which the samples are weighted
+# Hann window by which the received samples are weighted before the FFT
+WINDOW = 1 - np.cos(TURN)
 SHADES = np.array(list(" .:-=+*#%@"))
 
 

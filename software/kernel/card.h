@@ -79,14 +79,20 @@ struct litepcie_held {
 	u64	done;		/* descriptors of the run that the card is done with */
 	/* bytes in all descriptors of the run that were handed to the card */
 	u64	bytes;
-	/* bytes of the run that the card is done with, by its status line */
+	/*
+	 * held run: bytes of the run that the card has finished, as the card's
+	 * status line says
+	 */
 	u64	position;
 	/*
 	 * ring of u64: entry n (modulo entries) is the value of @bytes after
 	 * descriptor n
 	 */
 	u64	*end;
-	/* number of entries of @end, less one; the number is a power of two */
+	/*
+	 * index mask of the ring @end: its number of entries (a power of two)
+	 * minus 1
+	 */
 	u64	mask;
 };
 
@@ -130,8 +136,14 @@ struct litepcie_way {
 	 * LITEPCIE_DMA_GROUP_
 	 */
 	void __iomem		*regs;
-	u32			cause;		/* number of the direction's interrupt cause */
-	/* number of descriptors that the card's table holds */
+	/*
+	 * number of this direction's interrupt cause, a bit of the interrupt
+	 * registers
+	 */
+	u32			cause;
+	/*
+	 * number of descriptors that the card's table for this direction holds
+	 */
 	u32			depth;
 	/*
 	 * h2c of LitePCIe's endpoint: bytes that the card may count as done
@@ -143,7 +155,10 @@ struct litepcie_way {
 	 * the card says that the user's logic has taken all data.
 	 */
 	bool			tells_taken;
-	/* true if the card writes the status line in this run */
+	/*
+	 * true if the card writes this direction's status line (its counts) to
+	 * host memory in the current run
+	 */
 	bool			told;
 	/*
 	 * address of the interrupt moderation register; NULL if the card has
@@ -161,7 +176,11 @@ struct litepcie_way {
 	 */
 	struct mutex		mutex;
 	struct litepcie_file	*owner;
-	struct litepcie_ring	*ring;		/* the owner's ring, mapped for the card; or NULL */
+	/*
+	 * ring of buffers of the direction's owner, mapped for DMA by the card;
+	 * NULL: none
+	 */
+	struct litepcie_ring	*ring;
 	/*
 	 * allowance that makes one ring of LitePCIe's shape free of charge, see
 	 * charge.c
@@ -175,17 +194,34 @@ struct litepcie_way {
 	 * interrupt takes only one lock.
 	 */
 	wait_queue_head_t	wait;
-	/* this direction's part of the channel's status page */
+	/*
+	 * this direction's part of the channel's status page, which programs
+	 * map read-only
+	 */
 	struct litepcie_status_way *status;
-	u32			run;		/* kind of the run: LITEPCIE_RUN_ */
+	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
+	u32			run;
 	/* error (-errno) that ended the direction's last run, or 0 */
 	int			error;
-	/* number that each start and stop of the direction increments */
+	/*
+	 * counter that each start and stop of the direction increments; a
+	 * sleeping read() or write() sees by it that its run is over
+	 */
 	unsigned int		generation;
-	/* buffers, mode and timer period in us of the last run's ring */
+	/*
+	 * number of buffers, LITEPCIE_MODE_ value and timer period in us of the
+	 * last run's ring
+	 */
 	u32			count, mode, interval_us;
-	struct litepcie_ends	ends;		/* packet settings that the last run began with */
-	/* true: poll() compares with the program's count in the index page */
+	/*
+	 * packet settings (LITEPCIE_IOCTL_PACKETS) that the direction's last
+	 * run began with
+	 */
+	struct litepcie_ends	ends;
+	/*
+	 * true: poll() compares the card's count of buffers with the program's
+	 * count in the index page; false: with @sw_count
+	 */
 	bool			indexed;
 	/*
 	 * run of the kind LOOP: buffers by the register loop status when it was
@@ -220,7 +256,10 @@ struct litepcie_way {
 	 */
 	struct eventfd_ctx	*event;
 
-	/* timer whose callback asks the card for progress, see moderation.c */
+	/*
+	 * timer whose callback asks the card how many buffers it has finished,
+	 * see moderation.c
+	 */
 	struct hrtimer		timer;
 	/*
 	 * h2c: delayed work that sends an incomplete beat after the flush time
@@ -231,9 +270,12 @@ struct litepcie_way {
 	 * direction runs
 	 */
 	struct delayed_work	watchdog;
-	/* buffers done (hw_count) when the watchdog last ran */
+	/*
+	 * value of @hw_count (buffers that the card has finished) when the
+	 * watchdog last ran
+	 */
 	s64			watched;
-	/* count of interrupts when the watchdog last ran */
+	/* value of @interrupts when the watchdog last ran */
 	u64			watched_interrupts;
 };
 
@@ -249,21 +291,33 @@ struct litepcie_notices {
 	 * buffers
 	 */
 	bool			able;
-	/* true while the pages of the notices are mapped for the card */
+	/*
+	 * true while the pages of the records and status lines are mapped for
+	 * DMA by the card
+	 */
 	bool			mapped;
-	/* ring of @entries c2h records, in 2^@order pages */
+	/*
+	 * ring of @entries c2h records (the card's reports of finished
+	 * buffers), in 2^@order pages
+	 */
 	struct litepcie_record	*records;
 	u32			entries;
 	unsigned int		order;
 	dma_addr_t		records_dma, status_dma;
-	struct mutex		lock;		/* lock: protects @control */
-	/* copy of the notices' control register in the card */
+	/* lock: protects @control, the copy of a card register */
+	struct mutex		lock;
+	/*
+	 * copy of the card's register that switches records and status lines on
+	 */
 	u32			control;
 };
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	/* the status page, which every file may map read-only */
+	/*
+	 * the channel's status page (counts of its directions), which every
+	 * file may map read-only
+	 */
 	struct litepcie_status	*status;
 	struct device		dev;
 	struct cdev		cdev;
@@ -336,7 +390,10 @@ struct litepcie {
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 
-	/* lock: protects the mask @unquiet and the card's bus master bit */
+	/*
+	 * lock: protects the card's bus master bit and @unquiet, the mask of
+	 * directions that did not stop
+	 */
 	struct mutex		master_lock;
 	/*
 	 * Bit n is set if the direction with interrupt cause n did not stop
@@ -361,14 +418,20 @@ struct litepcie_file {
 	struct litepcie_chan	*chan;
 	struct file		*filp;
 	struct list_head	node;		/* this file's entry in the list card->files */
-	/* the file's index page, which all mappings of this file share */
+	/*
+	 * the file's index page, in which the program writes how many buffers
+	 * it is done with; all mappings of this file share it
+	 */
 	struct litepcie_index	*index;
 	/*
 	 * The file's own rings, which have LitePCIe's shape.  Protected by
 	 * way->mutex.
 	 */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];
-	/* packet settings for the next runs; protected by way->mutex */
+	/*
+	 * packet settings (LITEPCIE_IOCTL_PACKETS) for the file's next runs;
+	 * protected by way->mutex
+	 */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];
 };
 
@@ -547,7 +610,11 @@ void litepcie_moderation_interrupt(struct litepcie_way *way);
  * bar.c defines the functions that follow.  Before them stand the regions of
  * the device node's mmap() offsets.
  */
-/* the bits of an mmap() offset from this one up are the number of its region */
+
+/*
+ * The bits from bit 40 up of the device node's mmap() offset are the number of
+ * a region, a value of enum litepcie_region.
+ */
 #define LITEPCIE_MMAP_SHIFT	40
 enum litepcie_region {
 	/*
@@ -560,7 +627,8 @@ enum litepcie_region {
 	LITEPCIE_REGION_STATUS,
 	LITEPCIE_REGION_INDEX,
 	LITEPCIE_REGION_RECORDS,
-	LITEPCIE_REGION_BAR		/* BAR n is region LITEPCIE_REGION_BAR + n */
+	/* region of BAR 0; BAR n is region LITEPCIE_REGION_BAR + n */
+	LITEPCIE_REGION_BAR
 };
 
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
@@ -597,7 +665,10 @@ int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memor
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets);
 
-/* ioctl.c, rw.c, mmap.c and sysfs.c define what follows. */
+/*
+ * The functions and attributes that follow are defined in ioctl.c, rw.c, mmap.c
+ * and sysfs.c.
+ */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);

@@ -20,9 +20,15 @@ struct user_struct;
  * are 0, the memory is charged to none.
  */
 struct litepcie_charge {
-	/* process whose pinned_vm includes @pages, or NULL */
+	/*
+	 * process that the ring's @pages pages are charged to, in its
+	 * pinned_vm; NULL: none
+	 */
 	struct mm_struct		*mm;
-	/* user whose locked_vm includes @pages, or NULL */
+	/*
+	 * user that the ring's @pages pages are charged to, in its locked_vm;
+	 * NULL: none
+	 */
 	struct user_struct		*user;
 	/*
 	 * allowance that the ring has taken, so that @mm and @user are not

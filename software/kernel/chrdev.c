@@ -16,7 +16,11 @@
 #include "compat.h"
 
 #define MINORS		256
-#define READ_FLUSH_US	100	/* c2h flush time in us of a file that has made no PACKETS call */
+/*
+ * c2h flush time (until a partly filled buffer ends) in us, for a file that has
+ * made no PACKETS call
+ */
+#define READ_FLUSH_US	100
 
 static dev_t first_number;
 static struct class *litepcie_class;

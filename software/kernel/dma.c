@@ -21,8 +21,15 @@
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-#define STREAM_INTERVAL_US	100	/* period in us of a stream's timer while data flows */
-/* number of register reads that together take longer than any DMA read */
+/*
+ * period in us of the driver's timer while data flows in a run by read() or
+ * write()
+ */
+#define STREAM_INTERVAL_US	100
+/*
+ * number of reads of a card register that together take longer than any DMA
+ * read by the card
+ */
 #define SETTLE_READS		64
 
 const char *litepcie_way_name(const struct litepcie_way *way)

@@ -28,7 +28,10 @@ static u64 end_of(const struct litepcie_way *way, u64 count)
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
 }
 
-/* Returns the number of bytes of a held run that the card is done with. */
+/*
+ * Returns the number of bytes in the descriptors that the card has finished in
+ * a held run.
+ */
 u64 litepcie_held_position(const struct litepcie_way *way)
 {
 	return end_of(way, way->hw_count);

@@ -383,7 +383,10 @@ union argument {
 	struct litepcie_packets			packets;
 };
 
-/* The sizes are part of the ABI: compiled programs rely on them. */
+/*
+ * The sizes of the ioctl() arguments are part of the ABI: compiled programs
+ * rely on them.
+ */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
 static_assert(sizeof(struct litepcie_ioctl_lock) == 6);

@@ -24,7 +24,10 @@
 #include "charge.h"
 #include "memory.h"
 
-#define PIN_MOST	SZ_64K	/* most pages to pin between two calls of cond_resched() */
+/*
+ * most pages of a process's memory to pin between two calls of cond_resched()
+ */
+#define PIN_MOST	SZ_64K
 
 struct litepcie_memory {
 	struct litepcie_charge	charge;

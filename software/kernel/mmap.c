@@ -62,12 +62,18 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* The process has already mapped a ring that lies in its own memory. */
+	/*
+	 * A ring in the process's own memory cannot be mapped with mmap(): the
+	 * process has mapped it already.
+	 */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
-	/* A private mapping is a copy, which would not show what the card writes. */
+	/*
+	 * A ring cannot be mapped with MAP_PRIVATE: that makes a copy, which
+	 * would not show what the card writes.
+	 */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	/*

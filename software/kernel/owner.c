@@ -210,7 +210,7 @@ unlock:
 
 /* The owner of a direction ------------------------------------------------ */
 
-/* Make @file the owner of a direction that has no owner and is at rest. */
+/* Make @file the owner of a DMA direction that has no owner and is at rest. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
@@ -242,7 +242,10 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	way->hw_count = 0;
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);
-	/* Another file may wait until the direction is free, so wake it. */
+	/*
+	 * Another open file may wait until this DMA direction has no owner, so
+	 * wake it.
+	 */
 	litepcie_dma_news(way);
 	if (event)
 		eventfd_ctx_put(event);
@@ -342,7 +345,8 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (way->owner != file)
 		return;
 	if (live)
-		litepcie_dma_stop(way);	/* the function logs a failure */
+		/* litepcie_dma_stop() itself logs a failure */
+		litepcie_dma_stop(way);
 	/*
 	 * If the card was lost during the stop, the direction may not have
 	 * stopped.

@@ -127,7 +127,10 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
 	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	/* the card wrote the length, so never copy beyond the buffer */
+	/*
+	 * The card wrote the length of the data to host memory.  The driver
+	 * does not trust it, and never copies beyond the end of the c2h buffer.
+	 */
 	*bytes = min(*bytes, size);
 	return err;
 }

@@ -220,7 +220,10 @@ static void unmap_bars(struct litepcie *card)
 	pci_disable_device(card->pdev);
 }
 
-/* Unmap all rings and notices from the card, which makes no more requests. */
+/*
+ * Remove the card's DMA mappings of all rings, records and status lines.  The
+ * card must not access this memory any more.
+ */
 static void unmap_rings(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -419,17 +422,26 @@ static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resu
  * so the probe drives a card only if it finds a capability table.
  */
 static const struct pci_device_id litepcie_ids[] = {
-	{ PCI_VDEVICE(XILINX, 0x9021) },	/* IDs for Gen2; last digit: lanes, f: 16 */
+	/*
+	 * Xilinx device IDs for PCIe Gen2; last digit: number of lanes, f for
+	 * 16
+	 */
+	{ PCI_VDEVICE(XILINX, 0x9021) },
 	{ PCI_VDEVICE(XILINX, 0x9022) },
 	{ PCI_VDEVICE(XILINX, 0x9024) },
 	{ PCI_VDEVICE(XILINX, 0x9028) },
 	{ PCI_VDEVICE(XILINX, 0x902f) },
-	{ PCI_VDEVICE(XILINX, 0x9031) },	/* IDs for Gen3; last digit: lanes, f: 16 */
+	/*
+	 * Xilinx device IDs for PCIe Gen3; last digit: number of lanes, f for
+	 * 16
+	 */
+	{ PCI_VDEVICE(XILINX, 0x9031) },
 	{ PCI_VDEVICE(XILINX, 0x9032) },
 	{ PCI_VDEVICE(XILINX, 0x9034) },
 	{ PCI_VDEVICE(XILINX, 0x9038) },
 	{ PCI_VDEVICE(XILINX, 0x903f) },
-	{ PCI_VDEVICE(XILINX, 0x9041) },	/* IDs for Gen4; last digit: lanes */
+	/* Xilinx device IDs for PCIe Gen4; last digit: number of lanes */
+	{ PCI_VDEVICE(XILINX, 0x9041) },
 	{ PCI_VDEVICE(XILINX, 0x9042) },
 	{ PCI_VDEVICE(XILINX, 0x9044) },
 	{ PCI_VDEVICE(XILINX, 0x9048) },

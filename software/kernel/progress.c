@@ -22,7 +22,10 @@
 #include "compat.h"
 #include "trace.h"
 
-/* the card's counter of rounds has 16 bits, so it wraps after this many */
+/*
+ * number of rounds of the ring after which the card's 16-bit counter of rounds
+ * wraps to 0
+ */
 #define ROUNDS	BIT_ULL(16)
 
 /*
@@ -88,7 +91,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	return news;
 }
 
-/* Wake the threads that wait for this direction, and signal its eventfd. */
+/* Wake the threads that wait for this DMA direction, and signal its eventfd. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -123,7 +126,11 @@ void litepcie_dma_interrupt(struct litepcie_way *way)
 
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
-	spin_lock(&way->wait.lock);	/* interrupts are off, as in every interrupt handler */
+	/*
+	 * spin_lock() is enough, since interrupts are off in every interrupt
+	 * handler
+	 */
+	spin_lock(&way->wait.lock);
 	update_locked(way, &lost);
 	way->interrupts++;
 	tell_locked(way);

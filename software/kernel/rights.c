@@ -22,14 +22,23 @@
  * rights holds
  */
 #define VERSION		1
-/* value of struct right's parameter that stands for the whole block */
+/*
+ * value of @parameter in struct right: every register of the block may be
+ * written to
+ */
 #define ALL		0xff
 
 /*
  * Bits of the pattern block's control register that act on one direction alone.
  */
-#define PATTERN_C2H	BIT(0)	/* bit that switches the pattern generator of c2h on */
-#define PATTERN_H2C	BIT(1)	/* bit that switches the pattern checker of h2c on */
+
+/*
+ * bit of the pattern block's control register: c2h data comes from its
+ * generator
+ */
+#define PATTERN_C2H	BIT(0)
+/* bit of the pattern block's control register: its checker compares h2c data */
+#define PATTERN_H2C	BIT(1)
 
 struct right {
 	u16	type;
@@ -38,7 +47,11 @@ struct right {
 	 * or ALL
 	 */
 	u8	parameter;
-	bool	steers;		/* the register acts on DMA data: see litepcie_owner_steer() */
+	/*
+	 * true: bits of the register act on a direction's data, so only that
+	 * direction's owner may change them, see litepcie_owner_steer()
+	 */
+	bool	steers;
 };
 
 static const struct right rights[] = {

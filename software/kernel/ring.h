@@ -28,12 +28,18 @@
  * another.
  */
 struct litepcie_geometry {
-	u32	size;		/* bytes of each buffer: a power of two */
+	/* bytes of each buffer of the ring: a power of two */
+	u32	size;
 	u32	count;		/* number of buffers in the ring */
 	u32	per_interrupt;	/* number of buffers from one interrupt of the card to the next */
-	u32	mode;		/* how the driver learns of the card's progress: LITEPCIE_MODE_ */
+	/*
+	 * how the driver learns how many buffers the card has finished: a
+	 * LITEPCIE_MODE_ value
+	 */
+	u32	mode;
 	u32	interval_us;
-	u32	flags;		/* flags of the ring: LITEPCIE_RING_ */
+	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
+	u32	flags;
 };
 
 #define LITEPCIE_GEOMETRY_DEFAULT \
@@ -42,25 +48,39 @@ struct litepcie_geometry {
 				     .per_interrupt = LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT })
 
 struct litepcie_chunk {
-	struct page	*page;	/* the first of the chunk's 2^chunk_order contiguous pages */
+	/*
+	 * first page of the chunk, which is 2^chunk_order contiguous pages of
+	 * the ring
+	 */
+	struct page	*page;
 	dma_addr_t	dma;
 };
 
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	spinlock_t			lock;	/* lock: protects @dev */
-	/* the PCI device that the ring is mapped for, or NULL */
+	/* lock: protects @dev, the device that the ring is mapped for */
+	spinlock_t			lock;
+	/*
+	 * the card's PCI device, for whose DMA the ring is mapped; NULL: it is
+	 * not mapped
+	 */
 	struct device			*dev;
 	enum dma_data_direction		direction;
-	/* true if dma_sync_*() must be called: see litepcie_needs_sync() */
+	/*
+	 * true if the driver must call dma_sync_*() on a buffer before and
+	 * after the card's DMA: see litepcie_needs_sync()
+	 */
 	bool				needs_sync;
 	/*
 	 * The memory of the process that the ring lies in.  NULL: the driver
 	 * has allocated the pages.
 	 */
 	struct litepcie_memory		*memory;
-	/* charge for the pages, only if @memory is NULL */
+	/*
+	 * accounts that the ring's pages are charged to, if the driver has
+	 * allocated them (@memory is NULL)
+	 */
 	struct litepcie_charge		charge;
 	unsigned int			chunk_order;
 	unsigned int			chunks;

@@ -26,7 +26,7 @@
  */
 struct run {
 	struct litepcie_way	*way;
-	/* ring of the run, to which this call holds a reference */
+	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
 	/*
 	 * Value of way->generation at the start of the call.  If

@@ -206,7 +206,7 @@ bool litepcie_stream_is_over(const struct litepcie_run *run)
 	       litepcie_is_gone(litepcie_of(way));
 }
 
-/* Returns the error for a call whose run is over. */
+/* Returns the error (-errno) for a read() or write() whose run is over. */
 int litepcie_stream_reason(const struct litepcie_run *run)
 {
 	struct litepcie_way *way = run->way;

@@ -19,7 +19,7 @@
  */
 struct litepcie_run {
 	struct litepcie_way	*way;
-	/* ring of the run, to which this call holds a reference */
+	/* ring of the run, to which this read() or write() holds a reference */
 	struct litepcie_ring	*ring;
 	/*
 	 * Value of way->generation at the start of the call.  If
@@ -32,7 +32,7 @@ struct litepcie_run {
 	 */
 	u64			needs;
 	ssize_t			done;	/* bytes that this read() or write() has copied so far */
-	/* c2h: true if the call has copied up to the end of a packet */
+	/* c2h: true if this read() has copied up to the end of a packet */
 	bool			ended;
 };
 

@@ -38,7 +38,11 @@ void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
 
-	spin_lock(&user->lock);	/* interrupts are off, as in every interrupt handler */
+	/*
+	 * spin_lock() is enough, since interrupts are off in every interrupt
+	 * handler
+	 */
+	spin_lock(&user->lock);
 	if (user->event)
 		litepcie_eventfd_signal(user->event);
 	spin_unlock(&user->lock);

@@ -22,32 +22,40 @@ BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = numbers.BAR0_SIZE, 0x1000
 SCRATCH_RESET = 0x12345678
 
-# how much device time, in ticks of 4 ns, an MMIO read takes, and moving a buffer of any size
+# device time, in ticks of 4 ns, that an MMIO read of the stand-in takes, and that moving one DMA
+# buffer of any size takes
 READ_TICKS, BUFFER_TICKS = 187, 300
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 BEAT = numbers.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
-    "flip": None,  # (direction, number of a buffer): one bit of this buffer is flipped
-    "lose_msi": (),  # numbers, counted from 1, of the interrupts that are lost
-    "stall_after": None,  # number of buffers after which the DMA stalls; None: no stall
+    # (direction, number of a buffer): the stand-in flips one bit of the data of this DMA buffer
+    "flip": None,
+    "lose_msi": (),  # numbers, counted from 1, of the card's interrupts that do not reach the host
+    # number of moved buffers after which the stand-in's DMA stalls; None: the DMA never stalls
+    "stall_after": None,
     "dead": False,  # every register of BAR0 reads as all ones
-    "wide": "right",  # "stock": accesses of 8 bytes get the wrong answers that stock LitePCIe gives
-    "tick_ns": numbers.TICK_NS,  # length of a tick of the card's clock, in ns
-    "stuck": 0,  # bits of the scratch register that always read as 1
+    # "stock": register accesses of 8 bytes get the wrong answers that stock LitePCIe gives
+    "wide": "right",
+    "tick_ns": numbers.TICK_NS,  # length of a tick of the card's device time, in ns
+    "stuck": 0,  # mask of those bits of the scratch register that always read as 1
     # (word, value): word number `word` of the capability table has this value. The checksum is made
     # to fit, so the value itself is what software must refuse.
     "table": None,
-    "checksum": 0,  # bits in which the capability table's checksum is wrong
-    "done_before": 0,  # count of descriptors with which each direction begins after a flush
-    "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
+    "checksum": 0,  # mask of those bits in which the checksum of the capability table is wrong
+    # number of done descriptors with which each DMA direction begins after a flush of its table
+    "done_before": 0,
+    "missing": None,  # a PCI capability, "msi" or "pcie", that the card's configuration space lacks
     # True: the card writes records and status lines, and counts an h2c buffer as done when its data
     # has arrived
     "records": False,
-    "line_ahead": 0,  # number of buffers by which the status lines exceed the true count
-    "no_record": None,  # number, counted from 0, of the descriptor whose record is missing
-    "slot": None,  # values of the slot monitor's registers, by name; None: the card has no monitor
+    # number of buffers by which the card's status lines exceed the true count of finished buffers
+    "line_ahead": 0,
+    # number, counted from 0, of the c2h descriptor for which the card writes no record
+    "no_record": None,
+    # values of the user slot monitor's registers, by name; None: the card has no monitor
+    "slot": None,
     # number of copies of the slot monitor whose registers change while they are read, as if another
     # program had made a copy
     "copies": 0,
@@ -62,7 +70,7 @@ class Registers:
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        # csr.json has the identifier in lower case, the card has it in title case
+        # csr.json has the gateware's identifier in lower case, the card has it in title case
         self.text = csr["constants"]["config_identifier"].title()
         self.memory0 = csr["memories"]["memory0"]["base"]
         # a write to this address in BAR0 raises the interrupt of the user's logic
@@ -141,16 +149,18 @@ def capability_place(word):
 
 
 class Channel:
-    """One direction of the stand-in's DMA: its descriptor table and its counts."""
+    """One DMA direction of the stand-in for the card: its descriptor table and its counts."""
 
     def __init__(self, base, done, line):
         self.base = base
-        self.line = line  # name of the register with the address of this direction's status line
+        # name of the register that holds the address of this direction's status line
+        self.line = line
         self.table = deque()
-        self.done = done  # number of descriptors done; loop_status shows the lower 32 bits
-        self.position = 0  # bytes in the descriptors that are done
-        self.moved = 0  # bytes that this direction has moved since power-on
-        self.cleared = 0  # value of `moved` when the counters were cleared
+        # number of descriptors that are done; the register loop_status shows its lower 32 bits
+        self.done = done
+        self.position = 0  # number of bytes in the descriptors that are done
+        self.moved = 0  # number of bytes that this DMA direction has moved since power-on
+        self.cleared = 0  # value of `moved` when software last cleared the TLP counters
 
 
 class CardStandin:
@@ -168,7 +178,8 @@ class CardStandin:
             registers.address["ctrl_scratch"]: SCRATCH_RESET,
             **capability_table(registers, fault),
         }
-        self.raised = 0  # interrupt causes that are raised, as the vector register shows them
+        # mask of the interrupt causes that are raised, as the register irq_vector shows them
+        self.raised = 0
         self.h2c = Channel(
             registers.address["pcie_dma0_reader_enable"],
             fault["done_before"],
@@ -180,12 +191,12 @@ class CardStandin:
             "pcie_notices0_writer_status_base",
         )
         self.inside = deque()  # packets that have come by h2c and not yet gone back by c2h
-        self.reads = 0  # number of reads of BAR0
+        self.reads = 0  # number of BAR0 reads that the stand-in has answered
         # number of copies that the slot monitor has made, one for each read of slot_now
         self.copies = 0
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
-        self.first_buffer = None  # contents of the first h2c buffer that was moved
+        self.first_buffer = None  # contents of the first h2c buffer that the stand-in moved
         self.plug(None)
 
     def plug(self, interrupt):
@@ -203,7 +214,8 @@ class CardStandin:
                 self.config[link] = offset
                 self.config[offset : offset + 4] = struct.pack("<BBH", number, 0, rest)
                 link = offset + 1
-        self.config[0x74] = 2  # Device Capabilities say that payloads may have 512 bytes
+        # The Device Capabilities of the PCI Express capability allow payloads of up to 512 bytes.
+        self.config[0x74] = 2
 
     # Accesses -----------------------------------------------------------------------------------
 
@@ -335,9 +347,9 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Return two booleans: whether h2c can move a buffer now, and whether c2h can."""
+        """Return two booleans: whether h2c can move a DMA buffer now, and whether c2h can."""
         most = self.fault["stall_after"]
-        # read the fault stall_after only once: a test may set it while buffers move
+        # The fault stall_after is read only once, since a test may set it while buffers move.
         stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False
@@ -352,7 +364,7 @@ class CardStandin:
         return any(self._ready())
 
     def work(self):
-        """Move one buffer in each direction that is ready."""
+        """Move one DMA buffer in each direction that is ready, and let device time pass."""
         h2c, c2h = self._ready()
         self.time += BUFFER_TICKS
         ends = h2c and self.h2c.table[0][3]
@@ -410,12 +422,12 @@ class CardStandin:
         self.beats += len(data) // 32
 
     def _place(self, address):
-        """Return the host memory that holds this bus address, and the address's offset in it."""
+        """Return the host memory with the bus address `address`, and the offset in that memory."""
         base = max(base for base in self.memory if base <= address)
         return self.memory[base], address - base
 
     def _tell(self, channel, number, size, ends):
-        """Write the record of a c2h descriptor, then the status line of the direction."""
+        """Write the record of one done c2h descriptor, then the status line of the direction."""
         control = self.on("pcie_notices0_control")
         own = notices.CONTROL["c2h_records"] if channel is self.c2h else 0
         if control & own and number != self.fault["no_record"]:

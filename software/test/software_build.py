@@ -13,7 +13,8 @@ from tools.locks import locked
 from tools.testing.repository import ROOT, run_sim_target
 
 OUT = ROOT / "build" / "test-software"
-TIMEOUT = 60  # longest time for a command in seconds; a command takes less than a tenth of it
+# longest time in seconds for a program under test, which takes less than a tenth of it
+TIMEOUT = 60
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ The folder has plain files only: a write to a file has no effect unless a test m
 import struct
 
 PCI = "sys/bus/pci"
-EXPRESS = 0x70  # offset in config space of the PCI Express capability in this stand-in
+EXPRESS = 0x70  # offset of the PCI Express capability in the config space of this sysfs stand-in
 
 
 def config_space(
@@ -69,7 +69,7 @@ class Machine:
         return (self.root / path).read_text()
 
     def driver(self, name):
-        """Add the folder of the loaded driver `name` to the stand-in for sysfs."""
+        """Add the folder of the loaded PCI driver `name` to the stand-in for sysfs."""
         self.write(f"{PCI}/drivers/{name}/unbind", "")
 
     def add(
@@ -114,7 +114,7 @@ class Machine:
         return place
 
     def node(self, minor, place):
-        """Add the sysfs class entry of /dev/litepcie`minor` for the function at `place`."""
+        """Add the sysfs class entry of /dev/litepcie`minor` for the PCI function at `place`."""
         folder = self.root / f"sys/class/litepcie/litepcie{minor}"
         folder.mkdir(parents=True)
         (folder / "device").symlink_to(place)

@@ -10,7 +10,9 @@ import time
 
 import pytest
 
-COUNTERS = 50  # register reads of one reading of the counters: those of four streams, and the time
+# number of register reads that one reading of the card's counters takes: those of four TLP streams,
+# and of the time
+COUNTERS = 50
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
@@ -157,7 +159,8 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    # with a card without records the difference would be at least 22 reads more
+    # With a card without records, the difference between the two runs would be at least 22 register
+    # reads more.
     assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14
 
 
@@ -208,7 +211,7 @@ def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
 
 
 def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
-    """If the card stalls, dma_test fails after the timeout, and says how many buffers were done."""
+    """If the card stalls, dma_test fails after --timeout, and says how many buffers were done."""
     with card(stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", "c2h", "--timeout", "1")
     assert result.returncode == 1

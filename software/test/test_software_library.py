@@ -44,7 +44,7 @@ def _run(program, *arguments):
 
 @pytest.fixture(scope="session")
 def raced():
-    """Return the folder with the C test programs that are built with the thread sanitizer."""
+    """Build the C test programs with the thread sanitizer, and return their folder."""
     return build_unchecked("SANITIZE=thread") / "test"
 
 
@@ -290,7 +290,7 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """Return the folder that `make install` has filled. No gateware is needed for that."""
+    """Run `make install` into a new folder, and return it. No gateware is needed for that."""
     root = tmp_path_factory.mktemp("installed")
     command = [
         "make",
@@ -479,7 +479,7 @@ def test_the_library_never_prints_or_exits():
 
 
 def test_the_library_exports_only_its_own_names(built):
-    """All global names of the static library begin with litepcie_."""
+    """All global symbols of the static library liblitepcie.a begin with litepcie_."""
     symbols = subprocess.run(
         ["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],
         capture_output=True,

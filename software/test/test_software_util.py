@@ -18,7 +18,7 @@ from software.test.card_standin import SCRATCH_RESET
 from software.test.vfio_user_standin import REGION_READ, VERSION
 from tools.testing.repository import ROOT
 
-# Commands of litepcie_util that work with any card, and the arguments that they need.
+# Commands of litepcie_util that work with any card, and the arguments that each of them needs.
 COMMANDS = {
     "info": [],
     "peek": ["ctrl_scratch"],
@@ -76,7 +76,10 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
     ids=" ".join,
 )
 def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
-    """A wrong command line gives status 2 and points to the help, before any card is opened."""
+    """litepcie_util refuses a wrong command line with status 2 before it opens a card.
+
+    The message points to the help.
+    """
     result = util.run(*arguments)
     assert result.returncode == 2
     assert "try: litepcie_util" in result.stderr
@@ -194,7 +197,7 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 
 
 def test_info_shows_what_was_negotiated(util, card, device):
-    """info shows the card's MPS and MRRS, which are those that the device name asks for."""
+    """`info` shows the card's MPS and MRRS, which are those that the device name asks for."""
     with card() as standin:
         status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
     assert status == 0
@@ -219,7 +222,10 @@ def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, ca
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """If a board reads host memory by message, the library answers it. New memory is all zeros."""
+    """If a board reads host memory by message, the library answers.
+
+    New host memory is all zeros.
+    """
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert standin.asked == bytes(4096)
@@ -236,7 +242,7 @@ def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, devic
 
 
 def test_scratch_test_restores_the_reset_value(util, card, device):
-    """scratch_test passes all patterns and restores the register's reset value."""
+    """The command scratch_test passes all patterns, and leaves the reset value in the register."""
     with card() as standin:
         status, report = util.json(device, "scratch_test")
         assert standin.scratch() == SCRATCH_RESET
@@ -275,7 +281,7 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
         assert row["reason"] is None
         assert row["min_ns"] <= row["median_ns"] <= row["p99_ns"] <= row["max_ns"]
         assert sum(entry["count"] for entry in row["histogram"]) == row["samples"] == 20
-    # The stand-in's MMIO read takes 187 ticks of 4 ns, and its posted write takes one tick.
+    # An MMIO read of the stand-in takes 187 ticks of 4 ns, and its posted write takes one tick.
     assert report["clock_round_trip_ns"] == 748
     assert rows["mmio_read/4"]["value"] == 748
     assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
@@ -330,7 +336,7 @@ def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, ca
     ],
 )
 def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
-    """mmio_bench of a register uses only sizes that fit it, and scratch keeps its value."""
+    """mmio_bench accesses a register only by sizes that fit it; ctrl_scratch keeps its value."""
     with card() as standin:
         status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
         assert standin.scratch() == SCRATCH_RESET
@@ -385,7 +391,8 @@ def test_dma_bench_tells_how_it_goes_on(util, card, device):
         assert entry["to_s"] - entry["from_s"] >= 0.001
         assert entry["value"] == pytest.approx(entry["bytes"] / (entry["cycles"] * 4))
         assert entry["ratio"] == pytest.approx(entry["value"] / entry["limit"])
-        # the stand-in moves at most 8 KiB in 300 ticks of 4 ns; register reads take time, too
+        # The stand-in moves at most 8 KiB in 300 ticks of 4 ns. Register reads take device time,
+        # too.
         assert 0 <= entry["value"] < 8192 / 1200 * 1.01
     assert 4 << 20 < sum(entry["bytes"] for entry in found) <= 8 << 20
     assert len(re.findall(r"^  c2h +[\d.]+-", text.stdout, re.MULTILINE)) > 1
@@ -438,7 +445,7 @@ def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
 
 
 def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
-    """dma_bench --sweep compares its packets: one flipped bit makes the command fail."""
+    """dma_bench --sweep compares the packets that come back: one flipped bit fails the command."""
     with card(records=True, flip=("c2h", 40)):
         status, report = util.json(device, "dma_bench", "--sweep")
     assert status == 1 and "differ" in report["failures"][0]
@@ -478,7 +485,7 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     ids=" ".join,
 )
 def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
-    """Results of litepcie_util fit into 80 columns, if the name of the device is short."""
+    """Each result of litepcie_util fits into 80 columns, if the name of the device is short."""
     with card():
         result = util.run("-d", device, *command)
     assert result.returncode == 0, result.stderr
@@ -526,14 +533,14 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    # The keys of commands that need a machine or real gateware are read from the sources.
+    # The JSON keys of commands that need a machine or real gateware are read from the C sources.
     sources = (ROOT / "software" / "user" / "litepcie_util").glob("*.c")
     named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
 
 
 def _keys(value):
-    """Return all keys of a JSON report as a set, at every depth."""
+    """Return all keys of a JSON report as a set, at every depth of nesting."""
     if isinstance(value, list):
         return set().union(*(_keys(entry) for entry in value)) if value else set()
     if not isinstance(value, dict):

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-# seconds in which a command must end after Ctrl-C; without Ctrl-C it would run for minutes
+# number of seconds in which a command must end after Ctrl-C; without it the command runs for
+# minutes
 SOON = 5
 MARKS = [0xA5A50000 + n for n in range(1024)]
 

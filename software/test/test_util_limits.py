@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test that litepcie_util's limits are those of sim/rows/limits.py, for every link of a card."""
+"""Test that litepcie_util's limits of rates are those of sim/rows/limits.py, for every link."""
 
 import itertools
 import subprocess

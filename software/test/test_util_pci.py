@@ -89,7 +89,8 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", "22:00.0")
-    # bind's last write, a newline, has overwritten the first byte of "vfio-pci"
+    # The last write of `vfio bind`, a newline, has overwritten the first byte of "vfio-pci", since
+    # a file of the stand-in keeps the other bytes.
     assert (place / "driver_override").read_text() == "\nfio-pci"
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
@@ -178,7 +179,7 @@ def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
 
 
 def _type1(machine):
-    """Make the device files of VFIO's older interface, type1."""
+    """Make the device files of VFIO's older interface, type1, in the stand-in for /dev/vfio."""
     machine.write(f"dev/vfio/{GROUP}", "")
     machine.write("dev/vfio/vfio", "")
 
@@ -285,7 +286,8 @@ def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
-    # the command fails only after the reset, since the machine has no /dev/litepcie0
+    # The command reset fails only after the reset, since the stand-in machine has no
+    # /dev/litepcie0.
     util.run("-c", "0", "reset")
     assert (place / "reset").read_text() == "1"
     (place / "reset").unlink()

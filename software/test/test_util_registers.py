@@ -34,7 +34,7 @@ def test_a_register_has_a_name_and_a_place(util, standin, device):
 
 @pytest.mark.parametrize("place", ["ctrl_scratch", "0x4"])
 def test_poke_writes_and_says_nothing(util, standin, device, place):
-    """poke writes the value to the register and prints nothing."""
+    """The command poke writes the value to the card's register and prints nothing."""
     result = util.run("-d", device, "poke", place, "0xcafe0001")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert standin.scratch() == 0xCAFE0001

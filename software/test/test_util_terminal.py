@@ -26,7 +26,7 @@ def device(built, tmp_path):
 
 
 def in_terminal(program, *arguments, **environment):
-    """Run a program in a pseudoterminal. Returns its output and its exit status."""
+    """Run a program in a pseudoterminal, and return its output and its exit status."""
     child, terminal = pty.fork()
     if child == 0:
         os.execve(program, [str(program), *arguments], {**os.environ, **environment})
@@ -36,7 +36,8 @@ def in_terminal(program, *arguments, **environment):
             continue
         try:
             text += os.read(terminal, 65536)
-        # reading the terminal fails because the program has ended and so closed its side
+        # Reading the terminal fails when the program has ended, which closes the program's side of
+        # it.
         except OSError:
             break
     os.close(terminal)

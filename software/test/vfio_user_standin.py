@@ -42,31 +42,37 @@ REGION_READ, REGION_WRITE = COMMANDS["REGION_READ"], COMMANDS["REGION_WRITE"]
 REGION_WRITE_MULTI = COMMANDS["REGION_WRITE_MULTI"]
 REPLY, NO_REPLY = WIRE.numbers["TYPE_REPLY"], WIRE.numbers["FLAG_NO_REPLY"]
 ERROR = WIRE.numbers["FLAG_ERROR"]
-HEADER = WIRE.layouts["header"]  # layout of a message header: id, command, size, flags, error
-ACCESS = WIRE.layouts["region_access"]  # layout of an access: offset, region, count
+# layout of a vfio-user message header: id, command, size, flags, error
+HEADER = WIRE.layouts["header"]
+# layout of a vfio-user message about a region access: offset, region, count
+ACCESS = WIRE.layouts["region_access"]
 ENOTSUP = 95
 
 SERVER_FAULTS = {
-    "leave_after": None,  # number of buffers after which the board closes the connection
-    "silent": None,  # number of a vfio-user command that the board never answers
-    "slow": 0,  # seconds that the board takes to answer a read
-    # bytes that are sent as the answer to the first message; the connection is then closed
+    "leave_after": None,  # number of moved DMA buffers after which the board closes the connection
+    # number of the vfio-user command (such as 9, a read of a region) that the board never answers
+    "silent": None,
+    "slow": 0,  # seconds that the board takes to answer a vfio-user read
+    # bytes that the board sends as the answer to the client's first message; the board then closes
+    # the connection
     "garbage": None,
     # True: the board reads a page of host memory by message. "behind": it sends that request
     # together with each answer to a read of loop_status, and asserts that the client answers it
     # before its next message.
     "ask_memory": False,
-    "write_multi": True,  # False: the board does not support REGION_WRITE_MULTI
-    "wrong_id": False,  # True: answers have another message number than their requests
-    # seconds by which the first interrupt is late; the second one is late by twice as much
+    # False: the board does not support the vfio-user command REGION_WRITE_MULTI
+    "write_multi": True,
+    # True: the board's answers have another message number than the client's requests
+    "wrong_id": False,
+    # seconds by which the card's first interrupt is late; the second one is late by twice as much
     "late_msi": 0,
-    # True: the card keeps its registers when a client leaves, as a real card does
+    # True: the card keeps its registers when a vfio-user client leaves, as a real card does
     "keep_state": False,
 }
 
 
 class Left(Exception):
-    """Raised when the client has closed the connection, or the stand-in closes it."""
+    """The vfio-user client has closed the connection, or the stand-in closes it."""
 
 
 class Standin:
@@ -82,7 +88,9 @@ class Standin:
         assert not unknown, f"no such fault: {unknown}"
         self.fault.update(faults)
         self.registers = Registers(csr_json)
-        self.preset = {}  # words that the card's memory has at power-on, by offset in BAR0
+        # words that the card's memory0 has at power-on, as a dict from the offset in BAR0 to the
+        # word
+        self.preset = {}
         self.card = None
         self.asked = None  # the client's answer to the DMA_READ that the fault ask_memory sends
         # True while the client owes the answer to the board's own request; no other message may
@@ -113,7 +121,7 @@ class Standin:
     # For the tests ------------------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Set the words that the card's memory0 has at power-on."""
+        """Set the words that the card's memory0 has at power-on, from its first word on."""
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 
     def memory0(self, count):
@@ -145,7 +153,7 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        # an error in the server's thread; __exit__ raises it again in the test
+        # an error in the server's thread is kept, and __exit__ raises it again in the test's thread
         except Exception as error:
             self.failure = error
 
@@ -179,7 +187,7 @@ class Standin:
             self._signal()
 
     def _signal(self):
-        if self.msi >= 0:  # the client may have closed its eventfd
+        if self.msi >= 0:  # the client may have withdrawn the eventfd of the card's MSI
             os.write(self.msi, struct.pack("<Q", 1))
 
     def _forget(self):
@@ -232,7 +240,10 @@ class Standin:
             )
 
     def _handle(self, command, body, fds):
-        """Handle a request of the client. Returns the body of the reply, or None for an error."""
+        """Handle a request of the vfio-user client.
+
+        Return the body of the reply, or None for an error.
+        """
         if command == VERSION:
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"

@@ -86,7 +86,10 @@ u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type,
 						 unsigned int index);
 
-/* the compiler does not know %pa, a format that only the kernel has */
+/*
+ * GCC does not know %pa, a printk() format that only the kernel has, so its format warnings are
+ * off.
+ */
 #pragma GCC diagnostic ignored "-Wformat"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "../capability.c"

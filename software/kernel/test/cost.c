@@ -44,11 +44,18 @@
 #include "cost.h"
 
 static int fd;
-/* The c2h part of the driver's status page, mapped. NULL: the driver has no such page. */
+/*
+ * The c2h part of the driver's status page (counts by the card), mapped. NULL: the driver has no
+ * such page.
+ */
 static const struct litepcie_status_way *status_page;
-/* The c2h part of the file's index page, mapped. NULL: the driver has no such page. */
+/*
+ * The c2h part of the file's index page (counts by the program), mapped. NULL: the driver has no
+ * such page.
+ */
 static struct litepcie_index_way *index_page;
-static uint64_t most;				/* most buffers that the program found at once */
+/* largest number of filled c2h buffers that the program has found at one look */
+static uint64_t most;
 
 static void need(bool true_, const char *what)
 {
@@ -120,7 +127,10 @@ static struct litepcie_index_way *map_index(void)
 	return &page->way[LITEPCIE_WAY_C2H];
 }
 
-/* Take the buffers that are ready, without a system call. Returns false if no buffer is ready. */
+/*
+ * Take the c2h buffers that the mapped status page reports as filled, without a system call.
+ * Returns false if no buffer is ready.
+ */
 static bool consume(uint64_t *done)
 {
 	uint64_t hardware = __atomic_load_n(&status_page->buffers, __ATOMIC_ACQUIRE);
@@ -160,9 +170,9 @@ static void take_poll(uint64_t buffers)
 static const struct taking {
 	const char *name;
 	void (*take)(uint64_t buffers);
-	/* this way of taking buffers uses the index page, if the driver has one */
+	/* true: this way of taking buffers uses the index page, if the driver has one */
 	bool indexed;
-	/* this way of taking buffers sleeps until the card has filled some */
+	/* true: this way of taking buffers sleeps until the card has filled some */
 	bool waits;
 } takings[] = {
 	{ "abi", take_abi, false, true }, { "read", take_read, false, true },

@@ -25,7 +25,10 @@
  */
 uint64_t now(void);
 
-/* Returns the instructions since the guest's start, without idle time. */
+/*
+ * Returns the time since the guest's start without its idle time, which is a count of the guest's
+ * instructions.
+ */
 uint64_t busy(void);
 
 void sleep_ms(unsigned int ms);

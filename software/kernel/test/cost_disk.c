@@ -20,7 +20,8 @@
 #include "cost.h"
 
 #define BIG_BUFFER	(4u << 20)
-#define BIG_COUNT	32u	/* buffers in the ring, so that each thread has a chunk of 32 MiB */
+/* number of 4 MiB buffers in the ring, so that each of 4 threads has a chunk of 32 MiB */
+#define BIG_COUNT	32u
 #define BIG_RING	((size_t)BIG_BUFFER * BIG_COUNT)
 #define HUGE		(2u << 20)
 #define THREADS		4u
@@ -28,7 +29,11 @@
 
 struct part {
 	const char *from;
-	char *bounce;		/* bounce buffer for the data; NULL: write straight from the ring */
+	/*
+	 * buffer into which the thread copies ring data before it writes them to disk; NULL: the
+	 * thread writes straight from the ring
+	 */
+	char *bounce;
 	size_t begin, end, chunk;
 	int disk;
 };
@@ -148,7 +153,7 @@ static size_t huge_bytes(const char *start)
 	return kib << 10;
 }
 
-/* Make a ring of the same size in the program's own memory, which is in huge pages. */
+/* Make a ring of BIG_RING bytes in the program's own memory, which is in huge pages. */
 static char *own_ring(int fd)
 {
 	struct litepcie_ring_memory request = {

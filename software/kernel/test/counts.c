@@ -24,9 +24,10 @@
 #define LITEPCIE_COMPAT_H
 #define LITEPCIE_TRACE_H
 
-#define DEPTH	32u	/* descriptors that the card's table holds */
+/* number of descriptors that the table of the stand-in for the card holds */
+#define DEPTH	32u
 #define SIZE	4096u
-/* descriptors that were done before the test begins, close to the wrap at 2^32 */
+/* number of descriptors that the card has done before the test begins, close to the wrap at 2^32 */
 #define AHEAD	((1ull << 32) - 5)
 
 typedef uint8_t u8;
@@ -99,18 +100,24 @@ static struct litepcie_ring ring;
 static struct litepcie_status_way status;
 static struct litepcie_file file;
 static struct litepcie_way *const way = &file.way;
-static u32 loop_status;		/* value of the card's register loop status */
-static unsigned int reads;	/* reads of the register loop status since its value changed */
+/* value that a read of the card's register loop_status returns to the driver */
+static u32 loop_status;
+/* number of the driver's reads of loop_status since the test changed its value */
+static unsigned int reads;
 static u64 recorded;		/* number of descriptors for which the card has written records */
-static u64 line_goes_on;	/* buffers that the card adds to its status line after each load */
-/* for each descriptor in the table: true if it raises an interrupt */
+/*
+ * number of buffers by which the card's status line grows after each of the driver's loads from it
+ */
+static u64 line_goes_on;
+/* for each descriptor in the card's table: true if it raises an interrupt */
 static bool raises[DEPTH];
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
-/* times that the eventfd of other waiting threads was signalled */
+/* number of times that the driver has signalled the eventfd of other waiting threads */
 static unsigned int told_others;
-static unsigned int suspected;		/* calls that checked whether the card has gone */
+/* number of times that the driver has checked whether the card has gone */
+static unsigned int suspected;
 
 static void fail(const char *what)
 {
@@ -226,7 +233,10 @@ static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 byte
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
 bool litepcie_dma_progress(struct litepcie_way *way);
 
-/* the kernel's own build allows the driver's comparisons of signed and unsigned numbers, too */
+/*
+ * The kernel's build allows the driver's comparisons of signed and unsigned numbers, so this test
+ * does, too.
+ */
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../progress.c"
 #include "../held.c"

@@ -207,7 +207,10 @@ static void random_mmap(int fd)
 	if (maps[slot] == MAP_FAILED)
 		maps[slot] = NULL;
 	else if (pick(4) == 0)
-		/* leave a hole in the mapping: all but its first page stays */
+		/*
+		 * leave a hole: unmap only the first page of the memory that a random call has
+		 * mapped
+		 */
 		munmap(maps[slot], 4096);
 }
 
@@ -259,7 +262,7 @@ static void print_outcomes(void)
 				       outcomes[call][error]);
 }
 
-/* Print the progress fifty times in a run, for a person who watches the test. */
+/* Print the fuzz test's progress fifty times in a run, for a person who watches the test. */
 static void print_progress(unsigned long wanted)
 {
 	static unsigned long next;

@@ -14,10 +14,11 @@
 
 #include "../uapi/litepcie.h"
 
-/* offset of the pattern's control register in the default gateware */
+/* offset in BAR0 of the pattern block's control register in the default gateware */
 #define PATTERN_CONTROL	0x5000
 
-#define FDS	4	/* number of open files; calls that aim at an outcome use the first two */
+/* number of open files of the device; calls that aim at an outcome use the first two */
+#define FDS	4
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
@@ -25,10 +26,13 @@ enum call {
 	MMAP, READ, WRITE, SYNC, POLL, OPEN, CALLS
 };
 
-/* the open files; the card of the last one has gone; -1: there is no such file */
+/*
+ * descriptors of the open files; fds[FDS] is a file whose card has gone; -1: there is no such file
+ */
 extern int fds[FDS + 1];
 extern const char *device;
-extern const unsigned long requests[];	/* ioctl numbers of the calls from REG to PACKETS */
+/* ioctl() numbers of the calls from REG to PACKETS of enum call */
+extern const unsigned long requests[];
 extern const char *const names[];
 
 unsigned int pick(unsigned int below);
@@ -37,7 +41,10 @@ const char *outcome_name(int error);
 /* Unmap all memory that random calls have mapped. */
 void unmap_all(void);
 
-/* Count a call by its outcome: success, or the errno. Returns the errno, or 0 after a success. */
+/*
+ * Count a fuzzed call by its outcome: success, or the errno. Returns the errno, or 0 after a
+ * success.
+ */
 int count(enum call call, bool ok);
 
 union argument {
@@ -59,13 +66,17 @@ union argument {
 
 enum card {
 	THERE,
-	GONE,		/* the call is made by the last file, whose card has gone for good */
-	IN_RESET,	/* the card is being reset while the call is made */
+	/* the fuzzed call is made by the file fds[FDS], whose card has gone for good */
+	GONE,
+	IN_RESET,	/* the card is being reset while the fuzzed call is made */
 };
 
 /* The kinds of the program's own memory in which a call asks for a ring. */
 enum place {
-	/* the address is that of the argument; also used for calls without memory */
+	/*
+	 * the address of the ring's memory is that in the call's argument; also used for calls
+	 * without memory
+	 */
 	GIVEN,
 	HUGE_PAGES, SMALL_PAGES, READ_ONLY, SHARED, PLACES
 };
@@ -76,12 +87,12 @@ struct branch {
 	const char *what;
 	void (*prepare)(void);
 	enum card card;
-	/* index in fds of the open file by which the call is made */
+	/* index in fds of the open file by which the fuzzed call is made */
 	int user;
-	/* true: the call gets a pointer to memory that does not exist */
+	/* true: the fuzzed call gets a pointer to memory that does not exist */
 	bool bad;
-	union argument argument;	/* argument of the call, if it is an ioctl */
-	/* number of bytes for the call, if it is read, write or mmap */
+	union argument argument;	/* argument of the fuzzed call, if the call is an ioctl() */
+	/* number of bytes that the fuzzed call asks for, if it is read, write or mmap */
 	size_t size;
 	off_t offset;
 	int prot, flags;
@@ -117,11 +128,13 @@ unsigned long memory_at(enum place place);
 
 /* The functions that follow are defined in fuzz_branches.c. */
 void branches_step(void);
-unsigned long branches_least(void);	/* returns how often the rarest outcome was reached */
+/* returns how often the outcome that was reached least often was reached */
+unsigned long branches_least(void);
 void branches_print(void);
 
 /* The functions that follow are defined in fuzz_away.c. */
-extern char gone_path[];	/* path that opens the device node whose card has gone */
+/* path by which the device node of the card that has gone can still be opened */
+extern char gone_path[];
 extern int reset_fd;		/* descriptor of the card's file `reset` in sysfs; -1: none */
 void away_init(int gone, int reset);
 void reset_begin(void);

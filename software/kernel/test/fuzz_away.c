@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define RESET_MS	10000	/* longest wait in ms until the reset has begun */
+#define RESET_MS	10000	/* longest wait in ms until a reset of the card has begun */
 
 char gone_path[32];
 int reset_fd = -1;

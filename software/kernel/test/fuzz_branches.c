@@ -12,13 +12,18 @@
 #include "calls.h"
 #include "fuzz.h"
 
-#define BURST		8	/* calls that are made after one preparation */
-#define RESET_BURST	64	/* calls of each branch while the card is being reset */
+/* number of calls for the rarest outcome that are made after one preparation */
+#define BURST		8
+/* number of calls that are made for each outcome while the card is being reset */
+#define RESET_BURST	64
 
 #define REGION(n)	((off_t)(n) << 40)
 #define BAR_REGION(n)	REGION(6 + (n))
 #define BAR0_SIZE	LITEPCIE_BAR0_SIZE
-/* bytes of the mapped records: a record of 16 bytes for each descriptor of the card's table */
+/*
+ * bytes of the ring of records that a program maps: 16 bytes for each descriptor of the card's
+ * table
+ */
 #define RECORDS		4096
 /* offset of a page of BAR0 that drives no hardware, and that every user may write to */
 #define SAFE_PAGE	0x10000

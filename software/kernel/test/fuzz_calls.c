@@ -18,7 +18,7 @@
 #define FAR		(1ll << 40)
 
 static int event_fd;
-static unsigned int driving;		/* offset of a register that only root may write */
+static unsigned int driving;		/* offset in BAR0 of a register that only root may write */
 
 /* Preparations for a call --------------------------------------------------------------------- */
 
@@ -216,7 +216,10 @@ static bool make_ioctl(const struct branch *branch, int fd)
 	ok = ioctl(fd, request_of(branch->call), branch->bad ? bad_pointer() : &argument) == 0;
 	if (ok && branch->call == EXPORT)
 		close(argument.export.fd);
-	/* LOCK does not fail when it refuses a direction: the status in its argument says so. */
+	/*
+	 * The ioctl LOCK does not fail when it refuses a direction: the status in its argument says
+	 * so.
+	 */
 	if (ok && branch->call == LOCK)
 		ok = argument.lock.dma_reader_status == !branch->user;
 	return ok;

@@ -12,7 +12,8 @@
 #include "fuzz.h"
 
 #define HUGE	(2u << 20)
-#define BYTES	(2 * HUGE)	/* bytes of each kind of memory */
+/* bytes of each kind of memory that a fuzzed call may name for a ring */
+#define BYTES	(2 * HUGE)
 
 static char *places[PLACES];
 

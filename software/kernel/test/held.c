@@ -128,7 +128,10 @@ static void take(void)
 struct stream {
 	/* dwords that were sent by h2c, and dwords that c2h has brought back */
 	uint64_t	sent, got;
-	/* counts of buffers: h2c handed over; c2h handed over; c2h compared */
+	/*
+	 * numbers of buffers: h2c handed over to the card; c2h handed over to the card; c2h
+	 * compared
+	 */
 	uint64_t	h2c, c2h_given, c2h;
 };
 
@@ -184,7 +187,7 @@ static void receive(struct stream *stream)
 		check(stream);
 }
 
-/* Hand a random number of the c2h buffers that were compared to the card again. */
+/* Hand the card again a random number of the c2h buffers whose data has been compared. */
 static void give_back(struct stream *stream)
 {
 	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);

@@ -26,7 +26,7 @@
 
 #define PATIENCE_MS	10000
 
-/* name of the call that the child process is in; this memory is shared with the child */
+/* name of the driver's call that the child process is in; lies in memory shared with the child */
 static const char *volatile *stage;
 
 static void need(bool true_, const char *call)
@@ -35,7 +35,7 @@ static void need(bool true_, const char *call)
 		fail("%s: %s", call, strerror(errno));
 }
 
-/* Check a call that must return with success or with @error. Which of the two does not matter. */
+/* Check that a call of the child has returned, with success or with @error. Either is right. */
 static void ends(long rc, int error, const char *call)
 {
 	need(rc >= 0 || errno == error, call);
@@ -86,7 +86,10 @@ static void stop(int fd)
 	need(!run_c2h(fd, 0, NULL) && !run_h2c(fd, 0, NULL), "stop");
 }
 
-/* Make calls that take way->io and way->wait.lock, without waiting for data or room. */
+/*
+ * Make calls that take the driver's locks way->io and way->wait.lock, without waiting for data or
+ * room.
+ */
 static void way_io(int fd)
 {
 	static char buffer[BUFFER];
@@ -107,7 +110,8 @@ static void every_call(const char *device)
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
 	int fd;
 
-	*stage = "open()";	/* open() takes card->live and card->files_lock */
+	/* open() takes the driver's locks card->live and card->files_lock */
+	*stage = "open()";
 	fd = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	need(fd >= 0, device);
 	*stage = "LOCK";

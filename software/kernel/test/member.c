@@ -25,7 +25,7 @@
 
 #include "member.h"
 
-/* user number and group number of the process that stands for a member of the card's group */
+/* user and group number of a process that is no root, but a member of the device node's group */
 #define MEMBER	1000
 
 void need(bool true_, const char *what)
@@ -93,7 +93,7 @@ struct litepcie_index *map_index(int fd)
 	return index;
 }
 
-/* Returns the number in the line @field of /proc/self/status, which is in KiB. */
+/* Returns the number in KiB that the line @field of /proc/self/status has. */
 unsigned long status_kb(const char *field)
 {
 	FILE *file = fopen("/proc/self/status", "re");

@@ -128,7 +128,7 @@ static void write_to_pages(int owner, int other)
 		refused(-1, EPERM, "the status page for writing");
 	}
 	refused(mprotect(status, 4096, PROT_READ | PROT_WRITE), EACCES, "the status page, later");
-	/* a mapping keeps its file open, so all are removed before the file is closed */
+	/* a mapping keeps its file open, so all mappings are removed before the file is closed */
 	munmap(status, 4096);
 	munmap(theirs, 4096);
 	munmap(mine, 4096);
@@ -163,7 +163,10 @@ static void map_early(const char *device)
 		usleep(1000);
 	if (c2h[0] != SECRET || c2h[BUFFER / 4] != SECRET)
 		fail("a ring that was mapped early is not the one that the card fills");
-	/* The mappings of the first file stay after the release, and keep the file open. */
+	/*
+	 * The first file's mappings of its rings stay after it has released its directions, and
+	 * keep the file open.
+	 */
 	release(first);
 	need(take(second, true, true) == 2, "taking what was released");
 	need_zeros(map_ring(second, 1), RING, "the c2h ring of the next file");

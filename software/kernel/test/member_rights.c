@@ -116,7 +116,7 @@ int pages(const char *device)
 	return 0;
 }
 
-/* Try the registers and the pages of BAR0 from @start to @end. */
+/* Try to write to the registers, and to map the pages, of BAR0 from offset @start to @end. */
 int part(const char *device, uint64_t start, uint64_t end)
 {
 	int fd = open_or_fail(device);

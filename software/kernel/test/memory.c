@@ -150,9 +150,12 @@ void wait_received(long long buffers)
 static const struct shape {
 	unsigned int size, count;
 	int advice;
-	unsigned int chunk;	/* bytes of the chunks that the driver must divide the ring into */
+	/*
+	 * bytes of the chunks, contiguous for the card, that the driver must divide the ring into
+	 */
+	unsigned int chunk;
 } shape_table[] = {
-	/* LitePCIe's shape, 256 buffers of 8 KiB, but in the program's own memory */
+	/* a ring of LitePCIe's shape, 256 buffers of 8 KiB, but in the program's own memory */
 	{ 8192, 256, MADV_HUGEPAGE, HUGE },
 	{ 4096, 16, MADV_NOHUGEPAGE, 4096 },
 	{ 65536, 48, MADV_HUGEPAGE, 1u << 20 },	/* a ring of one and a half huge pages */

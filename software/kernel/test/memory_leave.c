@@ -14,7 +14,7 @@
 #include "calls.h"
 #include "memory.h"
 
-#define FLOWS	64	/* number of received buffers after which data is known to flow */
+#define FLOWS	64	/* number of received c2h buffers after which data is known to flow */
 
 /* The process leaves -------------------------------------------------------------------------- */
 
@@ -27,7 +27,10 @@ static void both_in(char *h2c, char *c2h)
 	wait_received(FLOWS);
 }
 
-/* After a fork() the child has copies of the rings, and the parent sees what the card writes. */
+/*
+ * Check that after a fork() the child has copies of rings in the program's own memory, and that the
+ * parent still sees what the card writes.
+ */
 static void leave_fork(char *h2c, char *c2h)
 {
 	pid_t child;

@@ -45,7 +45,7 @@ static void refuse_numbers(char *huge)
 	bad.address += 512;
 	refuse_request("address", bad, EINVAL);
 	bad = good;
-	/* the ring's range wraps round the end of the address space */
+	/* the address range of the requested ring wraps round the end of the address space */
 	bad.address = 0xffffffffffffe000u;
 	refuse_request("wrapped", bad, EFAULT);
 }
@@ -77,7 +77,10 @@ int refuse(void)
 	return 0;
 }
 
-/* A card whose every access goes through a bounce buffer cannot use the program's own memory. */
+/*
+ * If every access of the card goes through a bounce buffer, the driver refuses a ring in the
+ * program's own memory.
+ */
 int bounce(void)
 {
 	char *small = memory(HUGE, MADV_NOHUGEPAGE);
@@ -90,7 +93,7 @@ int bounce(void)
 
 /* The charge for pinned memory ---------------------------------------------------------------- */
 
-/* Returns how many KiB of memory the process has pinned, by VmPin. */
+/* Returns how many KiB of memory the process has pinned, as VmPin in /proc/self/status says. */
 long pinned(void)
 {
 	char line[128];

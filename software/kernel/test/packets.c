@@ -151,7 +151,7 @@ static void stop(void)
 
 /* Packets by ADVANCE -------------------------------------------------------------------------- */
 
-/* counts of h2c buffers sent, c2h buffers read and c2h buffers handed over */
+/* numbers of buffers: h2c sent, c2h whose data was checked, c2h handed over to the card */
 static uint64_t sent, taken, given;
 
 /*
@@ -268,7 +268,7 @@ static int held(unsigned int count)
 
 /* Packets by read() and write() --------------------------------------------------------------- */
 
-/* Start c2h by a read(). While c2h is off, it drops data that is sent to it. */
+/* Start c2h by a read(). While c2h is off, the card drops h2c data that is sent back to it. */
 void start_c2h(void)
 {
 	char byte;

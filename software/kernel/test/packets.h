@@ -13,7 +13,7 @@
 
 #include "calls.h"
 
-#define BEAT		32u		/* bytes of a beat */
+#define BEAT		32u		/* bytes of a beat of the card's data path */
 /* bytes of an h2c buffer, larger than a c2h buffer, so that a packet may take three c2h buffers */
 #define H2C_SIZE	16384u
 #define C2H_SIZE	4096u
@@ -21,7 +21,7 @@
 #define TIMEOUT_S	60
 
 extern int fd;
-/* the driver's status page; map_all() sets it */
+/* mapping of the driver's status page, which map_all() makes */
 extern const struct litepcie_status *status;
 
 void need(bool true_, const char *what);
@@ -33,15 +33,15 @@ void interrupt_in(unsigned int us);
 int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us);
 int advance(unsigned int way, uint32_t count, uint32_t bytes);
 
-/* Take both directions, with the DMA's loopback on and rings of COUNT buffers. */
+/* Become the owner of both directions, with the DMA's loopback on and rings of COUNT buffers. */
 void take(void);
 void map_all(void);
 struct litepcie_ring_info info_of(unsigned int way);
 
-/* Start c2h. While c2h is off, it drops data that is sent to it. */
+/* Start c2h. While c2h is off, the card drops h2c data that is sent back to it. */
 void start_c2h(void);
 
-/* Commands that packets_full.c and packets_bad.c implement. */
+/* The functions of this test's commands that packets_full.c and packets_bad.c define. */
 int full(void);
 int bytes(void);
 int places(void);

@@ -16,7 +16,10 @@
 
 /* Bad data ------------------------------------------------------------------------------------ */
 
-/* read() fails once before it returns a bad packet, and no packet is skipped. */
+/*
+ * Check that read() fails once before it returns a packet marked as bad, and that it skips no
+ * packet.
+ */
 int bad(void)
 {
 	uint8_t packet[64], got[128];

@@ -34,7 +34,7 @@ static uint32_t word(uint32_t i)
 	return i * 2654435761u + 12345;
 }
 
-/* Allocate memory of the card, which only devices and this process can reach. */
+/* Allocate memory of the card through p2pmem. Only PCI devices and this process can reach it. */
 static uint32_t *allocate(const char *card)
 {
 	char path[PATH_MAX];
@@ -49,7 +49,9 @@ static uint32_t *allocate(const char *card)
 	return memory;
 }
 
-/* Map the card's memory in BAR2 through the driver, to see what the card itself has stored. */
+/*
+ * Map the card's memory in BAR2 through the driver, to see what the card itself has stored there.
+ */
 static volatile uint32_t *bar2(const char *device, size_t offset, size_t size)
 {
 	struct litepcie_bar bar = { .bar = 2 };

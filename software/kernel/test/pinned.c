@@ -79,7 +79,7 @@ static struct uring open_uring(void)
 	return ring;
 }
 
-/* Make one io_uring operation with the registered buffer, and wait for its end. */
+/* Make one io_uring read or write with the registered buffer, and wait until it has ended. */
 static void operate(struct uring *ring, uint8_t operation, int disk, void *memory, uint64_t offset)
 {
 	uint32_t *tail = (uint32_t *)(ring->submitted + ring->at.sq_off.tail);

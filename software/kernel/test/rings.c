@@ -44,7 +44,7 @@ void need(bool true_, const char *what)
 
 static void run(unsigned int way, int enable)
 {
-	/* the ioctl's argument has the same layout for both directions */
+	/* the ioctls DMA_WRITER (c2h) and DMA_READER (h2c) have arguments of the same layout */
 	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, way == LITEPCIE_WAY_C2H ? LITEPCIE_IOCTL_DMA_WRITER :
@@ -146,7 +146,10 @@ static void direct_ring(unsigned int way, const char *disk)
 	need(pwrite(out, ring, bytes, 0) == (ssize_t)bytes, "write from the ring with O_DIRECT");
 	need(pread(out, back, bytes, 0) == (ssize_t)bytes, "read the disk");
 	compare(back, ring, bytes / 4, way_names[way]);
-	/* Also read from the disk into the ring, as a program does that sends the data. */
+	/*
+	 * Also read from the disk into the h2c or c2h ring with O_DIRECT, as a program does that
+	 * sends a file.
+	 */
 	memset(ring, 0, bytes);
 	need(pread(out, ring, bytes, 0) == (ssize_t)bytes, "read into the ring with O_DIRECT");
 	compare(ring, back, bytes / 4, way_names[way]);
@@ -198,7 +201,10 @@ static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 		if (ready == done && !busy)
 			need(poll(&poller, 1, 10000) == 1, "poll");
 		if (ready - done > count / 2)
-			/* the simulated card may be faster than this program, so skip buffers */
+			/*
+			 * the simulated card may fill c2h buffers faster than this program compares
+			 * them, so skip buffers
+			 */
 			done = ready - count / 4;
 		for (; done < ready; done++, compared++) {
 			size_t at = done % count * size / 4;

@@ -31,7 +31,7 @@ static uint32_t got[SIZE / 4];
 
 static struct litepcie_ioctl_dma_writer run(unsigned long request, int enable)
 {
-	/* the ioctl's argument has the same layout for both directions */
+	/* the ioctls DMA_WRITER (c2h) and DMA_READER (h2c) have arguments of the same layout */
 	struct litepcie_ioctl_dma_writer run = { .enable = enable };
 
 	need(!ioctl(fd, request, &run), "start, stop or counts");
@@ -47,7 +47,10 @@ static void set_up(unsigned int way, unsigned int count)
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
-/* Read the next buffer and compare it. Returns false if no buffer is ready. */
+/*
+ * Read the next c2h buffer by read() and compare it with the h2c data. Returns false if no buffer
+ * is ready.
+ */
 static bool read_one(void)
 {
 	ssize_t bytes = read(fd, got, SIZE);
@@ -56,7 +59,7 @@ static bool read_one(void)
 	if (bytes < 0 && errno == EAGAIN)
 		return false;
 	need(bytes == SIZE, "read");
-	/* c2h runs already, so this call only returns the counts */
+	/* c2h runs already, so this call of DMA_WRITER only returns the counts */
 	counts = run(LITEPCIE_IOCTL_DMA_WRITER, 1);
 	compare(got, sent + (counts.sw_count - 1) % H2C_COUNT * (SIZE / 4), SIZE / 4, "read()");
 	return true;
@@ -82,7 +85,8 @@ int read_buffers(unsigned long buffers)
 	for (; done < buffers; done++)
 		need(read_one(), "read without O_NONBLOCK");
 	run(LITEPCIE_IOCTL_DMA_READER, 0);
-	usleep(100000);		/* wait until the data that was under way has arrived */
+	/* wait until the h2c data that was under way has come back as c2h data */
+	usleep(100000);
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	while (read_one())
 		done++;

@@ -28,7 +28,7 @@
 
 #include "calls.h"
 
-#define FLOWS	64	/* number of received buffers after which data is known to flow */
+#define FLOWS	64	/* number of received c2h buffers after which data is known to flow */
 
 /* The card goes while it is in use ------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ static void hold_poller(int fd)
 	exit(0);
 }
 
-/* The mapped memory of the rings stays usable when the card goes. */
+/* Check that a process can still use its mapping of the rings when the card goes. */
 static void hold_mapping(int fd)
 {
 	unsigned char *rings = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -154,7 +154,10 @@ static int reset(const char *device, const char *flag)
 		;	/* a reset stops h2c before c2h, so read() may still return data */
 	if (errno != EIO)
 		fail("read() after a reset: %s, not EIO", strerror(errno));
-	/* Only a call can tell whether the reset is over. */
+	/*
+	 * A start of c2h fails with EIO until the card's reset is over, so repeat the start until
+	 * it succeeds.
+	 */
 	for (int i = 0; run_c2h(fd, 1, NULL) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	flow(fd, 300);
@@ -187,7 +190,9 @@ static int cycle(const char *device, long rounds)
 
 /* Processes that share a file ----------------------------------------------------------------- */
 
-/* number of processes for each direction; progress of the card wakes all of them */
+/*
+ * number of processes for each direction that share a file; progress of the card wakes all of them
+ */
 #define SHARERS	3
 
 static void share_one(int fd, bool in, long rounds)
@@ -281,7 +286,10 @@ static int race(const char *device, long rounds)
 
 static unsigned long refusals;
 
-/* Switch the kernel's fault injection for this task's requests off (@enough true) or on. */
+/*
+ * Switch the fault injection of the kernel, which makes this task's requests for memory fail, off
+ * (@enough true) or on.
+ */
 static void feed(bool enough)
 {
 	static int fd = -1;

@@ -44,7 +44,9 @@ struct litepcie_way {
 	struct { bool lock; } wait;
 	unsigned int		run;
 	bool			cause, news, told;
-	/* true while the write that enables the cause is on its way to the card */
+	/*
+	 * true while the register write that enables the interrupt cause is on its way to the card
+	 */
 	bool			posted;
 	unsigned int		mode, interval_us;
 };
@@ -53,7 +55,10 @@ static struct litepcie_way way = { .interval_us = 10 };
 static ktime_t now;
 static unsigned int place, strike_at;
 static void (*strike)(void);
-/* what the callback finds when it asks for progress, one bit for each question; 1: news */
+/*
+ * answers to the timer callback's questions for progress, one bit for each question; 1: the card
+ * has news
+ */
 static unsigned int seen;
 
 void litepcie_moderation_interrupt(struct litepcie_way *way);
@@ -194,7 +199,9 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		way.run = true;
 		way.cause = false;
 		way.posted = false;
-		/* the kernel takes the timer from its queue before it calls the callback */
+		/*
+		 * as the kernel does, take the timer from its queue before the callback is called
+		 */
 		way.timer.queued = false;
 		if (look(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;

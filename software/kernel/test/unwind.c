@@ -20,7 +20,7 @@
 
 #include "calls.h"
 
-#define PAGES	4u	/* number of pages of a ring; each page is a buffer */
+#define PAGES	4u	/* number of pages of a ring, each of which is one buffer */
 
 static int failures;
 

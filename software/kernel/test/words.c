@@ -17,8 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS	8192	/* words of 64 bits that are made or compared at a time */
-#define OFTEN	(64ull << 20)	/* bytes between two lines that show the progress */
+#define WORDS	8192	/* number of 64-bit words that the program makes or compares at a time */
+/* number of bytes between two lines that show the program's progress */
+#define OFTEN	(64ull << 20)
 
 static void fail(const char *what)
 {

@@ -141,12 +141,25 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_WAY_H2C	0
 #define LITEPCIE_WAY_C2H	1
 
-/* Modes: how the driver learns how far the card is in a direction. */
-/* progress by interrupts: one after every buffers_per_interrupt buffers */
+/*
+ * The three modes of a ring: how the driver learns how many buffers the card
+ * has finished in a direction.
+ */
+
+/*
+ * Interrupt mode: the driver learns of progress by the card's interrupts, one
+ * after every buffers_per_interrupt buffers.
+ */
 #define LITEPCIE_MODE_INTERRUPT	0
-/* progress by an interrupt, then by timer until the card has nothing new */
+/*
+ * Adaptive mode: after an interrupt a timer of the driver asks the card again
+ * and again, until the card has nothing new.
+ */
 #define LITEPCIE_MODE_ADAPTIVE	1
-/* progress by timer, every interval_us, without interrupts */
+/*
+ * Poll mode: a timer of the driver asks the card every interval_us.  The card's
+ * DMA raises no interrupts.
+ */
 #define LITEPCIE_MODE_POLL	2
 
 /*
@@ -197,18 +210,30 @@ struct litepcie_ioctl_mmap_dma_update {
  */
 struct litepcie_ring_setup {
 	__u32 way;
-	__u32 buffer_size;		/* bytes of a buffer: a power of two, 4 KiB to 4 MiB */
-	__u32 buffer_count;		/* number of buffers: 4 to table_depth, see RING_INFO */
-	/* buffers from one interrupt to the next: 1 to buffer_count */
+	/* bytes of each buffer of the ring: a power of two, 4 KiB to 4 MiB */
+	__u32 buffer_size;
+	/*
+	 * number of buffers in the ring: 4 to the card's table_depth, see
+	 * RING_INFO
+	 */
+	__u32 buffer_count;
+	/*
+	 * number of buffers from one interrupt of the card to the next: 1 to
+	 * buffer_count
+	 */
 	__u32 buffers_per_interrupt;
-	/* how the driver learns of the card's progress: LITEPCIE_MODE_ */
+	/*
+	 * how the driver learns how many buffers the card has finished: a
+	 * LITEPCIE_MODE_ value
+	 */
 	__u32 mode;
 	/*
 	 * period of the driver's timer in us: 10 to 1000000; 0 with
 	 * MODE_INTERRUPT
 	 */
 	__u32 interval_us;
-	__u32 flags;			/* flags of the ring: LITEPCIE_RING_ */
+	/* flags of the ring: the bitwise OR of LITEPCIE_RING_ values */
+	__u32 flags;
 	__u32 reserved;
 };
 
@@ -222,16 +247,29 @@ struct litepcie_ring_info {
 	__u32 way;
 	__u32 reserved;
 	struct litepcie_ring_setup setup;
-	__u64 ring_offset;		/* mmap() offset of the direction's ring */
+	/* mmap() offset of this direction's ring of buffers */
+	__u64 ring_offset;
 	__u64 ring_bytes;
 	__u64 status_offset;		/* mmap() offset of the page with struct litepcie_status */
 	__u64 index_offset;		/* mmap() offset of the page with struct litepcie_index */
-	__u32 table_depth;		/* number of descriptors that the card's table holds */
-	/* bytes of the ring that are contiguous for the card; 0: no ring yet */
+	/*
+	 * number of descriptors that the card's table for this direction holds
+	 */
+	__u32 table_depth;
+	/*
+	 * bytes of each piece of the ring that is contiguous for the card; 0:
+	 * no ring yet
+	 */
 	__u32 chunk_bytes;
-	/* c2h: mmap() offset of the ring of struct litepcie_record */
+	/*
+	 * c2h: mmap() offset of the ring of struct litepcie_record, the card's
+	 * reports of finished buffers
+	 */
 	__u64 records_offset;
-	/* bytes to map at records_offset; 0: the card writes no records */
+	/*
+	 * bytes of the ring of records, to map at records_offset; 0: the card
+	 * writes no records
+	 */
 	__u64 records_bytes;
 };
 
@@ -407,7 +445,11 @@ struct litepcie_event {
  */
 struct litepcie_bar {
 	__u32 bar;
-	__u32 write_combining;		/* returned: 1: the BAR is memory; 0: it is registers */
+	/*
+	 * returned: 1: the BAR is memory, mapped write-combining; 0: the BAR
+	 * has registers
+	 */
+	__u32 write_combining;
 	__u64 offset;			/* returned: the BAR's offset for mmap() */
 	__u64 size;			/* returned: the BAR's size in bytes */
 };
@@ -437,9 +479,14 @@ struct litepcie_export {
  * when it has asked the card.
  */
 struct litepcie_status_way {
-	__u64 position;			/* bytes of the run that the card is done with */
-	__u64 buffers;			/* buffers of the run that the card is done with */
-	/* how many of @buffers have missing (h2c) or bad (c2h) data */
+	/* bytes that the card is done with since the direction's start */
+	__u64 position;
+	/* buffers that the card is done with since the direction's start */
+	__u64 buffers;
+	/*
+	 * how many of the buffers that @buffers counts have missing (h2c) or
+	 * bad (c2h) data
+	 */
 	__u64 errors;
 	/*
 	 * device time at which the card wrote this status line; 0: the driver
@@ -447,15 +494,23 @@ struct litepcie_status_way {
 	 */
 	__u64 time;
 	__u64 reserved[4];
-	/* buffers of the run handed over to the card; 0 in a LOOP */
+	/*
+	 * buffers handed over to the card since the direction's start; 0 in a
+	 * LOOP
+	 */
 	__u64 advanced;
-	__u32 run;			/* kind of the run: LITEPCIE_RUN_ */
-	__s32 error;			/* why the last run was stopped: -errno, or 0 */
+	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
+	__u32 run;
+	/* why the direction's last run was stopped: -errno, or 0 */
+	__s32 error;
 	__u64 reserved2[6];
 };
 
 struct litepcie_status {
-	struct litepcie_status_way way[2];	/* entry n is for direction n (LITEPCIE_WAY_) */
+	/*
+	 * [LITEPCIE_WAY_H2C]: status of h2c; [LITEPCIE_WAY_C2H]: status of c2h
+	 */
+	struct litepcie_status_way way[2];
 };
 
 /*
@@ -473,7 +528,10 @@ struct litepcie_index_way {
 };
 
 struct litepcie_index {
-	struct litepcie_index_way way[2];	/* entry n is for direction n (LITEPCIE_WAY_) */
+	/*
+	 * [LITEPCIE_WAY_H2C]: counts of h2c; [LITEPCIE_WAY_C2H]: counts of c2h
+	 */
+	struct litepcie_index_way way[2];
 };
 
 #define LITEPCIE_IOCTL_RING_SETUP	_IOW(LITEPCIE_IOCTL,  64, struct litepcie_ring_setup)

@@ -38,7 +38,7 @@ WHY_SIZE = 320
 H2C, C2H = 1, 2
 WAYS = {"h2c": H2C, "c2h": C2H}
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
-LONGEST = (1 << 31) - 1  # longest timeout in milliseconds: the largest int of C
+LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
 class CardFields(Structure):
@@ -137,7 +137,7 @@ class StatsFields(Structure):
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-STATUS = {  # argument types of the library's calls whose result is 0, a count, or -errno
+STATUS = {  # argument types of those library calls whose result is 0, a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
     "reset": (HANDLE,),
     "time": (HANDLE, WORD64),
@@ -216,7 +216,7 @@ def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[A
 
 
 def field_names(structure: Structure | type[Structure]) -> list[str]:
-    """Return the names of a ctypes structure's fields, in their order."""
+    """Return the names of a ctypes structure's fields, in the order of its declaration."""
     return [field[0] for field in structure._fields_]
 
 
@@ -242,9 +242,10 @@ class Handle:
     """
 
     def __init__(self, name: str) -> None:
-        # identifiers of threads that may be inside a call of the library
+        # identifiers of the program's threads that may be inside a call of the library
         self._inside: set[int] = set()
-        # memory of rings that the program has placed, by direction, kept alive by this reference
+        # DMA direction -> the memory in which the program has placed its ring; this reference keeps
+        # the memory alive
         self.places: dict[int, object] = {}
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
@@ -254,7 +255,7 @@ class Handle:
             fail(-code, why.value.decode(errors="replace"))
 
     def plain(self, name: str, *arguments: object) -> Any:
-        """Make the library call litepcie_`name`, which returns no status, and return its result."""
+        """Call the library's litepcie_`name`, whose result is no status code. Return the result."""
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
         try:

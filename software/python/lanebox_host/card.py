@@ -31,7 +31,7 @@ from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
 
-if TYPE_CHECKING:  # only a type checker needs the name Unpack
+if TYPE_CHECKING:  # only a type checker needs the import of Unpack
     from typing_extensions import Unpack
 
 
@@ -114,7 +114,7 @@ def _fields(structure: ctypes.Structure) -> dict[str, Any]:
 
 
 class Registers(Mapping[str, int]):
-    """The card's registers by name, as a mapping whose values can be read and written."""
+    """The card's registers, as a mapping from name to value; a value can be read and written."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -198,14 +198,14 @@ class Card:
         self._handle.close()
 
     def reset(self) -> None:
-        """Reset the card to its state after power-on. No DMA may run."""
+        """Reset the card to its state after power-on. No DMA may run at that time."""
         self._handle.call("reset")
 
     # Description --------------------------------------------------------------------------------
 
     @property
     def backend(self) -> str:
-        """Name of the back end by which the card is reached: "kernel", "vfio" or "sim"."""
+        """Name of the library's back end that reaches the card: "kernel", "vfio" or "sim"."""
         return str(self._handle.plain("backend").decode())
 
     @property
@@ -218,27 +218,27 @@ class Card:
 
     @property
     def conditions(self) -> Conditions:
-        """The card's PCIe link as it was negotiated."""
+        """The settings of the card's PCIe link, such as MPS, MRRS, generation and lanes."""
         fields = ConditionsFields()
         self._handle.call("conditions", byref(fields))
         return Conditions(**_fields(fields))
 
     @property
     def time(self) -> float:
-        """The card's device time now, in seconds."""
+        """The card's device time now, converted to seconds."""
         ticks = ctypes.c_uint64()
         self._handle.call("time", byref(ticks))
         return ticks.value * self.info.tick_ps * 1e-12
 
     @property
     def counters(self) -> Counters:
-        """A reading of the counters of the card's four TLP streams, all at one moment."""
+        """A reading of the counters of the card's four TLP streams, all taken at one moment."""
         fields = CountersFields()
         self._handle.call("counters", byref(fields))
         return Counters.of(fields, self.info.tick_ps)
 
     def clear_counters(self) -> None:
-        """Set the counters of the TLP streams to 0. No DMA may run."""
+        """Set the card's counters of its four TLP streams to 0. No DMA may run at that time."""
         self._handle.call("counters_clear")
 
     @property
@@ -268,7 +268,7 @@ class Card:
     # Interrupts -----------------------------------------------------------------------------------
 
     def enable_user(self, on: bool = True) -> None:
-        """Enable or disable the interrupt of the logic in the user slot."""
+        """Switch the card's interrupt of the logic in the user slot on or off."""
         self._handle.call("user_enable", on)
 
     def wait_user(self, timeout: float = 10.0) -> bool:
@@ -292,7 +292,7 @@ class Card:
         return bytes(data)
 
     def write(self, offset: int, data: bytes, bar: int = 0) -> None:
-        """Write to a BAR with one access that is as wide as the data."""
+        """Write `data` to a BAR with one access, which is as wide as the data."""
         memory = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
         self._handle.call("bar_write", bar, offset, memory, len(data))
 
@@ -300,7 +300,7 @@ class Card:
 
     @property
     def ring(self) -> tuple[int, int]:
-        """The shape of the rings: bytes of a buffer, and number of buffers in each direction."""
+        """The shape of each DMA ring: bytes of a buffer, and the number of its buffers."""
         return (self._handle.plain("buffer_size"), self._handle.plain("buffer_count"))
 
     @ring.setter

@@ -14,7 +14,7 @@ NAMES = ("cq", "cc", "rq", "rc")
 
 @dataclass(frozen=True)
 class Stream:
-    """The counts of one TLP stream; `first` and `last` are device times in ticks."""
+    """The card's counts of one TLP stream; `first` and `last` are device times in ticks."""
 
     beats: int
     stalls: int
@@ -25,7 +25,7 @@ class Stream:
 
     @classmethod
     def of(cls, fields: StreamFields) -> Stream:
-        """Make a Stream from the C library's structure."""
+        """Make a Stream from the C library's structure of the counts of one TLP stream."""
         return cls(*(getattr(fields, name) for name in field_names(fields)))
 
     def __sub__(self, earlier: Stream) -> Stream:
@@ -76,7 +76,7 @@ class Counters:
 
     @property
     def seconds(self) -> float:
-        """The device time `time`, converted to seconds."""
+        """The device time of this reading of the counters, converted to seconds."""
         return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:

@@ -38,10 +38,10 @@ from lanebox_host._library import (
 )
 from lanebox_host.errors import BadPacket, WaitTimeout
 
-if TYPE_CHECKING:  # only a type checker needs the name Unpack
+if TYPE_CHECKING:  # only a type checker needs the import of Unpack
     from typing_extensions import Unpack
 
-TIMEOUT = 10.0  # longest wait for a buffer, in seconds, unless the caller names another
+TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller names another
 
 Array = npt.NDArray[Any]
 Data = Union[npt.NDArray[Any], bytes, bytearray]
@@ -116,7 +116,7 @@ class Run:
         self._running = False
 
     def _check_dtype(self) -> None:
-        """Raise ValueError if a buffer of the ring cannot be an array of the run's dtype."""
+        """Raise ValueError if a DMA buffer cannot be an array of the run's NumPy dtype."""
         size = self._handle.plain("buffer_size")
         if self._dtype.hasobject:
             raise ValueError(f"dtype {self._dtype} has objects of Python: the card sends bytes")
@@ -130,7 +130,8 @@ class Run:
         self._check_dtype()
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
-        self._parts: list[bytes] = []  # data of a packet whose last buffer has not yet come
+        # data of a c2h packet, by buffers, while the packet's last buffer has not yet come
+        self._parts: list[bytes] = []
         # The rings' addresses are known only after the start. The array of each buffer is made
         # once, at this place.
         ways = [way for way in (H2C, C2H) if self.directions & way]
@@ -151,7 +152,8 @@ class Run:
         try:
             self._handle.call("dma_stop")
         except (OSError, ValueError):
-            # the error that ended the `with` block has already said that the card is gone
+            # The error that ended the `with` block has already said that the card is gone, so the
+            # error of the stop is dropped.
             if error is None:
                 raise
 
@@ -217,7 +219,7 @@ class Receive(Run):
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def release(self, count: int) -> None:
-        """Give the oldest `count` c2h buffers back to the card."""
+        """Give the oldest `count` received c2h buffers back to the card."""
         self._handle.call("c2h_release", count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
@@ -287,7 +289,7 @@ class Send(Run):
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def submit(self, count: int) -> None:
-        """Send the oldest `count` free h2c buffers, which the program has filled."""
+        """Send the oldest `count` free h2c buffers, which the program has filled, to the card."""
         self._handle.call("h2c_submit", count)
 
     def send(self, data: Data) -> int:
@@ -307,7 +309,10 @@ class Send(Run):
         return sent
 
     def send_packet(self, data: Data) -> None:
-        """Copy data into an h2c buffer and send it as one packet. The run must have `packets`."""
+        """Copy `data` into one h2c buffer and send it as one packet.
+
+        The run must have `packets` on.
+        """
         part, buffer = _bytes_of(data), self._free(self._bytes[H2C])[0]
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
@@ -334,6 +339,6 @@ class Loopback(Receive, Send):
         self._config.loopback = inside
 
     def ask(self, request: Data, timeout: float | None = None) -> bytes:
-        """Send `request` as a packet, and return the next packet that comes back."""
+        """Send `request` to the card as a packet, and return the card's next c2h packet."""
         self.send_packet(request)
         return self.receive_packet(timeout)

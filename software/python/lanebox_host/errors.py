@@ -13,7 +13,7 @@ class LaneboxError(OSError):
     """The base class of all exceptions that the package raises for errors of the library."""
 
     def __str__(self) -> str:
-        """Return the library's sentence, without the errno in front."""
+        """Return the library's sentence about the error, without the errno in front."""
         return self.strerror or super().__str__()
 
 
@@ -26,7 +26,7 @@ class CardSilent(LaneboxError):
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """ETIMEDOUT: no buffer or interrupt came in time."""
+    """ETIMEDOUT: no DMA buffer or interrupt came before the timeout."""
 
 
 class WayBusy(LaneboxError):
@@ -59,7 +59,8 @@ class BadPacket(LaneboxError):
 class NotOnCard(LaneboxError, KeyError):
     """ENOENT: the card has no such register, block or BAR."""
 
-    __str__ = LaneboxError.__str__  # KeyError's own __str__ would show the sentence in quotes
+    # The __str__ of KeyError would show the library's sentence in quotes.
+    __str__ = LaneboxError.__str__
 
 
 KINDS = {
@@ -74,5 +75,5 @@ KINDS = {
 
 
 def fail(code: int, sentence: str) -> NoReturn:
-    """Raise the exception that belongs to the errno `code`, with the given sentence."""
+    """Raise the exception class that belongs to the errno `code`, with the library's sentence."""
     raise KINDS.get(code, LaneboxError)(code, sentence)

@@ -19,7 +19,7 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # GB/s at which the bar of a rate has its full length on the screen
+MOST = 8.0  # rate in GB/s at which a rate's bar has its full length on the screen
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
@@ -45,7 +45,10 @@ def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
 
 
 def watch(card: Card, interval: float, count: int) -> None:
-    """Print `count` pictures of the counters, `interval` seconds apart; 0: until Ctrl-C."""
+    """Print the card's counters `count` times, `interval` seconds apart.
+
+    A `count` of 0 means until Ctrl-C.
+    """
     terminal = sys.stdout.isatty()
     before, shown = card.counters, 0
     while not count or shown < count:
@@ -61,14 +64,14 @@ def watch(card: Card, interval: float, count: int) -> None:
 
 
 def number(text: str) -> int:
-    """Parse the command line's number of pictures, 0 or more."""
+    """Parse how many pictures of the counters the command line asks for, 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Parse the command line's seconds between two pictures, above 0 and up to a day."""
+    """Parse the command line's number of seconds between two pictures, above 0 and up to a day."""
     try:
         value = float(text)
     except ValueError:
@@ -89,9 +92,11 @@ def main() -> int:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
     except OSError as error:  # an error of the card, or of writing the output
-        if not isinstance(error, BrokenPipeError):  # a closed pipe, as from `| head`, is no error
+        # a closed pipe, as when `head` has read enough lines, is no error
+        if not isinstance(error, BrokenPipeError):
             print(f"lanebox-live: {error}", file=sys.stderr)
-        # the interpreter flushes stdout at exit, which would fail again
+        # The interpreter flushes stdout at exit. If stdout cannot be written, that would fail
+        # again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@
 #include "liblitepcie.h"
 #include "notices.h"
 
-/* ms: a thread that waits looks at the card at least once in this time */
+/* longest time in ms from one look at the card's progress to the next, in a thread that waits */
 #define LITEPCIE_WAIT_SLICE_MS	200
 
 /*
@@ -51,9 +51,15 @@ struct litepcie_memory {
 	_Atomic unsigned int	users;
 	void			*base;
 	size_t			size;
-	/* descriptor of the mapped file; -1: the memory has no file, so it cannot be exported */
+	/*
+	 * descriptor of the file that is mapped; -1: the memory has no file, so it cannot be
+	 * exported as a dma-buf
+	 */
 	int			fd;
-	/* the memory is the program's own, so the library does not unmap it */
+	/*
+	 * true: the memory is the program's own (litepcie_ring_place()), so the library does not
+	 * unmap it
+	 */
 	bool			placed;
 };
 
@@ -63,9 +69,11 @@ struct litepcie_memory {
  * under the handle's lock.
  */
 struct litepcie_ring {
-	/* mapping, owned by the back end; NULL: the ring has no memory yet */
+	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
-	/* address of @memory; NULL: it is known only from a start on */
+	/*
+	 * address of the ring's @memory; NULL: the address is known only after the start of a run
+	 */
 	uint8_t		*base;
 	/*
 	 * The program's own memory for the ring and its size in bytes, from litepcie_ring_place().
@@ -75,14 +83,21 @@ struct litepcie_ring {
 	size_t		place_bytes;
 	/* number of buffers that the card has filled (c2h) or fetched (h2c) */
 	_Atomic uint64_t hw;
-	/* number of buffers that the user has released (c2h) or submitted (h2c) */
+	/* number of buffers that the program has released (c2h) or submitted (h2c) */
 	_Atomic uint64_t sw;
-	/* number of buffers, of the first @sw, that the card has been told of */
+	/*
+	 * number of buffers, of the first @sw, that the card has been told of; the others wait for
+	 * a batch
+	 */
 	uint64_t	handed;
-	/* h2c: a buffer was sent in part, so the length of each buffer is kept */
+	/* h2c: true if a buffer was sent only in part, so that the length of each buffer is kept */
 	bool		uneven;
-	uint64_t	spared;	/* h2c: bytes in the buffers below @sw that were not sent */
-	/* true while the direction runs; written under the lock, read without it */
+	/*
+	 * h2c: number of bytes in the first @sw buffers that were not sent, because a buffer was
+	 * sent only in part
+	 */
+	uint64_t	spared;
+	/* true while the direction runs; written under the handle's lock, read without it */
 	_Atomic bool	active;
 };
 
@@ -116,7 +131,7 @@ struct litepcie_channel {
 	 * start makes the rings.
 	 */
 	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
-	/* Get the active directions ready for a run. The card has no descriptor yet. */
+	/* Get the active directions ready for a run. The card has no descriptor of the run yet. */
 	int (*start)(struct litepcie *dev, bool loopback);
 	/* Enable the active directions. All c2h buffers have been handed to the card before. */
 	int (*run)(struct litepcie *dev);
@@ -155,11 +170,20 @@ struct litepcie_channel {
 	 * nothing to clear.
 	 */
 	int (*woken)(struct litepcie *dev);
-	/* Both directions share one interrupt, so only one thread sleeps, and wakes the others. */
+	/*
+	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
+	 * others that wait
+	 */
 	bool shared;
-	/* Returns a descriptor that the program can poll(), or -errno with a sentence. */
+	/*
+	 * Returns a descriptor that the program can poll() for progress of the DMA, or -errno with
+	 * a sentence.
+	 */
 	int (*event_fd)(struct litepcie *dev);
-	/* Returns a descriptor of the memory of an active ring, or -errno with a sentence. */
+	/*
+	 * Returns a dma-buf or file descriptor of the memory of an active ring, or -errno with a
+	 * sentence.
+	 */
 	int (*export)(struct litepcie *dev, const struct litepcie_ring *ring);
 	/*
 	 * user_enable() switches the interrupts of the user's logic on or off. user_look() sets
@@ -196,7 +220,7 @@ struct litepcie_backend {
 	 * word.
 	 */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
-	/* Write a word of BAR0. NULL: post() is called with one write. */
+	/* Write a 32-bit word of BAR0. NULL: post() is called with one write. */
 	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
 	/*
 	 * Make one write that may be sent together with the next access, which the caller makes
@@ -212,7 +236,7 @@ struct litepcie_backend {
 			size_t size);
 	int (*bar_write)(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 			 size_t size);
-	/* Map a BAR into this process. NULL: BARs of this back end cannot be mapped. */
+	/* Map a BAR into this process. NULL: this back end cannot map BARs. */
 	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 	const char *(*mmio_path)(const struct litepcie *dev);
 
@@ -221,7 +245,10 @@ struct litepcie_backend {
 	 * takes the handle's lock.
 	 */
 	bool serial;
-	/* The back end gives a program's own memory other pages, so that memory must be private. */
+	/*
+	 * true: the back end replaces the pages of a program's own memory, so that memory must be a
+	 * private mapping
+	 */
 	bool exchanges;
 
 	/*
@@ -265,13 +292,29 @@ extern const struct litepcie_backend litepcie_vfio_backend;
 
 /* Offsets in BAR0 of the registers of one direction of a DMA channel. */
 struct litepcie_dma_registers {
-	uint32_t enable;	/* bit 0: run; bit 1 (read only): the direction is idle */
-	/* two words: flags and length of a descriptor, then the lower address */
+	/*
+	 * offset of a register whose bit 0 lets the direction run; bit 1 (read only): the direction
+	 * is idle
+	 */
+	uint32_t enable;
+	/*
+	 * offset of two words: flags and length of a descriptor, then the lower half of its bus
+	 * address
+	 */
 	uint32_t value;
-	uint32_t push;		/* upper address; a write also puts the descriptor into the table */
-	uint32_t loop;		/* mode of the table; 0: each descriptor runs once */
+	/*
+	 * offset of the upper half of a descriptor's bus address; a write also puts the descriptor
+	 * into the table
+	 */
+	uint32_t push;
+	/* offset of the mode of the descriptor table; value 0: each descriptor runs once */
+	uint32_t loop;
 	uint32_t loop_status;
-	uint32_t flush;		/* a write of 1 empties the table and sets loop_status to 0 */
+	/*
+	 * offset of a register in which a write of 1 empties the descriptor table and sets
+	 * loop_status to 0
+	 */
+	uint32_t flush;
 };
 
 /*
@@ -279,13 +322,17 @@ struct litepcie_dma_registers {
  * buffer that has ended) and its status lines (the counts of a direction).
  */
 struct litepcie_notice_registers {
-	uint32_t records;	/* two words: bus address of the ring of records */
-	uint32_t entries;	/* base-2 logarithm of the number of records in the ring */
-	/* two words each: bus addresses of the status lines of h2c and c2h */
+	uint32_t records;	/* offset of two words: bus address of the ring of records */
+	/* offset of a register with the base-2 logarithm of the number of records in the ring */
+	uint32_t entries;
+	/* offsets of two words each: bus addresses of the status lines of h2c and c2h */
 	uint32_t line[2];
-	/* clock cycles without data until a c2h buffer ends; 0: it never ends for that reason */
+	/*
+	 * offset of the flush time: clock cycles without data until a c2h buffer ends; value 0: it
+	 * never ends for that reason
+	 */
 	uint32_t flush;
-	/* offset in BAR0; 0: the card writes neither records nor status lines */
+	/* offset of the control register; 0: the card writes neither records nor status lines */
 	uint32_t control;
 };
 
@@ -294,18 +341,28 @@ struct litepcie_notice_registers {
  * gateware/user/monitor.py describes them.
  */
 struct litepcie_slot_registers {
-	uint32_t now;		/* a read copies all counters; offset 0: no monitor */
-	uint32_t state, time;	/* offsets of `state` (one word) and `time` (two words) */
-	/* [0] h2c, [1] c2h: offsets of since, beats, packets and stalls, of two words each */
+	/*
+	 * offset of a register whose read copies all counters of the slot monitor; 0: the card has
+	 * no monitor
+	 */
+	uint32_t now;
+	/* offsets of the monitor's registers `state` (one word) and `time` (two words) */
+	uint32_t state, time;
+	/*
+	 * for the slot's streams h2c [0] and c2h [1]: offsets of since, beats, packets and stalls,
+	 * of two words each
+	 */
 	uint32_t side[2][4];
-	/* mask of the low bits that a slot counter has; the higher bits read as 0 */
+	/* mask of the low bits that a counter of the slot monitor has; the higher bits read as 0 */
 	uint64_t mask;
 };
 
 #define STREAM_RC		3
 #define STREAM_PAYLOAD_BYTES	3
 
-/* Offsets in BAR0 of the registers that the library itself uses, and facts about them. */
+/*
+ * Offsets in BAR0 of the registers that the library itself uses, and facts about these registers.
+ */
 struct litepcie_map {
 	uint32_t	identifier, identifier_size;
 	uint32_t	time_low, time_high;
@@ -322,14 +379,17 @@ struct litepcie_map {
 	struct litepcie_dma_registers h2c, c2h;
 	struct litepcie_notice_registers notices;
 	struct litepcie_slot_registers slot;
-	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
+	/* bit of each direction's DMA interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
 	/*
 	 * bit of the user's interrupt in irq_enable, irq_clear and irq_vector; 0: the capability
 	 * table names no interrupt of the user's logic
 	 */
 	uint32_t	user_cause;
-	/* bit 2 of h2c.enable says whether the user's logic has taken all data */
+	/*
+	 * true: bit 2 of the register h2c.enable says whether the user's logic has taken all h2c
+	 * data
+	 */
 	bool		h2c_tells_taken;
 	/*
 	 * most bytes that can be in flight to h2c buffers that the card already counts as done; 0:
@@ -340,13 +400,15 @@ struct litepcie_map {
 
 /* Counts of the descriptors of one direction since the start of the run, kept by engine.c. */
 struct litepcie_table {
-	uint64_t	posted;		/* number of descriptors given to the card */
-	uint64_t	done;		/* number of descriptors that the card has executed */
+	/* number of descriptors given to the card since the start of the run */
+	uint64_t	posted;
+	/* number of descriptors that the card has executed since the start of the run */
+	uint64_t	done;
 	/* number of executed descriptors that asked for an interrupt */
 	uint64_t	asked;
-	/* for each place in the ring: whether its descriptor asks for an interrupt */
+	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
-	/* for each place in the ring: bytes of its buffer; NULL: every buffer is sent whole */
+	/* for each buffer of the ring: bytes to send; NULL: every buffer is sent whole */
 	uint32_t	*lengths;
 	/*
 	 * Number of h2c buffers whose data has come to the card. Used if map.h2c_in_flight is not 0
@@ -354,8 +416,9 @@ struct litepcie_table {
 	 */
 	uint64_t	arrived;
 	uint64_t	arrived_bytes;	/* number of bytes in the buffers that @arrived counts */
-	uint64_t	iova;		/* bus address of the ring; used by table.c */
-	bool		silent;		/* no descriptor of this direction asks for an interrupt */
+	uint64_t	iova;		/* bus address of the ring's memory; used by table.c only */
+	/* true: no descriptor of this direction asks for an interrupt */
+	bool		silent;
 };
 
 /*
@@ -366,12 +429,15 @@ struct litepcie_table {
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	pthread_mutex_t			lock;
-	/* condition variable, signalled when the thread that sleeps has news */
+	/*
+	 * condition variable, signalled when the one thread that sleeps for all has news of the
+	 * card
+	 */
 	pthread_cond_t			woken;
-	/* a thread sleeps on behalf of all threads that wait */
+	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
-	bool				stopping;	/* a thread is stopping the DMA */
-	/* number of runs that have ended; a thread that waits compares it to notice a stop */
+	bool				stopping;	/* true: a thread is stopping the DMA */
+	/* number of DMA runs that have ended; a thread that waits compares it to notice a stop */
 	unsigned int			stops;
 	void				*priv;
 	char				*name;
@@ -385,15 +451,21 @@ struct litepcie {
 	struct litepcie_register	*registers;
 	unsigned int			register_count;
 	struct litepcie_card		card;
-	/* CRC of the capability table, which is compared after a reset */
+	/*
+	 * CRC of the card's capability table; after a reset it tells whether the card is still the
+	 * same
+	 */
 	uint32_t			table_crc;
 	struct litepcie_map		map;
 	struct litepcie_ring		h2c, c2h;
 	struct litepcie_table		h2c_table, c2h_table;
 	struct litepcie_notices		notices;
-	/* bus address of the notices; used by table.c */
+	/* bus address of the notices (records and status lines); used by table.c only */
 	uint64_t			notices_iova;
-	/* lengths of h2c buffers, which h2c_table.lengths points to once a buffer is not whole */
+	/*
+	 * length in bytes of each h2c buffer; h2c_table.lengths points to it once a buffer is not
+	 * whole
+	 */
 	uint32_t			*lengths;
 	/*
 	 * for each place in the ring: length in bytes of its h2c buffer, until the card is told of
@@ -401,46 +473,57 @@ struct litepcie {
 	 */
 	uint32_t			*wanted;
 	uint64_t			c2h_limit;
-	/* number of buffers from one interrupt to the next */
+	/* number of buffers of a direction from one interrupt of the card to the next */
 	unsigned int			interrupt_every;
-	/* the card's count of received bytes at the start of h2c */
+	/* the card's count of received bytes (answers to its reads) at the start of h2c */
 	uint64_t			received_before;
-	/* number of buffers that the card is told of together */
+	/* number of released or submitted buffers that the card is told of together */
 	unsigned int			batch;
-	bool				packets;	/* the end of a packet ends its buffer */
-	bool				inner;		/* the run uses the DMA's own loopback */
-	/* microseconds without data until a c2h buffer ends; 0: it never ends for that reason */
+	/* true: in this run a packet's end also ends its buffer */
+	bool				packets;
+	/* true: this run uses the DMA's own loopback, which sends h2c data back as c2h data */
+	bool				inner;
+	/*
+	 * c2h flush time: microseconds without data until a c2h buffer ends; 0: it never ends for
+	 * that reason
+	 */
 	uint32_t			flush_us;
-	/* microseconds between two looks at the card; 0: interrupts are used and no looks made */
+	/*
+	 * microseconds between two looks at the card's progress; 0: the card interrupts, and no
+	 * looks are made
+	 */
 	uint32_t			poll_us;
-	/* adaptive mode: looks begin after an interrupt */
+	/* true: adaptive mode, in which the looks at the card begin after an interrupt */
 	bool				adaptive;
-	/* looks are under way, so the interrupts of the DMA are off */
+	/* true: looks at the card's progress are under way, so the interrupts of the DMA are off */
 	bool				looking;
-	/* number of buffers that were done at the last look */
+	/* number of buffers, of both directions, that the card had finished at the last look */
 	uint64_t			looked;
-	/* descriptor of a timer that is readable when a look is due, or -1 */
+	/* descriptor of a timer that is readable when a look at the card is due, or -1 */
 	int				timer;
-	/* descriptor for poll() of @timer and the interrupt together, or -1 */
+	/* descriptor of an epoll on @timer and the card's interrupt, or -1 */
 	int				news;
 	/*
 	 * time in ms (monotonic clock) since which the card's progress has stood still, or of the
 	 * last check whether the card is still there; 0: it moved at the last look
 	 */
 	int64_t				silent_ms;
-	/* number of looks at memory, of which every GLANCES-th also takes interrupts */
+	/* number of looks at the notices in memory; every GLANCES-th look also takes interrupts */
 	unsigned int			glances;
-	/* litepcie_dma_fd() was called in this run, so each wait must clear its descriptor */
+	/* true: litepcie_dma_fd() was called in this run, so each wait must clear its descriptor */
 	bool				watched;
-	/* interrupt of the user's logic: is it switched on, and has it come since the last wait */
+	/*
+	 * interrupt of the user's logic: whether it is switched on, and whether it has come since
+	 * the last wait for it
+	 */
 	bool				user_enabled, user_raised;
-	/* the card's pattern is on for the active directions */
+	/* true: the card's pattern generator or checker is on for the active directions */
 	bool				pattern;
-	/* counts for litepcie_stats() that are not in the rings or tables */
+	/* those counts of litepcie_stats() that are not in the rings or tables */
 	struct litepcie_stats		stats;
 };
 
-/* Return the buffer for the sentence of this thread's last error, of LITEPCIE_WHY_SIZE bytes. */
+/* Return this thread's buffer of LITEPCIE_WHY_SIZE bytes for the sentence of its last error. */
 char *litepcie_sentence(void);
 
 static inline void litepcie_lock(struct litepcie *dev)
@@ -454,16 +537,16 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 	return rc;
 }
 
-/* Read or write registers of BAR0 from inside the library. The caller holds the lock. */
+/* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 
-/* Do what litepcie_time() does for a caller that holds the lock. */
+/* Do what litepcie_time() does, for a caller that holds the handle's lock. */
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 
-/* Keep a sentence for litepcie_why() and return @error: `return litepcie_fail(...)`. */
+/* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */
 __attribute__((format(printf, 3, 4)))
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
 
@@ -472,7 +555,10 @@ int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
  * dev->registers, dev->map, and dev->card.identifier, and are called in this order.
  */
 int litepcie_capability_read(struct litepcie *dev);
-/* Return 0 if the card is still the one that was opened, after a reset. */
+/*
+ * Return 0 if, after a reset, the card's capability table is still the one that it had when it was
+ * opened.
+ */
 int litepcie_card_check(struct litepcie *dev);
 int litepcie_registers_build(struct litepcie *dev);
 int litepcie_map_build(struct litepcie *dev);

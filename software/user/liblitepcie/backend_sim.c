@@ -51,7 +51,7 @@ static int parse_timeout(struct litepcie *dev, const char *text, int *value)
 	return 0;
 }
 
-/* Cut sim->path at its first comma, and take over the options behind that comma. */
+/* Cut the socket path sim->path at its first comma, and parse the options behind that comma. */
 static int parse_options(struct litepcie *dev, int *timeout_s)
 {
 	struct sim *sim = sim_of(dev);
@@ -165,7 +165,10 @@ static int sim_reset(struct litepcie *dev)
 	return rc < 0 ? rc : sim_bring_up(dev);
 }
 
-/* Undo what was set up. A failed sim_open() also calls this, so it undoes only what exists. */
+/*
+ * Undo what sim_open() has set up. A failed sim_open() also calls this, so only what exists is
+ * undone.
+ */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);

@@ -120,7 +120,9 @@ static int vfio_attach(struct litepcie *dev)
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
-/* The kernel restores configuration space and the interrupts after the reset. */
+/*
+ * Reset the card through VFIO. The kernel restores configuration space and interrupts afterwards.
+ */
 static int vfio_reset(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -139,7 +141,7 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return (uint8_t *)vfio_of(dev)->bar[bar].base + offset;
 }
 
-/* Returns 0, or -ENODEV with a sentence if the device has gone. */
+/* Returns 0, or -ENODEV with a sentence if the VFIO device has gone. */
 static int check_gone(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);

@@ -13,7 +13,7 @@
 
 #include "backend.h"
 
-#define POSTS	64u	/* most writes that the back end gets in one call of post() */
+#define POSTS	64u	/* most register writes that the back end gets in one call of post() */
 
 static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
 			size_t reach)

@@ -25,7 +25,8 @@
 
 static uint32_t crc_word(uint32_t crc, uint32_t word)
 {
-	crc ^= word;	/* the word enters the CRC little-endian: lowest byte first */
+	/* @word enters the CRC of the capability table little-endian: lowest byte first */
+	crc ^= word;
 	for (int bit = 0; bit < 32; bit++)
 		crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
 	return crc;
@@ -147,7 +148,10 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* The entry of an older card may have fewer parameters: a missing one counts as 0. */
+	/*
+	 * The capability table of an older card may have fewer parameters in this entry: a missing
+	 * one counts as 0.
+	 */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 

@@ -55,7 +55,7 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
-	/* reading the lower half of the time latches its upper half */
+	/* a read of the lower half of the device time latches its upper half */
 	int rc = litepcie_get(dev, dev->map.time_low, &low);
 
 	if (rc == 0)

@@ -20,7 +20,7 @@
 
 #define LARGEST_FILE	(4u << 20)
 #define DEEPEST		4
-/* bytes of a key or value with its terminating zero; LiteX's are shorter */
+/* bytes of a key or value of csr.json with its terminating zero; LiteX's are shorter */
 #define TEXT		96
 
 struct scan {
@@ -50,7 +50,7 @@ static char next(struct scan *scan)
 	return *scan->at;
 }
 
-/* Read a text in quotes, or a number or word without quotes, from csr.json. */
+/* Take a text in quotes, or a number or word without quotes, from csr.json. */
 static int take_text(struct scan *scan, char *text)
 {
 	size_t length, quoted = next(scan) == '"';
@@ -90,7 +90,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* Add the register that the JSON object which has just ended describes, if it describes one. */
+/* Add to the handle the register that the JSON object which has just ended describes, if any. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;

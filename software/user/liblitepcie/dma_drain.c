@@ -15,8 +15,9 @@
 #include "engine.h"
 #include "ring.h"
 
-#define DRAIN_STEP_MS	8	/* ms: longest time from one look for the end to the next */
-/* bit of the register h2c.enable: the user's logic has taken all data */
+/* longest time in ms from one check whether all h2c data has arrived to the next */
+#define DRAIN_STEP_MS	8
+/* bit of the register h2c.enable: the user's logic has taken all h2c data */
 #define H2C_TAKEN	4u
 
 /*
@@ -34,7 +35,10 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* The look also brings ring.hw and the counts of the run up to date. */
+	/*
+	 * The check of the card's progress also brings ring.hw and the counts of the run up to
+	 * date.
+	 */
 	if (rc == 0)
 		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
 					    litepcie_engine_look(dev);

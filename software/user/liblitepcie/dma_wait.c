@@ -15,7 +15,7 @@
 #include "engine.h"
 #include "ring.h"
 
-#define GLANCES	16u	/* of so many looks at memory, one also takes interrupts */
+#define GLANCES	16u	/* of so many looks at the counts in memory, one also takes interrupts */
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {

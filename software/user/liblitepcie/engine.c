@@ -17,10 +17,10 @@
 #include "layout.h"
 #include "ring.h"
 
-/* Default number of buffers from one interrupt to the next; LitePCIe's driver has the same. */
+/* Default number of DMA buffers from one interrupt to the next; LitePCIe's driver has the same. */
 #define INTERRUPT_EVERY		32u
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
-/* ms: an interrupt that comes later than this counts as lost */
+/* time in ms after which an interrupt that has not come counts as lost */
 #define INTERRUPT_GRACE_MS	1000
 
 /* Rings --------------------------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_c
 	dev->watched = false;
 }
 
-/* Start the run. The card is at rest: litepcie_open() has stopped it, and so has each stop. */
+/* Start the DMA run. The card is at rest: litepcie_open() has stopped it, and so has each stop. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;

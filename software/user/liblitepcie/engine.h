@@ -23,10 +23,13 @@
 int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
 void litepcie_engine_free(struct litepcie *dev);
 
-/* Take over the settings of a run, before its directions are reserved for this handle. */
+/*
+ * Copy the settings of a run from @config to the handle @dev, before the run's directions are
+ * reserved for this handle.
+ */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
 
-/* Start c2h and get h2c ready. The directions must have been taken before. */
+/* Start c2h and get h2c ready. The handle must already have reserved the directions. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 int litepcie_engine_stop(struct litepcie *dev);
 
@@ -49,7 +52,10 @@ void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t 
  */
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end);
 
-/* Bring ring.hw of the active directions up to date by asking the card. */
+/*
+ * Bring ring.hw (the count of finished buffers) of the active directions up to date by asking the
+ * card.
+ */
 int litepcie_engine_look(struct litepcie *dev);
 
 /*
@@ -59,10 +65,13 @@ int litepcie_engine_look(struct litepcie *dev);
  */
 int litepcie_engine_peek(struct litepcie *dev);
 
-/* Note that the card has executed @done descriptors of @table since the start of the run. */
+/* Note that the card has executed @done descriptors of @table since the start of the DMA run. */
 void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done);
 
-/* Get the number of bytes that have come to the card, as answers to its reads, since the start. */
+/*
+ * Get the number of bytes that have come to the card, as answers to its reads, since the run's
+ * start.
+ */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
 /*

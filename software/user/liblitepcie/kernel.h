@@ -20,23 +20,31 @@
 
 struct kernel {
 	int			fd;
-	/* mapping of each BAR; base NULL: the BAR is not mapped */
+	/* the handle's mapping of each BAR; base NULL: the BAR is not mapped */
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	/* for each BAR: whether each of its pages is read-only; NULL: no page is */
+	/* for each page of each BAR: true if it is mapped read-only; NULL: no page of the BAR is */
 	bool			*read_only[LITEPCIE_BARS];
-	/* a sentence that says why a BAR, or a page of it, is not mapped */
+	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
 	char			bar_why[LITEPCIE_WHY_SIZE];
 	unsigned int		minor;
 	/*
 	 * true: the driver is Lanebox's, which has held runs (in which the card waits for buffers)
 	 */
 	bool			held;
-	const struct litepcie_status *status;	/* the driver's status page; NULL: not mapped */
-	/* page in which this handle tells the driver its own counts */
+	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
+	const struct litepcie_status *status;
+	/*
+	 * page, shared with the driver, in which this handle tells the driver its own counts of
+	 * buffers
+	 */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
-	int			user;		/* eventfd of the user's interrupt, or -1 */
-	/* the driver's count of interrupts when the run started; -1: no run, or not known */
+	/* eventfd of the interrupt of the user's logic, or -1 */
+	int			user;
+	/*
+	 * the driver's count of interrupts when the run started; -1: no run has started, or the
+	 * count is not known
+	 */
 	int64_t			interrupts_before;
 };
 
@@ -45,7 +53,7 @@ static inline struct kernel *kernel_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* Make an ioctl(). Returns 0, or -errno with a sentence that names @doing. */
+/* Make an ioctl() on the device file. Returns 0, or -errno with a sentence that names @doing. */
 int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing);
 
 /*
@@ -54,11 +62,11 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
  */
 void sysfs_map_bar(struct kernel *kernel, unsigned int minor);
 
-/* Map every BAR, through Lanebox's driver or else through sysfs, and set dev->bar_size. */
+/* Map every BAR of the card, by Lanebox's driver or else by sysfs, and set dev->bar_size. */
 void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
 
-/* True if the page at @offset of the BAR is mapped for writing. */
+/* True if the page at @offset of the BAR @bar is mapped into this process for writing. */
 bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset);
 
 /* Reset the card's PCI function through the kernel, which also tells the driver. */

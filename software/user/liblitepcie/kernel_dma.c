@@ -19,7 +19,7 @@
 
 #include "kernel.h"
 
-/* ms between two looks at the driver's own counts of interrupts */
+/* time in ms between two looks at the driver's own counts of interrupts */
 #define GRACE_STEP_MS	10
 
 static const char *const names[] = { "h2c", "c2h" };
@@ -40,7 +40,10 @@ static int stopped_by(struct litepcie *dev, unsigned int way, int error)
 			     "again", dev->name, names[way]);
 }
 
-/* Note that the card is done with all buffers below @done, and check that the count can be true. */
+/*
+ * Note that the card is done with all buffers below @done of direction @way, and check that the
+ * count can be true.
+ */
 static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 {
 	struct litepcie_table *table = way == LITEPCIE_WAY_H2C ? &dev->h2c_table : &dev->c2h_table;
@@ -104,7 +107,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 
 	if (!ring_of(dev, way)->active)
 		return rc;
-	/* While the card is being reset this call fails, and the run has then ended. */
+	/* This ioctl() fails while the card is being reset, and the DMA run has then ended. */
 	if (rc == -EIO || rc == -ENODEV)
 		return stopped_by(dev, way, rc);
 	if (rc < 0)
@@ -138,7 +141,7 @@ static bool count_interrupts(struct litepcie *dev)
 	int64_t before = dev->stats.interrupts, now = sysfs_interrupts(dev);
 
 	if (kernel->interrupts_before < 0 || now < 0)
-		/* no run has started, or the driver does not count the interrupts of the run */
+		/* no DMA run has started, or the driver does not count the interrupts of the run */
 		return false;
 	dev->stats.interrupts = now - kernel->interrupts_before;
 	return dev->stats.interrupts > before;
@@ -265,7 +268,7 @@ static int stop_direction(struct litepcie *dev, unsigned long request)
 	return kernel_ioctl(dev, request, &direction, "DMA stop");
 }
 
-/* Stop both directions. If one does not stop, the other is stopped all the same. */
+/* Stop both DMA directions. If one does not stop, the other is stopped all the same. */
 static int kernel_stop(struct litepcie *dev)
 {
 	int h2c = 0, c2h = 0, loopback;

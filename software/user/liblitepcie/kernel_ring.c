@@ -52,7 +52,7 @@ static int use_place(struct litepcie *dev, struct litepcie_ring *ring)
 	return ring->memory ? 0 : -ENOMEM;
 }
 
-/* Export the ring as a dma-buf, which keeps the ring's memory after the end of the run. */
+/* Export @ring as a dma-buf. Its descriptor keeps the ring's memory after the end of the run. */
 int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
 {
 	struct litepcie_export export = {

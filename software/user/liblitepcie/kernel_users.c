@@ -18,9 +18,12 @@
 
 #include "kernel.h"
 
-#define MOST	3u	/* most programs that one sentence names */
+#define MOST	3u	/* most programs with the device open that one sentence names */
 
-/* Returns how many descriptors of the device file with number @device the process has. */
+/*
+ * Returns how many descriptors of the device file with number @device the process @process has
+ * open.
+ */
 static unsigned int count_files(const char *process, dev_t device)
 {
 	char folder[64];

@@ -72,7 +72,7 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	if (rc < 0)
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
-		/* no interrupt is found if another thread has looked first */
+		/* no interrupt of the user's logic is found if another thread has looked first */
 		kernel_user_look(dev);
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
@@ -94,7 +94,7 @@ static int watch(struct litepcie *dev, unsigned int way, int fd)
 			    way == LITEPCIE_EVENT_USER ? "the user's interrupt" : "DMA event");
 }
 
-/* Make the eventfd in *@fd, unless it exists. */
+/* Open an eventfd and put it into *@fd, unless *@fd is one already. */
 static int open_event(struct litepcie *dev, int *fd)
 {
 	if (*fd < 0)
@@ -142,7 +142,7 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	if (rc == 0)
 		rc = open_event(dev, &kernel->user);
 	if (rc == 0)
-		/* forget an interrupt that came before this call */
+		/* forget an interrupt of the user's logic that came before this call */
 		take_event(kernel->user);
 	if (rc == 0 && (on || dev->user_enabled))
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);

@@ -80,7 +80,7 @@ def fields(header):
 
 
 def c_header(build):
-    """Return the text of the C header for the gateware's build in the folder `build`."""
+    """Return the text of the C header with the registers of the gateware built in `build`."""
     csr = json.loads((build / "csr.json").read_text())
     header = (build / "include" / "csr.h").read_text()
     lines = ["#define LITEPCIE_LAYOUT(R)", *rows(csr)]

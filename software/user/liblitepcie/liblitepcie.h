@@ -60,11 +60,12 @@ extern "C" {
 /* Size in bytes of the longest sentence of litepcie_why(), with its terminating zero. */
 #define LITEPCIE_WHY_SIZE	320
 
-/* The directions of the DMA: host to card (h2c), card to host (c2h). */
+/* The directions of the DMA: host to card (h2c), and card to host (c2h). */
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
 
-#define LITEPCIE_PARAMETERS	16	/* most parameters that a struct litepcie_block can hold */
+/* most parameters of a capability table entry that a struct litepcie_block can hold */
+#define LITEPCIE_PARAMETERS	16
 #define LITEPCIE_BARS		6	/* most BARs that a card may have */
 
 /*
@@ -89,10 +90,10 @@ extern "C" {
  * The reasons for which a c2h buffer has ended: flags of struct litepcie_c2h_record. If none is
  * set, the buffer is full.
  */
-#define LITEPCIE_RECORD_LAST	1u	/* the buffer ended because a packet ended */
-/* the buffer ended because no data came for the flush time */
+#define LITEPCIE_RECORD_LAST	1u	/* the c2h buffer ended because a packet ended */
+/* the c2h buffer ended because no data came for the flush time */
 #define LITEPCIE_RECORD_FLUSHED	2u
-#define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the packet as bad */
+#define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the c2h packet as bad */
 
 struct litepcie;
 struct litepcie_memory;
@@ -109,9 +110,13 @@ struct litepcie_card {
 	unsigned int	channels;	/* number of DMA channels on the card */
 	unsigned int	data_width;	/* width of the card's data path in bits */
 	unsigned int	address_width;	/* width in bits of a host address that the DMA can use */
-	/* most descriptors the card holds: the limit of a ring's buffers */
+	/*
+	 * most descriptors that the card's table holds for a direction, which limits a ring's
+	 * buffers
+	 */
 	unsigned int	table_depth;
-	unsigned int	read_tags;	/* most reads that the card can have in flight */
+	/* most PCIe reads of host memory that the card can have in flight */
+	unsigned int	read_tags;
 	uint32_t	clock_hz;
 	uint32_t	tick_ps;	/* length of a tick of device time in ps, never 0 */
 };
@@ -126,8 +131,8 @@ struct litepcie_block {
 	/* number of this block among the blocks of its type, from 0 */
 	unsigned int	index;
 	unsigned int	bar;
-	uint32_t	offset;		/* offset of the block's first byte in its BAR, in bytes */
-	uint32_t	size;		/* length of the block in bytes */
+	uint32_t	offset;		/* offset of the block's first byte in BAR @bar, in bytes */
+	uint32_t	size;		/* length of the block's registers or memory in bytes */
 	unsigned int	parameters;
 	uint32_t	parameter[LITEPCIE_PARAMETERS];
 };
@@ -139,7 +144,7 @@ struct litepcie_block {
 struct litepcie_register {
 	char		name[64];
 	uint32_t	offset;		/* offset of the register in BAR0, in bytes */
-	unsigned int	words;		/* the register's number of 32-bit words: 1 or 2 */
+	unsigned int	words;		/* number of the register's 32-bit words: 1 or 2 */
 	bool		writable;
 };
 
@@ -149,19 +154,21 @@ struct litepcie_window {
 	size_t		size;
 	/* true: the CPU may merge stores to the BAR; false: each access is one TLP */
 	bool		write_combining;
-	/* some pages are read-only: a store there ends in SIGSEGV */
+	/* true: some pages of the BAR are read-only: a store to them ends in SIGSEGV */
 	bool		partial;
 };
 
 /* The PCIe link and the configuration of the card, as the card sees them. */
 struct litepcie_conditions {
-	unsigned int	mps;		/* MPS: largest payload of a write TLP, in bytes */
-	/* MRRS: largest size that a read request may ask for, in bytes */
+	/* MPS: largest payload of a write TLP on the link, in bytes */
+	unsigned int	mps;
+	/* MRRS: largest size that a read request of the card may ask for, in bytes */
 	unsigned int	mrrs;
 	bool		link_up;
 	unsigned int	link_gen;	/* PCIe generation of the link: 1, 2 or 3 */
 	unsigned int	link_lanes;
-	bool		msi;		/* the host has enabled MSI (interrupt messages) */
+	/* true: the host has enabled MSI (interrupt messages) in the card */
+	bool		msi;
 };
 
 /*
@@ -197,10 +204,11 @@ struct litepcie_slot_side {
 	bool		valid;
 	bool		ready;
 	uint64_t	since;
-	uint64_t	beats;		/* number of 32-byte beats that the stream transferred */
+	/* number of 32-byte beats that the stream of the user slot transferred */
+	uint64_t	beats;
 	/* number of transferred beats with `last`, the end of a packet */
 	uint64_t	packets;
-	uint64_t	stalls;		/* clock cycles with @valid and without @ready */
+	uint64_t	stalls;		/* number of clock cycles with @valid and without @ready */
 };
 
 /*
@@ -225,7 +233,8 @@ struct litepcie_pattern {
 struct litepcie_dma_config {
 	/* the directions to start: LITEPCIE_H2C, LITEPCIE_C2H, or their sum for both */
 	unsigned int	directions;
-	bool		loopback;	/* the DMA sends its h2c data back as c2h data */
+	/* true: the DMA itself sends its h2c data back as c2h data */
+	bool		loopback;
 	/*
 	 * The card's pattern replaces the streams of the user slot: dword i has the value i. In c2h
 	 * the card sends the pattern from dword 0 on, in h2c it compares the data with the pattern.
@@ -277,29 +286,35 @@ struct litepcie_dma_config {
 	bool		adaptive;
 };
 
-/* How a c2h buffer that the card filled has ended. */
+/* The card's report of how a c2h buffer that the card filled has ended. */
 struct litepcie_c2h_record {
-	uint32_t	bytes;		/* number of valid bytes, from the start of the buffer */
-	uint32_t	flags;		/* why the buffer ended: sum of LITEPCIE_RECORD_ values */
+	/* number of valid bytes, from the start of the c2h buffer on */
+	uint32_t	bytes;
+	/* why the c2h buffer ended: sum of LITEPCIE_RECORD_ values; 0: it is full */
+	uint32_t	flags;
 };
 
 struct litepcie_stats {
-	uint64_t	h2c_submitted;	/* h2c buffers that the user has submitted */
-	uint64_t	h2c_done;	/* h2c buffers that the card has fetched */
-	uint64_t	c2h_done;	/* c2h buffers that the card has filled */
-	uint64_t	c2h_released;	/* c2h buffers that the user has given back */
-	int64_t		interrupts;	/* number of interrupts taken; -1: it cannot be known */
+	uint64_t	h2c_submitted;	/* number of h2c buffers that the program has submitted */
+	uint64_t	h2c_done;	/* number of h2c buffers that the card has fetched */
+	uint64_t	c2h_done;	/* number of c2h buffers that the card has filled */
+	uint64_t	c2h_released;	/* number of c2h buffers that the program has given back */
+	/* number of interrupts of the card that were taken; -1: it cannot be known */
+	int64_t		interrupts;
 	/*
 	 * The fewest interrupts that must have come from the card. -1: the number cannot be known,
 	 * since two interrupts may merge into one.
 	 */
 	int64_t		interrupts_expected;
-	uint64_t	interrupts_missed;	/* interrupts surely lost; final after a stop */
+	/* number of interrupts that were surely lost; final after a stop */
+	uint64_t	interrupts_missed;
 	/* number of waits that ended with progress of the card but without an interrupt */
 	uint64_t	woken_by_timeout;
 	uint64_t	batches;	/* number of times that the card was told of new buffers */
-	uint64_t	c2h_errors;	/* c2h buffers of packets marked bad; 0 if unknown */
-	uint64_t	h2c_errors;	/* h2c buffers whose data is incomplete; 0 if unknown */
+	/* number of c2h buffers of packets marked bad; 0 if unknown */
+	uint64_t	c2h_errors;
+	/* number of h2c buffers whose data is incomplete; 0 if unknown */
+	uint64_t	h2c_errors;
 };
 
 /* Device -------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* The sentence of litepcie_why(). Each thread has a sentence of its own. */
+/* The sentence that litepcie_why() returns. Each thread has a sentence of its own. */
 static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
 
 char *litepcie_sentence(void)

@@ -20,7 +20,8 @@
 #include "backend.h"
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25	/* older system headers do not define it */
+/* older system headers do not define the madvise() flag MADV_COLLAPSE */
+#define MADV_COLLAPSE	25
 #endif
 
 /*

@@ -22,7 +22,7 @@ struct row {
 	uint16_t	place;
 	uint16_t	words;
 	bool		writable;
-	/* name of a register; # stands for the number of the block */
+	/* name of a register of a block; # stands for the number of the block */
 	const char	*name;
 };
 
@@ -40,7 +40,10 @@ static const struct litepcie_register *find(const struct litepcie *dev, const ch
 	return NULL;
 }
 
-/* Add a register. Returns -EPROTO if its name is known already with another place or size. */
+/*
+ * Add a register to the handle's table. Returns -EPROTO if its name is known already with another
+ * offset or size.
+ */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry)
 {
 	const struct litepcie_register *known = find(dev, entry->name);

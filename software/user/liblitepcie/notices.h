@@ -21,11 +21,12 @@ struct litepcie;
 
 /* The status line of a direction: the card's counts since the start of the direction. */
 struct litepcie_line {
-	uint64_t	position;	/* number of bytes in the buffers that @buffers counts */
+	uint64_t	position;	/* number of bytes in those buffers that @buffers counts */
 	uint64_t	buffers;
-	/* of the buffers that @buffers counts, those with missing or bad data */
+	/* how many of the buffers that @buffers counts have missing (h2c) or bad (c2h) data */
 	uint64_t	errors;
-	uint64_t	time;		/* device time in ticks at which the card wrote the line */
+	/* device time in ticks at which the card wrote this status line */
+	uint64_t	time;
 };
 
 /*
@@ -34,15 +35,25 @@ struct litepcie_line {
  */
 struct litepcie_entry {
 	uint32_t	bytes;
-	uint32_t	flags;		/* why the buffer has ended: LITEPCIE_RECORD_ */
+	/* why the c2h buffer has ended: sum of LITEPCIE_RECORD_ values */
+	uint32_t	flags;
 	uint64_t	sequence;
 };
 
-/* Addresses of the notices in this process's memory. The card may write there at any time. */
+/*
+ * Addresses in this process's memory of the status lines and records, which the card may write at
+ * any time.
+ */
 struct litepcie_notices {
-	/* status line of each direction; NULL: neither card nor driver writes it */
+	/*
+	 * status line (the card's counts) of each direction; NULL: neither card nor driver writes
+	 * it
+	 */
 	const struct litepcie_line *h2c, *c2h;
-	/* ring of records; NULL: the card writes none, and each c2h buffer is full */
+	/*
+	 * ring of records (the card's reports of ended c2h buffers); NULL: the card writes none,
+	 * and each c2h buffer is full
+	 */
 	const struct litepcie_entry *records;
 	uint64_t		mask;		/* number of records, a power of two, minus 1 */
 };
@@ -54,10 +65,12 @@ struct litepcie_notices {
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
 
-/* True if the card has written the record of c2h buffer @number. */
+/* True if the card has written the record (its report of the end) of c2h buffer @number. */
 bool litepcie_notices_has(const struct litepcie *dev, uint64_t number);
 
-/* Update the error counts of dev->stats from the status lines. */
+/*
+ * Update the error counts of dev->stats from the status lines (the card's counts in host memory).
+ */
 void litepcie_notices_errors(struct litepcie *dev);
 
 #endif /* LITEPCIE_NOTICES_H */

@@ -107,7 +107,8 @@ static int place(struct litepcie *dev, unsigned int direction, struct litepcie_r
 	ring->place = memory;
 	ring->place_bytes = memory ? bytes : 0;
 	ring->base = NULL;
-	litepcie_engine_free(dev);	/* this drops the rings, so the next start makes new ones */
+	/* this call drops the rings, so the next start of DMA makes new ones */
+	litepcie_engine_free(dev);
 	return 0;
 }
 

@@ -30,7 +30,9 @@ static inline void litepcie_count_set(_Atomic uint64_t *count, uint64_t value)
 int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 int litepcie_check_idle(struct litepcie *dev);
 
-/* Tell the card of the buffers that are kept back for a batch. The caller holds the lock. */
+/*
+ * Tell the card of the buffers that were kept back for a batch. The caller holds the handle's lock.
+ */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
@@ -48,7 +50,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 			 int timeout_ms);
 
-/* Returns -ECANCELED with the sentence that the run which this thread waited for has ended. */
+/* Returns -ECANCELED with the sentence that the DMA run which this thread waited for has ended. */
 int litepcie_stopped(struct litepcie *dev);
 
 /*
@@ -57,7 +59,7 @@ int litepcie_stopped(struct litepcie *dev);
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
-/* Do what litepcie_diagnose() does for a caller that holds the lock. */
+/* Do what litepcie_diagnose() does, for a caller that holds the handle's lock. */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text,
 			    size_t size);
 

@@ -25,11 +25,12 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	/* MPS and MRRS from the device string, in bytes; 0: not given */
+	/* MPS and MRRS from the device string, in bytes; 0: the string does not name it */
 	unsigned int		mps, mrrs;
-	int			msi;		/* eventfd that the board signals for each MSI */
+	/* eventfd that the process of the simulated board signals for each MSI */
+	int			msi;
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
-	/* offsets in configuration space of the MSI and the PCI Express capability */
+	/* offsets in the card's configuration space of the MSI and the PCI Express capability */
 	unsigned int		msi_cap, pcie_cap;
 };
 
@@ -47,7 +48,7 @@ int sim_bring_up(struct litepcie *dev);
 int sim_enable_msi(struct litepcie *dev);
 int sim_set_master(struct litepcie *dev, bool on);
 
-/* Switch the card's memory space, bus mastering and MSI off. */
+/* Switch memory space, bus mastering and MSI of the simulated card off. */
 void sim_put_down(struct litepcie *dev);
 
 #endif /* LITEPCIE_SIM_H */

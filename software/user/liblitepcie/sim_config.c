@@ -16,7 +16,7 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-/* Distance in bytes from one BAR's address to the next; it is more than any BAR's size. */
+/* Distance in bytes from the address of one BAR to that of the next, more than any BAR's size. */
 #define BAR_DISTANCE		0x01000000u
 
 /*
@@ -130,7 +130,7 @@ static int set_device_control(struct litepcie *dev)
 	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
-	/* Linux enables extended tags in the same way, if the card has them */
+	/* As Linux does, enable extended tags of the simulated card if the card has them. */
 	if (capabilities & DEVCAP_EXTENDED_TAGS)
 		control |= DEVCTL_EXTENDED_TAGS;
 	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);

@@ -17,10 +17,13 @@
 #include "litepcie_capability.h"
 #include "ring.h"
 
-/* times that the monitor is read; another program may spoil some of them */
+/*
+ * number of times that the slot monitor is read at most, since another program may spoil a reading
+ */
 #define TRIES		8u
-#define COUNTERS	4u	/* number of counters of a side: since, beats, packets, stalls */
-/* bit of the register h2c.enable: the user's logic has taken all data */
+/* number of counters of each stream of the slot: since, beats, packets, stalls */
+#define COUNTERS	4u
+/* bit of the register h2c.enable: the user's logic has taken all h2c data */
 #define H2C_TAKEN	4u
 
 /* Reading the monitor ------------------------------------------------------------------------- */
@@ -54,7 +57,10 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], u
 	return rc;
 }
 
-/* Returns @since in 64 bits, so that @time - @since is right although the counters have wrapped. */
+/*
+ * Returns the device time @since in 64 bits, so that @time - @since is right although both wrap at
+ * 48 bits.
+ */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
 	return time - ((time - since) & dev->map.slot.mask);
@@ -68,7 +74,7 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
 	uint32_t now, state;
 	uint64_t again = 0;
-	/* this read of `now` makes the monitor copy its counters */
+	/* this read of the register `now` makes the slot monitor copy its counters */
 	int rc = litepcie_get(dev, registers->now, &now);
 
 	if (rc == 0)
@@ -131,7 +137,10 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/* Write how long valid and ready of a side have been as they are, in ns, us, ms or s. */
+/*
+ * Write how long valid and ready of one stream of the slot have been as they are, in ns, us, ms or
+ * s.
+ */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {

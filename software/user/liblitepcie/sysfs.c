@@ -78,7 +78,7 @@ static int find_address(struct kernel *kernel, unsigned int minor, char *address
 	return found;
 }
 
-/* Returns the meaning of an error of open() or mmap() of resource0, and what to do. */
+/* Returns what an error of open() or mmap() of the sysfs file resource0 means, and what to do. */
 static const char *mapping_advice(int error)
 {
 	switch (error) {

@@ -24,7 +24,8 @@
 
 #include "table.h"
 
-#define BATCH	64u	/* most descriptors in one message to the back end, each of three writes */
+/* most descriptors, of three register writes each, in one message to the back end */
+#define BATCH	64u
 
 /* Memory of the rings ------------------------------------------------------------------------- */
 
@@ -127,7 +128,7 @@ static int read_status(struct litepcie *dev, const struct litepcie_table *table,
 
 	if (rc < 0)
 		return rc;
-	/* this difference is also right when the count wraps at 2^32 */
+	/* the difference of the two counts is also right when the card's count wraps at 2^32 */
 	*advance = status - (uint32_t)table->done;
 	if (*advance > table->posted - table->done)
 		return litepcie_fail(dev, -EIO, "the card says it has finished %u buffers more, "
@@ -206,7 +207,11 @@ static int c2h_usable(struct litepcie *dev)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(dev, c2h, &dev->map.c2h);
-		awaited = false;	/* this read settles the buffer that raised the interrupt */
+		/*
+		 * this register read makes sure that the buffer which raised the interrupt is
+		 * counted
+		 */
+		awaited = false;
 	}
 	if (rc == 0)
 		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;

@@ -57,7 +57,7 @@ int litepcie_looks_stop(struct litepcie *dev);
 int litepcie_looks_begin(struct litepcie *dev);
 int litepcie_looks_tick(struct litepcie *dev);
 
-/* Provide memory for the records and status lines of the card, if it writes any. */
+/* Provide host memory for the records and status lines, if the card writes any. */
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*

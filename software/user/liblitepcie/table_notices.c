@@ -15,7 +15,8 @@
 #include "litepcie_capability.h"
 #include "table.h"
 
-#define CACHE_LINE	64u	/* in bytes; each status line lies in a cache line of its own */
+/* bytes of a cache line; each status line of the card lies in a cache line of its own */
+#define CACHE_LINE	64u
 #define H2C		0
 #define C2H		1
 

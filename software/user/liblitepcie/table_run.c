@@ -32,7 +32,10 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/* Read the cause of the user's interrupt and clear it. The card can then raise the next message. */
+/*
+ * Read the interrupt cause of the user's logic and clear it. The card can then send the next
+ * message.
+ */
 static int table_user_look(struct litepcie *dev)
 {
 	uint32_t raised = 0;
@@ -65,7 +68,7 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
 
-	/* both directions share one interrupt, so either wakes this thread */
+	/* both DMA directions share one interrupt, so either of them wakes this thread */
 	(void)directions;
 	if (rc == 0)
 		rc = litepcie_looks_tick(dev);
@@ -130,7 +133,10 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-/* Enable those DMA interrupt causes that are in @mask. The user's interrupt stays as it is. */
+/*
+ * Enable those DMA interrupt causes that are in @mask, and disable the other DMA causes of this
+ * channel. The user's interrupt stays as it is.
+ */
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
@@ -218,7 +224,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 	uint32_t cause = dev->map.user_cause, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
 
-	/* Forget an interrupt of the user's logic that was raised before this call. */
+	/* forget an interrupt of the user's logic that was raised before this call */
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.irq_clear, cause);
 	if (rc == 0)

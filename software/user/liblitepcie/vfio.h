@@ -18,7 +18,8 @@
 
 #define VFIO_ADDRESS	16	/* bytes of a PCI address like "0000:22:00.0", with its zero */
 #define VFIO_DEVICES	"/sys/bus/pci/devices"
-#define VFIO_MESSAGES	32u	/* most interrupt causes of a card; with MSI-X each has a vector */
+/* most interrupt causes of a card; with MSI-X each cause has a vector */
+#define VFIO_MESSAGES	32u
 
 /*
  * One of the two interfaces of the kernel (type1 or iommufd) that open a device and map memory for
@@ -32,7 +33,9 @@ struct vfio_interface {
 	 */
 	int (*open)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
-	/* Map memory of this process for the card. Returns 0, or -errno without a sentence. */
+	/*
+	 * Map memory of this process for DMA of the card. Returns 0, or -errno without a sentence.
+	 */
 	int (*map)(struct litepcie *dev, void *memory, size_t size, uint64_t iova);
 	void (*unmap)(struct litepcie *dev, size_t size, uint64_t iova);
 };
@@ -42,30 +45,36 @@ extern const struct vfio_interface vfio_iommufd;
 
 struct vfio {
 	char			address[VFIO_ADDRESS];
-	/* the kernel's interface that opened the device; NULL: none is chosen yet */
+	/*
+	 * the kernel interface (VFIO type1 or iommufd) by which the device was opened; NULL: none
+	 * is chosen yet
+	 */
 	const struct vfio_interface *interface;
 	int			group_number;
-	/* descriptor of the container or the iommufd, or -1 */
+	/* descriptor of the VFIO container (type1) or the iommufd, or -1 */
 	int			iommu;
-	/* descriptor of the IOMMU group with type1; -1: not open */
+	/* descriptor of the card's IOMMU group, with type1 only; -1: not open */
 	int			group;
-	int			device;		/* descriptor of the device, or -1 */
-	/* number of the card's address space in the iommufd */
+	int			device;		/* descriptor of the VFIO device, or -1 */
+	/* number of the card's I/O address space in the iommufd */
 	uint32_t		space;
-	/* offset of configuration space in the device file */
+	/* offset of configuration space in the VFIO device's file */
 	uint64_t		config;
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	/* descriptor of an epoll on messages and on the kernel's request */
+	/*
+	 * descriptor of an epoll on the card's interrupts and on the kernel's request for the
+	 * device
+	 */
 	int			events;
-	/* eventfd by which the kernel asks for the device; -1: not open */
+	/* eventfd by which the kernel asks the program to close the device; -1: not open */
 	int			request;
-	/* eventfd of each interrupt vector; -1: not used */
+	/* eventfd of each interrupt vector of the card; -1: not used */
 	int			message[VFIO_MESSAGES];
 	/* number of interrupt vectors that have an entry in @message */
 	unsigned int		messages;
-	/* VFIO's index of the kind of interrupt in use: MSI-X or MSI */
+	/* VFIO's index of the kind of interrupt that the card uses: MSI-X or MSI */
 	unsigned int		delivery;
-	/* mapped memory of each kind, in whole pages */
+	/* memory mapped for the card, of each LITEPCIE_MEMORY_ kind, in whole pages */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	bool			gone;
 };

@@ -90,7 +90,7 @@ static int bind_failed(struct litepcie *dev, int error)
 			     "allow_unsafe_interrupts of iommufd" : "");
 }
 
-/* Bind the device's file to the iommufd. Other calls on the device's file fail until then. */
+/* Bind the VFIO device's file to the iommufd. Other calls on that file fail until then. */
 static int bind_device(struct litepcie *dev, int device)
 {
 	struct vfio *vfio = vfio_of(dev);

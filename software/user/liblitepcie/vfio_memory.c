@@ -82,7 +82,7 @@ static void *get_pages(unsigned int kind, size_t *size, int *fd)
 	void *memory = MAP_FAILED;
 
 	*fd = -1;
-	/* the notices are too small for a huge page of their own */
+	/* memory for records and status lines is too small for a huge page of its own */
 	if (kind != LITEPCIE_MEMORY_NOTICES) {
 		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
 		memory = map_file(*fd, NULL, whole);

@@ -13,7 +13,8 @@
 
 #include "vfio_user_wire.h"
 
-#define MAX_MULTI	192u	/* most writes in one message; QEMU's own client stops at 200 */
+/* most register writes in one vfio-user message; QEMU's own client stops at 200 */
+#define MAX_MULTI	192u
 
 /* Connection ---------------------------------------------------------------------------------- */
 
@@ -200,7 +201,10 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	};
 	int rc;
 
-	/* Note the memory before the message goes out: the peer may access it before it replies. */
+	/*
+	 * Note the memory before the message goes out: the board may access the memory before it
+	 * replies.
+	 */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

@@ -22,16 +22,18 @@
 #define VFIO_USER_BAR0		0
 #define VFIO_USER_CONFIG	7
 #define VFIO_USER_MSI		1
-#define VFIO_USER_LARGEST	64	/* most bytes of one access to a region */
-/* most reads that are under way at the same time, as on a host */
+#define VFIO_USER_LARGEST	64	/* most bytes of one access to a vfio-user region */
+/* most vfio-user reads that are under way at the same time, as on a host */
 #define VFIO_USER_READS		32
-#define VFIO_USER_AHEAD		2048	/* most bytes that are taken from the socket at a time */
+/* most bytes that the library takes from the socket at a time */
+#define VFIO_USER_AHEAD		2048
 
 struct vfio_user {
 	int		fd;
 	uint16_t	next_id;
 	int		timeout_s;
-	bool		write_multi;	/* the peer accepts several writes in one message */
+	/* true: the board's process accepts several writes in one message */
+	bool		write_multi;
 	const char	*path;
 	/*
 	 * A piece of memory that the device may access. base is NULL if there is none of this kind.
@@ -41,7 +43,7 @@ struct vfio_user {
 		size_t		size;
 		uint8_t		*base;
 	} memory[LITEPCIE_MEMORIES];
-	/* A write that the library keeps back, and sends together with the next message. */
+	/* register write that the library keeps back, and sends together with the next message */
 	struct litepcie_post held;
 	uint16_t	held_id;
 	bool		holds;
@@ -53,15 +55,18 @@ struct vfio_user {
 	size_t		ahead_first, ahead_end;
 };
 
-/* Connect to the socket at @path. The string must stay valid for as long as the connection. */
+/*
+ * Connect to the vfio-user socket at @path. The string must stay valid for as long as the
+ * connection.
+ */
 int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s);
 void vfio_user_disconnect(struct vfio_user *vu);
 
-/* Check that the peer is a PCI device with MSI. Returns 0, or -EPROTO with a sentence. */
+/* Check that the vfio-user peer is a PCI device with MSI. Returns 0, or -EPROTO with a sentence. */
 int vfio_user_check_device(struct vfio_user *vu);
 int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size);
 
-/* Read up to VFIO_USER_LARGEST bytes at @offset of a region. */
+/* Read up to VFIO_USER_LARGEST bytes at @offset of a vfio-user region. */
 int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size);
 
 /*
@@ -71,7 +76,10 @@ int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void 
 int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
 			 size_t count);
 
-/* Write @size bytes at @offset of a region. The function returns when the device has the data. */
+/*
+ * Write @size bytes at @offset of a vfio-user region. The function returns when the device has the
+ * data.
+ */
 int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		    const void *data, size_t size);
 
@@ -97,10 +105,12 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 		  size_t size);
 int vfio_user_unmap(struct vfio_user *vu, unsigned int kind);
 
-/* Let the peer signal @eventfd on each MSI. -1: it signals none from now on. */
+/*
+ * Let the vfio-user peer signal @eventfd on each MSI of the card. -1: it signals none from now on.
+ */
 int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
 
-/* Reset the device to its state after power-on. */
+/* Reset the device behind the vfio-user connection to its state after power-on. */
 int vfio_user_reset(struct vfio_user *vu);
 
 /*

@@ -33,7 +33,7 @@ enum vfio_user_command {
 	CMD_REGION_WRITE_MULTI = 15,
 };
 
-/* Bits of `flags` in a message header. */
+/* Bits of the field `flags` in the header of a vfio-user message. */
 enum {
 	TYPE_MASK = 0xf,
 	TYPE_REPLY = 0x1,
@@ -69,7 +69,8 @@ enum {
 struct header {
 	uint16_t id;
 	uint16_t command;
-	uint32_t size;		/* bytes of the message with this header */
+	/* bytes of the whole vfio-user message that begins with this header */
+	uint32_t size;
 	uint32_t flags;
 	uint32_t error;
 };

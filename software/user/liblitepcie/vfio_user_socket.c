@@ -36,7 +36,7 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
 
 /* Sending and receiving bytes ----------------------------------------------------------------- */
 
-/* Close a connection that has failed or ended. Every later call on it returns -ENODEV. */
+/* Close a vfio-user connection that has failed or ended. Every later call on it returns -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
 	close(vu->fd);
@@ -109,7 +109,7 @@ int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *do
 	return 0;
 }
 
-/* Drop the first @sent bytes from the parts of a message that is being sent. */
+/* Drop the first @sent bytes from the parts of a vfio-user message that is being sent. */
 static void advance(struct msghdr *message, size_t sent)
 {
 	while (message->msg_iovlen && sent >= message->msg_iov->iov_len) {

@@ -15,7 +15,7 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-/* most bytes of a message of the peer; one with a page of data has far fewer */
+/* most bytes of a vfio-user message of the peer; a message with a page of data has far fewer */
 #define MAX_MESSAGE	65536u
 
 static const char *command_name(uint16_t command)
@@ -39,7 +39,8 @@ static const char *command_name(uint16_t command)
 struct held_write {
 	struct header header;
 	struct region_access access;
-	uint64_t data;		/* the value; only as many bytes as the write has are sent */
+	/* value of the write, of which only as many bytes are sent as the write has */
+	uint64_t data;
 };
 
 /*
@@ -225,7 +226,7 @@ static int serve_rest(struct vfio_user *vu)
 	return rc;
 }
 
-/* Receive the body of a reply. Bytes beyond @reply_size are dropped. */
+/* Receive the body of a vfio-user reply. Bytes beyond @reply_size are dropped. */
 static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t reply_size,
 			const char *doing)
 {
@@ -240,13 +241,18 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/* Returns the error in the peer's reply as -errno. A number that is no errno becomes -EIO. */
+/*
+ * Returns the error number in a vfio-user reply as -errno. A number that is no errno becomes -EIO.
+ */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;
 }
 
-/* Wait for the reply to the last command that was sent. Returns the size of its body in bytes. */
+/*
+ * Wait for the reply to the vfio-user command that was sent last. Returns the size of its body in
+ * bytes.
+ */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size)
 {
 	const char *doing = command_name(command);
@@ -341,7 +347,8 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 {
 	struct {
 		struct region_access access;
-		struct header next;	/* header of the next read, which follows at once */
+		/* header of the next read message, which follows this one without a gap */
+		struct header next;
 	} reads[VFIO_USER_READS] = { 0 };
 	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,
 				 .size = sizeof(header) + sizeof(struct region_access) };

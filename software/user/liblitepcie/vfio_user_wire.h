@@ -33,7 +33,7 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...);
 /* Connect to the socket at vu->path. vu->fd is then the descriptor of the connection. */
 int vfio_user_connect_socket(struct vfio_user *vu);
 
-/* Close the connection for good: no more may be sent over it. */
+/* Close the vfio-user connection for good: no more may be sent over it. */
 void vfio_user_drop(struct vfio_user *vu);
 
 /*
@@ -54,7 +54,7 @@ int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *do
 int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int fd,
 		   const char *doing);
 
-/* Send a command. @fd, unless it is -1, goes with the command. */
+/* Send a vfio-user command. The descriptor @fd, unless it is -1, goes with the command. */
 int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 		   const void *body, size_t size, int fd);
 

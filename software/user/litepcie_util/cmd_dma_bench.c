@@ -17,7 +17,7 @@
 
 #define DEFAULT_SIZE	(8u << 20)
 #define SWEEP_SIZE	RATES_LEAST_BYTES
-/* seconds that each direction runs with --interval; iperf3 has the same default */
+/* seconds that dma_bench --interval runs each direction; iperf3 has the same default */
 #define INTERVAL_RUN_S	10
 #define TIMEOUT_S	30
 
@@ -26,7 +26,9 @@ struct bench {
 	struct rates_plan	plan;
 	bool			sweep;
 	bool			slot;
-	/* seconds between two printed lines of rates; 0: print no such lines */
+	/*
+	 * dma_bench --interval: seconds between two printed lines of rates; 0: print no such lines
+	 */
 	double			interval_s;
 	struct bench_intervals	intervals;
 	struct bench_size	size[BENCH_SIZES];
@@ -125,7 +127,7 @@ static bool find_way(const char *name, unsigned int *ways)
 	return false;
 }
 
-/* Take one option of dma_bench. Returns -1 to go on, or an exit status. */
+/* Parse one option of dma_bench. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, const char *word, struct bench *bench)
 {
 	switch (option) {

@@ -21,8 +21,10 @@
 
 struct options {
 	const char	*direction;
-	uint64_t	size;		/* bytes to move in each direction; 0: not given */
-	double		duration_s;	/* duration of the run in seconds; 0: not given */
+	/* number of bytes to move in each direction; 0: the command line does not say it */
+	uint64_t	size;
+	/* duration of the run in seconds; 0: the command line does not say it */
+	double		duration_s;
 	uint64_t	seed;
 	uint64_t	timeout_s;
 };
@@ -196,7 +198,8 @@ static void print_mismatch(struct json *json, const struct dma_run *run)
 	if (run->mismatched) {
 		json_unsigned(json, "expected", run->first.expected);
 		json_unsigned(json, "got", run->first.got);
-	} else {	/* the card's checker tells only where the error is, not the data */
+	} else {
+		/* in h2c the card's checker tells only where the error is, not the wrong data */
 		json_null(json, "expected");
 		json_null(json, "got");
 	}
@@ -234,7 +237,7 @@ static bool set_direction(struct dma_run *run, const char *name)
 	return run->h2c.active || run->c2h.active;
 }
 
-/* Take one option of dma_test. Returns -1 to go on, or an exit status. */
+/* Parse one option of dma_test. Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, struct result *result)
 {
 	struct options *options = &result->options;

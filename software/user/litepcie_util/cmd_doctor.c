@@ -15,12 +15,16 @@
 
 #include "doctor.h"
 
-/* Bytes to move in each direction: two rings. A shorter run has no steady state to measure. */
+/*
+ * Bytes that doctor moves in each direction: two rings. A shorter run has no steady state to
+ * measure.
+ */
 #define SIZE		(4u << 20)
 #define TIMEOUT_S	30
-#define FINDING		7	/* column at which each further line of a finding begins */
+/* column of the terminal at which each further line of a finding begins */
+#define FINDING		7
 #define REFUSED		"mmio_writes_refused"
-/* number of further reads of the slot's state, some microseconds apart */
+/* number of further reads of the user slot's state, some microseconds apart */
 #define SLOT_LOOKS	16
 
 static const char *const weights[] = { "binds", "costs", "note" };

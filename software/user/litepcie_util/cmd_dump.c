@@ -23,7 +23,7 @@ struct entry {
 
 struct dump {
 	const char	*csr, *prefix;
-	/* number of a BAR, and a range in it in bytes; length 0: dump registers */
+	/* number of a BAR, and a range of it in bytes, to dump; @length 0: dump registers */
 	uint64_t	bar, offset, length;
 	struct entry	*entries;
 	size_t		count;

@@ -19,7 +19,10 @@ struct info {
 	struct litepcie_conditions	link;
 	const char			*path;
 	struct litepcie_card		card;
-	/* memory blocks of the card; size 0: no such memory exists */
+	/*
+	 * entries of the capability table for memory blocks of the card; size 0: no such memory
+	 * exists
+	 */
 	struct litepcie_block		memory[2];
 	/*
 	 * number of each direction's interrupt cause, and of the user's; -1: there is no such

@@ -20,7 +20,9 @@
 struct card {
 	struct pci_function	function;
 	struct pci_express	express;
-	/* name for --device; empty: the card cannot be opened now, and advice says why */
+	/*
+	 * name of the card for --device; empty: the card cannot be opened now, and @advice says why
+	 */
 	char			device[32];
 	char			advice[96];
 };

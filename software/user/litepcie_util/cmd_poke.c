@@ -17,7 +17,7 @@ struct poke {
 static void print_text(const struct util *util, const void *result)
 {
 	(void)util;
-	(void)result;	/* poke prints nothing on success */
+	(void)result;	/* the command poke prints nothing on success */
 }
 
 static void print_json(struct json *json, const void *result)

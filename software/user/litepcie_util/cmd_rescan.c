@@ -73,7 +73,7 @@ static void again(struct util *util, struct rescan *rescan)
 {
 	int rc = 0;
 
-	/* if the function has gone already, only rescan the bus */
+	/* if the PCI function has gone already, only rescan the bus */
 	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);

@@ -19,7 +19,8 @@
 struct scratch {
 	unsigned int	patterns;
 	unsigned int	errors;
-	uint32_t	expected, got;	/* value written, and value read back, at the first error */
+	/* value written to the scratch register, and value read back, at the first error */
+	uint32_t	expected, got;
 };
 
 /*

@@ -28,7 +28,10 @@ struct vfio {
 	/* PCI functions in the card's IOMMU group that are bound to a driver other than VFIO's */
 	struct pci_function	others[8];
 	unsigned int		other_count;
-	/* path of the group's file /dev/vfio/GROUP, for type1 */
+	/*
+	 * path of the device file /dev/vfio/GROUP of the card's IOMMU group, for VFIO's interface
+	 * type1
+	 */
 	char			node[48];
 	/*
 	 * path of the function's file /dev/vfio/devices/vfioN, for iommufd; empty: the kernel has
@@ -40,7 +43,7 @@ struct vfio {
 	 * nor type1
 	 */
 	const char		*interface;
-	bool			sleeping;	/* the function is in power state D3 */
+	bool			sleeping;	/* true: the PCI function is in power state D3 */
 	char			finding[FINDINGS][UTIL_SENTENCE];
 	unsigned int		findings;
 };
@@ -170,7 +173,7 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	/* the kernel has device files for iommufd, but no VFIO groups */
+	/* the kernel has device files for VFIO's interface iommufd, but no VFIO groups */
 	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
@@ -283,7 +286,8 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	if (vfio->findings) {	/* stop before any change if something prevents the binding */
+	/* stop before any change to the machine if something prevents the binding to VFIO */
+	if (vfio->findings) {
 		util_fail(util, "%s", vfio->finding[0]);
 		return;
 	}

@@ -15,18 +15,18 @@
 
 #include "rates.h"
 
-/* number of transfer sizes: the powers of two from 64 bytes to 64 KiB */
+/* number of transfer sizes of dma_bench --sweep: the powers of two from 64 bytes to 64 KiB */
 #define BENCH_SIZES	11
 
 struct bench_interval {
-	/* the interval, in seconds of the host's clock since the run began */
+	/* begin and end of the interval, in seconds of the host's clock since the run began */
 	double		from_s, to_s;
 	struct rate	rate;
 };
 
 struct bench_intervals {
 	struct rates		*rates;
-	/* true: print each interval as text as soon as it has ended */
+	/* true: print each interval of a run as text as soon as it has ended */
 	bool			print;
 	struct bench_interval	*entry;
 	size_t			count, room;
@@ -36,19 +36,19 @@ struct bench_size {
 	size_t		bytes;
 	char		id[32];
 	struct rate	rate;
-	/* sentence why this size has no rate; empty if it has one */
+	/* sentence that says why this transfer size has no rate; empty if it has one */
 	char		reason[UTIL_SENTENCE];
 };
 
-/* The two directions count as unequal if their amounts of data differ by more than this share. */
+/* h2c and c2h count as unequal if their amounts of data differ by more than this share */
 #define BENCH_UNEVEN	0.02
 
 struct bench_slot {
 	bool		wanted;
-	/* rate of the run; not valid if it had no steady stretch to measure */
+	/* rate of the DMA run; not valid if the run had no steady stretch to measure */
 	struct rate	rate;
 	const char	*binds;
-	/* what the logic in the slot did, in words for the user; may be empty */
+	/* what the logic in the user slot did with the data, in words for the user; may be empty */
 	char		words[LITEPCIE_WHY_SIZE];
 };
 

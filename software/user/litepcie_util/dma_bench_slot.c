@@ -16,10 +16,13 @@
 #include "dma_bench.h"
 #include "progress.h"
 
-#define WAIT_MS		100	/* ms: longest wait before the clock and Ctrl-C are checked again */
-/* seconds without a moved buffer in either direction after which a run ends */
+/* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
+#define WAIT_MS		100
+/* seconds after which a run ends if no buffer has moved in either direction */
 #define SILENT_S	1.0
-/* Share of the clock cycles below which stalls of the slot are not reported. */
+/*
+ * Share of the clock cycles; if the user slot's logic stalls for less, the stalls are not reported.
+ */
 #define NOTED		0.005
 
 static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
@@ -31,7 +34,7 @@ static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duple
 struct stretch {
 	struct dma_window	window;
 	struct litepcie_slot	from, to;
-	/* the card has a monitor of the slot, so the slot's state is valid */
+	/* true: the card has a monitor of the user slot, so the slot's state is valid */
 	bool			monitored;
 };
 
@@ -176,7 +179,7 @@ static void judge(struct rates *rates, enum rates_way way, const struct dma_run 
 
 	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
 	if (way == RATES_DUPLEX && sent <= 0)
-		/* data moved in one direction only, so the row has no rate for both */
+		/* data moved in one direction only, so the row for duplex has no rate */
 		found->rate.valid = false;
 	if (fabs(sent - 1) > BENCH_UNEVEN)
 		set_uneven(rates, stretch, sent, &found->rate);
@@ -214,7 +217,10 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	if (rc == 0)
-		/* this call sets window.told, which says whether records are in the counts */
+		/*
+		 * dma_window_begin() also sets window.told, which says whether the counts of RQ
+		 * include records
+		 */
 		rc = dma_window_begin(&run);
 	stretch.window.told = run.window.told;
 	if (rc == 0)

@@ -18,7 +18,8 @@
 #include "litepcie_capability.h"
 
 #define SMALLEST	64u
-#define PACKETS		8192u	/* most transfers that are made for each size */
+/* most packets that are sent to the card and back for each transfer size */
+#define PACKETS		8192u
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
 
@@ -94,7 +95,7 @@ void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int tim
 	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
 		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
 		size[i].rate.id = size[i].id;
-		/* Ctrl-C may have come between two runs, where no run notes it. */
+		/* Ctrl-C may have come between two DMA runs, where no run notes it. */
 		if (util_interrupted() && !util->failed)
 			util_fail(util, "interrupted");
 	}

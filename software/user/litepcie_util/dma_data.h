@@ -22,17 +22,18 @@ struct dma_data {
 	 */
 	bool		random;
 	uint64_t	seed;
-	size_t		size;	/* bytes of a buffer, which are a multiple of 8 */
+	size_t		size;	/* number of bytes of a DMA buffer, which is a multiple of 8 */
 };
 
 struct dma_difference {
-	uint64_t	dwords;		/* number of dwords that differ in the buffer */
-	/* offset in bytes of the first wrong dword in the buffer */
+	/* number of dwords of the received buffer that differ from the expected ones */
+	uint64_t	dwords;
+	/* offset in bytes of the first wrong dword in the received buffer */
 	size_t		offset;
 	uint32_t	expected, got;
 };
 
-/* Fill @buffer with the test data of buffer @number. */
+/* Fill @buffer with the test data that belongs to the DMA buffer with this number. */
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
 /*

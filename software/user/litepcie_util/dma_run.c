@@ -14,7 +14,8 @@
 #include "dma_run.h"
 #include "progress.h"
 
-#define WAIT_MS		500	/* ms: longest wait before the clock and Ctrl-C are checked again */
+/* longest wait for the card in ms, before the clock and Ctrl-C are checked again */
+#define WAIT_MS		500
 
 /* Filling h2c buffers ------------------------------------------------------------------------- */
 
@@ -47,7 +48,10 @@ static int send(const struct dma_run *run, uint64_t count)
 	return rc;
 }
 
-/* Fill and submit the free h2c buffers. Returns the number of buffers submitted, or -errno. */
+/*
+ * Fill the free h2c buffers with test data and submit them. Returns the number of buffers
+ * submitted, or -errno.
+ */
 static int fill(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -130,7 +134,9 @@ static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t 
 	return available < batch ? 0 : batch;
 }
 
-/* Check and release the filled c2h buffers. Returns the number of buffers taken, or -errno. */
+/*
+ * Compare the filled c2h buffers and release them. Returns the number of buffers taken, or -errno.
+ */
 static int check(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -219,7 +225,9 @@ static unsigned int waiting_for(const struct dma_run *run)
 	return directions;
 }
 
-/* Wait for the card once. Returns 1 if it made progress, 0 if not yet, or -errno. */
+/*
+ * Wait once for the card to finish buffers. Returns 1 if it made progress, 0 if not yet, or -errno.
+ */
 static int wait_for_card(struct dma_run *run, double *idle_since)
 {
 	int rc = litepcie_dma_wait(run->util->dev, waiting_for(run), WAIT_MS);
@@ -240,7 +248,7 @@ static double mib_done(const struct dma_run *run, uint64_t buffers)
 	return buffers == DMA_NO_END ? 0 : (double)buffers * (double)run->data.size / (1 << 20);
 }
 
-/* Handle the buffers that are ready in both directions. Returns their number, or -errno. */
+/* Handle the DMA buffers that are ready in both directions. Returns their number, or -errno. */
 static int step(struct dma_run *run)
 {
 	int filled = 0, checked = 0;

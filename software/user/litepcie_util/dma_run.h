@@ -18,20 +18,20 @@
 #include "litepcie_capability.h"
 #include "util.h"
 
-/* most buffers handled at a time, and most from one interrupt to the next */
+/* most DMA buffers that a run handles at a time, and most from one interrupt to the next */
 #define DMA_BATCH	32u
 #define DMA_NO_END	UINT64_MAX
-/* bytes of a beat; the card's checker counts in beats */
+/* bytes of a beat of the card's data path; the card's pattern checker counts in beats */
 #define DMA_BEAT_BYTES	LITEPCIE_BEAT_BYTES
 
-/* A stretch of the run between two snapshots of the card's counters. */
+/* The stretch of a DMA run between two snapshots of the card's counters. */
 struct dma_window {
 	bool				open, closed;
-	/* true: the stretch is the whole run, start and end included */
+	/* true: the stretch is the whole DMA run, with its start and its end */
 	bool				whole;
-	/* true: the count of RQ payload includes the card's records and status lines */
+	/* true: the count of RQ payload bytes includes the card's records and status lines */
 	bool				told;
-	/* number of buffers that must be done before the stretch begins */
+	/* number of DMA buffers that must be done before the stretch begins */
 	uint64_t			skip;
 	struct litepcie_counters	from, to;
 };
@@ -48,17 +48,23 @@ struct dma_watch {
 						const struct dma_watch *watch);
 	void				*context;
 	double				began;
-	/* the stretch since the last call, in seconds of the host's clock from @began on */
+	/*
+	 * begin and end of the stretch since the last report, in seconds of the host's clock since
+	 * @began
+	 */
 	double				from_s, to_s;
-	/* The same stretch by the card's counters. The stretch is closed when the run is over. */
+	/*
+	 * The same stretch by the card's counters. The stretch is closed when the DMA run is over.
+	 */
 	struct dma_window		window;
 };
 
 struct dma_direction {
 	bool		active;
-	/* number of buffers to move; DMA_NO_END: as many as fit into the duration */
+	/* number of DMA buffers to move; DMA_NO_END: as many as fit into the duration */
 	uint64_t	target;
-	uint64_t	done;		/* buffers that were submitted (h2c) or compared (c2h) */
+	/* number of buffers that the run has submitted (h2c) or compared (c2h) */
+	uint64_t	done;
 };
 
 struct dma_run {
@@ -66,24 +72,29 @@ struct dma_run {
 	struct dma_data		data;
 	bool			loopback;
 	int			timeout_s;
-	/* longest duration of the run in seconds; 0: no limit */
+	/* longest duration of the DMA run in seconds of the host's clock; 0: no limit */
 	double			duration_s;
-	/* bytes of the packet in each buffer; 0: whole buffers are sent */
+	/* bytes of the packet that is sent in each h2c buffer; 0: whole buffers are sent */
 	size_t			packet;
-	struct dma_watch	*watch;		/* reports while the run goes on; NULL: none */
-	unsigned int		batch;		/* number of buffers that are handled at a time */
+	/* receives reports while the DMA run goes on; NULL: no reports are made */
+	struct dma_watch	*watch;
+	/* number of DMA buffers that are handled at a time */
+	unsigned int		batch;
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
 	/* The fields of struct dma_run from here on are results of the run. */
-	/* the run has started; if it has not, the other results are not valid */
+
+	/* true: the DMA run has started; if it has not, the other results are not valid */
 	bool			started;
-	uint64_t		compared;	/* number of c2h buffers that were compared */
+	/* number of c2h buffers whose data the run has compared */
+	uint64_t		compared;
 	uint64_t		wrong_buffers, wrong_dwords;
 	bool			mismatched;
-	uint64_t		first_wrong;	/* number of the first buffer with wrong data */
+	uint64_t		first_wrong;	/* number of the first DMA buffer with wrong data */
 	struct dma_difference	first;
-	struct litepcie_pattern	pattern;	/* what the card's checker found in the h2c data */
+	/* what the card's pattern checker found in the h2c data */
+	struct litepcie_pattern	pattern;
 	struct litepcie_stats	stats;
 	struct dma_window	window;
 	double			wall_s;
@@ -95,7 +106,7 @@ struct dma_run {
  */
 void dma_run(struct dma_run *run);
 
-/* Report the failures of a run that came to its end, in run->util. */
+/* Report to run->util the failures of a DMA run that came to its end. */
 void dma_judge(struct dma_run *run);
 
 /*

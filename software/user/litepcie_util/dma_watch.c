@@ -10,7 +10,10 @@
  */
 #include "dma_run.h"
 
-/* Share of @every_s: a shorter stretch at the end of a run is not reported. */
+/*
+ * Share of @every_s, the time between two reports. A shorter stretch at the end of a run is not
+ * reported.
+ */
 #define LEAST_SHARE	0.1
 
 int dma_watch_begin(struct dma_run *run, double now)

@@ -15,7 +15,8 @@
 #include "dma_run.h"
 #include "litepcie_capability.h"
 
-#define LONG_RUN	2	/* number of rings of data from which on a run has a steady state */
+/* number of rings of data from which on a DMA run has a steady state to measure */
+#define LONG_RUN	2
 /*
  * number of buffers before the end of a run at which the window closes; half a ring if that is less
  */
@@ -49,7 +50,8 @@ int dma_window_begin(struct dma_run *run)
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
 	window->skip = lasting ? ring : 0;
-	window->whole = true;	/* dma_window_step() clears this again when it opens the window */
+	/* the window is the whole run, until dma_window_step() opens a narrower one */
+	window->whole = true;
 	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
 }
@@ -91,7 +93,7 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 	return window->to.time - window->from.time;
 }
 
-/* Returns the bytes of h2c data in the window: they come as completions (RC). */
+/* Returns the bytes of h2c data in the window. They come to the card as completions (RC). */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;

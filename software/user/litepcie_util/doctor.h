@@ -14,7 +14,7 @@
 #include "pci.h"
 #include "rates.h"
 
-#define DOCTOR_PATH	8	/* most PCI functions on the path from the card to the root */
+#define DOCTOR_PATH	8	/* most PCI functions on the path from the card to the root port */
 #define DOCTOR_FINDINGS	24
 
 struct doctor_step {
@@ -22,20 +22,21 @@ struct doctor_step {
 	struct pci_express	express;
 };
 
-/* Facts about the machine around the card. A text of unknown value is empty. */
+/* Facts about the machine in which the card is. A text whose value is not known is empty. */
 struct doctor_host {
-	/* the path of PCI functions from the card, which is first, to the root port */
+	/* PCI functions on the path from the card, which is the first, to the root port */
 	struct doctor_step	path[DOCTOR_PATH];
-	/* number of functions on the path; 0: the card is no PCI function of this machine */
+	/* number of PCI functions on the path; 0: the card is no PCI function of this machine */
 	unsigned int		steps;
 	/* mode of the IOMMU: "off", "identity", "DMA" or "DMA-FQ" */
 	char			iommu[24];
-	/* NUMA node of the CPU that runs this program; -1: not known */
+	/* NUMA node of the CPU on which this program runs; -1: not known */
 	int			cpu_node;
 	char			governor[32];
 	/* name of the deepest idle state of the CPU that is enabled */
 	char			idle_state[32];
-	unsigned int		idle_exit_us;	/* time to leave idle_state, in us */
+	/* time in us that the CPU takes to leave @idle_state */
+	unsigned int		idle_exit_us;
 	/* number of free huge pages of 2 MiB; -1: not known */
 	long			huge_pages;
 	char			driver[32], driver_version[32];
@@ -46,9 +47,9 @@ enum doctor_weight { DOCTOR_BINDS, DOCTOR_COSTS, DOCTOR_NOTE };
 
 struct doctor_finding {
 	enum doctor_weight	weight;
-	const char		*key;		/* the finding in one word, for use in scripts */
+	const char		*key;		/* short name of the finding, for use in scripts */
 	char			what[UTIL_SENTENCE];
-	/* what the user can do about the finding; empty if nothing */
+	/* what the user can do about the finding; empty if the user can do nothing */
 	char			lift[UTIL_SENTENCE];
 };
 
@@ -56,10 +57,10 @@ struct doctor {
 	struct doctor_host	host;
 	struct litepcie_card	card;
 	struct rates		rates;
-	/* state of the user slot, read before anything was measured */
+	/* state of the user slot, which doctor read before it measured anything */
 	struct litepcie_slot	slot;
 	bool			slot_known;
-	/* the user's logic has stopped taking the h2c data that waits for it */
+	/* true: the user's logic has stopped taking the h2c data that waits for it */
 	bool			slot_held;
 	/*
 	 * number of writes of less than 4 bytes to registers, which the card has refused; 0: none,
@@ -77,7 +78,7 @@ struct doctor {
  */
 void doctor_look(struct doctor_host *host, const char *address);
 
-/* Fill in doctor->finding, sorted by weight: the limits that bind come first. */
+/* Fill in doctor->finding, sorted by weight: the limits that bind the card's rates come first. */
 void doctor_judge(struct doctor *doctor);
 
 #endif /* LITEPCIE_UTIL_DOCTOR_H */

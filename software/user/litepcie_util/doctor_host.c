@@ -68,7 +68,7 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
-/* Find the NUMA node of @cpu: each node's sysfs folder has links to its CPUs. */
+/* Find the NUMA node of @cpu: the sysfs folder of each node has links to its CPUs. */
 static int node_of_cpu(int cpu)
 {
 	char path[PATH_MAX];

@@ -15,7 +15,7 @@
 
 #include "doctor.h"
 
-#define QEMU_VENDOR	0x1b36u	/* vendor number of Red Hat, as QEMU's emulated bridges have */
+#define QEMU_VENDOR	0x1b36u	/* PCI vendor number of Red Hat, as QEMU's emulated bridges have */
 /*
  * Generation, number of lanes and MPS in bytes of the card, which are assumed if config space
  * cannot be read.
@@ -64,7 +64,7 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* Which limit binds --------------------------------------------------------------------------- */
 
-/* True if a way (c2h, h2c or duplex) has reached the limit of the name @limit. */
+/* True if the rate of any way (c2h, h2c or duplex) has reached the limit with the name @limit. */
 static bool reached(const struct doctor *doctor, const char *limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -201,7 +201,7 @@ static void judge_reads(struct doctor *doctor)
 		     "translation; the DMA itself keeps to so many bytes");
 }
 
-/* Returns the limit that h2c would have if every completion had MPS bytes. */
+/* Returns the limit of h2c's rate if every completion had MPS bytes of payload. */
 static struct limit whole_completions(const struct rates *rates)
 {
 	struct limit_reads whole = rates->reads;
@@ -327,7 +327,8 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].function.numa : -1;
 
-	if (!host->steps)	/* a simulated card does not depend on the CPU of this machine */
+	/* the rates of a simulated card do not depend on the CPU of this machine */
+	if (!host->steps)
 		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)
 		lift(add(doctor, DOCTOR_COSTS, "numa", "the card is at node %d and this program ran "

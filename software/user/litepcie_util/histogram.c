@@ -29,7 +29,10 @@ static void fill_bins(struct histogram *h, const double *samples)
 
 		if (h->bins > 1)
 			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
-		/* the largest sample lies on the border behind the last bin */
+		/*
+		 * The largest sample lies on the upper edge of the last bin, and is counted in that
+		 * bin.
+		 */
 		if (bin >= h->bins)
 			bin = h->bins - 1;
 		h->count[bin]++;

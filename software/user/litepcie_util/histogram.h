@@ -18,13 +18,14 @@
 struct histogram {
 	size_t		samples;
 	double		median, p99, min, max;
-	unsigned int	bins;		/* number of bins in use; 1 if all samples are equal */
-	/* width of each bin, in the unit of the samples; the first bin begins at min */
+	/* number of bins of the histogram in use; 1 if all samples are equal */
+	unsigned int	bins;
+	/* width of each bin, in the unit of the samples; the first bin begins at @min */
 	double		bin_width;
 	size_t		count[HISTOGRAM_BINS];
 };
 
-/* Fill in @histogram from @count samples, 1 or more. @samples is sorted in place. */
+/* Fill in @histogram from @count samples (1 or more), and sort @samples in place. */
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
 /*

@@ -15,7 +15,8 @@
 
 struct holder {
 	int	process;
-	char	name[16];	/* name of the program, which the kernel cuts to 15 bytes */
+	/* name of the program that has the file open, which the kernel cuts to 15 bytes */
+	char	name[16];
 };
 
 /*

@@ -21,7 +21,8 @@
 struct json {
 	FILE	*file;
 	int	depth;
-	bool	filled;		/* the innermost open object or array already has an element */
+	/* true: the innermost open object or array already has an element, so a comma comes next */
+	bool	filled;
 };
 
 void json_begin_object(struct json *json, const char *key);
@@ -31,7 +32,7 @@ void json_end_array(struct json *json);
 
 void json_string(struct json *json, const char *key, const char *value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
-/* a value that is not finite is written as null */
+/* Write a number. A value that is not finite is written as null. */
 void json_number(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);

@@ -14,13 +14,18 @@
 #include "histogram.h"
 #include "util.h"
 
-/* number of transfer sizes, from 64 to 4096 bytes by powers of two */
+/* number of transfer sizes of the latency measurement: the powers of two from 64 to 4096 bytes */
 #define LATENCY_SIZES	7
 
 enum latency_end {
-	/* the time ends when the card has sent the interrupt message, by the card's stamps */
+	/*
+	 * the measured time ends when the card has sent the interrupt message, by the card's stamps
+	 */
 	LATENCY_INTERRUPT,
-	/* the time ends when the card has written the last byte back, by its counters */
+	/*
+	 * the measured time ends when the card has written the last byte back, by the card's
+	 * counters
+	 */
 	LATENCY_DMA,
 	LATENCY_ENDS
 };
@@ -30,14 +35,14 @@ enum latency_end {
 struct latency_row {
 	char			id[32];
 	enum latency_end	end;
-	/* bytes of a transfer to the card, which the card sends back */
+	/* bytes of the transfer to the card, which the card sends back */
 	size_t			size;
 	bool			valid;
 	char			reason[UTIL_SENTENCE];
-	/* distribution of the time in the card, in ns, by the card's clock */
+	/* distribution of the latency in the card, in ns of the card's clock */
 	struct histogram	hardware;
 	double			p90, p999;
-	/* median of the time in software, in ns; NAN on a simulated board */
+	/* median of the time in software for one transfer, in ns; NAN on a simulated board */
 	double			software;
 };
 
@@ -52,7 +57,10 @@ struct latency {
 	struct latency_row	row[LATENCY_ROWS];
 };
 
-/* Measure all rows and fill them in. Returns 0 or -errno; -EINTR: the user pressed Ctrl-C. */
+/*
+ * Measure the latency for all rows and fill them in. Returns 0 or -errno; -EINTR: the user pressed
+ * Ctrl-C.
+ */
 int latency_measure(struct util *util, struct latency *latency);
 
 #endif /* LITEPCIE_UTIL_LATENCY_H */

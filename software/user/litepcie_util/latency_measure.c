@@ -22,7 +22,7 @@
 #include "latency_packet.h"
 #include "progress.h"
 
-/* Fill in the row with the distribution of latency->samples. */
+/* Fill in @row with the distribution of the times in latency->samples. */
 static void fill_row(struct latency *latency, struct latency_row *row)
 {
 	histogram_make(&row->hardware, latency->samples, latency->count);

@@ -16,7 +16,7 @@
 
 #define LATENCY_PAGE	4096u
 
-/* True if this card can send packets of @size bytes. */
+/* True if the card @dev can send packets of @size bytes. */
 bool packet_fits(struct litepcie *dev, size_t size);
 
 /*

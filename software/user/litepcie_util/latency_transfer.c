@@ -117,7 +117,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 
 /* Begin and end ------------------------------------------------------------------------------- */
 
-/* Enable the interrupt of c2h in the card. The other interrupts stay as they are. */
+/* Enable the card's interrupt cause of c2h. The other causes stay as they are. */
 static int enable_cause(struct litepcie *dev)
 {
 	struct litepcie_block dma;

@@ -21,17 +21,23 @@
  */
 struct transfer_way {
 	uint32_t	enable, value, loop, status, flush;
-	uint64_t	address;	/* bus address of a buffer of the direction */
+	uint64_t	address;	/* bus address of the one DMA buffer of this direction */
 };
 
 struct transfer {
 	struct litepcie		*dev;
 	struct transfer_way	h2c, c2h;
-	/* offsets of the registers for the stamps of a doorbell and an interrupt */
+	/*
+	 * offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
+	 * message after it
+	 */
 	uint32_t		doorbell, interrupt, waiting;
-	/* true: the card has registers for stamps */
+	/* true: the card has registers for the device times of doorbell and interrupt */
 	bool			stamped;
-	/* true: the kernel driver owns the descriptor table, so latency_packet.h is used */
+	/*
+	 * true: the kernel driver owns the card's descriptor table, so latency_packet.h measures
+	 * instead
+	 */
 	bool			driven;
 };
 

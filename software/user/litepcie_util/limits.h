@@ -16,22 +16,23 @@
 
 struct limit {
 	double		value;
-	/* name of what sets the limit: "wire", "interface" or "reads in flight" */
+	/* name of what sets the limit of the rate: "wire", "interface" or "reads in flight" */
 	const char	*binds;
 };
 
 struct limit_link {
 	unsigned int	gen, lanes;
-	unsigned int	mps, mrrs;	/* maximum sizes of the link in bytes */
-	double		cycle_ns;	/* clock cycle of the card's interface in ns */
+	unsigned int	mps, mrrs;	/* MPS and MRRS of the link, in bytes */
+	/* length of a clock cycle of the card's interface to the hard block, in ns */
+	double		cycle_ns;
 };
 
 struct limit_reads {
-	/* payload bytes of one completion, as the host cuts them */
+	/* payload bytes of one completion, as the host cuts the data that the card reads */
 	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary (RCB) in bytes, 64 or 128 */
-	double		in_flight;	/* bytes of reads that the card keeps in flight */
-	/* round trip of a read in ns; 0: not known, so the round trip limits nothing */
+	double		in_flight;	/* number of bytes of reads that the card keeps in flight */
+	/* round trip of a read by the card in ns; 0: not known, so the round trip limits nothing */
 	double		rtt_ns;
 	bool		straddle;
 };
@@ -46,7 +47,7 @@ struct limit limit_of_duplex(const struct limit_link *link);
  */
 struct limit limit_of_packets(const struct limit_link *link, unsigned int size);
 
-/* Returns the limit for posted writes of @size bytes by the host. */
+/* Returns the limit of the rate of posted writes of @size bytes by the host to the card. */
 struct limit limit_of_writes(const struct limit_link *link, unsigned int size);
 
 #endif /* LITEPCIE_UTIL_LIMITS_H */

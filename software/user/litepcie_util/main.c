@@ -96,7 +96,7 @@ static void print_help(void)
 	     "             2 usage");
 }
 
-/* Finish the output of the help text. If it cannot be written, the command fails. */
+/* Flush the output of the help text. If it cannot be written, litepcie_util fails. */
 static int finish_help(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -157,7 +157,10 @@ static int parse_stock(struct util *util, int option)
 	return -1;
 }
 
-/* Take the option -c N, which stands for /dev/litepcieN. Returns -1 to go on, or an exit status. */
+/*
+ * Parse the option -c N, which stands for the device /dev/litepcieN. Returns -1 to go on, or an
+ * exit status.
+ */
 static int parse_minor(struct util *util)
 {
 	static char name[32];
@@ -170,7 +173,7 @@ static int parse_minor(struct util *util)
 	return -1;
 }
 
-/* Take the options before the name of the command. Returns -1 to go on, or an exit status. */
+/* Parse the options before the name of the command. Returns -1 to go on, or an exit status. */
 static int parse_globals(struct util *util, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -229,7 +232,10 @@ int main(int argc, char **argv)
 			util->command = command->name;
 			argc -= optind;
 			argv += optind;
-			/* in glibc, 0 lets getopt start again, with the options of the command */
+			/*
+			 * In glibc, optind 0 lets getopt start again, which then parses the options
+			 * of the command.
+			 */
 			optind = 0;
 			catch_signals();
 			status = command->run(util, argc, argv);

@@ -14,9 +14,10 @@
 #include "histogram.h"
 #include "util.h"
 
-#define MMIO_BURST	64	/* number of writes between two reads of the card's clock */
+/* number of MMIO writes that are made between two reads of the card's clock */
+#define MMIO_BURST	64
 #define MMIO_ROWS	4
-/* the reason of a row that was not measured, as the command ended first */
+/* reason in a row of the report that was not measured, as the command was ended first */
 #define MMIO_CUT_SHORT	"not measured"
 
 enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
@@ -26,24 +27,26 @@ struct mmio_row {
 	bool			write;
 	size_t			size;
 	bool			valid;
-	/* why this row has no value; empty if it has one */
+	/* sentence that says why this row has no value; empty if it has one */
 	char			reason[UTIL_SENTENCE];
-	/* distribution of the time of one access, in ns */
+	/* distribution of the time of one MMIO access, in ns */
 	struct histogram	ns;
 };
 
 struct mmio_bench {
 	enum mmio_target	target;
-	/* true: also measure every way of access to memory, with mmio_ways.c */
+	/* true: also measure every way in which software can access memory, with mmio_ways.c */
 	bool		all;
 	uint32_t	offset;
-	uint32_t	clock;		/* offset in BAR0 of the lower half of the device time */
-	/* true: access consecutive words of a memory; false: one register */
+	/* offset in BAR0 of the register with the lower half of the device time */
+	uint32_t	clock;
+	/* true: access consecutive words of a memory of the card; false: access one register */
 	bool		spread;
-	size_t		count;		/* number of samples for each row */
+	/* number of samples that are taken for each row of the report */
+	size_t		count;
 	double		*samples;
-	double		tick_ns;	/* length of a tick of device time in ns */
-	/* round trip of one read of the clock in ns; NAN: not known */
+	double		tick_ns;	/* length of a tick of the card's device time in ns */
+	/* round trip of one read of the card's clock in ns; NAN: not known */
 	double		clock_ns;
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
@@ -62,7 +65,7 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
 double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
 
-/* Mark the row as without a value, and give the reason as a sentence. */
+/* Mark the row of the report as without a value, and keep the reason as a sentence. */
 __attribute__((format(printf, 2, 3)))
 void mmio_refuse(struct mmio_row *row, const char *format, ...);
 

@@ -71,7 +71,9 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	return rc;
 }
 
-/* Returns the value that the proof of accesses uses for access @i of @size bytes. */
+/*
+ * Returns the value that access number @i of @size bytes writes, to prove that it reaches the card.
+ */
 static uint64_t proof_value(size_t i, size_t size)
 {
 	static const uint32_t words[PROOF_WORDS] = {
@@ -85,7 +87,7 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 {
 	int rc = 0;
 
-	/* Write the complement of the value first, so that a lost write shows. */
+	/* Write the complement of the value first, so that a write that is lost later shows. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
@@ -131,7 +133,8 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		return 0;
 	}
 	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
-	if (rc == -EOPNOTSUPP) {	/* the way to the card cannot make accesses of this size */
+	/* this access path to the card cannot make accesses of this size */
+	if (rc == -EOPNOTSUPP) {
 		mmio_refuse(row, "%s", litepcie_why(dev));
 		return 0;
 	}
@@ -208,7 +211,10 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 		else
 			rc = row->write ? sample_write(dev, bench, row, &ns) :
 					  sample_read(dev, bench, row, &ns);
-		/* Round trips vary by a tick or two, so the difference can be below 0. */
+		/*
+		 * Round trips vary by a tick or two of the card's clock, so the difference can be
+		 * below 0.
+		 */
 		bench->samples[i] = ns > 0 ? ns : 0;
 	}
 	if (rc < 0)

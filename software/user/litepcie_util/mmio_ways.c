@@ -19,32 +19,37 @@
 
 #include "litepcie_capability.h"
 
-#define WORDS_A_ROW	4096u	/* most 4-byte words that one row moves */
+/* most 4-byte words of the card's memory that the measurement of one row moves */
+#define WORDS_A_ROW	4096u
 #define MAX_THREADS	8u
 /* Number of 64-byte loads from write-combining memory that a CPU core keeps in flight. */
 #define LINE_FILLS	10
-#define OWN_SHARE	0.5	/* share of the limit below which the host is named as what binds */
-/* number of reads, of which the fastest is taken as the round trip */
+/* share of the limit; if the rate is below it, the output names the host as what binds */
+#define OWN_SHARE	0.5
+/* number of reads of the card's memory, the fastest of which is taken as the round trip */
 #define TRIPS		32u
 
 struct way {
 	const char	*id;
 	bool		write;
 	size_t		size;
-	/* number of threads; 0: the calling thread makes the accesses */
+	/* number of threads that make the accesses; 0: the calling thread makes them */
 	unsigned int	threads;
-	/* true: accesses of this way go through the mapped BAR, so it must be mapped */
+	/* true: accesses of this way go through the mapped BAR, so the BAR must be mapped */
 	bool		mapped;
-	/* true: this way needs a write-combining mapping of the BAR */
+	/* true: accesses of this way need a write-combining mapping of the BAR */
 	bool		combined;
-	/* Move way->size bytes between @data and the memory at @at. */
+	/* Move way->size bytes between @data and the card's memory at offset @at. */
 	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data);
 };
 
 /* The ways ------------------------------------------------------------------------------------ */
 
-/* Access memory by one system call for each 4 bytes, or by one message to the simulated board. */
+/*
+ * Access the card's memory by one system call for each 4 bytes, or by one message to the simulated
+ * board.
+ */
 static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data)
 {
@@ -58,7 +63,10 @@ static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const st
 	return rc;
 }
 
-/* Access memory by one load or store of the CPU, or by one TLP of the host of a simulated card. */
+/*
+ * Access the card's memory by one load or store of the CPU, or by one TLP of the host of a
+ * simulated card.
+ */
 static int by_access(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		     uint64_t at, void *data)
 {
@@ -201,7 +209,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Make @count accesses of a way, by one thread or several. Returns 0 or -errno. */
+/* Make @count accesses of one way of access, by one thread or several. Returns 0 or -errno. */
 static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		size_t count)
 {
@@ -305,7 +313,7 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 	rc = prove(dev, ways, way, row);
 	if (rc == 0 && row->valid)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP) {	/* the path to the card cannot do this way of access */
+	if (rc == -EOPNOTSUPP) {	/* this path to the card cannot make accesses of this way */
 		refuse(row, "%.480s", litepcie_why(dev));
 		return 0;
 	}
@@ -337,7 +345,7 @@ static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 	return rc;
 }
 
-/* Measure ways->trip_ns, the least time of a read of this memory. */
+/* Measure ways->trip_ns, the least time of a read of the card's memory. */
 static int measure_trip(struct litepcie *dev, struct mmio_ways *ways)
 {
 	uint32_t from, to, word;

@@ -15,28 +15,30 @@
 #include "mmio_bench.h"
 
 #define MMIO_WAYS_MAX	32
-#define MMIO_REGION	4096u	/* bytes of the card's memory that the measurement accesses */
+/* bytes of the card's memory that the measurement of MMIO accesses uses */
+#define MMIO_REGION	4096u
 
 struct mmio_way_row {
 	char		id[32];
 	bool		write;
-	size_t		size;		/* bytes that software moves in one call */
+	/* bytes that software moves in one call of the row's way of access */
+	size_t		size;
 	bool		valid;
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* time of one access by software, in ns */
+	double		ns;		/* time in ns that one access takes software */
 	double		mb_per_s;
-	struct limit	limit;		/* limit of the row's rate, in MB/s */
+	struct limit	limit;		/* limit of the row's rate in MB/s, and what sets it */
 };
 
 struct mmio_ways {
 	struct mmio_bench	*bench;
 	struct limit_link	link;
-	/* BAR of the memory, which begins at @offset in it */
+	/* number of the BAR with the card's memory, which begins at @offset in the BAR */
 	unsigned int		bar;
 	uint64_t		offset;
-	/* least time that a read of this memory takes, in ns */
+	/* least time in ns that a read of the card's memory takes */
 	double			trip_ns;
-	/* the mapping of the BAR; base NULL: not mapped, and @unmapped says why */
+	/* the mapping of the BAR with the memory; base NULL: not mapped, and @unmapped says why */
 	struct litepcie_window	window;
 	char			unmapped[UTIL_SENTENCE];
 	struct mmio_way_row	row[MMIO_WAYS_MAX];

@@ -17,23 +17,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PCI_ADDRESS	16	/* bytes of an address like "0000:22:00.0", with its zero */
+/* bytes of a PCI address like "0000:22:00.0", with its terminating zero */
+#define PCI_ADDRESS	16
 #define PCI_CONFIG	4096
 
 struct pci_function {
 	char		address[PCI_ADDRESS];
 	unsigned int	vendor, device;
-	/* name of the driver that the function is bound to; empty: none */
+	/* name of the driver that the PCI function is bound to; empty: none */
 	char		driver[32];
-	/* number of the NUMA node; -1: not known, or the machine has one node only */
+	/* NUMA node of the PCI function; -1: not known, or the machine has one node only */
 	int		numa;
-	int		iommu_group;	/* number of the function's IOMMU group; -1: none */
-	/* bytes of config space that could be read; users other than root get 64 */
+	int		iommu_group;	/* number of the PCI function's IOMMU group; -1: none */
+	/* number of bytes of config space that could be read; users other than root get 64 */
 	size_t		config_size;
 	uint8_t		config[PCI_CONFIG];
 };
 
-/* Make a path below LITEPCIE_ROOT, if that is set. Returns false if the path is too long. */
+/*
+ * Make a path, below the folder in the environment variable LITEPCIE_ROOT if that is set. Returns
+ * false if the path is too long.
+ */
 __attribute__((format(printf, 2, 3)))
 bool pci_path(char path[PATH_MAX], const char *format, ...);
 
@@ -51,7 +55,9 @@ int pci_read_text(char *text, size_t size, const char *format, ...);
 __attribute__((format(printf, 2, 3)))
 int pci_write_text(const char *text, const char *format, ...);
 
-/* Fill in @function from sysfs. Returns 0, or -ENOENT if no PCI function has this address. */
+/*
+ * Fill in @function from sysfs. Returns 0, or -ENOENT if no PCI function has the address @address.
+ */
 int pci_load(struct pci_function *function, const char *address);
 
 /*
@@ -95,15 +101,18 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
 #define PCI_CAP_EXPRESS		0x10
 
-/* The decoded PCI Express capability of a function. All fields are 0 if it cannot be read. */
+/* The decoded PCI Express capability of a PCI function. All fields are 0 if it cannot be read. */
 struct pci_express {
 	bool		known;
-	unsigned int	mps, mps_supported, mrrs;	/* maximum sizes of TLPs, in bytes */
+	/*
+	 * MPS that is set, largest MPS that the function supports, and MRRS that is set, in bytes
+	 */
+	unsigned int	mps, mps_supported, mrrs;
 	unsigned int	rcb;				/* read completion boundary, in bytes */
 	/* generation and number of lanes of the link as it has trained */
 	unsigned int	gen, lanes;
 	unsigned int	gen_possible, lanes_possible;
-	/* true for each of these features that the function has enabled */
+	/* true for each of these features that is enabled in the PCI function */
 	bool		extended_tags, relaxed_ordering;
 };
 

@@ -13,12 +13,16 @@
 #include "util.h"
 
 struct place {
-	const char	*text;		/* the place as it was written on the command line */
-	const char	*csr;		/* path of a csr.json with names of registers, or NULL */
-	char		name[64];	/* name of the register; empty: the place is an offset */
+	/* the register name or offset as it was written on the command line */
+	const char	*text;
+	/* path of a csr.json with names of registers; NULL: the command line names none */
+	const char	*csr;
+	/* name of the register to access; empty: the command line gives an offset */
+	char		name[64];
 	unsigned int	bar;
 	uint64_t	offset;
-	size_t		size;		/* bytes of one access to the place: 4 or 8; 0: not given */
+	/* bytes of one access: 4 or 8; 0: the command line does not say it */
+	size_t		size;
 };
 
 /*

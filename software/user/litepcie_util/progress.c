@@ -54,7 +54,10 @@ void progress_text(const struct progress *progress, double done, double elapsed,
 	double left, rate = elapsed > 0 ? done / elapsed : 0;
 	char total[32] = "", ending[32] = "";
 
-	/* @done may be more than the total. The line then shows the total. */
+	/*
+	 * The amount @done may be more than the total amount of work. The line then shows the
+	 * total.
+	 */
 	if (progress->total > 0 && done > progress->total)
 		done = progress->total;
 	left = time_left(progress, done, elapsed);

@@ -203,7 +203,7 @@ void rates_measure(struct util *util, struct rates *rates, const struct rates_pl
 		if (!plan->ways || plan->ways & 1u << way)
 			measure_steady(util, rates, (enum rates_way)way, plan, 0,
 				       &rates->rate[way]);
-	/* Note a Ctrl-C that came between two runs. A run notes its own Ctrl-C. */
+	/* Note a Ctrl-C that came between two DMA runs. A run notes its own Ctrl-C. */
 	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
 }

@@ -14,7 +14,7 @@
 #include "dma_run.h"
 #include "limits.h"
 
-/* share of a limit from which on the output says that the limit binds */
+/* share of a limit; if a rate reaches it, the output says that the limit binds the rate */
 #define RATES_REACHED		0.95
 /*
  * Share of the limit of reads in flight from which on the output says that it binds. It is lower
@@ -23,7 +23,7 @@
  */
 #define RATES_READS_REACHED	0.85
 
-/* Least number of bytes for a run: two rings. A shorter run has no steady state to measure. */
+/* Least number of bytes for a DMA run: two rings. A shorter run has no steady state to measure. */
 #define RATES_LEAST_BYTES	(4u << 20)
 
 enum rates_way { RATES_C2H, RATES_H2C, RATES_DUPLEX, RATES_WAYS };
@@ -32,30 +32,32 @@ struct rate {
 	const char	*id;
 	bool		valid;
 	double		gb_per_s;		/* measured rate in GB/s, in each direction */
-	/* bytes moved in each direction within @cycles clock cycles */
+	/* number of bytes moved in each direction within @cycles clock cycles of the card */
 	uint64_t	bytes;
 	struct limit	limit;
 	uint64_t	cycles;
-	/* number of cycles in which the hard block held ready of RQ low */
+	/* number of clock cycles in which the hard block held ready of the stream RQ low */
 	uint64_t	rq_stalls;
 };
 
 /* The plan of a measurement: which ways are measured (c2h, h2c, duplex), and for how long. */
 struct rates_plan {
-	unsigned int	ways;		/* one bit for each value of enum rates_way; 0: all ways */
-	/* bytes to move each way in a run; 0: until the duration is over */
+	/* ways to measure: one bit for each value of enum rates_way; 0: all ways */
+	unsigned int	ways;
+	/* number of bytes to move in each direction in a run; 0: until the duration is over */
 	uint64_t	bytes;
-	/* duration of a run in seconds of the host's clock; 0: no limit */
+	/* duration of a DMA run in seconds of the host's clock; 0: no limit */
 	double		duration_s;
 	int		timeout_s;
-	struct dma_watch *watch;	/* reports while a run goes on; NULL: none */
+	/* receives reports while a DMA run goes on; NULL: no reports are made */
+	struct dma_watch *watch;
 };
 
 struct rates {
 	struct limit_link	link;
-	/* facts about the host's reads, which the run of h2c found */
+	/* facts about the card's reads of host memory, which the run of h2c found */
 	struct limit_reads	reads;
-	/* number of tags that the card may use in this machine */
+	/* number of read tags that the card may use in this machine */
 	unsigned int		tags;
 	struct rate		rate[RATES_WAYS];
 };
@@ -81,7 +83,10 @@ void rates_measure_size(struct util *util, struct rates *rates, const struct rat
 void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
 		      const struct dma_window *window, struct rate *rate);
 
-/* Returns the name of what binds: that of the limit if the rate has reached it, else "host". */
+/*
+ * Returns the name of what binds the rate: that of the limit if the rate has reached it, else
+ * "host".
+ */
 const char *rates_binds(const struct rate *rate);
 
 /*

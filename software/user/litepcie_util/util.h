@@ -26,9 +26,13 @@
 
 /* Options of LitePCIe's own utility, which stand before the command. dma_test uses them. */
 struct util_stock {
-	/* option -e: move data through the user's logic, not through the DMA's loopback */
+	/*
+	 * option -e of LitePCIe's utility: move data through the user's logic, not through the
+	 * DMA's loopback
+	 */
 	bool		external;
-	double		duration_s;	/* option -t: duration of the run in s; 0: not given */
+	/* option -t of LitePCIe's utility: duration of the run in seconds; 0: not given */
+	double		duration_s;
 };
 
 struct util {
@@ -38,7 +42,10 @@ struct util {
 	struct util_stock		stock;
 	struct litepcie			*dev;
 	struct litepcie_conditions	conditions;
-	/* number of failures so far; only the first UTIL_FAILURES are kept as sentences */
+	/*
+	 * number of failures of the command so far; only the first UTIL_FAILURES are kept as
+	 * sentences
+	 */
 	unsigned int			failed;
 	char				failures[UTIL_FAILURES][UTIL_SENTENCE];
 };
@@ -79,7 +86,7 @@ const char *util_csr(const char *option);
  */
 bool util_open(struct util *util);
 
-/* Note a failure of the command, which is one sentence without a full stop. */
+/* Note a failure of the command. The text is one sentence without a full stop. */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
 
@@ -97,10 +104,10 @@ int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result));
 
-/* Returns the length of a tick of device time in nanoseconds. */
+/* Returns the length in ns of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);
 
-/* Print "litepcie_util: MESSAGE" and where to find help on standard error. Returns EXIT_USAGE. */
+/* Print "litepcie_util: MESSAGE", and where to find help, on standard error. Returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 

@@ -41,12 +41,12 @@ class Call:
 
     @property
     def text(self):
-        """Return the whole comment as one text, with a line for each paragraph."""
+        """Return the whole comment of the call as one text, with a line for each paragraph."""
         return "\n".join(self.paragraphs)
 
     @property
     def threads(self):
-        """Return what the comment says after "Threads:", a key of THREADS."""
+        """Return what the comment of the call says after "Threads:", which is a key of THREADS."""
         return re.search(r"Threads: ([a-z ]+)\.", self.text).group(1)
 
     def split(self):
@@ -100,13 +100,13 @@ def structure(header, name):
 
 
 def escape(text):
-    """Return text for roff: a hyphen, a backslash or a dot at a line's start means itself."""
+    """Return `text` for roff, where a hyphen, a backslash and a leading dot are then text."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join("\\&" + line if line[:1] in ".'" else line for line in text.split("\n"))
 
 
 def prose(text):
-    """Return text for roff, with the parameters (@name) in italics and the calls in bold."""
+    """Return `text` for roff, with the parameters (@name) in italics and the calls in bold."""
     text = escape(text)
     text = re.sub(r"@(\w+)", r"\\fI\1\\fP", text)
     return re.sub(r"\b(litepcie_\w+)\(\)", r"\\fB\1\\fP(3)", text)
@@ -125,7 +125,7 @@ def summary(call):
 
 
 def example(call):
-    """Return the text of the first program of examples/ that uses the call, without its comment."""
+    """Return the text of the first program of examples/ that uses `call`, without its comment."""
     for path in sorted((HERE / "examples").glob("*.c")):
         text = path.read_text()
         if re.search(rf"\b{call.name}\(", text):
@@ -134,7 +134,7 @@ def example(call):
 
 
 def page(header, call, others):
-    """Return the text of a call's manual page. `others` are the calls for SEE ALSO."""
+    """Return the text of the manual page of `call`. `others` are the calls for SEE ALSO."""
     description, returned = call.split()
     types = dict.fromkeys(re.findall(r"struct (\w+)", call.prototype))
     lines = [
@@ -193,7 +193,7 @@ def neighbours(found, call):
 
 
 def write(folder):
-    """Write the manual pages of all calls into `folder`, and return the calls."""
+    """Write the manual pages of all library calls into `folder`, and return the calls."""
     header = HEADER.read_text()
     found = calls(header)
     folder.mkdir(parents=True, exist_ok=True)

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 1; i < number && !failed_checks; i++)
 		cycle(argv[1], i);
 	CHECK_EQUAL(descriptors(), fds);
-	/* the heap of the process may have grown by up to two mappings */
+	/* the heap of the process may have grown by up to two mappings during the test */
 	CHECK(mappings() <= maps + 2);
 	printf("cycles: %u\n", number);
 	return failed_checks != 0;

@@ -97,10 +97,10 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
-	/* One interrupt may report both directions, or each direction has one of its own. */
+	/* One interrupt may report h2c and c2h together, or each direction has one of its own. */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
-	/* a busy machine may be so slow that a wait ends by its timeout */
+	/* a busy machine may be so slow that some waits end by their timeout */
 	CHECK(stats.woken_by_timeout <= buffers / 4);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 }
@@ -126,7 +126,7 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 	single_buffers_come_back(dev, 5);
 }
 
-/* Check the counts that the card's pattern checker gives. dma_test compares the data itself. */
+/* Check the counts of the card's pattern checker. dma_test compares the data itself. */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
@@ -171,7 +171,10 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	while (litepcie_register(dev, count, &found) == 0)
 		count++;
 	CHECK(count > 40);
-	/* Only some cards give the registers of their endpoint, but the csr.json always does. */
+	/*
+	 * The capability table of only some cards gives the registers of their endpoint, but
+	 * csr.json always does.
+	 */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
 	CHECK_EQUAL(litepcie_csr_load(dev, csr), 0);
@@ -213,7 +216,10 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 		for (size_t i = 0; i < size; i++)
 			out[i] = (uint8_t)(i * 7 + size);
 		if (litepcie_bar_write(dev, 0, memory0 + 64, out, size) == -EOPNOTSUPP)
-			/* this CPU lacks the instruction, or this BAR is not mapped */
+			/*
+			 * this CPU lacks the instruction for an access of this size, or this BAR is
+			 * not mapped
+			 */
 			continue;
 		CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 + 64, in, size), 0);
 		CHECK(memcmp(in, out, size) == 0);

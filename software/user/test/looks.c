@@ -15,7 +15,8 @@
 #include "liblitepcie.h"
 #include "open.h"
 
-#define LOOKS	1000	/* most reads, 10 ms apart; the other program receives all the time */
+/* most readings of the counters, 10 ms apart, while another program receives all the time */
+#define LOOKS	1000
 
 static bool has_moved(const struct litepcie_counters *before, const struct litepcie_counters *now)
 {

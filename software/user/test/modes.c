@@ -147,7 +147,10 @@ static void every_word_comes(const struct mode *mode)
 	       (long long)stats.interrupts);
 }
 
-/* A wait for which no buffer comes lasts for its whole timeout, and the thread sleeps. */
+/*
+ * Check that a wait for which no buffer comes lasts for its whole timeout, and that the thread
+ * sleeps.
+ */
 static void an_idle_wait_sleeps(const struct mode *mode)
 {
 	int64_t began;

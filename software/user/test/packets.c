@@ -25,7 +25,7 @@
 #define BEAT		32u
 #define WAIT_MS		20000
 #define FLUSH_US	20u
-#define JOINED		8u	/* number of c2h buffers that one stream fills */
+#define JOINED		8u	/* number of c2h buffers that one stream of h2c data fills */
 #define UNTOUCHED	0xa5
 
 static uint32_t seed = 1;

@@ -24,7 +24,7 @@
 #define SIZE		8192u
 #define COUNT		64u
 #define RING		(SIZE * COUNT)
-/* number of buffers in a run, which is a bit more than two rounds of the ring */
+/* number of DMA buffers in a run, which is a bit more than two rounds of the ring */
 #define BUFFERS		150u
 
 static struct litepcie *dev;
@@ -118,7 +118,7 @@ static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	}
 	CHECK(c2h[RING] == 0x77 && c2h[HUGE_PAGE - 1] == 0x77 && h2c[RING] == 0x77);
-	/* the program may write to its memory again, as the DMA has stopped */
+	/* the program may write to its ring memory again, as the DMA has stopped */
 	c2h[0] = 0x55;
 	CHECK_EQUAL(c2h[0], 0x55);
 	printf("places: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);

@@ -23,7 +23,8 @@
 #define WAIT_MS	20000
 #define NOT_MS	50
 
-static uint8_t before[BEAT];	/* exclusive or of all beats that were sent before */
+/* exclusive or of all beats that the test has sent to the card before */
+static uint8_t before[BEAT];
 
 /*
  * Returns word @word of request @request. No two requests are equal, nor are two beats of one
@@ -51,7 +52,7 @@ static void send(struct litepcie *dev, uint32_t request, uint8_t *answer)
 	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
 }
 
-/* Take the answer to @request from c2h. Returns true if it is right. */
+/* Take from c2h the card's answer to @request. Returns true if the answer is right. */
 static bool receive(struct litepcie *dev, uint32_t request, const uint8_t *answer)
 {
 	uint64_t first = 0;

@@ -55,7 +55,10 @@ static bool says(const char *direction)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* The reset comes while the program does not wait for c2h. Its next waits report the reset. */
+/*
+ * Check a reset of the card while the program does not wait for c2h. Its next waits report the
+ * reset.
+ */
 static void c2h_ends(void)
 {
 	const struct litepcie_dma_config config = {
@@ -67,7 +70,8 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	take(BUFFERS);
 	CHECK_EQUAL(litepcie_reset(other), 0);
-	for (rc = 1; rc > 0;) {	/* buffers that were filled before the reset are still handed out */
+	/* c2h buffers that were filled before the reset are still handed out */
+	for (rc = 1; rc > 0;) {
 		rc = litepcie_c2h_peek(dev, &first, WAIT_MS);
 		if (rc > 0)
 			rc = litepcie_c2h_release(dev, (unsigned int)rc) == 0 ? 1 : -EIO;
@@ -81,7 +85,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* The reset comes during a wait for h2c without a timeout, and must end that wait. */
+/* Check that a reset of the card ends a wait for h2c that has no timeout. */
 static void h2c_ends(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };

@@ -18,7 +18,7 @@
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u
-#define ACCESS_NS	500u	/* time that a read of a register takes on a fast host, in ns */
+#define ACCESS_NS	500u	/* time in ns that a read of a card register takes on a fast host */
 
 static struct {
 	uint64_t	now_ns, rests_ns;

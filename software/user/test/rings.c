@@ -16,17 +16,20 @@
 #include "engine.h"
 
 #define COUNT	256u
-#define SIZE	64u	/* bytes of a buffer; no test of this file reads the data */
+#define SIZE	64u	/* bytes of a DMA buffer; no test of this file reads the data */
 
 static struct {
-	/* number of finished buffers that the next poll of the card finds */
+	/* numbers of finished h2c and c2h buffers that the library's next poll of the card finds */
 	uint64_t	h2c, c2h;
-	/* number of buffers that each wait adds to h2c and to c2h */
+	/* number of buffers by which each wait raises the card's counts of h2c and c2h */
 	uint64_t	on_wait;
 	int		wait_result;
-	/* number of buffers that the library has told the card of */
+	/*
+	 * numbers of c2h buffers (released) and h2c buffers (submitted) that the library has told
+	 * the card of
+	 */
 	uint64_t	released, submitted;
-	/* number of the last buffer that raises an interrupt */
+	/* number of the last buffer for which the library asked for an interrupt */
 	uint64_t	asking;
 	uint64_t	received;
 } card;
@@ -96,12 +99,12 @@ static int fake_post(struct litepcie *dev, struct litepcie_table *table, uint64_
 	if (table == &dev->h2c_table)
 		card.submitted = first + count;
 	else
-		/* the start of a run hands over the whole ring */
+		/* at the start of a run the library hands over the whole ring */
 		card.released = first + count - COUNT;
 	return 0;
 }
 
-/* Put the rings where the program has placed them, else into static memory. */
+/* Put the rings into the memory that the program has named, or else into static memory. */
 static int fake_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
 	static uint8_t ring[2][COUNT * SIZE];
@@ -276,7 +279,8 @@ static void drain_goes_by_buffers_where_these_say_enough(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
-	card.received = 1000 * SIZE;	/* bytes that another DMA channel has received */
+	/* number of bytes that another DMA channel of the card has received */
+	card.received = 1000 * SIZE;
 	card.h2c = 1;
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(strstr(litepcie_why(&dev), "received 64 of 128 bytes"));
@@ -306,7 +310,8 @@ static void buffers_that_raise_an_interrupt(void)
 	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
 	config.interrupt_every = 0;
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
-	CHECK_EQUAL(dev.interrupt_every, 8);	/* an interrupt comes for every half of the ring */
+	/* with a ring of 16 buffers, an interrupt comes for every half of the ring */
+	CHECK_EQUAL(dev.interrupt_every, 8);
 }
 
 /*
@@ -333,7 +338,10 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
 	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
-	/* the buffers are held back, as the card still has more than half the ring to fill */
+	/*
+	 * the released c2h buffers are held back, as the card still has more than half the ring to
+	 * fill
+	 */
 	CHECK_EQUAL(card.released, 11);
 	card.c2h = 140;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);

@@ -54,7 +54,7 @@ static void show(struct litepcie *dev, const char *when, unsigned int directions
 	printf("%s: %s\n", when, text);
 }
 
-/* Submit h2c buffers until none is free for LONG_MS. */
+/* Submit h2c buffers until none has been free for LONG_MS milliseconds. */
 static void fill(struct litepcie *dev)
 {
 	uint64_t first;
@@ -68,7 +68,7 @@ static void fill(struct litepcie *dev)
 	CHECK_EQUAL(free, 0);
 }
 
-/* Release c2h buffers until no more come within LONG_MS. */
+/* Release c2h buffers until no more come within LONG_MS milliseconds. */
 static void take_back(struct litepcie *dev)
 {
 	uint64_t first;

@@ -18,7 +18,7 @@
 
 #define WAIT_MS	60000
 
-/* number of calls of peek and get, which wait for the card if it has nothing */
+/* number of the test's library calls that may wait for the card, c2h_peek and h2c_get */
 static unsigned int waits;
 
 static void c2h(struct litepcie *dev, uint64_t buffers)

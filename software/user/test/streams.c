@@ -155,7 +155,10 @@ static void an_event_tells_of_news(unsigned int late_us)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* Looks with a timeout of 0 find all c2h buffers, without any other call of the program. */
+/*
+ * Check that looks at c2h with a timeout of 0 find all buffers, without any other call of the
+ * program.
+ */
 static void a_look_finds_news(void)
 {
 	struct litepcie_dma_config config = {

@@ -21,7 +21,8 @@
 #include "ring.h"
 #include "table.h"
 
-#define DEPTH		256u	/* entries of the descriptor table of the stand-in for the card */
+/* number of entries of the descriptor table of the stand-in for the card */
+#define DEPTH		256u
 #define COUNT		16u
 #define SIZE		4096u
 #define BEAT		32u
@@ -29,7 +30,9 @@
 #define NOTICES_IOVA	0x200000000u
 #define NO_ANSWER	UINT32_MAX
 
-/* Offsets of registers of the stand-in for the card. ENABLE to FLUSH are added to H2C or C2H. */
+/*
+ * Offsets of registers of the stand-in for the card. ENABLE to FLUSH are offsets from H2C or C2H.
+ */
 enum {
 	H2C = 0x100, C2H = 0x200, ENABLE = 0, VALUE = 4, PUSH = 12, LOOP = 16, STATUS = 20, FLUSH = 28,
 	RECORDS = 0x300, ENTRIES = 0x308, LINE_C2H = 0x30c, LINE_H2C = 0x314, SILENCE = 0x31c,
@@ -39,22 +42,26 @@ enum {
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	unsigned int	reads;		/* number of reads of registers that the library has made */
-	unsigned int	status_reads;	/* of these, reads of a loop_status register */
-	/* lengths and flags in the descriptors of h2c [0] and c2h [1] */
+	unsigned int	reads;		/* number of the library's reads of card registers */
+	/* number of those reads that were of a loop_status register */
+	unsigned int	status_reads;
+	/* for h2c [0] and c2h [1]: word with length and flags of each descriptor */
 	uint32_t	lengths[2][64];
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	/* the notices' control register was set while old records were in the memory */
+	/* true: records were switched on while old records were still in the memory */
 	bool		dirty;
-	/* a register of the notices was written while a direction was enabled */
+	/*
+	 * true: a register of the records or status lines was written while a direction was enabled
+	 */
 	bool		late;
 	bool		dead;
 	unsigned int	sleeps;
-	/* number of interrupts that were raised and that no sleep has taken yet */
+	/* number of raised interrupts that no sleep of the library has taken yet */
 	unsigned int	raised;
-	bool		stops;		/* another thread stops the DMA in the next sleep */
-	bool		wanted;		/* the kernel wants the card back from the program */
+	/* true: another thread stops the DMA during the library's next sleep */
+	bool		stops;
+	bool		wanted;		/* true: the kernel wants the card back from the program */
 } card;
 
 static struct litepcie dev;
@@ -209,7 +216,9 @@ static void free_memory(void)
 	litepcie_engine_free(&dev);
 }
 
-/* Set up the handle of a card that was just opened, whose capability table has records or not. */
+/*
+ * Set up the handle of a card that was just opened. @records says whether the card writes records.
+ */
 static void open_card(bool records)
 {
 	pthread_condattr_t monotonic;
@@ -386,7 +395,9 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
-	/* this is the record of the next round, in the place of the first one */
+	/*
+	 * this record is of the next round of the ring, and lies in the place of the first record
+	 */
 	put_record(DEPTH, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	for (uint64_t n = 0; n < COUNT + 1; n++)
@@ -631,7 +642,9 @@ static void *wait_for_c2h(void *unused)
 	return unused;
 }
 
-/* One thread sleeps for all waiting threads. If it finds a record, it wakes every other thread. */
+/*
+ * Check that one thread sleeps for all waiting threads, and wakes all of them if it finds a record.
+ */
 static void news_wakes_all(void)
 {
 	pthread_t threads[3];
@@ -729,7 +742,10 @@ static void a_card_that_is_polled_raises_nothing(bool records)
 	CHECK_EQUAL(card.word[CAUSES / 4], 3);
 }
 
-/* Wait until the next look by the timer is due, then ask the library with a timeout of 0. */
+/*
+ * Wait until the library's next look by the timer is due, then call the library with a timeout of
+ * 0.
+ */
 static int look(void)
 {
 	usleep(2000);
@@ -751,7 +767,7 @@ static void an_interrupt_begins_the_looks(void)
 		card.raised = 1;
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 0);
-		/* if not set, the library would look at memory before it waits */
+		/* if dev->watched is not set, the library would look at memory before it waits */
 		dev.watched = true;
 		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
 			put_record(n, SIZE, 0);

@@ -22,12 +22,13 @@
 #include "liblitepcie.h"
 #include "open.h"
 
-#define LONG_MS		700	/* ms: longer than several of the library's looks at the card */
+/* time in ms that is longer than several of the library's looks at the card */
+#define LONG_MS		700
 /*
  * CPU time in us that a thread may take within LONG_MS; one that never sleeps takes twice as much
  */
 #define BUSY_US		350000
-/* ms: most time until a stop ends a wait, on a busy machine; an idle one takes far less */
+/* most time in ms until a stop ends a wait, on a busy machine; an idle machine takes far less */
 #define SOON_MS		5000
 
 struct wait {
@@ -160,7 +161,7 @@ static void a_signal_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	/* Send the signal again and again, since the thread may not be asleep yet. */
+	/* Send the signal again and again, since the waiting thread may not be asleep yet. */
 	for (int i = 0; i < 50 && wait->rc == 1000; i++) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(20000);

@@ -84,7 +84,10 @@ static void receive(struct litepcie *dev, uint64_t number)
 	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
 }
 
-/* Move 5 * COUNT buffers across the wrap of the counters, with @deep under way at a time. */
+/*
+ * Move 5 * COUNT DMA buffers across the wrap of the counters, of which @deep are under way at a
+ * time.
+ */
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	uint64_t end = ahead + 5 * COUNT, sent = ahead;

@@ -30,10 +30,14 @@ struct taken {
 	const struct task_struct *task;
 };
 
-static DEFINE_SPINLOCK(lock);	/* lock: protects the lists held and taken, and the count wrong */
+/* lock: protects the lists @held and @taken of what the driver holds, and the count @wrong */
+static DEFINE_SPINLOCK(lock);
 static struct held held[HELD_MAX];
 static struct taken taken[LOCKS_MAX];
-/* times that a resource was given back without being held, or was held when the list was full */
+/*
+ * number of times that the driver gave back a resource that it did not hold, or took one when the
+ * list @held was full
+ */
 static unsigned int wrong;
 
 static int fail;
@@ -193,7 +197,7 @@ bool faults_stuck;
 module_param_named(stuck, faults_stuck, bool, 0644);
 MODULE_PARM_DESC(stuck, "no direction stops, as far as the driver can see");
 
-/* Make a call for each card of the driver, one after the other, with the device's lock held. */
+/* Call @call for each card of the driver, one after the other, with the PCI device's lock held. */
 static void for_each_card(void (*call)(struct pci_dev *pdev, const char *value),
 			  const char *value)
 {

@@ -158,7 +158,7 @@ GIVEN_BACK("pins", unpin_user_pages, pages, (struct page **pages, unsigned long 
 GIVEN_BACK("pins", unpin_user_pages_dirty_lock, pages,
 	   (struct page **pages, unsigned long count, bool dirty), pages, count, dirty)
 
-/* Wraps the reference to the process that pinned pages are charged to. */
+/* Wraps mmgrab(), by which the driver keeps the process that pinned pages are charged to. */
 static inline void __maybe_unused faulty_mmgrab(struct mm_struct *mm)
 {
 	faults_hold("mm", mm);
@@ -354,7 +354,10 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
 
-/* Replaces the wait for a register bit, so that a test can make the wait time out. */
+/*
+ * Replaces readl_poll_timeout(), the driver's wait for a bit of a card register, so that a test can
+ * make the wait time out.
+ */
 #undef readl_poll_timeout
 #define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\
 	(faults_stuck ? ((_value) = readl(_address), -ETIMEDOUT) :			\

@@ -22,7 +22,8 @@
 LITEPCIE_IMPORT_DMA_BUF;
 
 static struct platform_device *device;
-static DEFINE_MUTEX(lock);	/* lock: protects dmabuf, attachment and table */
+/* lock: protects @dmabuf, its @attachment and its @table of addresses */
+static DEFINE_MUTEX(lock);
 static struct dma_buf *dmabuf;
 static struct dma_buf_attachment *attachment;
 static struct sg_table *table;

@@ -56,9 +56,9 @@ struct litepcie_dma_ctrl {
 	 * The fields behind this comment are Lanebox's own. LitePCIe's structure has none of them.
 	 */
 	struct litepcie *dev;
-	/* number of the c2h and the h2c buffer that is handed out next */
+	/* numbers of the c2h (read) and the h2c (write) buffer that the program gets next */
 	uint64_t next_read, next_write;
-	/* number of c2h and h2c buffers given back to the card */
+	/* numbers of c2h (read) and h2c (write) buffers that were given back to the card */
 	uint64_t done_read, done_write;
 };
 
@@ -155,7 +155,9 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/* Release the c2h buffers and submit the h2c buffers that the program got since the last call. */
+/*
+ * Release the c2h buffers and submit the h2c buffers that the program has got since the last call.
+ */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
 {
 	unsigned read = (unsigned)(dma->next_read - dma->done_read);

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		if (litepcie_dma_wait(dev, LITEPCIE_C2H, fd.fd >= 0 ? 0 : 1000) < 0)
 			break;
 		count = litepcie_c2h_peek(dev, &first, 0);
-		if (!count) {	/* no data came: ask what the card waits for */
+		if (!count) {	/* no c2h data came: ask what the card waits for */
 			litepcie_diagnose(dev, LITEPCIE_C2H, why, sizeof(why));
 			fprintf(stderr, "still waiting: %s\n", why);
 		}

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.loopback = true,
 		.packets = true,
-		/* each single answer raises an interrupt */
+		/* each single answer from the card raises an interrupt */
 		.interrupt_every = 1,
 	};
 	char why[LITEPCIE_WHY_SIZE], request[64];

@@ -219,7 +219,7 @@ static void a_look_works_beside_a_stream(void)
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 
-	/* the h2c ring has the shape that this handle wants */
+	/* the other program has only c2h, so the h2c ring has the shape that this handle wants */
 	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);
 	CHECK_EQUAL(driver.count[0], 256);
 	CHECK(litepcie_h2c_buffer(dev, 0) != NULL);
@@ -421,7 +421,10 @@ static void c2h_is_handed_over_in_batches(void)
 	driver_finish(1, 8);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
-	/* the card has been given buffers up to the limit, and the last raises an interrupt */
+	/*
+	 * the library has handed over c2h buffers up to c2h_limit, and asked for an interrupt of
+	 * the last
+	 */
 	CHECK(driver.advanced[1] == 270 && driver.notify[1]);
 	driver_finish(1, 254);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
@@ -563,7 +566,7 @@ static void each_thread_waits_for_its_own(void)
 	wait_for_poll();
 	driver.doze_ms = 1;
 	driver_finish(1, 5);
-	/* each of these waits for h2c also updates the counts of c2h */
+	/* each of these waits for h2c also brings the counts of c2h up to date */
 	for (int i = 0; i < 3; i++)
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1), 0);
 	pthread_join(thread, NULL);
@@ -589,7 +592,8 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
 		CHECK_EQUAL(litepcie_h2c_submit(dev, 100), 0);
-	driver.hardware[way] = 31;	/* the next buffer would be the one to raise an interrupt */
+	/* the card has finished 31 buffers, and the next one would raise an interrupt */
+	driver.hardware[way] = 31;
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 31);

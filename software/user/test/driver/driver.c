@@ -37,9 +37,10 @@
 
 struct driver driver;
 
-static int bar0 = -1;		/* descriptor of a memory file with the contents of BAR0 */
+/* descriptor of a memory file with the contents of the simulated card's BAR0 */
+static int bar0 = -1;
 static volatile uint32_t *registers;
-/* descriptor of a memory file with pages for status, index and records */
+/* descriptor of a memory file with the driver's pages for status, index and records */
 static int pages = -1;
 static struct litepcie_status *status;
 static struct litepcie_index *index_page;
@@ -317,7 +318,7 @@ static int advance(struct litepcie_advance *advance)
 	return 0;
 }
 
-/* Answer with the card's own counts. They include buffers that no interrupt has reported. */
+/* Answer COUNTS with the card's own counts. They include buffers that no interrupt has reported. */
 static int ask(struct litepcie_counts *counts)
 {
 	unsigned int way = counts->way;
@@ -341,7 +342,7 @@ static int watch(const struct litepcie_event *event)
 		return 0;
 	driver.event[event->way] = event->fd;
 	if (event->way < 2 && driver.hardware[event->way])
-		/* signal the eventfd at once if there was progress before this call */
+		/* signal the eventfd at once if the direction has made progress before this call */
 		signal_event((int)event->way);
 	return 0;
 }
@@ -521,7 +522,10 @@ static FILE *text_file(const char *text)
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	/* the minor number of DRIVER_DEVICE is 7, so the driver's counters lie in this folder */
+	/*
+	 * the minor number of DRIVER_DEVICE is 7, so the driver's counters lie in this folder of
+	 * sysfs
+	 */
 	static const char folder[] = "/sys/class/litepcie/litepcie7/";
 	char text[32];
 
