@@ -82,7 +82,8 @@ def boards_of(tmp_path):
 
 @pytest.fixture
 def start_msix(tmp_path):
-    """Return a function that starts boards, as start_board does, whose gateware has MSI-X."""
+    """Return a function that starts boards as start_board does, but with MSI-X in their
+    gateware."""
     yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)
 
 

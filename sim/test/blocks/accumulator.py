@@ -16,14 +16,15 @@ from migen import If, Signal, log2_int
 from gateware.numbers import DATA_WIDTH
 from gateware.vocabulary.layouts import stream_layout
 
-PAGE = 4096 * 8 // DATA_WIDTH  # beats of 32 bytes in a page of 4 KiB
+PAGE = 4096 * 8 // DATA_WIDTH  # number of beats of 32 bytes in a page of 4 KiB
 
 
 class Accumulator(LiteXModule):
     def __init__(self, platform):
-        self.sink = sink = stream.Endpoint(stream_layout())  # input: the h2c stream
-        self.source = source = stream.Endpoint(stream_layout())  # output: the c2h stream
-        self.irq = Signal()  # output: the user slot's interrupt
+        self.sink = sink = stream.Endpoint(stream_layout())  # h2c data that enters this user logic
+        # c2h data that this user logic sends
+        self.source = source = stream.Endpoint(stream_layout())
+        self.irq = Signal()  # interrupt that this user logic raises
         self.clear = CSRStorage(description="A write forgets all beats.")
         self.beats = CSRStatus(32, description="Beats since then.")
 

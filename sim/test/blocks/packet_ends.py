@@ -18,9 +18,10 @@ from gateware.vocabulary.layouts import stream_layout
 
 class PacketEnds(LiteXModule):
     def __init__(self, platform):
-        self.sink = sink = stream.Endpoint(stream_layout())  # input: the h2c stream
-        self.source = source = stream.Endpoint(stream_layout())  # output: the c2h stream
-        self.irq = Signal()  # output: the user slot's interrupt
+        self.sink = sink = stream.Endpoint(stream_layout())  # h2c data that enters this user logic
+        # c2h data that this user logic sends
+        self.source = source = stream.Endpoint(stream_layout())
+        self.irq = Signal()  # interrupt that this user logic raises
         self.ends = CSRStorage(reset=1, description="0: no packet ends.")
         self.bad = CSRStorage(description="1: each packet ends with an error.")
 

@@ -27,7 +27,7 @@ from sim.test.board.board_client import (
 from tools.locks import locked
 
 BAR2 = 2
-BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB, where only a 64-bit BAR can be
+BAR2_ADDRESS = 0x48_0000_0000  # bus address for BAR2, above 4 GiB, which only a 64-bit BAR can take
 IDENTITY, PINS, RESETS, MANAGE_READ, MANAGE_CYCLES, CONTROL = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14
 SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x18, 0x34, 4)
 PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C
@@ -92,7 +92,7 @@ class BenchCard:
             self.write(PACKET + 4 * i, dword)
 
     def send(self, packet, first_be=0xF, last_be=0, on=SEND_RQ):
-        """Send `packet`, a list of dwords, from the card: on RQ, or on CC with on=SEND_CC."""
+        """Make the bench card send `packet`, a list of dwords, on RQ, or with on=SEND_CC on CC."""
         self.prepare(packet)
         self.write(on, len(packet) | first_be << 8 | last_be << 12)
 

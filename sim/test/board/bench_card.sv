@@ -36,8 +36,10 @@ module lanebox (
     output busy,
     output [5:0] user_slot
 );
-    assign user_slot = 6'd0;  // no user slot: its streams' valid, ready and last are 0
-    localparam BEAT = 8;  // a beat has 8 dwords
+    // The bench card has no user slot, so it reports valid, ready and last of the slot's two
+    // streams as 0.
+    assign user_slot = 6'd0;
+    localparam BEAT = 8;  // a beat of an interface of the hard block has this many dwords
 
     wire         clk = pcie_x8_clk_p;
     wire         user_reset, lnk_up;
@@ -69,7 +71,8 @@ module lanebox (
     reg  [2:0]   errors_seen = 3'd0;
     assign busy = control[2];
 
-    bit [31:0]   memory [2][32768];  // memory[0] has the dwords of BAR0, memory[1] of BAR2
+    // memory[0] holds the bench card's dwords behind BAR0, memory[1] those behind BAR2.
+    bit [31:0]   memory [2][32768];
     // cq_packet has the dwords of the request that is arriving on CQ. In rq_packets and cc_packets
     // each packet begins with a dword that has the packet's length in dwords in bits 7:0. On RQ
     // bits 15:8 of that dword are the byte enables {last_be, first_be}.
@@ -160,7 +163,9 @@ module lanebox (
         bit [3:0] top = dwords == 1 ? first_be : last_be;
         while (skip < 3 && !first_be[skip]) skip++;
         while (unused < 3 && !top[3 - unused]) unused++;
-        if (first_be == 0) begin skip = 0; unused = 3; end  // a zero-length read counts as one byte
+        // PCIe: the completion of a host read without byte enables (zero-length) has the byte count
+        // 1.
+        if (first_be == 0) begin skip = 0; unused = 3; end
         left = dwords * 4 - skip - unused;
         while (done < dwords) begin
             count = 32 - ((address / 4 + done) % 32);

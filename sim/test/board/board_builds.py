@@ -37,11 +37,13 @@ def build_gateware(endpoint=DEFAULT, msix=False, capture=False):
 
 @functools.cache
 def build_executable(endpoint=DEFAULT, msix=False, capture=False):
-    """Build the board with this gateware. Returns the path of the board's program."""
+    """Build the simulated board with the gateware of these options. Returns the path of the board's
+    program."""
     return build_board(build_gateware(endpoint, msix, capture), quiet=True)
 
 
 @functools.cache
 def register_map(endpoint=DEFAULT, msix=False, capture=False):
-    """Return the register map of this gateware: the content of csr.json, which LiteX wrote."""
+    """Return the register map of the gateware with these options: the content of csr.json, which
+    LiteX wrote."""
     return json.loads((build_gateware(endpoint, msix, capture) / "csr.json").read_text())

@@ -21,7 +21,8 @@ from gateware import numbers
 from sim.clients.vfio import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
 
 BAR0_ADDRESS = 0xE000_0000
-HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB, so that the card's TLPs have a header of 4 dwords
+# bus address above 4 GiB, so that the card's TLPs to it have a header of 4 dwords
+HIGH_MEMORY = 0x1_0000_0000
 
 COMMAND, BAR0_REGISTER, CAPABILITIES = 0x04, 0x10, 0x34
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
@@ -30,7 +31,7 @@ MSI_CONTROL, MSI_ENABLE = 2, 0x1
 DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL, DEVICE_CONTROL_2 = 4, 8, 16, 40
 # bit of Device Capabilities that offers extended tags, and bit of Device Control that enables them
 EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8
-TIMEOUT_DISABLE = 1 << 4  # bit of Device Control 2: the completion timeout is disabled
+TIMEOUT_DISABLE = 1 << 4  # bit of Device Control 2 that disables the completion timeout
 # Cycles after which the endpoint ends a read without an answer. They are few, so that tests are
 # short; the reset value is 5 million.
 READ_TIMEOUT = 5000
@@ -43,7 +44,9 @@ STREAMS = ("cq", "cc", "rq", "rc")
 
 # Prefixes of the names of the DMA registers. LitePCIe calls c2h "writer" and h2c "reader".
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-PATIENCE = 30  # seconds of wall time after which a wait fails; enough also on a busy machine
+# A test's wait for the board fails after this many seconds of wall time. They are enough also on a
+# busy machine.
+PATIENCE = 30
 
 
 def wait_until(condition, what, seconds=PATIENCE):
@@ -194,7 +197,7 @@ class Card:
         return memory
 
     def enable_interrupts(self, *names):
-        """Let only the causes in `names` ("c2h", "h2c") raise an MSI."""
+        """Let only the interrupt causes in `names` ("c2h", "h2c") raise an MSI of the card."""
         bits = {
             "c2h": self.constants["pcie_dma0_writer_interrupt"],
             "h2c": self.constants["pcie_dma0_reader_interrupt"],

@@ -22,11 +22,12 @@ from sim.clients.vfio import DEVICE_INFO, FLAG_REPLY, HEADER, VERSION, VfioClien
 from sim.test.board.fuzz_messages import Descriptors, Message, Messages
 
 HANG = 20  # seconds after which a board that neither takes nor sends a byte counts as hung
-LAST = 0x8000  # message number of the request whose answer proves that all earlier ones were served
-BATCH = 16  # messages sent in one write to the socket
+# message number of a client's last request; its answer proves that all earlier ones were served
+LAST = 0x8000
+BATCH = 16  # random vfio-user messages that are sent in one write to the board's socket
 GREETING = struct.pack("<HH", 0, 1) + b'{"capabilities":{"max_data_xfer_size":1048576}}\0'
 
-# lines for the board's control socket, of which some are commands and some are not
+# Lines that the fuzz test sends to the board's control socket. Some of them are no commands.
 CONTROL = [
     "stats",
     "clear",
@@ -82,7 +83,7 @@ class FuzzClient:
         self.rng = rng
         self.messages = messages
         self.open = True
-        self._answered = set()  # numbers of the requests that the board has answered
+        self._answered = set()  # message numbers of the requests that the board has answered
         self._received = b""
 
     def send(self, data: bytes, fds=()) -> None:
@@ -196,7 +197,9 @@ class Fuzz:
                 client.send(messages.torn())
         finally:
             client.socket.close()
-            self.board.command("fault insert")  # if a random command removed the card
+            # A random control command may have removed the card from its slot. It is inserted
+            # again.
+            self.board.command("fault insert")
 
     def _batch(self, client: FuzzClient, messages: Messages) -> int:
         batch = []

@@ -44,12 +44,16 @@ from sim.test.board.bench_card import PACKET, SEND_RQ, request
 
 PAGE = 4096
 FILE_BYTES = 64 * PAGE
-# bus addresses at which the clients map memory, FILE_BYTES apart
+# Bus addresses at which the fuzz clients map memory. They are FILE_BYTES (256 KiB) apart.
 SLOTS = [0x1_0000_0000 + i * FILE_BYTES for i in range(6)]
-VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000  # MSI-X: number of vectors, offsets of its two tables
+# The bench card has 8 MSI-X vectors. The others are BAR offsets of its MSI-X table and pending
+# bits.
+VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
 BAR2 = 2
 MESSAGES = 0xFEE0_0000  # the card raises MSI-X vector n by a write to MESSAGES + 16 n
-DMA_NUMBER = 0xFFFE  # message number of messages that start DMA, known to touches_registers()
+# Messages that make the bench card start DMA have this message number. touches_registers() knows
+# them by it and lets them pass.
+DMA_NUMBER = 0xFFFE
 REGISTERS = 0x1000  # size of the part of BAR0 that holds the bench card's registers, in bytes
 # Random fields of messages are chosen from WIDE. Most of these values are at a limit of 32 or 64
 # bits.
@@ -58,14 +62,14 @@ WIDE = [*NUMBERS, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - PAGE, (1 << 64) -
 
 
 class Message(NamedTuple):
-    """The bytes of one vfio-user message, and the file descriptors that are sent with it."""
+    """Holds the bytes of one vfio-user message, and the file descriptors that are sent with it."""
 
     data: bytes
     fds: tuple[int, ...] = ()
 
 
 def full_pipe() -> tuple[int, int]:
-    """Return both ends of a pipe that is full, so that a write to it blocks."""
+    """Return both ends of a full pipe. The board would block if it wrote to the pipe."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with suppress(BlockingIOError):
@@ -76,14 +80,16 @@ def full_pipe() -> tuple[int, int]:
 
 
 def full_eventfd() -> int:
-    """Return an eventfd whose count is at its maximum, so that a write to it blocks."""
+    """Return an eventfd with the maximum count. The board would block if it wrote to the
+    eventfd."""
     fd = os.eventfd(0)
     os.eventfd_write(fd, (1 << 64) - 2)
     return fd
 
 
 def sealed_file() -> int:
-    """Return a memfd that is sealed against writing, so that a writable mapping of it fails."""
+    """Return a memfd that is sealed against writing, so that the board cannot map it for
+    writing."""
     fd = os.memfd_create("lanebox-fuzz", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, FILE_BYTES)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
@@ -98,7 +104,8 @@ class Descriptors:
         self._open = ExitStack()
 
     def __enter__(self):
-        # the files that messages map, several times each, and truncate
+        # Files of host memory. Random messages map each of them several times, and truncate() cuts
+        # them.
         self.shared = [self._file() for _ in range(3)]
         ends = socket.socketpair()
         self.eventfd = self._keep(os.eventfd(0))
@@ -335,7 +342,8 @@ class Messages:
             vector = self.rng.randrange(VECTORS + 1)
             return [dma_message(request(MESSAGES + 16 * vector, 1, write=True) + [vector])]
         dwords = self.some(1, 8, 30)
-        dwords = min(dwords, (PAGE - address % PAGE) // 4)  # a TLP must not cross a 4 KiB boundary
+        # The random TLP is cut, because a TLP must not cross a 4 KiB boundary.
+        dwords = min(dwords, (PAGE - address % PAGE) // 4)
         if kind == 1:
             data = [self.rng.getrandbits(32) for _ in range(dwords)]
             return [dma_message(request(address, dwords, write=True) + data)]

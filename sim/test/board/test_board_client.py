@@ -216,7 +216,8 @@ def test_another_major_version_is_refused(start_board):
     with start_board() as board:
         client = board.connect(greet=False)
         assert refused(client, VERSION, struct.pack("<HH", 1, 0) + b"{}\0") == errno.EINVAL
-        client.send(VERSION, b"\0")  # one byte, where a version needs four
+        # This VERSION message has a body of one byte, although a version takes four.
+        client.send(VERSION, b"\0")
         assert client.closed_within(3)
         well(board)
 
@@ -343,7 +344,8 @@ def test_of_two_callers_at_once_the_first_is_served(start_board):
     with start_board() as board:
         callers = [board.connect(greet=False) for _ in range(2)]
         for _ in range(3):
-            # While the board carries out a command, it also accepts a connection.
+            # The board accepts waiting connections when it carries out a control command, so after
+            # these commands both clients are connected.
             board.command("stats")
         board.process.send_signal(signal.SIGSTOP)
         os.waitpid(board.process.pid, os.WUNTRACED)
@@ -371,7 +373,7 @@ def test_clients_one_after_the_other(start_board):
 
 
 def probe_of(board):
-    """Return a connection to the board's socket on which nothing is sent."""
+    """Return a client's connection to the board's socket on which the client sends nothing."""
     probe = socket.socket(socket.AF_UNIX)
     probe.setblocking(False)
     wait_until(lambda: probe.connect_ex(str(board.socket)) == 0, "a place in the board's queue")
@@ -419,7 +421,9 @@ def test_reset_during_dma(start_board, seed):
         card = board.card()
         card.memory(HIGH_MEMORY, 1 << 20)
         for _ in range(20):
-            card.give_up_reads()  # so that the reset waits only briefly for outstanding reads
+            # The card's reads end after READ_TIMEOUT cycles without an answer, so that a reset
+            # waits only briefly for them.
+            card.give_up_reads()
             card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
             for direction in ("c2h", "h2c"):
                 card.program(direction, [(HIGH_MEMORY, 1 << 20)])

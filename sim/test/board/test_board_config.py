@@ -49,7 +49,9 @@ def test_bar0_is_sized_by_writing_ones(start_board):
         for register in range(0x10, 0x28, 4):
             card.config_write(register, 0xFFFF_FFFF)
         sizes = [card.config_read(register) for register in range(0x10, 0x28, 4)]
-        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC  # low bits of a 64-bit, prefetchable BAR
+        # BAR2 written with all ones reads as its size, with 0xC (64-bit, prefetchable) in the low
+        # bits.
+        bar2 = 0x1_0000_0000 - BAR2_BYTES | 0xC
         assert sizes == [0x1_0000_0000 - BAR0_BYTES, 0, bar2, 0xFFFF_FFFF, 0, 0]
 
 
@@ -111,7 +113,7 @@ def test_read_only_fields_stay(start_board):
         card = board.card()
         before = [card.config_read(offset) for offset in range(0, 0x1000, 4)]
         for offset in range(0, 0x1000, 4):
-            # The power state at 0x44 is left alone, since writing it would stop the card.
+            # The power state at 0x44 is not written, since all ones would put the card into D3hot.
             if offset not in (COMMAND, 0x44, 0x48, 0x78, 0x80):
                 card.config_write(offset, 0xFFFF_FFFF)
         after = [card.config_read(offset) for offset in range(0, 0x1000, 4)]

@@ -85,7 +85,8 @@ def closing(*fds):
 
 
 def refused(call, *arguments, **options):
-    """Make a request that the board must refuse; returns the errno of its answer."""
+    """Make a vfio-user request that the board must refuse; returns the errno of the board's
+    answer."""
     with pytest.raises(OSError) as refusal:
         call(*arguments, **options)
     return refusal.value.errno

@@ -11,7 +11,8 @@ import pytest
 from sim.board.process import BoardProcess
 from sim.errors import BoardFailed
 
-# A false board in Python: it closes its control connection 0.3 s before it writes the reason.
+# A Python program in place of the board. It closes its control connection 0.3 s before it writes
+# the reason of its end to stderr.
 LEAVES = """
 import socket, sys, time
 at = dict(zip(sys.argv[1::2], sys.argv[2::2]))

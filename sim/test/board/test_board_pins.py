@@ -26,7 +26,7 @@ BUS_MASTER_OFF = "config 4 2 2"
 MSI_OFF = "config 4a 2 0"
 MPS_128 = "config 78 2 2810"  # Device Control: MPS 128 bytes, MRRS 512 bytes
 
-WHOLE = request(True, MEMORY, 16)  # a write of 64 bytes, which has three beats on RQ
+WHOLE = request(True, MEMORY, 16)  # a write of 64 bytes by the card, which has three beats on RQ
 # The host reads four bytes at offset 0x10 of BAR0 and waits for a completion with tag 0.
 READ = ["read 10 4", f"run {RUN}"]
 
@@ -36,7 +36,7 @@ def gap(commands):
 
 
 def with_keep(commands, keep):
-    """Return the same commands, with `keep` as the tkeep of the last beat."""
+    """Return `commands`, with `keep` as the tkeep of the last beat that they send."""
     verb, last, _, *rest = commands[-1].split()
     return [*commands[:-1], " ".join([verb, last, f"{keep:x}", *rest])]
 
@@ -55,7 +55,7 @@ def late_reads(completions):
     return [MPS_128, *sum(reads, []), "stall 64", f"run {3 * RUN}", "stall 0"]
 
 
-# {name of the case: (commands to model_probe.cpp, the rules that they break)}
+# {name of the case: (commands to model_probe.cpp, the hard block's rules that they break)}
 CASES = {
     "a whole write": (WHOLE, []),
     "tvalid falls inside a TLP": (gap(WHOLE), ["tvalid-gap"]),
@@ -190,9 +190,12 @@ def test_only_enabled_bytes_are_stored(dwords, first_be, last_be):
 @pytest.mark.parametrize(
     "offset,dwords,first_be,last_be,expected",
     [
-        # `expected` has (lower address, byte count, dwords) of each completion at MPS 128.
+        # `expected` has (lower address, byte count, dwords) of each completion of a host read at
+        # MPS 128.
         (0, 1, 0xF, 0, [(0, 4, 1)]),
-        (0, 1, 0x0, 0, [(0, 1, 1)]),  # a zero-length read counts as one byte
+        # PCIe: the completion of a host read without byte enables (zero-length) has the byte count
+        # 1.
+        (0, 1, 0x0, 0, [(0, 1, 1)]),
         (4, 1, 0x4, 0, [(6, 1, 1)]),
         (4, 1, 0x6, 0, [(5, 2, 1)]),
         (0, 2, 0x8, 0x1, [(3, 2, 2)]),
@@ -226,7 +229,8 @@ def test_unsupported_request_on_rc():
 
 
 def test_byte_enables_of_rc_beats():
-    """The byte enables in m_axis_rc_tuser are set for the payload, and clear for the descriptor."""
+    """The byte enables in m_axis_rc_tuser are set for a completion's payload, and clear for its
+    descriptor."""
     seen = run([*request(False, MEMORY, 8, tag=0), f"run {RUN}"])
     assert [(beat.keep, beat.byte_en) for beat in seen.rc] == [(0xFF, 0xFFFF_F000), (0x7, 0xFFF)]
 

@@ -47,7 +47,8 @@ def test_marks_are_as_far_apart_as_they_were_planned(start_board):
 
 
 def test_device_time_passes_until_the_last_command_only(start_board):
-    """Device time of an idle board runs until the last planned command, and then stands still."""
+    """Device time of an idle board runs until the last command planned by `at`, and then stands
+    still."""
     with start_board() as board:
         board.command(f"at {SOON} mark")
         planned(board)

@@ -22,7 +22,8 @@ CUT_OFF_SECONDS = 5
 
 @pytest.fixture
 def path(tmp_path_factory):
-    """Return a socket path that is short enough for the kernel, however long the test's name is."""
+    """Return a path for the board's socket that is short enough for the kernel, however long the
+    test's name is."""
     directory = tmp_path_factory.mktemp("s")
     return directory / "b.sock"
 
@@ -290,7 +291,8 @@ def hang_up(board):
 
 
 def connect(board):
-    """Connect a new control client in place of the one that BoardProcess has connected."""
+    """Connect a new client to the board's control socket, in place of the one that BoardProcess has
+    connected."""
     board._channel = socket.socket(socket.AF_UNIX)
     board._channel.settimeout(5)
     board._channel.connect(str(board.control))
@@ -298,7 +300,7 @@ def connect(board):
 
 
 def test_the_next_control_client_is_served(start_board):
-    """After a control client has disconnected, the next one is served."""
+    """After a client of the control socket has disconnected, the board serves the next one."""
     with start_board() as board:
         board.command("set stall 5")
         hang_up(board)

@@ -33,7 +33,7 @@ RULES = {
     "power-state": "test_board_power::test_the_card_sends_nothing_in_d3hot",
     "power-state-ack": "test_board_power::test_a_change_that_is_not_acknowledged_breaks_a_rule",
 }
-# {fault of the board: a test that injects it}
+# {name of a fault that the board can inject: a test that injects it}
 FAULTS = {
     "flip-c2h": "test_board_faults::test_flip_c2h_flips_one_bit_of_the_nth_write",
     "c2h-be": "test_board_faults::test_c2h_be_leaves_bytes_of_the_nth_write_unwritten",
@@ -81,7 +81,8 @@ def fault_names():
 
 
 def broken_alone():
-    """Return the rules that some case in the tables CASES breaks as its only rule."""
+    """Return the rules of the board that at least one case in the tables CASES breaks as its only
+    rule."""
     cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
     return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
 
@@ -113,7 +114,8 @@ def test_every_rule_is_broken_alone_by_some_test():
 
 
 def test_every_fault_has_a_test():
-    """FAULTS names every fault and every event that the board can inject, and no others."""
+    """The table FAULTS names every fault and every event that the board can inject, and no
+    others."""
     assert len(fault_names()) >= 24
     assert set(FAULTS) == fault_names()
 

@@ -135,7 +135,7 @@ def test_warn_counts_and_goes_on(start_stock, breach):
 
 @each_breach
 def test_off_lets_it_pass(start_stock, breach):
-    """With --rules off a broken rule is neither counted nor reported, and the board goes on."""
+    """With --rules off the board neither counts nor reports a broken rule, and goes on."""
     with start_stock("--stall", 50, "--rules", "off") as board:
         card = provoke(board, breach)
         card.read("ctrl_scratch")
@@ -162,7 +162,7 @@ def reads_held_off(board):
     card.write("pattern_control", H2C_CHECK)
     card.program("h2c", [(HIGH_MEMORY, 1 << 16)])
     card.start("h2c")
-    # The checker finds wrong beats, because host memory does not hold the pattern.
+    # The card's checker finds wrong h2c beats, because host memory does not hold the test pattern.
     assert card.h2c_check((1 << 16) // 32) > 0
 
 

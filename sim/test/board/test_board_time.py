@@ -15,7 +15,7 @@ from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from tools.testing.seeds import SHIFT
 
 TICK_NS = 4  # a tick of device time is a cycle of the card's 250 MHz clock
-MOST_OVERHEAD = 24  # ticks of 4 ns that gateware and link, both ways, may add to a host read
+MOST_OVERHEAD = 24  # ticks of 4 ns that gateware and link may add, both ways, to a host read
 
 
 def read_ticks(card, count=9, pause=0.0):
@@ -39,7 +39,8 @@ def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
     with start_board() as board:
         card = board.card()
         overhead = {}
-        for rtt in (0, 400, 704, 1000, 20_000):  # ns; halves are whole ticks of 4 ns
+        # round-trip times in ns; half of each is a whole number of ticks of 4 ns
+        for rtt in (0, 400, 704, 1000, 20_000):
             board.set("mmio-rtt", rtt)
             overhead[rtt] = read_ticks(card) - rtt // TICK_NS
         assert len(set(overhead.values())) == 1, overhead
@@ -88,7 +89,8 @@ def test_time_stands_still_while_idle(start_board):
     with start_board() as board:
 
         def idle_cycles():
-            time.sleep(0.05)  # so that work which is under way has ended
+            # Before the count begins, work of the board that is still under way must end.
+            time.sleep(0.05)
             before = board.stats()["cycles"]
             time.sleep(0.2)
             return board.stats()["cycles"] - before

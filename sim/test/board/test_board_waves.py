@@ -18,7 +18,9 @@ from sim.test.board.board_process import run_board
 # An FST wave file begins with a header block, which has the first and the last time. These are the
 # block's type and its length in bytes.
 HEADER_BLOCK, HEADER_BYTES = 0, 329
-TIMESCALE_AT, PICOSECONDS = 73, 0xF4  # offset of the header's unit of time, and its value for ps
+# Offset in bytes of the unit of time in the header of an FST wave file, and the unit's value for
+# ps.
+TIMESCALE_AT, PICOSECONDS = 73, 0xF4
 
 
 @pytest.fixture(scope="module")

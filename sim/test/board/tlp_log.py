@@ -29,17 +29,18 @@ COMPLETION = re.compile(
 @dataclass(frozen=True)
 class Tlp:
     ns: float
-    interface: str  # the stream at the hard block's pins: CQ, CC, RQ or RC
-    kind: str  # MRd, MWr, MSI, Cpl, CplD or other
-    address: int  # of a completion only the low bits, as the completion carries them
+    interface: str  # stream of the hard block on which the TLP passed: CQ, CC, RQ or RC
+    kind: str  # type of the TLP: MRd, MWr, MSI, Cpl, CplD or other
+    address: int  # bus address; for a completion only the low bits that a completion carries
     dwords: int
     tag: int
     first_be: int = 0
     last_be: int = 0
     byte_count: int = 0
     status: int = 0
-    latency: float | None = None  # of a completion: ns since its request
-    # ns from the TLP's first to its last beat; None if stalls did not lengthen that time
+    # ns from a completion's request to the completion; None for any other TLP
+    latency: float | None = None
+    # ns from the TLP's first to its last beat; None if no stall lengthened that time
     span: float | None = None
 
     @property
@@ -71,7 +72,8 @@ def parse(line):
 
 
 class TlpLog:
-    """The TLPs of one run of the board, in the order in which they passed the hard block's pins."""
+    """Holds the TLPs of one run of the board, in the order in which they passed the hard block's
+    pins."""
 
     def __init__(self, path: Path):
         self.tlps = [parse(line) for line in path.read_text().splitlines()]

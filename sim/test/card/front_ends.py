@@ -24,8 +24,8 @@ from tools.verilog.build import build_cached, build_key
 from tools.verilog.sources import source_digest, source_files
 
 ROOT = Path(__file__).resolve().parents[3]
-BEATS = 16  # beats of 32 bytes in BurstMaster's buffer
-VECTORS = 4  # vectors of MSI-X
+BEATS = 16  # The buffer of BurstMaster, the tests' AXI master, has this many beats of 32 bytes.
+VECTORS = 4  # number of MSI-X vectors of this gateware
 
 
 class BurstMaster(LiteXModule):
@@ -39,7 +39,8 @@ class BurstMaster(LiteXModule):
     def __init__(self, axi):
         self.address = CSRStorage(32)
         self.beats = CSRStorage(5)
-        self.start = CSRStorage(2)  # bit 0 starts a write burst, bit 1 starts a read burst
+        # register of BurstMaster: bit 0 starts a write burst, bit 1 a read burst
+        self.start = CSRStorage(2)
         self.done = CSRStatus()
         self.place = CSRStorage(7)
         self.dword = CSRStorage(32)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sim.test.board.board_client import HIGH_MEMORY
 
 TICK_NS = 4
-BACK = HIGH_MEMORY + 4096  # bus address of the buffer that c2h writes
+BACK = HIGH_MEMORY + 4096  # bus address of the host's buffer that c2h writes
 BAR0_OFFSETS = 0x1FFFF  # mask of the address bits that are the offset in BAR0
 
 
@@ -20,8 +20,9 @@ class Bus:
     """How long a host write takes from CQ to its register, in ns. A write waits while another
     occupies the register bus."""
 
-    way: int  # ns from a write's beat on CQ until it reaches its register, when the bus is free
-    keeps: int  # ns for which one write occupies the bus
+    # ns from a host write's beat on CQ until it reaches its register, if the register bus is free
+    way: int
+    keeps: int  # ns for which one host write occupies the card's register bus
 
 
 BUSES = {"lanebox": Bus(way=12, keeps=4), "litepcie": Bus(way=20, keeps=20)}

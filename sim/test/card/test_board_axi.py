@@ -26,13 +26,13 @@ from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 WINDOW = peer.Place(2, numbers.AXI_BASE)
-LONGEST, PAGE = 600, 4096  # bytes of the longest access, and of a page
-BLOCKED_WRITES = 8000  # host writes of 64 bytes, which take 24,000 cycles on CQ
+LONGEST, PAGE = 600, 4096  # bytes of the longest access that a test makes, and of a page
+BLOCKED_WRITES = 8000  # number of host writes of 64 bytes, which together take 24,000 cycles on CQ
 
 
 @pytest.fixture(scope="module")
 def slow():
-    """Build gateware with the slow memory in its user slot, and the board with this gateware."""
+    """Build gateware with a slow AXI memory in its user slot, and the board with this gateware."""
     return artefacts.build(DEFAULT, AXI50)
 
 

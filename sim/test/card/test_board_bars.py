@@ -102,7 +102,9 @@ def test_any_access_reads_back_what_was_written(bench, seed):
         board,
         card,
     ):
-        for bar in image:  # the card's memory has random contents at power on
+        # The card's memories have random contents at power on, so the test first fills them with
+        # zeros.
+        for bar in image:
             for at in range(0, BAR2_BYTES, PAGE):
                 card.client.write(bar, base[bar] + at, bytes(PAGE), posted=True)
                 expected += [(1, *t) for t in tlps_of(address[bar] + at, PAGE, mps)]

@@ -17,8 +17,10 @@ from tools.testing.seeds import each_seed
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
 SLOT = 4 * PAGE  # bytes of host memory reserved for each buffer
-COUNT = 64  # number of buffers that a test moves
-UNTOUCHED = 0x5A  # value of each byte before DMA
+COUNT = 64  # number of DMA buffers that a test moves
+# Each byte of the host memory that c2h writes holds this value before DMA, so that a byte that DMA
+# wrote is seen.
+UNTOUCHED = 0x5A
 LENGTHS = (1, 3, 4, 31, 32, 33, 64, 96, 127, 128, 255, 256, 508, 511, 512, 513, 1504, 4096, 4097)
 
 

@@ -23,14 +23,20 @@ from sim.test.board.board_client import HIGH_MEMORY, wait_until
 from sim.test.conftest import started_boards
 from tools.testing.seeds import SHIFT
 
-SEGMENT = 1 << 16  # bytes of a segment of the ring; segments do not lie next to each other
-MBUF = 1 << 14  # bytes of an MBUF, a part of the ring that no record of a packet crosses
-STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line
-RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
-IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2  # bits of the register capture_status
-SNAPSHOT = 1 << 31  # bit of the register capture_account_control
-DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)  # fates of a frame, for which accounts count
-PORT_MASK = 3  # frame n comes from port n & PORT_MASK
+# The capture ring in host memory consists of segments of this many bytes, with gaps between them.
+SEGMENT = 1 << 16
+# The capture ring is divided into MBUFs of this many bytes. No record of a packet crosses their
+# end.
+MBUF = 1 << 14
+STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line that the capture block writes
+# bits of the capture block's register capture_control
+RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8
+# bits of the capture block's register capture_status
+IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2
+SNAPSHOT = 1 << 31  # bit of the capture block's register capture_account_control
+# What became of a frame. The capture block's accounts count frames in these four classes.
+DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)
+PORT_MASK = 3  # The card's frame generator gives frame n to port n & PORT_MASK.
 PORTS = PORT_MASK + 1
 ONES = 0xFFFF_FFFF
 
@@ -53,7 +59,7 @@ class Generated:
     seed: int = 0x1234_5678 + SHIFT
 
     def data(self, number):
-        """Return the bytes of frame `number`, as the generator makes them."""
+        """Return the bytes of frame `number`, as the card's frame generator makes them."""
         word, out = (self.seed ^ number) & ONES, bytearray()
         for _ in range(-(-self.size // 32)):
             turned = [(word << 4 * i | word >> 32 - 4 * i) & ONES for i in range(8)]
@@ -75,7 +81,8 @@ class Generated:
             begins, due = due and cycle >= free, owed >= self.period
             if begins:
                 found.append(cycle)
-                free = cycle + beats + 1  # one cycle lies between two frames
+                # the card's generator leaves one idle cycle between two frames
+                free = cycle + beats + 1
                 owed += 256 - self.period
             elif owed < most:
                 owed += 256
@@ -109,7 +116,8 @@ class Recorder:
         return self.card.read("capture_status") & which
 
     def line(self):
-        """Return (position, records, lost, time) from the status line in host memory."""
+        """Return (position in bytes, records, lost frames, time) from the capture block's status
+        line in host memory."""
         at = STATUS - HIGH_MEMORY
         return struct.unpack("<4Q", self.status.data[at : at + 32])
 
@@ -197,7 +205,8 @@ def check(recorder, frames, found):
     """
     delivered = [int.from_bytes(data[16:20], "little") for *_, data in found]
     assert delivered == sorted(set(delivered)) and delivered[-1] < frames.count
-    seen = dict.fromkeys(range(PORTS), 0)  # {port: its frames up to the last delivered one}
+    # {port: number of its frames up to the last one that was delivered}
+    seen = dict.fromkeys(range(PORTS), 0)
     for number, (_, port, length, drops, data) in zip(delivered, found):
         assert (port, length) == (number & PORT_MASK, frames.size)
         assert data == frames.data(number), f"frame {number}"
@@ -291,7 +300,9 @@ def test_frames_beyond_the_limit_are_lost_and_counted(start_capture, tmp_path, s
         recorder.start(frames)
         wait_until(lambda: recorder.card.read("capture_generator_made") > 3 * half // size, "loss")
         recorder.allow(2 * half)
-        recorder.allow(half)  # the card ignores a limit that is smaller than the last one
+        # The card ignores a capture_limit (the byte position up to which it may write) below the
+        # last one.
+        recorder.allow(half)
         wait_until(lambda: recorder.made(frames.count), "all frames")
         recorder.stop()
         recorder.end()

@@ -28,7 +28,7 @@ NAMES = {
     )
     for name in table
 }
-# Counters of the host's accesses to registers. They also count the accesses that read the counters.
+# Counters that count the host's accesses to registers, so also the accesses that read the counters.
 READING = {f"{BRIDGE}_{name}" for name in ("reads", "writes", "completions")}
 
 # {counter: the SpinalHDL test that clears it}, for counters that nothing makes count on the board.
@@ -46,8 +46,8 @@ IN_SPINAL = {
     "mmio_writes_failed": "MmioErrorTest",
 }
 
-HOLE = 0x1C000  # offset in BAR0 where no register or memory answers
-TOTAL = 128 * 1024  # bytes of an h2c transfer
+HOLE = 0x1C000  # offset in BAR0 at which the card has no register and no memory
+TOTAL = 128 * 1024  # bytes of one h2c transfer of these tests
 CLEAR_BIT = {ENDPOINT: 1 << 0, BRIDGE: 1 << 1}
 
 
@@ -65,7 +65,8 @@ def host_requests(board, card):
     card.mmio_write(HOLE, 0)
     card.mmio_write(numbers.CAPABILITY_BASE, 0)
     card.mmio_write(card.address("ctrl_scratch"), 0, 1)
-    card.read("ctrl_scratch")  # the writes above are done now, so the fault hits none of them
+    # The answer to this read comes after the writes above, so that the fault hits none of them.
+    card.read("ctrl_scratch")
     board.command("fault wrong-be")
     card.client.write(BAR0, numbers.MEMORY_BASES[0], bytes(16))
 
@@ -82,11 +83,12 @@ def failed_reads(board, card):
 
 
 def slow_link(board, card):
-    """Start an h2c transfer. On the slow link of this round its reads must wait for a free tag."""
+    """Start an h2c transfer. On the slow link of this round the card's reads must wait for a free
+    tag."""
     run_h2c(card)
 
 
-# {round: (options of the board, function that makes counters count, names of these counters)}
+# {round of the test: (options of the board, function that makes counters count, their names)}
 ROUNDS = {
     "the host's requests": (
         (),
@@ -128,7 +130,8 @@ ROUNDS = {
 
 
 def test_every_counter_has_a_round():
-    """Every counter of the card is in exactly one round of ROUNDS, or in IN_SPINAL."""
+    """Every counter of the card is in exactly one round of ROUNDS, or in IN_SPINAL (SpinalHDL
+    tests)."""
     here = [names for _, _, names in ROUNDS.values()]
     assert set().union(*here, IN_SPINAL) == NAMES
     assert sum(map(len, here)) + len(IN_SPINAL) == len(NAMES)

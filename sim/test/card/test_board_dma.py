@@ -25,9 +25,9 @@ from tools.testing.seeds import each_seed
 
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
-WORD = 32  # bytes of a beat
+WORD = 32  # bytes of one beat of a DMA stream
 STEP = 2 * PAGE  # bytes from one descriptor's buffer to the next in tests of odd lengths
-TOTAL = 256 * 1024  # bytes that a test moves
+TOTAL = 256 * 1024  # bytes of DMA that one test moves
 
 
 def loopback(card, source, sink, h2c, c2h, data):
@@ -140,7 +140,7 @@ def test_odd_lengths(start_board, words):
         card.program("h2c", [(HIGH_MEMORY + i * STEP, length) for i in range(3)])
         card.program("c2h", [(LOW_MEMORY + i * STEP, length) for i in range(3)])
         card.start("c2h", "h2c")
-        # `rest` is the memory behind the data of a descriptor, which must be unchanged.
+        # `rest` is the memory behind the c2h data of a descriptor, which DMA must leave unchanged.
         rest = b"\x5a" * (STEP - length)
         pieces = [data[i * length : (i + 1) * length] for i in range(3)]
         card.wait_data(sink, rest.join(pieces) + rest)
@@ -162,7 +162,7 @@ def test_user_slot_returns_what_it_is_sent(start_board):
 
 @pytest.mark.parametrize("stall", [0, 60])
 def test_both_directions_at_once(start_board, stall):
-    """When h2c and c2h carry independent data at the same time, both carry it right."""
+    """h2c and c2h run at the same time with independent data, and both data are right."""
     with start_board("--stall", stall) as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(LOW_MEMORY, TOTAL)
@@ -242,7 +242,8 @@ def test_many_small_windows(start_board, seed):
         card.wait_data(sink, data)
         card.stop()
 
-        # The other direction: c2h writes into the scattered pages.
+        # In the second transfer h2c reads contiguous memory, and c2h writes into the scattered
+        # pages.
         data = rng.randbytes(pages * PAGE)
         sink.data[:] = data
         card.write("pcie_dma0_loopback_enable", 1)
@@ -263,7 +264,8 @@ def test_a_tlp_across_windows(start_board):
     with start_board() as board:
         card = board.card(mps=512)
         file, sink = card.memory(LOW_MEMORY, PAGE), card.memory(2 * LOW_MEMORY, PAGE)
-        for at in range(0, PAGE, 64):  # the bus addresses map to the file in reverse order
+        # Pieces of 64 bytes of the bus addresses are mapped to the client's file in reverse order.
+        for at in range(0, PAGE, 64):
             card.client.map(HIGH_MEMORY + at, 64, file.fd, PAGE - 64 - at)
             file.data[PAGE - 64 - at : PAGE - at] = data[at : at + 64]
         card.write("pcie_dma0_loopback_enable", 1)

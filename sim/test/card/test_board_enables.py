@@ -25,8 +25,9 @@ from tools.testing.seeds import each_seed
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 REFUSED = "mmio_writes_refused"
-KIND_REFUSED, WRITE = 7, 1 << 3  # register mmio_error: kind 7 (refused), and the bit for a write
-LANES = 8  # dwords in a beat
+# In the register mmio_error kind 7 stands for a refused access. Bit 3 is set if it was a write.
+KIND_REFUSED, WRITE = 7, 1 << 3
+LANES = 8  # dwords in a beat of the hard block's interfaces
 ALL = 0xF  # all four byte enables of a dword
 
 # {byte enables of a dword: (first byte, count) of the client's access that makes them}. The
@@ -61,7 +62,8 @@ class Place:
     bar: int
     offset: int
     bytes: int
-    whole: bool = False  # true for registers: a dword is written as a whole or not at all
+    # True if the place holds registers. Their dwords are written as a whole or not at all.
+    whole: bool = False
     mask: int = 0xFFFF_FFFF
 
 
@@ -231,7 +233,7 @@ def fill(start, data):
 # Offsets in bytes of the registers of the c2h channel: its enable register, the two dwords of a
 # descriptor, the register whose write puts that descriptor into the table, and the end.
 ENABLE, VALUE, TAKE, END = 0, 4, 12, 16
-UPPER_VALUE = 0x03FF_FFFF  # the upper dword of a descriptor has 26 bits
+UPPER_VALUE = 0x03FF_FFFF  # the upper dword of a DMA descriptor in the card has 26 bits
 
 
 @each_seed(1)
@@ -250,7 +252,9 @@ def test_writes_of_any_length_to_registers(started, seed):
         ends = 0
         for first, count in accesses(rng, END, 200):
             if first == ENABLE and count >= VALUE or first + count == END and first <= TAKE:
-                # Replaced by an access that covers neither the first nor the last register wholly.
+                # An access that covers the first or the last register wholly would start the
+                # channel or load a descriptor. An access that covers both only in part takes its
+                # place.
                 first, count = ENABLE + 1, END - 2
             data, start = rng.randbytes(count), first % 4
             card.client.write(BAR0, base + first, data)

@@ -16,7 +16,7 @@ from sim.test.board.board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_
 AER = 0x100
 UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AER + 0x18, 4)
 CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
-# numbers of bits in AER's uncorrectable status, and of bits in its correctable status
+# Numbers of the bits of errors in AER's uncorrectable status, then in AER's correctable status.
 POISONED, TIMEOUT, ABORT, UNEXPECTED, MALFORMED, UNSUPPORTED = 12, 14, 15, 16, 18, 20
 BAD_TLP, ADVISORY = 6, 13
 # Bits of Device Status. The first three are also the bits of BenchCard.pins()["errors"].
@@ -156,7 +156,8 @@ def test_messages_only_as_enabled(bench, name):
     enables that severity."""
     cause, _, _, device, _, _ = ERRORS[name]
     with bench() as (board, card):
-        card.config_write(CORRECTABLE_MASK, 0)  # AER masks advisory errors after power on
+        # After power on AER masks advisory errors. This write unmasks them.
+        card.config_write(CORRECTABLE_MASK, 0)
         strike(board, name)
         cause(card)
         assert card.pins()["errors"] == 0
@@ -165,7 +166,8 @@ def test_messages_only_as_enabled(bench, name):
         control = card.config_read(DEVICE_CONTROL, 2) | COR | NONFATAL | FATAL | URD
         card.config_write(DEVICE_CONTROL, control, 2)
         strike(board, name)
-        card.write(0x20, 0)  # makes the bench card forget the completions of the first read
+        # This write makes the bench card forget the completions of its first read.
+        card.write(0x20, 0)
         cause_again(cause, card)
         assert card.pins()["errors"] == device & (COR | NONFATAL | FATAL)
 

@@ -231,7 +231,8 @@ def test_windows_do_not_overlap(start_board, file, start, pages):
         client.map(HIGH_MEMORY + 4 * PAGE, 4 * PAGE, file)
         address = HIGH_MEMORY + start * PAGE
         assert refused(client.map, address, pages * PAGE, file) == errno.EEXIST
-        # Mappings directly below and directly above the mapped pages are accepted.
+        # The board accepts mappings directly below and directly above pages that are already
+        # mapped.
         client.map(HIGH_MEMORY, 4 * PAGE, file)
         client.map(HIGH_MEMORY + 8 * PAGE, 4 * PAGE, file)
 
@@ -375,6 +376,6 @@ def test_a_client_that_cannot_be_asked_is_not_asked(start_board):
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
         time.sleep(0.05)
-        # The client reads what the board has sent. A DMA_READ would be counted in `asked`.
+        # The client takes in all messages that the board has sent, and counts DMA_READs in `asked`.
         card.client.serve_for(0)
         assert card.client.asked == 0

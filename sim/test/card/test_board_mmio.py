@@ -19,7 +19,7 @@ from tools.testing.seeds import SHIFT, each_seed
 
 SCRATCH_AT_RESET = 0x12345678
 IDENTIFIER = 0x800  # offset of the gateware's identifier text, one character in each dword
-IN_FLIGHT = 1000  # host reads in flight, more than the host has tags
+IN_FLIGHT = 1000  # number of host reads in flight at a time, more than the host has tags
 
 
 def natural_accesses(size):

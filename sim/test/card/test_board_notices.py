@@ -22,19 +22,23 @@ from sim.test.card.stamped import TICK_NS
 from tools.testing.seeds import SHIFT, each_seed
 
 BUFFER = 4096
-COUNT = 40  # number of buffers that a test moves
-ENTRIES = 16  # records that the ring holds; fewer than COUNT, so that the ring wraps around
+COUNT = 40  # number of DMA buffers that a test moves in each direction
+ENTRIES = 16  # records that the ring of records holds; fewer than COUNT, so that it wraps around
 SOURCE = HIGH_MEMORY
 SINK = HIGH_MEMORY + COUNT * BUFFER
-NOTES = SINK + COUNT * BUFFER  # bus address of three pages: one for the ring, one for each line
+# Bus address of three pages: one for the ring of records, and one for each direction's status line.
+NOTES = SINK + COUNT * BUFFER
 RING, LINES = NOTES, {"c2h": NOTES + 4096, "h2c": NOTES + 8192}
 TOTAL = NOTES + 3 * 4096 - HIGH_MEMORY
 WAYS = {"c2h": "writer", "h2c": "reader"}
 LAST, FLUSHED = RECORD_FLAGS["last"], RECORD_FLAGS["flushed"]
 LENGTHS = (1, 2, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 1504, 4095, 4096)
-# ns that a doorbell may take from CQ to its register, since six writes may occupy the bus before it
+# Most ns from a doorbell's beat on CQ to its register. Six register writes may occupy the bus
+# before it.
 MOST_TO_THE_REGISTER = 60 * TICK_NS
-MOST_NS = 1200  # ns for a request of 64 bytes and its answer, if reads of host memory take 600 ns
+# Most ns from the doorbell of a request of 64 bytes to the record of its answer, if reads of host
+# memory take 600 ns.
+MOST_NS = 1200
 
 
 class Told:
@@ -124,7 +128,8 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
             told.add("c2h", SINK + n * BUFFER, BUFFER)
         for n, each in enumerate(data):
             told.add("h2c", SOURCE + n * BUFFER, len(each))
-            if n % 8 == 7:  # read the records before the ring, which has only 16, wraps around
+            # The host reads the records in time, before the ring with its 16 records wraps around.
+            if n % 8 == 7:
                 for number in range(n - 6, n + 2):
                     assert told.wait_record(number) == (lengths[number - 1], LAST)
         for way in WAYS:
@@ -164,7 +169,7 @@ def test_silence_ends_a_buffer_after_the_flush_time(start_board):
     print(found)
     for a, b in itertools.pairwise(times):
         assert abs(found[b] - found[a] - (b - a) * TICK_NS) <= 2 * TICK_NS
-    # The 200 ns are for the data's way from RC through the card to RQ.
+    # The 200 ns are for the way of the data from RC through the card to RQ.
     assert times[0] * TICK_NS < found[times[0]] < times[0] * TICK_NS + 200
 
 

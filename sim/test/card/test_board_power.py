@@ -67,9 +67,10 @@ def test_the_card_sends_nothing_in_d3hot(bench):
     with bench("--rules", "warn", "--mmio-rtt", "0", violations=["power-state"]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
         card.prepare([*request(HIGH_MEMORY, 1, write=True), 1])
-        card.later(600, SEND_RQ, 5)  # sent when the card is in D3hot
+        card.later(600, SEND_RQ, 5)  # the card sends the packet 600 cycles from now, in D3hot
         card.config_write(POWER_CONTROL, D3, 2)
-        for _ in range(600 // 8 + 1):  # each access lets eight cycles of device time pass
+        # each configuration write lets eight cycles of device time pass
+        for _ in range(600 // 8 + 1):
             card.config_write(POWER_CONTROL, D3, 2)
         wait_until(lambda: board.stats()["violations"] == {"power-state": 1}, "the breach")
 
@@ -103,7 +104,9 @@ def test_a_change_that_a_reset_interrupts_is_forgotten(bench):
     with bench() as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
-        board.command("set pace 20000")  # at this pace 50 us last longer than the test
+        # At this pace the 50 us that the card has to acknowledge the change last longer than the
+        # test.
+        board.command("set pace 20000")
         card.config_write(POWER_CONTROL, D3, 2)
         board.command("fault hot-reset:100000")
         board.command("set pace 0")

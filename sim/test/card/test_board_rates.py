@@ -14,7 +14,7 @@ from sim.rows import limits
 from sim.test.board.board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
 from sim.test.model.model_probe import run
 
-TOTAL = 1 << 20  # bytes of a transfer
+TOTAL = 1 << 20  # bytes of each transfer whose rate is measured
 CYCLE_NS = limits.CYCLE_NS
 
 

@@ -46,8 +46,9 @@ def test_flr_resets_what_the_specification_says(bench):
     with bench("--flr", "--rcb", "128", "--mrrs", "512") as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER
         card.enumerate(mps=256, mrrs=128)
-        card.config_write(0x108, 1 << 12)  # AER's mask bit for poisoned TLPs, which an FLR keeps
-        card.config_write(0x98, 5, 2)  # the completion timeout, which an FLR resets
+        # AER's mask bit for poisoned TLPs, which a function level reset (FLR) keeps
+        card.config_write(0x108, 1 << 12)
+        card.config_write(0x98, 5, 2)  # completion timeout in Device Control 2, which an FLR resets
         initiate(card)
         assert card.config_read(COMMAND, 2) == 0 and card.config_read(0x10) == 0
         assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS must stay 256"
@@ -77,7 +78,8 @@ def test_reads_of_the_host_end_with_ones(bench):
     ones."""
     with bench("--flr") as (board, card):
         card.write(CONTROL, ACK_FLR | SILENT)
-        card.config_read(0)  # so that the board has received the write
+        # The answer to this configuration read proves that the board has received the write.
+        card.config_read(0)
         # At this pace the 50 us of the host's completion timeout last longer than the test.
         board.command("set pace 20000")
         numbers = [card.client.send_read(0, MEMORY0 + 4 * i, 4) for i in range(5)]
@@ -100,10 +102,12 @@ def test_completions_of_old_reads_are_dropped(bench):
         initiate(card)
         card.enumerate()
         card.write(CONTROL, ACK_FLR | BUSY)
-        for _ in range(400):  # more than 0.2 ms of device time pass, twice the read latency
+        # The accesses take more than 0.2 ms of device time, twice the latency of the host's memory.
+        for _ in range(400):
             card.read(RC_COUNT)
         assert card.read(RC_COUNT) == 0
-        card.send_read(HIGH_MEMORY, 1, tag=3)  # the tag must be free again
+        # The card had tag 3 in use before the FLR. After the FLR tag 3 must be free again.
+        card.send_read(HIGH_MEMORY, 1, tag=3)
         assert card.completions(4)[2] & 0xFF == 3
 
 
@@ -111,7 +115,9 @@ def test_writes_from_before_the_reset_arrive(bench):
     """Posted writes that the card sent before an FLR still arrive in host memory."""
     with bench("--flr", "--write-stall", "100:400000") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
-        board.command("set pace 20000")  # the writes' first stall lasts seconds at this pace
+        # At this pace the first stall of the host, with the card's writes behind it, lasts for
+        # seconds.
+        board.command("set pace 20000")
         for i in range(3):
             card.send_write(HIGH_MEMORY + 4 * i, [0x100 + i])
         wait_until(lambda: board.stats()["rq"]["tlps"] == 3, "the writes at the pins")
@@ -243,7 +249,9 @@ def test_the_card_is_in_reset_while_the_link_is_down(bench):
     with bench("--pace", "2000000") as (board, card):
         card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
         card.read(CONTROL)
-        board.command("fault link-down:1000000")  # ns of device time, in 125 ms of wall time
+        # The link is down for 1,000,000 ns of device time, which take 125 ms of wall time at this
+        # pace.
+        board.command("fault link-down:1000000")
         assert card.config_read(0) == ONES
         wait_until(lambda: card.config_read(0) != ONES, "the link")
         card.enumerate()

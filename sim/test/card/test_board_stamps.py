@@ -47,9 +47,12 @@ def test_the_stamps_are_those_of_the_pins(endpoint, stall, start_board, start_st
         card.stop()
     log = board.tlps()
     wanted = pairs(doorbells(log, card, endpoint), [t.ns for t in log.on("RQ", "MSI")])
-    # The TLP log has the time of the MSI request. The hard block answers it a cycle later.
+    # The TLP log has the time at which the card requests an MSI. The hard block answers the request
+    # one cycle (4 ns) later.
     zero = found[0].interrupt - wanted[0].interrupt - TICK_NS
-    if endpoint == "lanebox":  # whose counters count at the pins
+    # Lanebox's counters count at the hard block's pins, as the TLP log does. So the difference of
+    # the two clocks is taken from them.
+    if endpoint == "lanebox":
         zero = zero_of(counters, log)
     found = [pair.since(zero) for pair in found]
     assert [p.interrupt for p in found] == [p.interrupt + TICK_NS for p in wanted]

@@ -24,7 +24,8 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.soak  # these tests build their own gateware and board
 
-WORDS, SECOND = 1024, 0x4000  # dwords of each memory, and the second one's offset in BAR0
+# Dwords of each of the card's two memories, and the offset of the second memory in BAR0.
+WORDS, SECOND = 1024, 0x4000
 FOLDER = ROOT / "build" / "sim-seed000"
 
 

@@ -12,7 +12,7 @@ from sim.rows.measure import Conditions
 from sim.test.board.board_builds import build_executable, build_gateware
 
 CYCLE_NS = limits.CYCLE_NS
-# offsets in BAR0 of a memory and of the capability table
+# Offsets in BAR0 of the card's first memory and of its capability table.
 ADDRESS = {"memory": 0x10000, "capability": 0x1F000}
 BAR2, CARD_MEMORY = 2, 0x80000
 CAP_EXPRESS, LINK_CONTROL = 0x10, 0x10
@@ -96,7 +96,8 @@ def test_an_idle_read_takes_few_cycles(start_board, where, most):
                 card.read("ctrl_scratch")
             else:
                 card.mmio_read(ADDRESS[where])
-    # One is subtracted, because the cycle in which CQ shows the request does not count.
+    # One cycle is subtracted from each latency: the cycle in which CQ shows the request does not
+    # count.
     taken = [round(tlp.latency / CYCLE_NS) - 1 for tlp in board.tlps().on("CC")]
     assert len(taken) == 5 and max(taken) <= most, taken
 

@@ -26,7 +26,8 @@ from tools.testing.seeds import SHIFT
 # The tests of this file build gateware and a board of their own, which takes minutes.
 pytestmark = pytest.mark.soak
 
-BURSTS = 0x2000_0000  # below 4 GiB, since LitePCIe's AXI slave and MSI-X have 32-bit addresses
+# bus address below 4 GiB: LitePCIe's AXI slave and MSI-X have 32-bit addresses
+BURSTS = 0x2000_0000
 MESSAGES = 0x3000_0000
 C2H = 1
 TOTAL = 1 << 16
@@ -45,7 +46,8 @@ def build():
 
 @functools.cache
 def described():
-    """Return the register map of this gateware: the content of csr.json, which LiteX wrote."""
+    """Return the register map of the tests' gateware: the content of csr.json, which LiteX
+    wrote."""
     return json.loads((build()[0] / "csr.json").read_text())
 
 

@@ -26,15 +26,16 @@ from sim.test.board.board_process import TOLERATED, WatchedBoard
 
 ENDPOINTS = ["litepcie", "lanebox"]
 
-TOTAL = 64 * 1024  # bytes of a transfer
-DESCRIPTOR = 8192  # bytes of each of its descriptors
+TOTAL = 64 * 1024  # bytes of each DMA transfer
+DESCRIPTOR = 8192  # bytes of each descriptor of a transfer
 DEVICE_CONTROL_2 = 0x28
 TIMEOUT_50_TO_100_US = 1
-RECOVERY_CYCLES = 250_000  # 1 ms: ten times the longest completion timeout in these tests
+# cycles of 4 ns: 1 ms, ten times the longest completion timeout in these tests
+RECOVERY_CYCLES = 250_000
 
 
 class Defect(AssertionError):
-    """Raised when a test has seen the known defect of the stock endpoint."""
+    """Is raised when a test has seen the known defect of the stock LitePCIe endpoint."""
 
 
 def stock_defect(reason):
@@ -177,7 +178,8 @@ def test_a_lost_completion_moves_no_data(endpoint):
     wrong, and no others.
     """
     _, _, wrong = reads_after_a_failure(endpoint, "drop-completion")
-    # With the stock endpoint nearly all beats are wrong but the 32 of the first two reads.
+    # With the stock endpoint nearly all beats of h2c are wrong, but not the 32 beats of the first
+    # two reads.
     judge(wrong, 16, lambda beats: beats >= TOTAL // 32 - 48)
 
 
@@ -200,7 +202,8 @@ def test_a_completion_that_nobody_asked_for_is_dropped(endpoint, fault, stops):
 @stock_defect("byte enables of a write are ignored: the whole dword is stored")
 @pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
 def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
-    """A host write of one or two bytes changes these bytes and no other byte of their dword."""
+    """A host write of one or two bytes to a memory changes these bytes and no other byte of their
+    dword."""
     value, before = 0xDDCC >> 8 * (2 - count), 0x44332211
     mask = ((1 << 8 * count) - 1) << 8 * offset
     with endpoint() as board:
@@ -213,7 +216,7 @@ def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
 
 @stock_defect("an 8-byte write stores its first dword only")
 def test_an_8_byte_write_stores_both_dwords(endpoint):
-    """A host write of 8 bytes stores both of its dwords."""
+    """A host write of 8 bytes to a memory of the card stores both of its dwords."""
     with endpoint() as board:
         card = board.card()
         card.mmio_write(0x10000, 0x1111_2222_3333_4444, 8)
@@ -316,14 +319,14 @@ def test_h2c_from_an_unaligned_address(endpoint, length):
 @stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4, 36, 72])
 def test_a_length_of_any_dwords(endpoint, length):
-    """A descriptor whose length is any number of dwords moves all of them."""
+    """A c2h descriptor whose length is any number of dwords moves all of them."""
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 
 @stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4100, 8200])
 def test_a_length_of_more_than_a_page(endpoint, length):
-    """A descriptor of more than a page, whose last request is short, moves all of its bytes."""
+    """A c2h descriptor of more than a page, whose last request is short, moves all of its bytes."""
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 

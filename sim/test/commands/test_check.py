@@ -20,7 +20,8 @@ from sim.test.board.board_builds import ROOT
 from sim.test.board.test_board_waves import start_and_end
 from tools import new
 
-# The tests' logic is always written to this folder, so that earlier builds of it are found again.
+# The user logic of these tests is always written to this folder, so that earlier builds of it are
+# found again.
 HOME = ROOT / "build" / "test-check"
 
 # {text: replacement}. These changes make logic that breaks the stream's rule: in every second cycle
@@ -80,7 +81,7 @@ DEAF = {"self.irq.eq(leaves)": "self.irq.eq(0)"}
 
 @pytest.fixture
 def folder(capsys):
-    """Let `make new NAME=deaf` write the folder of an example; returns the folder's path."""
+    """Let `make new NAME=deaf` write a user's project folder; returns the folder's path."""
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
     assert new.main(["--name", str(HOME / "deaf")]) == 0

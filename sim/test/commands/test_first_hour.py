@@ -30,7 +30,7 @@ IN_A_GUEST = "make sim EXAMPLE=~/crc"
 # needs Python, which only the Debian guest has.
 SHELL, DEBIAN = "make shell EXAMPLE=~/crc", "make shell EXAMPLE=~/crc GUEST=debian"
 GUESTS = {IN_A_GUEST, SHELL, DEBIAN}
-# {command in the page's text, outside its blocks: the test that runs it}
+# {command in the text of examples/README.md, outside its blocks: the test that runs it}
 IN_THE_TEXT = {"make board EXAMPLE=~/crc WAVES=1": "test_waves_and_tlps_of_a_board_that_stays"}
 each_language = pytest.mark.parametrize(
     "language", ["migen", pytest.param("spinal", marks=pytest.mark.spinal)]
@@ -66,7 +66,8 @@ def typed(command, home):
 
 
 def board(home, more=""):
-    """Start the page's `make board` command; returns the process once the board listens."""
+    """Start the `make board` command of examples/README.md; returns the process once the board
+    listens."""
     started = subprocess.Popen(
         ["bash", "-c", f"exec {BOARD} {more}"],
         cwd=ROOT,
@@ -89,7 +90,7 @@ def ended(started):
 
 
 def home_of(language):
-    """Make an empty home folder with this name; returns its path."""
+    """Make an empty folder named after `language`, as a user's home; returns its path."""
     home = HOMES / language
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -147,7 +148,7 @@ def in_the_guest():
     """Return the lines that the page has for a guest's prompt, without the explanations behind
     them."""
     lines = re.findall(r"^# (.*)$", PAGE.read_text(), re.MULTILINE)
-    # The first line that begins with `# ` is the page's title, and is left out.
+    # The first line of examples/README.md that begins with `# ` is its title, and is left out.
     return [line.partition("  ")[0] for line in lines[1:]]
 
 

@@ -19,7 +19,7 @@ from sim.test.guest.guest_terminal import shell
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 900
 
-# Commands that are too long for `make test`. They run in `make soak` and in CI.
+# Commands of the READMEs that are too long for `make test`. They run in `make soak` and in CI.
 LONG = {
     "make sim",
     "make bench",
@@ -29,7 +29,8 @@ LONG = {
     "make sim DRIVER=stock",
     "make sim MSIX=1",
 }
-ELSEWHERE = {"make test"}  # not run, since the tests of this file run in `make test` themselves
+# Commands of the READMEs that no test runs. The tests of this file themselves run in `make test`.
+ELSEWHERE = {"make test"}
 # Commands that need a terminal. test_serve.py runs `make board`, and test_guest_example.py runs
 # parts of the last one.
 INTERACTIVE = {"make shell", "make board", "make shell EXAMPLE=scale GUEST=debian"}
@@ -89,7 +90,7 @@ def test_a_command_of_the_readme_works(command, results_kept):
 
 
 def test_the_lists_above_are_the_readmes():
-    """LONG, ELSEWHERE and INTERACTIVE name only commands that the READMEs have in their blocks."""
+    """LONG, ELSEWHERE and INTERACTIVE name only commands that are in the READMEs' code blocks."""
     assert LONG | ELSEWHERE | INTERACTIVE <= set(commands())
 
 

@@ -17,7 +17,7 @@ from sim import examples
 from sim.serve import SOCKET
 from sim.test.board.board_builds import ROOT
 
-COMMAND = ["make", "board"]  # the command as a user types it
+COMMAND = ["make", "board"]  # command with which a user starts the simulated board
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from sim.rows import results
 
 ROOT = Path(__file__).resolve().parents[3]
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
-# the rows that `make sim VM=0` measures
+# ids of the result rows that `make sim VM=0` measures
 SHORT_SET = {
     "mmio_read/4",
     "mmio_read/8",
@@ -76,7 +76,8 @@ def test_the_stock_endpoint_has_rows_of_its_own():
 @pytest.mark.parametrize(
     "fault, words",
     [
-        ("flip-c2h:9000", "c2h"),  # hits a TLP of the c2h test, after its first buffers
+        # The fault hits a TLP of the c2h measurement, after its first buffers.
+        ("flip-c2h:9000", "c2h"),
         ("flip-h2c:4000", "h2c"),
         ("lose-msi:3", "interrupt"),
         ("c2h-be:9000", "c2h"),
@@ -108,7 +109,8 @@ def test_an_example_runs_in_the_user_slot(example):
 
 
 def test_waves_are_written_with_their_layout():
-    """The option --waves writes a wave file, and beside it a copy of the layout for GTKWave."""
+    """`make sim` with --waves writes a wave file, and beside it a copy of the layout for
+    GTKWave."""
     waves = ROOT / "build" / "waves.fst"
     waves.unlink(missing_ok=True)
     done = sim("--waves", "--waves-to", "100000")
@@ -154,7 +156,7 @@ def boards(session: int) -> set[str]:
             line = entry.read_bytes().split(b"\0")
             if line[0].endswith(b"/board") and os.getsid(int(entry.parent.name)) == session:
                 found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
-        except OSError:  # the process has ended meanwhile
+        except OSError:  # the process has ended since /proc was listed
             continue
     return found
 
@@ -177,7 +179,7 @@ def test_an_interrupt_leaves_no_board_behind():
 
 
 def test_results_json_has_the_stated_shape():
-    """Each row in results.json has all keys of the schema, also if the row has no value."""
+    """Each result row in results.json has all keys of the schema, also if the row has no value."""
     done = sim()
     assert done.returncode == 0, done.stderr
     document = json.loads(results.RESULTS.read_text())

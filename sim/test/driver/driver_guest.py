@@ -19,15 +19,17 @@ from sim.guest import kernel as guest_kernel
 from sim.test.board.board_builds import ROOT
 
 PROGRAMS = ROOT / "software" / "kernel" / "test"
-FULL = os.environ.get("SOAK") == "full"  # true in `make soak SOAK=full`: loops have full length
+# True in `make soak SOAK=full`: test loops have their full length.
+FULL = os.environ.get("SOAK") == "full"
 needs_kernels = pytest.mark.skipif(
     os.environ.get("SOAK") not in ("full", "kernels"),
     reason="builds a kernel, for minutes: make soak SOAK=kernels",
 )
-# shell text that mounts the kernel's debugfs
+# Shell text for a guest: it mounts the kernel's debugfs.
 DEBUGFS = "[ -e /sys/kernel/debug/x86 ] || mount -t debugfs none /sys/kernel/debug"
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
-FAULTS = "/sys/module/litepcie/parameters"  # of the driver that faulty_guest() builds
+# In a guest of faulty_guest(), the parameters of the driver are files in this folder.
+FAULTS = "/sys/module/litepcie/parameters"
 # Shell text that puts the shell into a memory cgroup of 96 MiB. The program `fuzz` asks the driver
 # for a gigabyte of ring, which the kernel then refuses at once.
 CONFINE = (
@@ -81,7 +83,7 @@ stopped() {
 	wait $user
 }
 """
-# a line of the kernel log that no test may cause
+# Matches a line of the guest's kernel log that no test may cause.
 COMPLAINT = re.compile(
     r"^.*(WARNING:|BUG:|Oops|Call Trace|KASAN|refcount_t|possible circular|sleeping function|"
     r"DMA-API: (?!preallocated|debugging|cacheline tracking ENOMEM)|"
@@ -150,7 +152,7 @@ def boot(
 
 
 def check_log(result: run.Result) -> None:
-    """Fail if check_text() finds a complaint in the kernel log of this run."""
+    """Fail if check_text() finds a complaint in the guest's kernel log of the run `result`."""
     check_text(result.files["dmesg"].decode())
 
 

@@ -27,11 +27,15 @@ from sim.test.board.board_process import WatchedBoard
 from sim.test.driver.driver_guest import check_text, program
 from sim.test.guest.guest_line import GuestLine, connect
 
-PATIENCE = 30  # seconds that a task may wait before the guest's kernel reports it as hung
-STEP_SECONDS = 200  # seconds for the commands of one test; on an idle machine ten are enough
-GUEST_SECONDS = 1800  # seconds for all commands sent to one guest
-LAST_WORDS = 5  # seconds in which a guest that panics prints its reason
-LOCKS = "locks /dev/litepcie0"  # fails if the card is gone or a lock of the driver is held
+# seconds that a task may wait in the guest before the guest's kernel reports it as hung
+PATIENCE = 30
+# Seconds that the commands of one test may take in the guest. On an idle machine ten are enough.
+STEP_SECONDS = 200
+GUEST_SECONDS = 1800  # seconds that all commands which are sent to one guest may take together
+# Seconds that a guest which panics has to print its reason.
+LAST_WORDS = 5
+# Command for a guest. It fails if the card is gone or if a lock of the driver is held.
+LOCKS = "locks /dev/litepcie0"
 
 # Shell text that the guest runs: it runs each script that arrives on the serial line in a new
 # shell, and sends back the content of /out.
@@ -76,7 +80,8 @@ class LiveGuest:
         self.files += files
         self.choices = choices
         self.line = GuestLine({})
-        self.board: WatchedBoard | None = None  # the guest's board; None if no guest runs
+        # the simulated board whose card the guest has; None if no guest runs
+        self.board: WatchedBoard | None = None
         self.boots = 0
 
     def __enter__(self) -> LiveGuest:
@@ -127,7 +132,7 @@ class LiveGuest:
     def _boot(self) -> None:
         self.line.open()
         self.reason = self.ended = self.error = self.channel = None
-        # This step has no time limit, since a kernel or a driver may have to be built.
+        # run.prepare() has no time limit, since it may have to build a kernel or a driver.
         self.guest = run.prepare()
         self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
         self.board.__enter__()
@@ -162,7 +167,9 @@ class LiveGuest:
             yield
         except BaseException as error:
             if isinstance(error, GuestLost):
-                self.thread.join(LAST_WORDS)  # a guest that panics ends with its own reason
+                # The thread of a guest that panics ends with the panic's reason. It gets time to do
+                # so.
+                self.thread.join(LAST_WORDS)
             self.reason = f"{type(error).__name__}: {error}"
             self.thread.join(STEP_SECONDS)
             self._close(error)

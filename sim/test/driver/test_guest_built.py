@@ -33,7 +33,7 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-# commands of a guest whose kernel has no peer-to-peer DMA
+# Commands for a guest whose kernel has no peer-to-peer DMA. The driver must refuse p2pmem=1.
 P2PMEM = [
     "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
     "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",

@@ -15,7 +15,7 @@ from sim.test.driver.driver_guest import boot, check_log, kernels
 pytestmark = pytest.mark.guest
 
 WARM_UP = 128 * 256  # buffers of 8 KiB that LitePCIe's utility receives before it compares any
-WANTED = 1000  # buffers that LitePCIe's utility must compare
+WANTED = 1000  # DMA buffers that LitePCIe's utility must compare for the test to pass
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,8 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def counts(text):
-    """Return (buffers received, errors) from the table `text` that dma_test prints."""
+    """Return (DMA buffers received, errors) from the table `text` that LitePCIe's dma_test
+    prints."""
     lines = [line.split() for line in text.splitlines()]
     rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     return int(rows[-1][2]) if rows else 0, sum(int(row[4]) for row in rows)

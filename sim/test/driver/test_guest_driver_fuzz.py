@@ -13,12 +13,12 @@ from sim.guest import run
 from sim.test.driver.driver_guest import AWAY, CONFINE, FULL, PINNED, boot
 from tools.testing.seeds import SHIFT
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the test takes minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the test of this file takes minutes
 
-# number of random calls, and seconds of wall time that they may take
+# Number of random calls of the driver, and seconds of wall time that they may take.
 CALLS, SECONDS = (1_000_000, 7200) if FULL else (20_000, 600)
 
-# {driver call: all results with which it may end}
+# {system call of the driver that the program `fuzz` makes: all results with which it may end}
 EXPECTED = {
     "reg": {"ok", "EPERM", "EBUSY", "EFAULT", "EINVAL", "ENODEV", "EIO"},
     "loopback": {"ok", "EFAULT", "EBUSY", "ENODEV", "EIO"},
@@ -75,7 +75,8 @@ def storm(calls, seed):
         "echo 20 >/sys/module/litepcie/parameters/close_timeout_ms",
         PINNED + AWAY,
         f"fuzz /dev/litepcie1 {calls} {seed} 8 9 >/out/fuzz; [ $(pinned) -eq 0 ]",
-        "stress cycle /dev/litepcie1 4",  # the card must work normally after the random calls
+        # The card must work normally after the random calls.
+        "stress cycle /dev/litepcie1 4",
     ]
 
 

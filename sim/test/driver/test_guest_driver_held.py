@@ -19,9 +19,10 @@ from sim.guest import run
 from sim.test.driver.driver_guest import CARD, boot, kernels
 from tools.testing.seeds import SHIFT
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
-# commands of a guest: reset the card while the program `held` is in a held run
+# Commands for a guest: reset the card while the program `held` runs DMA in held mode, in which the
+# card waits for the program.
 RESET = [
     "held reset /dev/litepcie0 /tmp/runs >>/out/held & user=$!",
     "rm -f /tmp/runs; while [ ! -e /tmp/runs ]; do kill -0 $user; sleep 0.05; done",
@@ -164,7 +165,8 @@ def test_a_node_is_a_stream_of_bytes(start_board, kernel):
 
 
 def check_streamed(files):
-    """Fail unless every transfer of PIECES was compared in its full length."""
+    """Fail unless every transfer of PIECES (commands that stream through the device node) was
+    compared in its full length."""
     lengths = [int(line.split()[0]) for line in files["streamed"].decode().splitlines()]
     assert lengths == [1048576, 2621440, 65536, 65536, 8192]
 

@@ -10,8 +10,9 @@ from sim.guest import run
 from sim.guest.machine import card_arguments
 from sim.test.driver.driver_guest import CARD, HELD, boot, kernels
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
-# commands of a guest: the card goes, and the module is reloaded, while programs use the card
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
+# Commands for a guest: take the card away and reload the driver's module while programs use the
+# card.
 USED = [
     HELD,
     "held 'echo 0000:01:00.0 >$driver/unbind'",
@@ -20,7 +21,8 @@ USED = [
     "echo 1 >/sys/bus/pci/rescan",
     "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
     "rm -f /tmp/flows; while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-    "! rmmod litepcie 2>/dev/null",  # rmmod must fail, since the module is in use
+    # rmmod must fail, since a program holds the device open.
+    "! rmmod litepcie 2>/dev/null",
     "echo 0000:01:00.0 >$driver/unbind; wait $holder",
     "rmmod litepcie && insmod /lib/modules/litepcie.ko",
     "stress cycle /dev/litepcie0 5",
@@ -52,7 +54,7 @@ BEHIND_IOMMU = [
 
 
 def race(rounds):
-    """Return the commands for threads that race on two processors, `rounds` rounds each."""
+    """Return the guest's commands for `rounds` rounds in which threads race on two processors."""
     return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
 
 
@@ -85,7 +87,8 @@ def test_a_card_that_vanishes_is_noticed(start_board):
     that wait. The guest can then remove the card."""
     commands = [
         "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
-        "wait $holder",  # ends when the driver's watchdog has noticed the loss
+        # the program ends when the driver's watchdog has noticed the loss of the card
+        "wait $holder",
         f"dmesg | grep -q 'the card answers no more'; echo 1 >{CARD}/remove",
         "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
     ]

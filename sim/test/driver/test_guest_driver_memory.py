@@ -13,16 +13,17 @@ from sim.guest import run
 from sim.test.driver.driver_guest import CARD, PINNED, boot, kernels
 from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
 # Rings do not wait for software. So the board is slowed down to this many cycles a second, and
 # software keeps up.
 PACE = ("--pace", "400000")
-SECONDS = 300  # seconds of wall time for the commands; on an idle machine 40 are enough
+# Seconds of wall time that the guest's commands may take. On an idle machine 40 are enough.
+SECONDS = 300
 OWN = [PINNED, "[ $(pinned) -eq 0 ]"]
 for part in ("shapes", "refuse", "charge", "leave"):
     OWN += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
-# commands of a guest: the card stops while its DMA runs in a program's memory, in four ways
+# Commands for a guest: end the card's DMA in a program's memory in four ways.
 QUIET = [
     PINNED,
     "driver=/sys/bus/pci/drivers/litepcie",
@@ -66,7 +67,7 @@ def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
 
 
 def check_own(files):
-    """Fail unless the program `memory` compared rings of four shapes."""
+    """Fail unless the program `memory` compared the data of DMA rings of four shapes."""
     text = files["memory"].decode()
     print(text)
     assert len(re.findall(r"bytes compared", text)) == 4

@@ -14,17 +14,19 @@ from sim.guest import modules, run
 from sim.test.driver.driver_guest import CARD, FAULTS, STOPPED, boot, faulty_guest
 from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
-COMPLETION_TIMEOUT = 1 << 14  # bit of Uncorrectable Error Status, for an error that is not fatal
+# Bit of AER's Uncorrectable Error Status for a completion timeout, which is not a fatal error.
+COMPLETION_TIMEOUT = 1 << 14
 NODE = "/sys/class/litepcie/litepcie0"
-# shell text that starts DMA both ways in the background and waits until data flows
+# Shell text for a guest: it starts DMA both ways in the background and waits until data flows.
 FLOWS = "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done"
-# shell text for three counts of the direction $way in sysfs
+# Shell text for a guest: three counts of the driver in sysfs for the direction $way (h2c or c2h).
 COUNTS = " ".join(
     f"$(cat {NODE}/${{way}}_{name})" for name in ("interrupts", "buffers", "interrupts_missed")
 )
-# commands of a guest: start, stop and reset the card with tracepoints on, and store what they say
+# Commands for a guest: start, stop and reset the card with the driver's tracepoints on, and store
+# the trace and the counts in sysfs.
 TOLD = [
     "[ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing",
     "cd /sys/kernel/tracing; echo >trace; echo 1 >events/litepcie/enable",
@@ -44,7 +46,7 @@ INTERRUPTS = [
     f"for way in h2c c2h; do echo $way {COUNTS}; done >/out/counts",
     f"echo 1 >{CARD}/remove; wait $user",
 ]
-# commands of a guest: start the same kernel by kexec; its second run has $second set
+# Commands for a guest: start the same kernel by kexec. In its second run $second is set.
 KEXEC = [
     "[ -z $second ] || stress cycle /dev/litepcie0 4",
     FLOWS,
@@ -205,7 +207,7 @@ def check_told(files):
     assert "01:00.0 offline" in trace and "01:00.0 live" in trace
     told = dict(line.split(" ", 1) for line in counts.splitlines() if " " in line)
     assert told["target"] == "sim" and len(told["source"]) == 64
-    # The count of buffers is 0, since it belongs to a run and no run is active.
+    # The driver's count of buffers is 0, since it belongs to a run and no run is active.
     assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0
     for what in ("buffers", "interrupts", "lost", "interrupts_missed"):
         assert f"h2c_{what}" in told and f"c2h_{what}" in told
@@ -230,6 +232,6 @@ def check_interrupts(files):
     print(text)
     for line in text.splitlines():
         interrupts, buffers, missed = map(int, line.split()[1:])
-        due = buffers / 32  # LitePCIe's ring interrupts once for every 32 buffers
+        due = buffers / 32  # LitePCIe's ring raises one interrupt for every 32 buffers
         assert due > 20 and due / 4 < interrupts < due + 2 and missed == 0, line
     assert len(text.splitlines()) == 2

@@ -68,7 +68,7 @@ def damaged():
     return words
 
 
-# {name: (the words of the table, part of the driver's message about it)}
+# {name: (words of a capability table, part of the message with which the driver refuses it)}
 TABLES = {
     "none": ([0] * 40, "no capability table at BAR0"),
     "ones": ([0xFFFFFFFF] * 40, "does not answer"),
@@ -95,7 +95,8 @@ TABLES = {
     "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
 }
 DISPLAY = ("-device", "bochs-display")
-# commands of a guest: write each table into the card, and let the driver refuse the card
+# Commands for a guest: write each capability table of TABLES into the device, and let the driver
+# refuse the device.
 REFUSED = [
     "driver=/sys/bus/pci/drivers/litepcie",
     "card=$(grep -l 0x1111 /sys/bus/pci/devices/*/device); card=${card%/device}",
@@ -124,7 +125,8 @@ def test_a_card_without_a_sound_table_is_refused(kernel):
 
 
 def tables():
-    """Return [(content, path in the guest), ...] with one file for each table of TABLES."""
+    """Return [(content, path in the guest), ...] with one file for each capability table of
+    TABLES."""
     return [
         (struct.pack(f"<{len(words)}I", *words), f"tables/{name}")
         for name, (words, _) in TABLES.items()
@@ -132,6 +134,6 @@ def tables():
 
 
 def check_refused(files):
-    """Fail unless the kernel log has the sentence for each table of TABLES."""
+    """Fail unless the guest's kernel log has the driver's sentence about each table of TABLES."""
     for name, (_, sentence) in TABLES.items():
         assert sentence in files[name].decode(), (name, files[name].decode())

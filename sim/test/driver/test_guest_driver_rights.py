@@ -24,9 +24,10 @@ from sim.test.driver.driver_guest import CARD, FAULTS, boot, faulty_guest, progr
 MEMBER = "chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"
 PAGE = 4096
 
-# Registers that a member may write, besides memories. The driver refuses writes to all others.
+# Registers that a member of the device node's group may write, besides memories. The driver refuses
+# its writes to all others.
 REGISTERS = ("ctrl_scratch", "pcie_counters_control", "pattern_control")
-# Types of block in the capability table that a member may access as a whole.
+# Types of block in the capability table that a member of the group may access as a whole.
 WHOLE = {"memory", "user", "user_window"}
 # Types that the test writes, one after the other, into the capability table's block of a memory.
 # The block lacks the parameters that a type with registers needs, so that the driver allows no
@@ -47,7 +48,8 @@ def ranges(text, what):
 
 
 def merged(places):
-    """Return the (start, end) pairs of `places` sorted, with adjacent pairs joined."""
+    """Return the (start, end) pairs of `places`, which are offsets in BAR0, sorted and with
+    adjacent pairs joined."""
     found = []
     for start, end in sorted(places):
         if found and found[-1][1] == start:
@@ -62,7 +64,8 @@ def memories(size=numbers.MEMORY_SIZE, bases=numbers.MEMORY_BASES):
 
 
 def registers(msix=False):
-    """Return [(start, end), ...] of the registers that a member may write one by one."""
+    """Return [(start, end), ...] of the registers, by offset in BAR0, that a member of the group
+    may write one by one."""
     csr = register_map(msix=msix)["csr_registers"]
     return [(csr[name]["addr"], csr[name]["addr"] + 4) for name in REGISTERS]
 
@@ -94,7 +97,7 @@ def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
     nothing of the stream. Memory of rings is limited and charged, whatever keeps it. 32-bit
     programs get the same answers.
     """
-    # `leftovers` must come before any file has set up a ring
+    # The part `leftovers` of the program must run before any open file has set up a ring.
     parts = ("registers", "pages", "leftovers", "beside", "charge", "compat")
     commands = [MEMBER, "ulimit -n 1000"]
     commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in parts]
@@ -144,7 +147,7 @@ def test_a_member_of_the_group_has_the_tools(start_board, gateware):
         assert re.search(rb"^  " + way + rb" +[\d.]+ +[\d.]+ ", files["mmio_bench"], re.M), way
     assert b"0 wrong c2h buffers, 0 wrong h2c beats" in files["dma_test"]
     assert b"Read: 0xdeadbeef" in files["stock_scratch"]
-    # In the last row of dma_test's table buffers were received, and there were no errors.
+    # In the last row of the table of LitePCIe's dma_test, buffers were received without errors.
     row = [line.split() for line in files["stock_dma"].decode().splitlines() if "." in line][-1]
     assert int(row[2]) > 32 and int(row[4]) == 0, row
 
@@ -246,7 +249,8 @@ INDEXED = {
     "litepcie_held_advance": 1,
     "litepcie_bar_info": 1,
     "bar_fault": 1,
-    "dispatch": 3,  # for the ioctls EVENT, ADVANCE and COUNTS, whose code is inlined
+    # The three are in the code of the ioctls EVENT, ADVANCE and COUNTS, which is inlined.
+    "dispatch": 3,
 }
 
 

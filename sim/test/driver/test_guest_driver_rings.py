@@ -17,7 +17,7 @@ from sim.guest import run
 from sim.test.board.board_builds import build_executable
 from sim.test.driver.driver_guest import CARD, DEBUGFS, boot, importer, kernels
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
 # Rings do not wait for software. So the board is slowed down to this many cycles a second, and
 # software keeps up.
@@ -122,7 +122,7 @@ def nvme(disk):
 
 
 def check_disk(disk):
-    """Fail unless the file of the disk has the words that were in the ring."""
+    """Fail unless the file behind the guest's disk has the words that were in the DMA ring."""
     words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
     assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
 

@@ -43,14 +43,15 @@ PROGRAMS = (
     "unwind",
     "kexec",
 )
-FAULTY = "/faulty/litepcie.ko"  # in the guest: the driver built with software/kernel/test/faults
+# Path in the guest of the driver that was built with software/kernel/test/faults.
+FAULTY = "/faulty/litepcie.ko"
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
-# shell text that deletes files which the next kernel's initramfs does not need
+# Shell text for a guest: it deletes files that the next kernel's initramfs does not need.
 UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
-FUZZ_CALLS = 4000  # random calls, enough to reach each branch of the driver four times
+FUZZ_CALLS = 4000  # random calls of the driver, enough to reach each of its branches four times
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +95,13 @@ def test_the_driver_stands_a_little_of_everything(guest):
 
 
 def test_rings_have_the_shape_that_was_asked_for(guest):
-    """Rings of six shapes have every word right. Impossible arguments are refused."""
+    """DMA rings of six shapes have every word right. The driver refuses impossible shapes."""
     rings.check_compared(guest.run(rings.SHAPES), 7)
 
 
 def test_read_gives_what_the_card_has_written(guest):
-    """read() returns every word of 24 buffers, and as many buffers as the card has counted."""
+    """read() on the device returns every word of 24 c2h buffers, and as many buffers as the card
+    has counted."""
     rings.check_compared(guest.run([rings.READ.format(24)]), 1)
 
 
@@ -118,7 +120,8 @@ def test_registers_are_mapped_uncached_and_taken_away(guest):
 
 
 def test_card_memory_is_mapped_write_combining(guest):
-    """4 KiB of the card's memory in BAR2, mapped write-combining, are written and read back."""
+    """4 KiB of the card's memory in BAR2, mapped write-combining by the guest, are written and read
+    back."""
     rings.check_card_memory(guest.run([*rings.CARD_MEMORY, "wait $user || true"]))
 
 
@@ -272,7 +275,7 @@ def test_a_reset_stops_the_dma_and_the_card_goes_on(guest):
 
 
 def test_opening_and_closing(guest):
-    """Twice ten rounds of opening and closing the device lose no memory of the kernel."""
+    """Two runs of ten opens and closes of the device cost the guest's kernel no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.OPENED, 2, warm_up=1)), 2)
 
 
@@ -283,7 +286,8 @@ def test_loading_and_binding_under_traffic(guest):
 
 
 def test_surprise_removals(guest):
-    """Twice the card vanishes while DMA runs, and comes back. The kernel loses no memory."""
+    """Twice the card vanishes while DMA runs, and comes back. The guest's kernel loses no
+    memory."""
     commands = soak.repeat(soak.REMOVED, 2, HELD, warm_up=1)
     soak.check_memory(guest.run(commands, power.removal), 2)
 

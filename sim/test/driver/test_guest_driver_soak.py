@@ -18,9 +18,9 @@ from sim.guest.machine import card_arguments
 from sim.test.driver.driver_guest import FULL, HELD, boot
 from sim.test.guest.guest_line import SHELL, GuestLine
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # together these tests take minutes
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 
-WARM_UP = 3  # rounds after which the kernel's caches have their final size
+WARM_UP = 3  # rounds of a test after which the caches of the guest's kernel have their final size
 # Growth that is not taken for a leak: 512 pages (2 MiB), and 1500 objects, since the kernel keeps
 # slabs that are only half filled.
 PAGES, OBJECTS = 512, 1500
@@ -61,7 +61,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def rounds(some, all_of_them):
-    """Return how many rounds a test has: `some`, or `all_of_them` with SOAK=full."""
+    """Return how many rounds a soak test has: `some`, or `all_of_them` with SOAK=full."""
     return all_of_them if FULL else some
 
 
@@ -91,12 +91,13 @@ def check_memory(files, count):
     before, after = (parse(files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
-    # A processor keeps some freed pages for itself, as many as a whole ring has.
+    # A processor's own list of freed pages may have as many pages as a whole ring. They are no
+    # leak.
     lost = -grown["nr_free_pages"] - grown["pages_at_hand"]
     print(f"{lost} pages fewer are free")
     print("grown:", {name: number for name, number in grown.items() if number})
     assert lost < PAGES
-    # If each round leaked one object, there would be as many more objects as there were rounds.
+    # If each round leaked one kernel object, there would be as many more objects as rounds.
     objects = {name: number for name, number in grown.items() if name.startswith("slab ")}
     assert not {k: v for k, v in objects.items() if v > OBJECTS + count / 2}
 
@@ -123,7 +124,7 @@ def test_loading_and_binding_under_traffic(start_board):
 
 
 def test_surprise_removals(start_board):
-    """A card that vanishes while DMA runs, and comes back, costs the kernel no memory."""
+    """A card that vanishes while DMA runs, and comes back, costs the guest's kernel no memory."""
     many = rounds(6, 500)
     with start_board() as board:
         functions = {

@@ -70,7 +70,8 @@ def test_the_status_page_s_count_is_ordered():
     ],
 )
 def test_an_unordered_access_is_found(text):
-    """unordered() finds each kind of access to the count without memory order."""
+    """unordered() finds each kind of access without memory order to the count that the driver
+    shares with user space."""
     assert unordered(text, RELEASE) and unordered(text, ACQUIRE)
 
 
@@ -81,13 +82,14 @@ def test_an_unordered_access_is_found(text):
     reason="fetches a kernel's sources: make soak SOAK=kernels",
 )
 def test_checkpatch_has_nothing_to_say(tmp_path):
-    """checkpatch --strict complains about exactly what EXCUSED lists, and nothing else."""
+    """checkpatch --strict complains about the driver exactly as EXCUSED lists, and about nothing
+    else."""
     unpack = ["tar", "-x", "-f", built.source("6.1"), "-C", tmp_path, "--strip-components=2"]
     subprocess.run([*unpack, "--wildcards", *(f"*/scripts/{n}" for n in SCRIPTS)], check=True)
     files = [p for name, p in driver.our_inputs().items() if name != "Kbuild"]
     files.append(PROGRAMS / "importer" / "litepcie_importer.c")
     command = [tmp_path / "checkpatch.pl", "--no-tree", "--strict", "-q", "--terse", "--show-types"]
-    # checkpatch leaves a file in its working directory, so it gets a temporary one.
+    # checkpatch leaves a file in its working directory, so it runs in a temporary directory.
     done = subprocess.run([*command, "-f", *files], cwd=tmp_path, capture_output=True, text=True)
     print(done.stdout, done.stderr)
     assert done.stdout.count(" lines checked") == len(files)

@@ -40,7 +40,8 @@ sweep() {{
 }}
 echo 0000:01:00.0 >$driver/unbind; idle "before"
 """
-WHERE = {  # the kernel's functions that must have been refused to the driver at least once
+# Kernel functions. Each of them must have failed at least once when the driver called it.
+WHERE = {
     "kzalloc",
     "kmalloc",
     "kcalloc",
@@ -67,7 +68,8 @@ WHERE = {  # the kernel's functions that must have been refused to the driver at
     "alloc_chrdev_region",
     "__pci_register_driver",
 }
-# commands of a guest: export a ring, replace it, and remove the card while the export is open
+# Commands for a guest: export a ring as a dma-buf, replace the ring, and remove the card while the
+# export is open.
 REPLACED = [
     SWEEP,
     "echo 0000:01:00.0 >$driver/bind",

@@ -11,7 +11,8 @@ from sim.guest.supervise import GuestError
 from sim.test.driver import live_guest
 from sim.test.driver.live_guest import LiveGuest
 
-pytestmark = [pytest.mark.guest, pytest.mark.soak]  # each thing that goes wrong costs a boot
+# each failure that the test provokes costs a boot of a guest
+pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
 
 def test_what_goes_wrong_ends_the_guest(monkeypatch, tmp_path):

@@ -40,7 +40,7 @@ def fake_guest(folder: Path, text: str) -> Guest:
 
 
 def pid_of(guest: Guest, seconds: float = 10) -> int:
-    """Wait until a fake QEMU has started; returns its process ID."""
+    """Wait until the script in place of QEMU has started; returns its process ID."""
     path = Path(f"{guest.qemu}.pid")
     deadline = time.monotonic() + seconds
     while not (path.exists() and path.read_text().strip()):

@@ -40,7 +40,7 @@ class GuestLine:
         self.asked: list[str] = []
 
     def open(self) -> None:
-        """Make the folder for the sockets of one guest."""
+        """Make the host's folder for the sockets of one guest."""
         self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
 
     def close(self) -> None:
@@ -54,7 +54,8 @@ class GuestLine:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """QEMU's arguments for the serial line and for QEMU's control socket (QMP)."""
+        """Return QEMU's arguments for a serial line of the guest and for QEMU's control socket
+        (QMP)."""
         line, control = self.directory / "line", self.directory / "qmp"
         return (
             "-chardev",
@@ -103,7 +104,7 @@ class GuestLine:
         return "ok"
 
     def __exit__(self, *_) -> None:
-        self.thread.join(1)  # the serving thread ends when QEMU closes the serial line
+        self.thread.join(1)  # the thread that serves the line ends when QEMU closes the line
         self.close()
 
 

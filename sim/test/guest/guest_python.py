@@ -18,7 +18,8 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
-PLACE = PurePosixPath("python")  # folder in the guest that holds this Python
+# folder in the guest that holds a copy of the Python that runs this test
+PLACE = PurePosixPath("python")
 MODULES = PLACE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 LOADER = "ld-linux-x86-64.so.2"
 COMMAND = (

@@ -29,7 +29,7 @@ def shell(command: list[str], keys: str, folder: Path, env: dict, seconds: float
             continue
         try:
             text += os.read(terminal, 4096)
-        except OSError:  # the command has ended, so the terminal's other end is closed
+        except OSError:  # the guest's command has ended and closed the terminal
             break
         if not typed and b"Leave with" in text and text.rstrip().endswith(PROMPT):
             os.write(terminal, keys.encode())

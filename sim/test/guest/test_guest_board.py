@@ -34,7 +34,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("kernel", "mps", "mrrs"), runs())
 def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, kernel, mps, mrrs):
-    """Guest and board agree on MPS and MRRS, and the bound driver has one MSI."""
+    """Guest and board agree on MPS and MRRS, and the driver that binds to the card has one MSI."""
     guest = run.prepare(kernel, gateware / "include")
     commands = ["test -c /dev/litepcie0", "cp /proc/interrupts /out/", "sleep 1"]
     seen = set()
@@ -74,7 +74,7 @@ def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
 
 
 def test_a_board_that_dies_ends_the_guest(start_board, gateware):
-    """If the board dies, the guest's run ends at once with that reason."""
+    """If the board dies, the guest's run ends at once with the board's end as the reason."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn", status=-9) as board:
         rounds = iter(range(10))

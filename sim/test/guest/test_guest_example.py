@@ -121,7 +121,7 @@ PRINTED = {
 }
 
 
-@pytest.mark.soak  # the first run fetches 73 MB of Debian's packages
+@pytest.mark.soak  # the first run of this test fetches 73 MB of Debian's packages
 def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
     """A client in Python gets the same answers in a guest behind the driver as on the host without
     a guest.

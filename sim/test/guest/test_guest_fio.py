@@ -15,13 +15,14 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def test_a_tree_without_a_loader_is_refused(tmp_path):
-    """A tree without the dynamic loader is refused, and the message names the loader."""
+    """A directory tree for fio without the dynamic loader is refused, and the message names the
+    loader."""
     with pytest.raises(SetupError, match=f"has no {fio.LOADER}"):
         fio.closure(tmp_path)
 
 
 @pytest.mark.guest
-@pytest.mark.soak  # the first run fetches 63 MB of Debian's packages
+@pytest.mark.soak  # the first run of this test fetches 63 MB of Debian's packages
 def test_it_writes_in_a_guest_that_has_nothing_else():
     """In a guest without any shared libraries of its own, fio starts, writes a file and verifies
     it."""

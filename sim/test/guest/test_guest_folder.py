@@ -35,7 +35,7 @@ def own(tmp_path):
 
 @pytest.fixture
 def inside(own):
-    """Return the user's folder after it was put into a guest."""
+    """Put the user's folder into a guest's initramfs; returns the Folder."""
     found = Folder(own)
     found.put(Initramfs())
     return found
@@ -48,7 +48,7 @@ def member(name, kind=tarfile.REGTYPE, target="", mode=0o644):
 
 
 def everything(path):
-    """Return {path below the folder: content of a file, or target of a link}."""
+    """Return {path below the folder `path`: content of a file, or target of a link}."""
     return {
         str(each.relative_to(path)): os.readlink(each) if each.is_symlink() else each.read_bytes()
         for each in sorted(path.rglob("*"))
@@ -107,7 +107,8 @@ def test_what_did_not_change_is_not_touched(inside, own, tmp_path):
 
 
 def test_what_changed_in_the_guest_comes_back(inside, own, tmp_path):
-    """Changed files, new files and folders, permissions and links come back from the guest."""
+    """Changed and new files and folders, permissions and links of the user's folder come back from
+    the guest."""
     said = back(
         inside,
         tmp_path,
@@ -266,7 +267,7 @@ def test_what_cannot_be_written_is_kept_elsewhere(inside, own, tmp_path, monkeyp
 
 
 def test_what_cannot_go_in_is_refused(own, tmp_path, monkeypatch):
-    """A folder that does not exist, or that is larger than a guest can hold, is refused."""
+    """A user's folder that does not exist, or that is larger than a guest can hold, is refused."""
     with pytest.raises(SetupError, match="no such folder"):
         Folder(tmp_path / "nowhere")
     monkeypatch.setattr(folder, "MOST", 0)

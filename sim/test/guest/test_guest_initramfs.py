@@ -64,7 +64,7 @@ def test_every_kind_of_entry_comes_back():
 
 @each_seed(4)
 def test_any_name_and_length_is_aligned_right(seed):
-    """Names and contents of every length are padded as newc asks, so that all are found."""
+    """In an initramfs, names and contents of every length are padded as the newc format asks."""
     rng = random.Random(seed)
     root, expected = Initramfs(), {}
     for number in range(50):
@@ -84,7 +84,8 @@ def test_parents_stand_before_what_is_in_them():
 
 
 def test_a_host_file_keeps_its_permissions(tmp_path):
-    """A file of the host keeps its permissions, so that a program can be run in the guest."""
+    """A file of the host keeps its permissions in the initramfs, so that a program can be run in
+    the guest."""
     path = tmp_path / "tool"
     path.write_bytes(b"\x7fELF")
     path.chmod(0o750)
@@ -109,6 +110,6 @@ def test_the_same_content_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("path", ["", "/", "../etc/passwd", "a/../../b"])
 def test_a_path_outside_is_refused(path):
-    """A path outside the archive's root is refused with a message that names it."""
+    """Initramfs refuses a path outside the archive's root with a message that names the path."""
     with pytest.raises(ValueError, match="guest path"):
         Initramfs().file(path, b"")

@@ -153,7 +153,8 @@ def test_the_headers_can_be_moved(tmp_path):
     text = (headers / "Makefile").read_text()
     assert text == ("KBUILD_OUTPUT=$(CURDIR)\ninclude ../linux-headers-6.1.0-1-common/Makefile\n")
     assert not (tmp_path / "lib/modules").exists()
-    # From Linux 7 on the image is in the folder of its modules, and is moved to boot.
+    # From Linux 7 on Debian has the kernel's image in the folder of its modules. make_movable()
+    # moves it to boot.
     assert (tmp_path / "boot/vmlinuz-6.1.0-1-cloud-amd64").exists()
     with pytest.raises(SetupError, match="layout"):
         kernel.make_movable(tmp_path, "6.1.0-1-cloud-amd64")

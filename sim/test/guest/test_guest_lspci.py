@@ -22,7 +22,7 @@ CARD = "$(ls -d /sys/bus/pci/drivers/litepcie/0000:*)"
 
 
 def decoded(config: bytes, tmp_path: Path) -> str:
-    """Return the output of `lspci -vvv` for a device with this configuration space."""
+    """Return the output of `lspci -vvv` for a device with the configuration space `config`."""
     lines = [config[at : at + 16].hex(" ") for at in range(0, len(config), 16)]
     rows = [f"{at * 16:03x}: {line}" for at, line in enumerate(lines)]
     dump = tmp_path / "config.txt"

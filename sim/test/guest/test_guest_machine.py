@@ -32,7 +32,7 @@ def arguments(machine):
 
 
 def after(words, option):
-    """Return all values that follow an option in QEMU's arguments."""
+    """Return all values that follow the option `option` in QEMU's arguments `words`."""
     return [words[i + 1] for i, word in enumerate(words) if word == option]
 
 
@@ -96,7 +96,8 @@ def test_the_kernel_is_told_the_sizes_and_what_a_slow_board_needs(listening):
     ],
 )
 def test_choices_that_mean_nothing_are_refused(choice, message):
-    """A choice that makes no sense is refused with its value and the rule."""
+    """Machine refuses choices for QEMU that make no sense. Its message has the value and the
+    rule."""
     with pytest.raises(SetupError, match=message):
         Machine(**choice)
 
@@ -108,7 +109,7 @@ def test_a_missing_socket_is_refused(tmp_path):
 
 
 def test_a_file_that_is_no_socket_is_refused(tmp_path):
-    """A regular file in the socket's place, such as a log given by mistake, is refused."""
+    """A regular file in place of the board's socket, such as a log given by mistake, is refused."""
     (tmp_path / "board.log").touch()
     with pytest.raises(SetupError, match="this is no socket"):
         Machine(socket=tmp_path / "board.log")

@@ -90,7 +90,8 @@ def test_what_is_there_is_not_fetched_again(local_archive, tmp_path):
 
 
 def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
-    """A failed fetch leaves neither a directory nor state of apt. The next call starts anew."""
+    """A failed fetch of Debian packages leaves neither a directory nor state of apt. The next call
+    starts anew."""
     place = tmp_path / "build" / "thing"
     local_archive.fail = True
     with pytest.raises(StepError, match="went away"):
@@ -102,7 +103,7 @@ def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
 
 
 def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
-    """A directory without a manifest, as a killed run leaves it, is made anew."""
+    """unpack() makes a directory without a manifest, as a killed run leaves it, anew."""
     place = tmp_path / "build" / "thing"
     (place / "root").mkdir(parents=True)
     (place / "root" / "half").touch()

@@ -98,14 +98,15 @@ def _distances(offsets):
 
 @pytest.mark.parametrize(("can", "asked", "set_to"), [(128, 512, 128), (512, 256, 256)])
 def test_no_more_than_the_card_can(call, tmp_path, can, asked, set_to):
-    """program_sizes limits MPS by Device Capabilities. MRRS has no such limit."""
+    """program_sizes limits the MPS that it sets to that in Device Capabilities. MRRS has no such
+    limit."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)], can)
     assert call("program_sizes", path, asked, 4096)[0] == 0
     assert call("sizes", path)[1] == f"{set_to} 4096"
 
 
 def test_a_device_without_the_capability_is_refused(call, tmp_path):
-    """A device without a PCI Express capability is refused, and nothing is written to it."""
+    """program_sizes refuses a device without a PCI Express capability, and writes nothing to it."""
     path = space(tmp_path / "config", [(PM, 0x40)])
     old = path.read_bytes()
     status, _, errors = call("program_sizes", path, 256, 512)
@@ -124,14 +125,14 @@ def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
 
 
 def test_a_device_that_is_gone_is_refused(call, tmp_path):
-    """A device whose configuration space reads as all ones is refused."""
+    """program_sizes refuses a device whose configuration space reads as all ones."""
     path = tmp_path / "config"
     path.write_bytes(b"\xff" * 256)
     assert call("program_sizes", path, 256, 512)[0] != 0
 
 
 def test_an_odd_size_is_refused(call, tmp_path):
-    """A size that is no power of two is refused with a message that names it."""
+    """program_sizes refuses an MPS that is no power of two, with a message that names it."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)])
     status, _, errors = call("program_sizes", path, 300, 512)
     assert status != 0 and "300" in errors

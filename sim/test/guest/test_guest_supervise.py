@@ -117,7 +117,7 @@ def test_an_end_without_results_is_an_error(tmp_path):
 
 
 def test_half_an_archive_is_an_error(tmp_path):
-    """A truncated archive of results, as from a QEMU that was killed, is an error."""
+    """A truncated archive of the guest's results, as from a QEMU that was killed, is an error."""
     whole = tmp_path / "results"
     text = results(whole, {"guest": b"rc=0\n"})
     whole.write_bytes(whole.read_bytes()[:300])

@@ -16,7 +16,8 @@ TOTAL = 64 * 1024
 
 
 def c2h(card, descriptors, interrupts="last"):
-    """Fill the buffers of `descriptors` with the pattern, which starts anew at each call."""
+    """Fill the c2h buffers of `descriptors` with the card's pattern, which starts anew at each
+    call."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", descriptors, interrupts)
     card.start("c2h")
@@ -68,7 +69,8 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
     The first message goes at once, as every message does in a slow stream. The last one goes when
     its interval of device time is over.
     """
-    # `buffer` is in bytes, `interval` in cycles. About 20 such buffers are filled in one interval.
+    # `buffer` is in bytes. `interval` is the moderation interval in cycles, in which c2h fills
+    # about 20 buffers.
     buffer, interval = 2048, 1500
     with start_board(log=True) as board:
         card = board.card()
@@ -77,7 +79,7 @@ def test_interrupts_that_come_fast_become_one(start_board, count):
         card.write("pcie_moderation0_writer", count << 24 | interval)
         c2h(card, slices(HIGH_MEMORY, TOTAL, buffer), "all")
         card.wait_data(memory, pattern(TOTAL))
-        # the pattern generator keeps the card busy, so device time passes
+        # The card's pattern generator keeps the board busy, so that device time passes.
         end = card.device_time() + 2 * interval
         wait_until(lambda: card.device_time() > end, "the last message")
         card.stop()
@@ -108,7 +110,7 @@ def test_the_vector_names_the_cause_until_it_is_cleared(start_board):
 
 
 def test_a_cause_that_is_not_enabled_is_silent(start_board):
-    """A cause whose bit in pcie_msi_enable is off raises no MSI and breaks no rule."""
+    """An interrupt cause whose bit in pcie_msi_enable is off raises no MSI and breaks no rule."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -133,7 +135,7 @@ def test_no_msi_while_it_is_disabled(start_stock):
 
 
 def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
-    """An MSI for a client that has withdrawn its eventfd is counted as lost."""
+    """The board counts an MSI as lost if the client has withdrawn its eventfd for it."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -148,7 +150,7 @@ def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
 
 
 def test_a_new_eventfd_replaces_the_old_one(start_board):
-    """MSIs go to the eventfd that the client set last."""
+    """The board signals MSIs to the eventfd that the client set last, and to no earlier one."""
     other = os.eventfd(0, os.EFD_NONBLOCK)
     with start_board() as board:
         card = board.card()

@@ -47,14 +47,15 @@ def raised(fd, seconds=2.0):
 
 
 def listen(card, fds, start=0):
-    """Send SET_IRQS as QEMU does, with an eventfd for each vector from `start` on."""
+    """Send SET_IRQS as QEMU does, with the eventfds `fds` for the MSI-X vectors from `start` on."""
     flags = 4 | 32
     body = struct.pack("<IIIII", 20, flags, IRQ_MSIX, start, len(fds))
     card.client.call(8, body, fds)
 
 
 def ignore(card, start, count):
-    """Send SET_IRQS without eventfds, so that the client no longer listens to these vectors."""
+    """Send SET_IRQS without eventfds, so that the client no longer listens to `count` MSI-X
+    vectors."""
     card.client.set_eventfd(None, index=IRQ_MSIX, start=start, count=count)
 
 
@@ -195,7 +196,8 @@ def test_a_message_between_two_sets_of_eventfds_waits(bench):
 
 
 def test_a_message_that_waited_comes_once(bench):
-    """A message that was kept raises the next set of eventfds only, and not later ones."""
+    """An MSI-X message that came without an eventfd is kept. It raises the eventfd that is set
+    next, and no later one."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -258,7 +260,7 @@ def test_a_client_that_leaves_takes_its_vectors_with_it(bench):
 
 
 def test_lose_msi_loses_messages_of_both_kinds(bench):
-    """The fault lose-msi also loses an MSI-X message."""
+    """The board's fault lose-msi, which drops an MSI, drops an MSI-X message, too."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -271,7 +273,7 @@ def test_lose_msi_loses_messages_of_both_kinds(bench):
 
 
 def test_vectors_may_lie_in_bar0(bench):
-    """--msix may put table and pending bits into BAR0."""
+    """The board's option --msix may put the MSI-X table and pending bits into BAR0."""
     options = ("--msix", "2:0:0x4000:0x5000")
     with bench(*options) as (_, card), eventfds(2) as fds:
         enable(card)

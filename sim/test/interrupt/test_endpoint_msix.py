@@ -37,11 +37,12 @@ from sim.test.card.stamped import (
 from sim.test.driver.driver_guest import boot
 from tools.testing.seeds import SHIFT
 
-pytestmark = pytest.mark.soak  # this file builds gateware and a board of its own
+pytestmark = pytest.mark.soak  # The tests of this file build gateware and a board of their own.
 
 CAP_MSIX, ENABLE, MASK_ALL = 0x11, 1 << 15, 1 << 14
 MASKED, IRQ_MSIX = 1, 2
-MESSAGES = 2 * HIGH_MEMORY  # bus address, above 4 GiB, to which the vectors' messages go
+# bus address, above 4 GiB, to which the card writes the messages of its MSI-X vectors
+MESSAGES = 2 * HIGH_MEMORY
 TOTAL, DESCRIPTOR = 1 << 18, 8192
 
 
@@ -69,10 +70,12 @@ class Vectors:
         self.card.mmio_write(self.table + 16 * vector + 12, int(masked))
 
     def message(self, vector):
-        """Take the message of a vector out of host memory; 0 if none has come."""
+        """Return the message of an MSI-X vector in host memory and clear its dword; 0 if none has
+        come."""
         at = slice(4 * vector, 4 * vector + 4)
         value = int.from_bytes(self.memory.data[at], "little")
-        if value:  # without this test, a message that comes just now could be erased
+        # Only a message that was read is cleared. Otherwise a message that comes now would be lost.
+        if value:
             self.memory.data[at] = bytes(4)
         return value
 
@@ -96,13 +99,13 @@ def msix(start, *options, **choices):
 
 
 def move(card, total=DESCRIPTOR, interrupts="last"):
-    """Start c2h with `total` bytes of the pattern."""
+    """Let c2h write `total` bytes of the card's pattern to host memory."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, total, DESCRIPTOR), interrupts)
     card.start("c2h")
 
 
-C2H = 1  # number of c2h's vector, which is the number of c2h's interrupt cause
+C2H = 1  # number of c2h's MSI-X vector, which is the number of c2h's interrupt cause
 
 
 def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
@@ -214,7 +217,8 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
         vectors.wait_pending(0)
     log = board.tlps()
     own = [t for t in log.on("CQ") if t.address & BAR0_OFFSETS == control]
-    # The first write to the vector's mask is left out, because Vectors.program() makes it.
+    # The first write to the vector's mask in the MSI-X table is left out, because Vectors.program()
+    # makes it.
     writes = [t.ns for t in own if t.kind == "MWr"][1:]
     answers = log.on("CC")
     masked, unmasked = writes[0::2], writes[1::2]
@@ -264,7 +268,7 @@ def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
     with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         open_loopback(card)
-        for _ in range(40):  # more rounds than there are sequence numbers for writes
+        for _ in range(40):  # more rounds than RQ has sequence numbers for writes
             transfer(card, 64 << rng.randrange(7))
             wait_until(lambda: vectors.message(C2H) == 1, "the message")
             found.append(stamps(card))
@@ -283,7 +287,7 @@ def test_messages_in_a_stream_are_stamped(start_msix):
     with msix(start_msix, "--stall", 40, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         card.memory(HIGH_MEMORY, TOTAL)
-        # the doorbell of this transfer is the write to the channel's `enable`
+        # The doorbell of this transfer is the write to the enable register of the c2h channel.
         move(card, TOTAL, "all")
         vectors.wait_pending(0)
         wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")

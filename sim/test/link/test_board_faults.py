@@ -25,7 +25,8 @@ from sim.test.board.board_client import (
 TOTAL = 32 * 1024
 MPS = 256
 CYCLE_NS = 4
-RESET_CYCLES = 1000  # cycles; more than a reset of the card takes when no read is outstanding
+# cycles of 4 ns; more than a reset of the card takes when no read is outstanding
+RESET_CYCLES = 1000
 PLANTINGS = ["option", "command"]
 
 
@@ -170,7 +171,8 @@ def test_a_reset_brings_a_wedged_card_back(start_board, fault):
 def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
     """A device reset waits until the completion timeout of an unanswered read has passed, and at
     most a quarter of that timeout longer."""
-    # cycles of 4 ns: long compared with the time in which the client sends its reset
+    # Completion timeout in cycles of 4 ns. It is long compared with the time in which the client
+    # sends its reset.
     timeout = 400_000
     with start_board("--fault", "drop-completion", log=True) as board:
         card = board.card()
@@ -188,7 +190,8 @@ def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
 
 
 def test_a_fault_strikes_once(start_board):
-    """A fault strikes once. The transfer after it is right in every byte."""
+    """A fault that is planted on the board strikes once. The c2h transfer after it is right in
+    every byte."""
     with start_board("--fault", "flip-c2h:1") as board:
         card = board.card(mps=MPS)
         card.wait_data(start_c2h(card), b"\x20" + pattern(TOTAL)[1:])

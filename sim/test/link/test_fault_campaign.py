@@ -19,15 +19,16 @@ import pytest
 from sim.test.board.board_client import HIGH_MEMORY
 from tools.testing.seeds import each_seed
 
-READ = 128  # bytes of each read of the card: MRRS, RCB and the completions' size are the same
+READ = 128  # bytes of each read by the card: MRRS, RCB and the size of completions are this large
 PIECE = 8192
-# bytes of one round; a fault whose read must wait for the timeout has rounds of an eighth of that
+# Bytes that one round moves. A fault whose read must wait for the completion timeout has rounds of
+# an eighth of that.
 TOTAL = 1 << 20
-SECONDS = 60  # seconds of wall time for one round, which normally takes a fraction of one
+SECONDS = 60  # seconds of wall time that one round may take; it normally takes a fraction of one
 
 # These faults leave a read without an answer, so that the read ends by the timeout.
 LOST = {"drop-completion", "malformed-completion"}
-# Each fault has its chance at each read (0 to 1), and the endpoint's counter that must count it.
+# {fault: (its chance at each read of the card, 0 to 1; the endpoint's counter that must count it)}
 FAILURES = {
     "ur": (0.3, "unsupported"),
     "ca": (0.3, "aborted"),
@@ -54,7 +55,8 @@ class Round:
         card.give_up_reads()
         self.source = card.memory(HIGH_MEMORY, total)
         self.sink = card.memory(HIGH_MEMORY + 2 * TOTAL, total)
-        # No byte of the source is zero, and no two reads get the same data.
+        # No byte of the source buffer in host memory is zero, and no two reads of the card get the
+        # same data.
         data = bytearray(rng.randbytes(total).replace(b"\0", b"\1"))
         for at in range(0, total, READ):
             number = at // READ
@@ -62,7 +64,8 @@ class Round:
         self.source.data[:] = bytes(data)
 
     def run(self):
-        """Send the source through the card once; returns how many reads came back as zeros."""
+        """Move the source buffer through the card's loopback once; returns how many of the card's
+        reads came back as zeros."""
         card, sink, total = self.card, self.sink, self.total
         sink.data[:] = b"\xff" * total
         pieces = [(at, PIECE) for at in range(0, total, PIECE)]
@@ -72,7 +75,8 @@ class Round:
         before = self.board.stats()["rq"]["payload_bytes"]
         card.start("c2h", "h2c")
         self.wait(before + total)
-        # PCIe ordering: this read's answer comes after all of the card's writes
+        # By PCIe's ordering rules, the answer to this host read comes after all of the card's
+        # writes.
         card.read("device_time_low")
         card.stop()
         return self.compare()

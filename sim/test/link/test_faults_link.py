@@ -72,7 +72,7 @@ def test_the_link_goes_and_comes_back(start_board):
         board.command("fault link-down:2000000")
         assert card.config_read(0) == ONES
         assert card.mmio_read(card.address("ctrl_scratch")) == ONES
-        # this write is dropped, since the link is down
+        # This write to BAR0 in configuration space is dropped, since the link is down.
         card.config_write(BAR0_REGISTER, BAR0_ADDRESS)
         wait_until(lambda: card.config_read(0) == IDENTIFIERS, "the link")
         assert card.config_read(BAR0_REGISTER) == 0
@@ -102,7 +102,8 @@ def test_a_card_that_is_pulled_out(start_board):
 
 
 def test_a_card_that_is_put_back(start_board):
-    """After `remove` and `insert` the next client enumerates the card, and DMA works."""
+    """After the faults `remove` and `insert` (the card leaves its slot and is put back) the next
+    client enumerates the card, and DMA works."""
     with start_board() as board:
         card = board.card()
         start_c2h(card)

@@ -50,7 +50,7 @@ def test_a_line_strikes_after_so_many_tlps(start_board, tmp_path):
 
 
 def test_a_line_strikes_at_a_time(start_board, tmp_path):
-    """A line `at NS FAULT` arms the fault at the device time NS, in ns."""
+    """A line `at NS FAULT` of a file with faults arms the fault at the device time NS, in ns."""
     with start_board("--faults", script(tmp_path, "at 20000 wrong-be\n"), log=True) as board:
         card = board.card()
         for i in range(60):
@@ -122,7 +122,8 @@ def test_lost_interrupts_at_random(start_board, tmp_path):
 
 
 def test_the_pattern_checker_counts_random_flips(start_board, tmp_path):
-    """Each completion with a flipped bit is one wrong beat at the data checker in the gateware."""
+    """With random flips in h2c data, each completion with a flipped bit is one wrong beat at the
+    card's data checker."""
     with start_board("--faults", script(tmp_path, "random flip-h2c 0.2\n")) as board:
         card = board.card(mps=MPS)
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)

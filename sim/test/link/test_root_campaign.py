@@ -18,14 +18,17 @@ from tools.testing.seeds import each_seed
 
 PAGE = 4096
 WORD = 32
-TOTAL = 2 << 20  # bytes of the source buffer, and of the sink
+TOTAL = 2 << 20  # bytes of the source buffer of h2c, and of the sink buffer of c2h
 # cycles after which even a host that stalls has stored every write that left the pins
 SETTLED = 100_000
-LONGEST = 10_000_000  # cycles for one round: 40 ms, twenty times as long as the slowest host needs
-# seconds of wall time for one round; generous, since LONGEST decides that a round takes too long
+# cycles that one round may take: 40 ms, twenty times as long as the slowest host needs
+LONGEST = 10_000_000
+# Seconds of wall time that one round may take. They are generous, since LONGEST decides that a
+# round takes too long.
 WALL = 170
 TLPS, SOAK_TLPS = 50_000, 1_000_000
-PATIENCE = 1200  # seconds of wall time after which a campaign begins no further round
+# seconds of wall time after which a campaign of random rounds begins no further round
+PATIENCE = 1200
 
 
 def host(rng):
@@ -81,7 +84,7 @@ class Campaign:
         assert wrong == [0, 0, 0], f"the peer: {counts}"
         if counts["busy"]:
             return
-        # the first job fills the page that later jobs read
+        # The peer's first job writes the page of the card's memory that its later jobs read.
         verb = "read" if counts["issued"] else "write"
         count, tags, gap = (
             self.peer_rng.choice(c) for c in ([1024, 5000], [1, 8, 64], [0, 100, 2000])
@@ -89,7 +92,8 @@ class Campaign:
         self.board.command(f"peer {verb} 0x10000 4 {count} {tags} {gap}")
 
     def wait(self, before, total, settings):
-        """Wait until the card has sent `total` bytes of payload on RQ since `before` was taken."""
+        """Wait until the card has sent `total` bytes of payload on RQ since the board's counts
+        `before`."""
 
         def moved():
             stats = self.board.stats()

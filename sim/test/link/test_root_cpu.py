@@ -14,7 +14,8 @@ BAR0, PAGE = 0xE000_0000, 4096
 
 
 def requests(offset, size):
-    """Return (address, dwords) of each request by which the processor reads `size` bytes."""
+    """Return (address, dwords) of each request by which the host's processor reads `size` bytes of
+    BAR0 from `offset` on."""
     return [
         (at, dwords) for _, _, at, dwords, *_ in run(f"host {offset:x} {size}", "run 9000").requests
     ]
@@ -34,7 +35,8 @@ def test_a_read_is_cut_at_4_kib(offset, size):
 
 @each_seed(3)
 def test_any_read_asks_for_each_dword_once(seed):
-    """The requests of a read cover its dwords once and in order, and none crosses 4 KiB."""
+    """The requests of a read by the host's processor cover its dwords once and in order, and none
+    crosses 4 KiB."""
     rng = random.Random(seed)
     for _ in range(20):
         offset, size = rng.randrange(3 * PAGE), rng.randint(1, PAGE)

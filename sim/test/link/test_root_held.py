@@ -7,9 +7,12 @@ credit has come, and not before."""
 from sim.test.link.root_probe import run
 
 MPS_512 = "config 78 2 2950"
-WHOLE_BUFFER = 32  # writes of 512 bytes that the card's 1024 data credits of 16 bytes allow
+# number of writes of 512 bytes for which the card's 1024 data credits (of 16 bytes) are enough
+WHOLE_BUFFER = 32
 WIRE = (4 + 12 + 512 + 4) / 7.877  # ns that a write of 512 bytes takes on the link, Gen3 x8
-UPDATE = 180  # ns; less than the acknowledge latency limit, after which credits come back
+# The host gets its credits back more than this many ns after the card has freed them. That is a
+# little less than the acknowledge latency limit.
+UPDATE = 180
 
 
 def test_a_request_held_for_credits_does_not_leave_before_they_come():

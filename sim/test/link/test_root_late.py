@@ -16,7 +16,7 @@ from sim.test.link.root_probe import run
 from tools.testing.seeds import each_seed
 
 REMEMBERED = 128  # reads that the host remembers after their time-out: kLateReads in host_cpu.cpp
-TIMEOUT = 60_000  # ns, longer than the host waits for an answer
+TIMEOUT = 60_000  # ns; the host's completion timeout is shorter
 UNEXPECTED = "no read with this tag is outstanding"
 
 
@@ -51,7 +51,8 @@ def test_a_late_completion_comes_once():
 
 
 def test_a_reset_forgets_what_is_late():
-    """After a reset, a completion of an earlier read counts as unexpected."""
+    """After a reset of the card and its link, a completion of an earlier host read counts as
+    unexpected."""
     assert UNEXPECTED in run(*timed_out(1), "reset", "cpl 0 4 7", "run 100", refused=True)
 
 

@@ -19,7 +19,7 @@ SLACK = 16
 
 
 def reads(*settings, count=READS, seed=1, gap=400, tags=32):
-    """Run `count` reads of one dword, one every `gap` ns."""
+    """Let the card read one dword of host memory `count` times, once every `gap` ns."""
     commands = [f"seed {seed}", *settings]
     for i in range(count):
         commands += [f"mrd {0x1000 + 4 * i:x} 1 {i % tags}", f"run {gap}"]
@@ -39,7 +39,8 @@ def latencies(seen, gap=400, tags=32):
 
 
 def test_a_fixed_latency_is_the_same_for_every_read():
-    """With --read-latency 600 each answer comes 600 ns after its read, plus clock and link."""
+    """With --read-latency 600 the host answers each of the card's reads after 600 ns, plus clock
+    and link."""
     values = latencies(reads(f"latency {FIXED}"))
     assert len(values) == READS
     assert all(FIXED <= v <= FIXED + SLACK for v in values)
@@ -76,7 +77,7 @@ def test_the_iommu_misses_now_and_then():
 
 @pytest.mark.parametrize("setting", ["latency uniform:100:5000", "miss 20:3000"])
 def test_the_same_seed_repeats_and_another_does_not(setting):
-    """Random latencies repeat with the same seed, and differ with another seed."""
+    """Random latencies of the host repeat with the same seed, and differ with another seed."""
     first = reads(setting, seed=5).completions
     assert reads(setting, seed=5).completions == first
     assert reads(setting, seed=6).completions != first
@@ -115,7 +116,7 @@ def test_with_reorder_off_reads_are_answered_as_they_were_asked():
 
 
 def test_a_fixed_latency_keeps_the_order():
-    """With a fixed latency the answers come in the order of the reads."""
+    """With a fixed latency the host's answers come in the order of the card's reads."""
     assert order(many_reads("latency 600")) == [tag for tag in range(32) for _ in range(8)]
 
 
@@ -148,7 +149,7 @@ def test_a_bad_latency_is_named_with_its_rule(executable, tmp_path, spec, rule):
     ],
 )
 def test_a_bad_file_is_named_with_line_and_rule(tmp_path, text, rule):
-    """An error in a file of latencies is reported with the file, the line and the rule."""
+    """An error in a file of read latencies is reported with the file, the line and the rule."""
     path = tmp_path / "latencies"
     path.write_text(text)
     error = run(f"latency file:{path}", refused=True)

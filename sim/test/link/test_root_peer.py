@@ -54,7 +54,8 @@ def test_flat_out_is_the_link():
 
 
 def test_a_gap_paces():
-    """With a gap of 1000 ns the peer's reads are at least 1000 ns apart."""
+    """With a gap of 1000 ns, the peer (another PCIe device) reads the card at most once in 1000
+    ns."""
     times = [r[0] for r in run(f"peer read {MEMORY0:x} 4 20 32 1000", "run 30000").requests]
     assert len(times) == 20 and all(1000 <= b - a <= 1016 for a, b in zip(times[1:], times[2:]))
 
@@ -83,7 +84,8 @@ def one_read(size, *completions, offset=MEMORY0, refused=False):
     "offset,pieces", [(0, [512]), (0, [128] * 4), (4, [124, 256, 128]), (64, [64, 384, 60])]
 )
 def test_right_completions_are_taken(offset, pieces):
-    """The peer accepts completions that are split at any 128-byte boundaries."""
+    """The peer (another PCIe device that reads the card) accepts completions that are split at any
+    128-byte boundaries."""
     at, size, parts = MEMORY0 + offset, sum(pieces), []
     for piece in pieces:
         parts.append((at & 0x7F, size - (at - MEMORY0 - offset), piece // 4, at))
@@ -123,7 +125,8 @@ def test_an_unasked_completion_breaks_a_rule():
 
 
 def test_data_in_the_wrong_order_is_seen():
-    """If the two halves of a read's data are exchanged, the peer counts 64 dwords as mismatches."""
+    """If the card exchanges the two halves of the data that a peer reads, the peer counts 64 dwords
+    as mismatches."""
     parts = [(0, 256, 32, MEMORY0 + 128), (0, 128, 32, MEMORY0)]
     counts = one_read(256, *parts).peer_counts()
     assert (counts["completed"], counts["mismatches"]) == (1, 64)
@@ -142,7 +145,8 @@ def test_a_read_without_an_answer_ends():
 
 
 def peer(board, command):
-    """Run a job of the peer to its end; returns the peer's counters."""
+    """Let the peer (another PCIe device) carry out a job of accesses to the card; returns its
+    counters."""
     board.command(f"peer {command}")
     wait_until(lambda: not board.stats()["peer"]["busy"], f"the end of peer {command}")
     return board.stats()["peer"]

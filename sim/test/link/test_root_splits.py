@@ -50,7 +50,8 @@ def ask(seed, mps, rcb, *settings):
 
 
 def check(read, parts, mps, rcb):
-    """Check every field of every completion of `read` against the base specification."""
+    """Check every field of the host's completions `parts` of the card's read `read` against the
+    base specification."""
     address, dwords, first, last = read
     skip = next((i for i in range(4) if first >> i & 1), 0)
     top = last if dwords > 1 else first
@@ -72,7 +73,8 @@ def check(read, parts, mps, rcb):
 @pytest.mark.parametrize("split", ["size", "rcb", "mps", "random"])
 @each_seed(2)
 def test_every_completion_is_legal(mps, rcb, split, seed):
-    """For any read and any --split, the completions are legal and cover the read in order."""
+    """For any read by the card and any --split, the host's completions are legal and cover the read
+    in order."""
     for read, parts in ask(seed, mps, rcb, f"split {split}"):
         check(read, parts, mps, rcb)
 
@@ -80,7 +82,7 @@ def test_every_completion_is_legal(mps, rcb, split, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
-    """With --split rcb no completion crosses a read completion boundary."""
+    """With --split rcb none of the host's completions crosses a read completion boundary."""
     for _, parts in ask(seed, mps, rcb, "split rcb", "size 512"):
         assert all(p.low // rcb == ((p.low & ~3) + 4 * p.dwords - 1) // rcb for p in parts)
 
@@ -88,7 +90,8 @@ def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_mps_makes_the_fewest(mps, rcb, seed):
-    """With --split mps completions end at multiples of MPS only, whatever --completion-size is."""
+    """With --split mps the host's completions end at multiples of MPS only, whatever
+    --completion-size is."""
     for (address, dwords, _, _), parts in ask(seed, mps, rcb, "split mps", "size 64"):
         assert len(parts) == (address + 4 * dwords - 1) // mps - address // mps + 1
 
@@ -103,7 +106,8 @@ def test_random_splits_reach_every_legal_point():
 
 
 def test_random_splits_repeat_with_their_seed():
-    """Random splits repeat with the same seed, and differ with another seed."""
+    """With --split random the host splits completions alike with the same seed, and differently
+    with another seed."""
     parts = [ask(seed, 256, 64, "split random") for seed in (1, 1, 2)]
     assert parts[0] == parts[1] != parts[2]
 

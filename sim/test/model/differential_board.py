@@ -135,7 +135,7 @@ def observe(
 
 
 def _run(coroutine) -> dict:
-    """Return the result of a coroutine that never suspends."""
+    """Run a coroutine that never suspends; returns its result."""
     try:
         coroutine.send(None)
     except StopIteration as end:

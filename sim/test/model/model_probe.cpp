@@ -170,7 +170,8 @@ uint64_t Bench::next(std::istringstream &words) {
     return value;
 }
 
-// Carry out a command that drives the pins. Returns false if `verb` is no such command.
+// Carry out a command that drives the hard block's input pins for a cycle or more. Returns false if
+// `verb` is no such command.
 bool Bench::drive(const std::string &verb, std::istringstream &words) {
     PinsIn in = idle();
     if (verb == "msi") {
@@ -193,7 +194,8 @@ bool Bench::drive(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Carry out a command that changes a setting. Returns false if `verb` is no such command.
+// Carry out a command that changes a setting of the probe, the hard block or the host. Returns
+// false if `verb` is no such command.
 bool Bench::set(const std::string &verb, std::istringstream &words) {
     if (verb == "hold" || verb == "take") {
         rc_ready_ = verb == "take";
@@ -215,7 +217,8 @@ bool Bench::set(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// Carry out a command that is an access by the CPU. Returns false if `verb` is no such command.
+// Carry out a command that is an access of the host's CPU to the card. Returns false if `verb` is
+// no such command.
 bool Bench::access(const std::string &verb, std::istringstream &words) {
     if (verb != "config" && verb != "read" && verb != "write") return false;
     uint64_t offset = next(words);

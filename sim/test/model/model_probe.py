@@ -17,8 +17,9 @@ from pathlib import Path
 from sim.test.model.probe_build import build_probe
 
 BEAT_DWORDS = 8
-MEMORY = 0x1_0000_0000  # address of 64 KiB of host memory, whose byte i holds i & 0xff
-RUN = 400  # cycles; more than a read takes with the default latencies
+MEMORY = 0x1_0000_0000  # bus address of 64 KiB of host memory, whose byte i holds i & 0xff
+# Cycles that most tests let pass. A read of host memory takes fewer with the default latencies.
+RUN = 400
 
 
 @functools.cache
@@ -33,7 +34,8 @@ class Beat:
     last: bool
     keep: int
     byte_en: int
-    # on RC: sof in bits 1:0, eof_0 in 5:2, eof_1 in 9:6; on CQ: first_be in 3:0, last_be in 7:4
+    # The beat's flags in tuser. RC: sof in bits 1:0, eof_0 in 5:2, eof_1 in 9:6. CQ: first_be in
+    # 3:0, last_be in 7:4.
     enables: int
     data: tuple
 
@@ -52,9 +54,9 @@ class Seen:
     broken: set
     interrupts: int
     rates: list
-    # picoseconds of one TLP on the wire, one entry for each `link` command
+    # picoseconds that one TLP takes on the wire, one entry for each `link` command
     wire_ps: list = field(default_factory=list)
-    # picoseconds that a wrong LCRC adds, one entry for each `link` command
+    # picoseconds by which a wrong LCRC delays a TLP, one entry for each `link` command
     replay_ps: list = field(default_factory=list)
     # acknowledge latency limit in picoseconds, one entry for each `link` command
     limit_ps: list = field(default_factory=list)
@@ -65,7 +67,8 @@ class Seen:
 
 
 def run(commands, straddle=False) -> Seen:
-    """Run commands on a fresh hard block whose bus master, memory space and MSI are enabled."""
+    """Run commands of model_probe.cpp on a fresh model of the hard block, with bus master, memory
+    space and MSI enabled."""
     setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
     result = subprocess.run(
         [program(), *(["straddle"] if straddle else [])],
@@ -131,7 +134,7 @@ def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None
 
 
 def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester=0xA0):
-    """Return commands that send a completion on CC, with the dwords in `payload`."""
+    """Return commands by which the card sends a completion on CC, with the dwords in `payload`."""
     count = len(payload) if dwords is None else dwords
     descriptor = [low | byte_count << 16, count | status << 11 | requester << 16, tag]
     return beats("cc", descriptor + payload)
@@ -141,7 +144,8 @@ def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester
 
 
 def packets(interface_beats):
-    """Return the packets in the beats of one interface, each as a list of dwords."""
+    """Return the packets in the beats of one interface of the hard block, each as a list of
+    dwords."""
     result, current = [], []
     for beat in interface_beats:
         current += beat.data[: bin(beat.keep).count("1")]

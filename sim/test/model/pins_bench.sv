@@ -11,7 +11,9 @@ module lanebox (
     output busy,
     output [5:0] user_slot
 );
-    assign user_slot = 6'd0;  // this bench has no user slot, whose index would stand here
+    // The pins user_slot are valid, ready and last of the user slot's two streams. This bench has
+    // no user slot.
+    assign user_slot = 6'd0;
     assign busy = 1'b0;
 
     wire         user_reset;
@@ -19,7 +21,8 @@ module lanebox (
     reg  [1:0]   sent = 2'd0;
     wire         rq_valid = cycle > 10'd8 && sent != 2'd3;
     wire [5:0]   seq_num = sent == 2'd0 ? 6'h15 : sent == 2'd1 ? 6'h2a : 6'h3f;
-    wire [31:0]  address = {18'd0, sent, 12'd0};  // 4 KiB apart, from 4 GiB on
+    // the card's writes go to addresses 4 KiB apart, from 4 GiB on
+    wire [31:0]  address = {18'd0, sent, 12'd0};
     wire [3:0]   rq_ready;
     reg  [2:0]   fc_sel = 3'd0;
 

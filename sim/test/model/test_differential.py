@@ -153,7 +153,7 @@ def _fields(side, channel):
 
 
 def _place(side, channel):
-    """Return the index of a TLP with data, from the middle of the recording."""
+    """Return the index of a TLP with data on `channel`, from the middle of the recording."""
     places = [i for i, p in enumerate(side.packets) if p.channel == channel and p.payload]
     return places[len(places) // 2]
 
@@ -237,7 +237,7 @@ MISREADINGS = {
 
 
 @pytest.mark.soak
-# litepcie is the gateware that compiles faster
+# The test uses LitePCIe's endpoint, since its gateware compiles faster than Lanebox's.
 @pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)
 @pytest.mark.parametrize("misreading", MISREADINGS)
 def test_a_misreading_is_found(endpoint, gateware, theirs, tmp_path, monkeypatch, misreading):

@@ -44,7 +44,8 @@ def test_the_socket_knows_nothing_of_the_model():
 
 
 def test_every_file_of_the_board_is_in_a_layer():
-    """Every folder of the board is in LAYERS, except that of the ideal users."""
+    """Every folder of the board's C++ sources is in LAYERS, except the folder `ideal` of the ideal
+    users."""
     found = {path.parent.name for path in BOARD.glob("*/*.[ch]pp")}
     assert found == {*LAYERS, "ideal"}
 

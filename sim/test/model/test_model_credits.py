@@ -10,7 +10,8 @@ from sim.test.model.model_probe import MEMORY, RUN, completion, request, run
 
 EXTENDED_TAGS = "config 78 2 2910"
 LONG = 100_000  # ns, longer than a test runs
-BUSY = f"busy {LONG:x}"  # this command makes the host accept one write, and then nothing for LONG
+# This command makes the host accept one write, and then nothing for LONG ns.
+BUSY = f"busy {LONG:x}"
 ONE = request(True, MEMORY, 1)
 HOST = {"ph": 128, "pd": 1024, "nph": 128, "npd": 128, "cplh": 0, "cpld": 0}
 BLOCK = {"ph": 64, "pd": 1024, "nph": 64, "npd": 64, "cplh": 0, "cpld": 0}
@@ -64,7 +65,8 @@ def test_writes_stop_when_the_host_has_no_room():
     """A busy host's 128 posted header credits are used up by writes. Later writes wait without
     loss, and arrive once the host accepts again."""
     writes = [c for i in range(200) for c in request(True, MEMORY + 4 * i, 1)]
-    # Each write is offered for one cycle only; the block refuses those that find no room.
+    # Each write of the card is offered on RQ for one cycle only; the hard block refuses those that
+    # find no room.
     offers = [c.replace("rq ", "offer ") for c in writes]
     pins = fc(["busy 7d0", *offers, f"run {RUN}"], TRANSMIT + AVAILABLE)
     assert pins["ph"] == 0 and pins["nph"] == 128

@@ -44,7 +44,8 @@ def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
 
 
 def test_every_cell_has_a_row(rows):
-    """The rows of the result table are exactly the cells of DESIGN, and they print as a table."""
+    """The model has exactly one result row for each rate in the table DESIGN, and the rows print as
+    a table."""
     assert set(rows) == {f"model/{stream}/{size}" for stream, size in CELLS}
     assert "model/rc_straddle/512" in table(list(rows.values()))
 

@@ -60,7 +60,7 @@ ACKNOWLEDGE = {
 }
 # share of the time that skip ordered sets take, by generation (base specification 4.2.7)
 SKIP = {1: 4 / 1538, 2: 4 / 1538, 3: 16 / (370 * 16)}
-RAW_PER_LANE = {1: 0.25, 2: 0.5, 3: 128 / 130}  # GB/s of one lane, by generation
+RAW_PER_LANE = {1: 0.25, 2: 0.5, 3: 128 / 130}  # raw rate of one lane in GB/s, by generation
 
 each_rate = pytest.mark.parametrize("generation", GENERATIONS)
 each_width = pytest.mark.parametrize("width", WIDTHS)
@@ -69,9 +69,11 @@ each_width = pytest.mark.parametrize("width", WIDTHS)
 # cocotbext-pcie 0.2.16 (core/port.py, get_update_factor and get_max_update_latency) uses these
 # factors for the link widths, for an MPS of up to 256 bytes. Above that its factor is 1.0.
 COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}
-COCOTBEXT_OVERHEAD = 28  # bytes that cocotbext-pcie's formula adds to MPS
+# bytes that cocotbext-pcie's formula for the acknowledge latency adds to MPS
+COCOTBEXT_OVERHEAD = 28
 
-# symbol times that a receiver needs, by generation, from tables 3-7 to 3-9
+# Internal delay of a receiver in symbol times, by generation (base specification, tables 3-7 to
+# 3-9).
 INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}
 
 
@@ -86,7 +88,8 @@ def link(kind, payload, mps, generation, width):
 @each_width
 @pytest.mark.parametrize("kind, payload", COCOTBEXT)
 def test_serialisation_is_that_of_another_model(kind, payload, generation, width):
-    """A TLP of each kind takes as long on the wire as in cocotbext-pcie, within 1.5 ps."""
+    """In the model, a TLP of each kind takes as long on the wire as in cocotbext-pcie, within 1.5
+    ps."""
     wanted = COCOTBEXT[kind, payload][generation][WIDTHS.index(width)]
     assert link(kind, payload, 512, generation, width)[1] == pytest.approx(wanted, abs=0.0015)
 
@@ -138,7 +141,8 @@ def test_a_replayed_completion_is_only_late(start_board):
         card.memory(HIGH_MEMORY, total).data[:] = pattern(total)
         card.write("pattern_control", H2C_CHECK)
         card.program("h2c", slices(HIGH_MEMORY, total, 4096))
-        # the count begins after the register writes that start the channel
+        # The fault counts TLPs to the card. It is planted after the writes to the descriptor table,
+        # so that the 20th TLP from then on is a completion.
         board.command("fault replay-down:20")
         card.start("h2c")
         assert card.h2c_check(total // 32) == 0

@@ -20,7 +20,8 @@ EXTENDED_TAGS = "config 78 2 2910"
 
 
 def recorded(tmp_path, beats):
-    """Write RC beats to a file as pin_recorder.sv does, and read the file back as packets."""
+    """Write beats of RC to a file as pin_recorder.sv does, and return what the reader makes of the
+    file."""
     lines = []
     for cycle, beat in enumerate(beats):
         user = beat.enables << 32 | beat.byte_en
@@ -45,7 +46,8 @@ def test_straddled_completions_read_like_others(tmp_path, seed):
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
     sizes = [rng.randint(1, 40) for _ in range(24)]
-    # Completions pile up while RC is held, so that they come without a gap afterwards.
+    # Completions pile up in the hard block while RC's ready is low, so that they come without a gap
+    # afterwards.
     wait = ["hold", f"run {2 * RUN}", "take", f"run {2 * RUN}"]
     commands = [EXTENDED_TAGS, *reads(sizes), *wait]
     plain, shared = (run(commands, straddle).rc for straddle in (False, True))
@@ -66,13 +68,15 @@ def test_straddled_completions_read_like_others(tmp_path, seed):
 @pytest.mark.parametrize(
     "enables",
     [
-        0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7,  # two completions end, but only one has begun
-        0b11 | 1 << 2 | 5 << 3,  # a second completion begins before the first has ended
-        0b00 | 1 << 2 | 3 << 3,  # a completion ends that has not begun
+        # one beat ends two completions, but begins only one
+        0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7,
+        0b11 | 1 << 2 | 5 << 3,  # a second completion begins in the beat before the first has ended
+        0b00 | 1 << 2 | 3 << 3,  # the beat ends a completion that has not begun
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, enables):
-    """The reader refuses a start or an end of a completion where PG213 allows none."""
+    """The reader of recorded RC beats refuses a start or an end of a completion where PG213 allows
+    none."""
     (beat, *_) = run([*reads([1]), f"run {RUN}"], straddle=True).rc
     wrong = type(beat)(False, beat.keep, beat.byte_en, enables, beat.data)
     with pytest.raises(ValueError, match="straddle"):

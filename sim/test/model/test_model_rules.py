@@ -11,7 +11,8 @@ from sim.test.model.model_probe import MEMORY, RUN, decode_cq, packets, request,
 EXTENDED_TAGS = "config 78 2 2910"  # Device Control: extended tags, MPS 128, MRRS 512
 RCB_128 = "config 80 2 8"
 MRRS_4096 = "config 78 2 5910"
-STALL = "stall 64"  # From the cycle after the next on, the hard block is ready in no cycle.
+# Command after which, from the cycle after the next on, the hard block is ready in no cycle.
+STALL = "stall 64"
 NEVER_READY = [STALL, "run 1"]
 READY = "stall 0"
 
@@ -29,7 +30,7 @@ def reads(count, dwords=128, address=MEMORY, tags=0):
 WRITE, OTHER = request(True, MEMORY, 4), request(True, MEMORY + 4096, 4)
 LONG = request(True, MEMORY, 16)
 
-# name of the case: (commands, the rules that they break)
+# {name of the case: (commands to model_probe.cpp, the hard block's rules that they break)}
 CASES = {
     "a beat refused and offered again": (
         [*NEVER_READY, *offered(WRITE) * 3, READY, *offered(WRITE), *WRITE],
@@ -90,7 +91,7 @@ def test_held_completions_are_flagged():
 def test_a_read_without_credit_does_not_block_writes():
     """Posted writes pass a host read that waits for a credit of pcie_cq_np_req. Writes before that
     read stay before it."""
-    # The set-up granted two credits, so the third read has none.
+    # run() has granted two credits for reads in its set-up, so the host's third read has none.
     accesses = ["write 0 4 1", "read 4 4", "read 8 4", "read c 4", "write 10 4 1", "write 14 4 1"]
     seen = run(["grant 0", *accesses, f"run {RUN}"])
     order = [(f["type"], f["address"] & 0xFF) for f in map(decode_cq, packets(seen.cq))]

@@ -53,12 +53,13 @@ def delineate(beats):
 
 
 def byte_enables(packets, beats):
-    """Return the number of bytes that the byte enables in tuser mark as payload, over all beats."""
+    """Return the number of bytes that the byte enables in RC's tuser mark as payload, over all
+    beats."""
     return sum(bin(beat.byte_en).count("1") for beat in beats)
 
 
 def reads(sizes):
-    """Return commands for reads of `sizes` dwords, each read with a tag of its own."""
+    """Return commands for reads of `sizes` dwords by the card, each read with a tag of its own."""
     return [
         command
         for tag, dwords in enumerate(sizes)
@@ -110,7 +111,8 @@ def test_two_short_completions_share_a_beat():
 
 
 def test_a_completion_that_ends_in_lane_4_ends_its_beat():
-    """If a completion ends in lane 4, the next completion begins in the next beat."""
+    """With straddle, if a completion ends in lane 4, the next completion begins in the next
+    beat."""
     beats, _, _ = straddled([2, 2])
     assert [beat.enables & 3 for beat in beats] == [1, 1]
     assert [beat.enables >> 2 & 0xF for beat in beats] == [1 | 4 << 1] * 2
@@ -141,6 +143,6 @@ def test_off_tkeep_and_tlast_delimit():
 
 
 def test_the_board_takes_the_option(start_board):
-    """A board with --straddle answers register reads as without: the option changes RC only."""
+    """A board with the option --straddle answers register reads as without: it changes RC only."""
     with start_board("--straddle") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

@@ -36,7 +36,8 @@ class Browser:
         ask, self.ask_end = _high(os.pipe())
         self.answer_end, answer = _high(os.pipe())
 
-        def places() -> None:  # Chromium reads commands from 3 and writes answers to 4
+        # Chromium reads commands from file descriptor 3 and writes answers to file descriptor 4.
+        def places() -> None:
             os.dup2(ask, 3)
             os.dup2(answer, 4)
 
@@ -130,7 +131,7 @@ class Browser:
             pass
 
     def ask(self, expression: str):
-        """Return the value of a JavaScript expression in the page."""
+        """Return the value of a JavaScript expression in the browser's page."""
         done = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")

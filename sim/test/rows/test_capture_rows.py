@@ -13,7 +13,7 @@ from sim.rows.measure import Conditions
 
 @pytest.fixture(scope="module")
 def rows():
-    """Return the rows capture/*, by id, measured once."""
+    """Measure the result rows capture/* once. Returns {id: row}."""
     built = artefacts.build(DEFAULT, capture=True)
     found = capture.rows(built.board, built.gateware / "csr.json", Conditions())
     return {entry.id: entry for entry in found}
@@ -31,12 +31,13 @@ def test_each_size_comes_at_its_limit(rows):
 
 
 def test_frames_of_64_bytes_come_at_73_million_a_second(rows):
-    """Frames of 64 B, the smallest of Ethernet, come at 73 million a second at MPS 256."""
+    """The card captures Ethernet frames of 64 B, the smallest, at 73 million a second at MPS
+    256."""
     assert rows["capture/mpps/64"].value >= 73
 
 
 def test_a_row_is_the_same_at_a_second_run(rows):
-    """A row is measured in device time only, so a second run gives the same digits."""
+    """A capture row is measured in device time only, so a second run gives the same digits."""
     built = artefacts.build(DEFAULT, capture=True)
     again = next(capture.rows(built.board, built.gateware / "csr.json", Conditions()))
     assert again.value == rows[again.id].value

@@ -49,7 +49,8 @@ def test_a_clock_that_does_not_count_is_refused():
 
 
 def test_what_was_not_counted_has_no_number():
-    """A way without a line in the guest's output is refused with a sentence that names it."""
+    """If the guest's output has no count for a way to receive data (such as poll), that is an error
+    that names the way."""
     with pytest.raises(TestFailed, match="nothing was counted for cost poll"):
         host.Counted({"cost": CLOCK}).taking("poll")
 
@@ -120,7 +121,8 @@ def test_what_fio_does_once_is_taken_off():
     texts = {"cost": text, "fio": TERSE, "fio_huge": TERSE}
     found = {entry.id: entry for entry in host.o_direct(host.Counted(texts))}
     assert found["host/o_direct"].value == found["host/o_direct"].ratio == 1.5
-    # For this row the ring lies in the program's own memory, and fio has huge pages.
+    # For the row host/o_direct/huge the ring lies in the program's own memory, and fio has huge
+    # pages.
     assert found["host/o_direct/huge"].value == 0.8
     conditions = found["host/o_direct"].conditions
     assert conditions["insn_per_gb"] == {"ring": 200e9, "fio": 300e9}

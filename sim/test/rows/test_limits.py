@@ -70,7 +70,7 @@ def test_reads_in_flight_bind_when_the_round_trip_is_long():
 
 
 def test_small_writes_are_bound_by_one_tlp_a_beat():
-    """mmio_write() lets one host write of 4 bytes arrive in each beat of 4 ns."""
+    """By mmio_write() the limit of host writes of 4 bytes is one write in each beat of 4 ns."""
     assert limits.mmio_write(4, 256) == limits.Limit(1.0, "interface")
 
 
@@ -143,13 +143,14 @@ def test_small_reads_by_hand():
 @pytest.mark.parametrize(
     "size, rcb, tags, in_flight",
     [
-        (256, 128, 256, 128 * 256),  # limited by completion data space; 2 headers for each read
+        # The limit is completion data space. Each read takes 2 completion headers.
+        (256, 128, 256, 128 * 256),
         (4096, 128, 256, 64 * 512),
-        (256, 64, 256, 64 * 256),  # limited by completion headers, 4 for each read
+        (256, 64, 256, 64 * 256),  # The limit is completion headers, of which each read takes 4.
         (64, 64, 256, 256 * 64),
         (64, 64, 64, 64 * 64),
-        (96, 64, 256, 128 * 96),  # limited by completion headers, 2 for each read
-        (1504, 128, 32, 32 / 3 * 1504),  # limited by tags, 3 reads for each descriptor
+        (96, 64, 256, 128 * 96),  # The limit is completion headers, of which each read takes 2.
+        (1504, 128, 32, 32 / 3 * 1504),  # The limit is tags, of which each descriptor takes 3.
     ],
 )
 def test_tags_and_completion_space_bound_reads_far_away(size, rcb, tags, in_flight):
@@ -182,7 +183,7 @@ def test_directions_apart_share_requests_and_wire():
     assert (round(c2h.value, 2), round(h2c.value, 2), h2c.binds) == (7.09, 7.48, "wire")
     raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[512])
     left = (raw - h2c.value * 24 / 512) * 512 / 536
-    # The limit is 7.087 GB/s. RQ's beats alone would allow 7.090 GB/s.
+    # The limit of c2h is 7.087 GB/s. The beats of RQ alone would allow 7.090 GB/s.
     assert c2h == limits.Limit(pytest.approx(left), "wire")
     alone = limits.duplex_apart(512, 512, 512, 1e-9)[0]
     assert alone.value == pytest.approx(limits.c2h(512, 512).value)

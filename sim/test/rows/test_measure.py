@@ -37,32 +37,33 @@ def access(op, size, value, reason=None):
 
 
 def test_a_failed_test_never_becomes_a_number():
-    """A report that is not ok raises TestFailed with the utility's messages, and gives no row."""
+    """A report of litepcie_util that is not ok raises TestFailed with the utility's messages, and
+    gives no result row."""
     failed = {**REPORT, "ok": False, "failures": ["c2h: buffer 3 differs"]}
     with pytest.raises(TestFailed, match="buffer 3 differs"):
         measure.c2h(failed, Conditions(), 0)
 
 
 def test_stock_rows_carry_their_prefix():
-    """For LitePCIe's endpoint the id of a row begins with "stock/"."""
+    """For LitePCIe's endpoint the id of a result row begins with "stock/"."""
     assert measure.c2h(REPORT, Conditions("litepcie"), 0).id == "stock/c2h/mps256"
 
 
 def test_the_completion_size_is_bounded_by_mps():
-    """At MPS 256 a completion size of 512 B counts as 256 B, also in the row's id."""
+    """At MPS 256 a completion size of 512 B counts as 256 B, also in the id of the result row."""
     at = Conditions(mps=256, completion_size=512)
     assert measure.h2c(REPORT, at, 0).id == "h2c/cpl256"
 
 
 def test_duplex_counts_the_slower_direction():
-    """The duplex row has the rate of the slower direction."""
+    """The result row of both directions at once has the rate of the slower direction."""
     slow = {**WAY, "gb_per_s": 3.0, "bytes_per_cycle": 12.0}
     row = measure.duplex({**REPORT, "h2c": slow}, Conditions(), 0)
     assert row.value == 3.0
 
 
 def test_an_access_without_a_value_keeps_its_reason():
-    """An access without a value gives a row with a reason, and without a ratio."""
+    """An MMIO access that has no value gives a result row with the reason, and without a ratio."""
     report = {"ok": True, "rows": [access("read", 8, None, "one dword came back")]}
     (row,) = measure.mmio(report, Conditions(), 1)
     assert (row.value, row.ratio, row.reason) == (None, None, "one dword came back")
@@ -126,7 +127,7 @@ def test_a_count_that_two_tests_share_is_nobodys():
 
 
 def test_the_board_gets_the_conditions_that_the_row_states():
-    """The board is started with the options that stand for the row's conditions."""
+    """board_options() returns the options with which the board has a result row's conditions."""
     options = Conditions(mps=128, read_latency_ns=1000).board_options()
     assert options[options.index("--mps") + 1] == "128"
     assert options[options.index("--read-latency") + 1] == "1000"
@@ -173,5 +174,5 @@ def test_directions_apart_are_two_rows():
 
 
 def test_the_duplex_row_says_what_a_real_host_has():
-    """The note of the duplex row says what a real host reaches: 6.4 GB/s each way."""
+    """The note of the result row duplex says what a real host reaches: 6.4 GB/s each way."""
     assert "6.4 GB/s each way" in measure.duplex(REPORT, Conditions(), 0).reason

@@ -46,7 +46,8 @@ class Board:
 
 
 class Bar(peer.Bar):
-    """A stand-in for the card of peer.Bar, with a memory and the register of credits."""
+    """A stand-in for peer.Bar without a real card, with a memory and the register of read
+    credits."""
 
     def __init__(self, board):
         self.at, self.board, self.registers = Conditions(), board, []
@@ -74,7 +75,8 @@ def read_row(*answers):
 
 
 def test_a_row_says_what_was_read_in_which_time():
-    """A row has the rate of the bytes that the peer read in its ticks, and the limit given."""
+    """A result row has the rate at which the peer read bytes of the card by device time, and the
+    given limit."""
     row = read_row(done())
     assert row.value == pytest.approx(SIZE * peer.COUNT / 4_000_000)
     assert row.limit == LIMIT.value and row.ratio == row.value / LIMIT.value
@@ -85,13 +87,14 @@ def test_a_row_says_what_was_read_in_which_time():
     "wrong", [{"errors": 1}, {"timeouts": 1}, {"bytes": SIZE}, {"bytes": 0}, {"mismatches": 1}]
 )
 def test_reads_that_failed_or_lack_or_differ_are_no_row(wrong):
-    """Reads with errors, timeouts, missing bytes or mismatches raise TestFailed and give no row."""
+    """Reads by the peer with errors, timeouts, missing bytes or mismatches raise TestFailed and
+    give no result row."""
     with pytest.raises(TestFailed):
         read_row(done(**wrong))
 
 
 def test_broken_rules_are_in_the_row_whichever_they_are():
-    """A row has the number of all broken rules together."""
+    """A result row has the number of broken rules, of all rules together."""
     row = read_row(done(violations={"tag-range": 2, "rc-backpressure": 3}))
     assert row.violations == 5
 
@@ -156,7 +159,8 @@ def test_the_loop_is_that_of_a_single_credit(monkeypatch):
             pass
 
         def read(self, at, size):
-            """Return the result of a job on a board on which two credits are no faster than one."""
+            """Return the result of a peer's job on a board on which two read credits are no faster
+            than one."""
             return 0.8, done(bytes=size * peer.COUNT)
 
     monkeypatch.setattr(peer, "Bar", Enumerated)

@@ -119,7 +119,8 @@ def recording():
 
 @pytest.fixture(scope="module")
 def report(recording, tmp_path_factory):
-    """Return the path of a report of rows(), with the recording of a real run of the board."""
+    """Write the report page for rows(), with the recording of a real run of the board; returns its
+    path."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page.render([vars(entry) for entry in rows()], recording))
     return path
@@ -170,7 +171,8 @@ def test_nothing_is_cut_off_or_covered(report, browser, size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_smallest_text_can_be_read(report, browser, size):
-    """Text in a drawing is at least 8.2 px high, even when the drawing is scaled down."""
+    """Text in a drawing of the report is at least 8.2 px high, even when the drawing is scaled
+    down."""
     browser.open(report, *SIZES[size])
     least = browser.ask("""Math.min(...[...document.querySelectorAll('svg[role=img]')]
         .filter(svg => svg.getBoundingClientRect().width).map(svg =>
@@ -246,7 +248,7 @@ def test_an_access_is_drawn_as_the_trace_has_it(recording, report, browser):
     asked, answered, again = (story.tlps[i].ns for i in (0, 1, -1))
     assert [t.interface for t in story.tlps] == ["CQ", "CC", "CQ"]
     assert [last - first for _, first, last in story.steps] == [answered - asked, again - answered]
-    # A register read takes 8 cycles in the card, and its remaining time in the host.
+    # A register read by the host takes 8 cycles in the card, and the remaining time in the host.
     assert again - asked == pytest.approx(748, abs=12)
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelector('#timeline svg').querySelectorAll('.tlp')]
@@ -266,7 +268,8 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
         name: sum(len(t.payload) for t in story.tlps if t.interface == name)
         for name in ("RC", "RQ")
     }
-    # RQ also carries one record of 16 bytes and two status lines of 32 bytes.
+    # On RQ the card also writes one record (16 bytes, its report of a finished buffer) and two
+    # status lines of 32 bytes.
     assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}
     steps = {name: last - first for name, first, last in story.steps}
     assert steps["doorbell to interrupt"] > 2 * steps["doorbell to first request"] > 0
@@ -279,7 +282,8 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
 
 
 def test_a_curve_has_every_sample(recording, report, browser):
-    """The counts of a latency curve's points add up to all samples, and the curve ends at 100 %."""
+    """In the report, the counts of a latency curve's points add up to all samples, and the curve
+    ends at 100 %."""
     browser.open(report, *SIZES["screen"])
     points = browser.ask("""[...document.querySelectorAll('#latency svg[role=img]')].map(svg =>
         [...svg.querySelectorAll('.mark title')].map(t => t.textContent))""")
@@ -319,7 +323,8 @@ def test_other_builds_stand_apart(report, browser):
 
 
 def test_the_slot_s_cycles_are_drawn(report, browser):
-    """Beats, stalls and idle cycles of the user slot are drawn with widths by their share."""
+    """The report draws beats, stalls and idle cycles of the user slot with widths by their
+    share."""
     browser.open(report, *SIZES["screen"])
     bars = browser.ask("""[...document.querySelectorAll('#user .stack')].map(bar =>
         [...bar.querySelectorAll('i')].map(i => i.getBoundingClientRect().width /
@@ -331,7 +336,8 @@ def test_the_slot_s_cycles_are_drawn(report, browser):
 
 
 def test_no_chart_is_empty(report, browser):
-    """No chart is empty. Rows that were not measured are named in a sentence."""
+    """No chart of the report is empty. Result rows that were not measured are named in a
+    sentence."""
     browser.open(report, *SIZES["screen"])
     assert browser.ask("""[...document.querySelectorAll('#throughput figure')].every(f =>
         f.querySelector('.mark'))""")
@@ -340,7 +346,8 @@ def test_no_chart_is_empty(report, browser):
 
 
 def test_what_rows_say_is_text(report, browser):
-    """Text from a row cannot become part of the page's HTML. A missing value shows its reason."""
+    """Text from a result row cannot become part of the report's HTML. A missing value shows its
+    reason."""
     browser.open(report, *SIZES["screen"])
     text = browser.ask("document.body.textContent")
     assert text.count(HOSTILE) >= 3
@@ -348,7 +355,8 @@ def test_what_rows_say_is_text(report, browser):
 
 
 def test_a_page_of_nothing_says_what_to_run(browser, tmp_path):
-    """A report without results has a sentence in each section that says which command to run."""
+    """A report page without results has a sentence in each section that says which command to
+    run."""
     path = tmp_path / "empty.html"
     path.write_text(page.render([], Recording()))
     browser.open(path, *SIZES["phone"])

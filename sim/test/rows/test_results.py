@@ -32,7 +32,8 @@ def test_what_beats_its_limit_is_told():
 
 
 def test_a_card_that_broke_a_rule_is_told():
-    """Broken rules in a row of Lanebox are an error; those in a row of stock LitePCIe are not."""
+    """Broken rules in a result row of Lanebox are an error; those in a row of stock LitePCIe are
+    not."""
     rows = [
         row("a", 7.0, "GB/s", violations=0),
         row("b", 7.0, "GB/s", violations=1),
@@ -43,7 +44,8 @@ def test_a_card_that_broke_a_rule_is_told():
 
 
 def test_rows_merge_by_id(tmp_path):
-    """merge() replaces rows of the results file that have the same id, and keeps the others."""
+    """merge() replaces rows of the results file that have the id of a new row, and keeps the
+    others."""
     path = tmp_path / "build" / "results.json"
     merge([row("a", 1.0, "GB/s"), row("b", 2.0, "GB/s")], path)
     merge([row("b", 3.0, "GB/s")], path)
@@ -52,7 +54,7 @@ def test_rows_merge_by_id(tmp_path):
 
 
 def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
-    """load() gives no rows for a file of another schema, or for a file that is not JSON."""
+    """load() gives no result rows for a file of another schema, or for a file that is not JSON."""
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": [{"id": "old"}]}')
     assert load(path) == []
@@ -61,7 +63,8 @@ def test_a_file_of_another_schema_is_not_mixed_in(tmp_path):
 
 
 def test_a_row_without_a_value_says_why():
-    """A row without a value is in the table, and its reason is printed below the table."""
+    """A result row without a value is in the printed table, and its reason is printed below the
+    table."""
     text = table([row("mmio_read/8", None, "ns", reason="one dword came back")])
     assert "mmio_read/8" in text.splitlines()[2]
     assert "  mmio_read/8: one dword came back" in text.splitlines()

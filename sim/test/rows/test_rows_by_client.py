@@ -110,10 +110,10 @@ def measured():
 
 
 def test_the_list_of_rows_that_may_differ_is_exact(faked):
-    """BY_CLIENT lists a row if and only if software or the machine's clock has made it."""
+    """BY_CLIENT lists a result row if and only if software or the machine's clock has made it."""
     asked, last, last_asked = {}, None, False
     for name, fresh in measured():
-        # Rows of one report follow each other, and their ids begin with the same word.
+        # Result rows of one report follow each other, and their ids begin with the same word.
         kind = name.removeprefix("stock/").partition("/")[0].partition("_")[0]
         asked.setdefault(name, fresh or (kind == last and last_asked))
         last, last_asked = kind, asked[name]
@@ -123,15 +123,16 @@ def test_the_list_of_rows_that_may_differ_is_exact(faked):
 
 
 def test_no_entry_of_the_list_is_idle(faked):
-    """Each entry of BY_CLIENT stands for a row that exists."""
+    """Each entry of BY_CLIENT (a prefix of ids) stands for a result row that exists."""
     names = [name.removeprefix("stock/") for name, _ in measured()]
-    names += [name for _, _, name in host.O_DIRECT]  # rows that `make bench VM=1` makes
+    # ids of result rows that `make bench VM=1` makes
+    names += [name for _, _, name in host.O_DIRECT]
     for begins in results.BY_CLIENT:
         assert any(name.startswith(begins) for name in names), begins
 
 
 def status(monkeypatch, *rows):
-    """Return the exit status of a `make bench` that measures exactly these rows."""
+    """Return the exit status of a `make bench` that measures exactly the result rows `rows`."""
     monkeypatch.setattr(sys, "argv", ["bench"])
     monkeypatch.setattr(bench, "everything", lambda *_: iter(rows))
     monkeypatch.setattr(bench, "recorded", lambda *_: None)

@@ -20,8 +20,8 @@ from sim.rows.measure import Conditions
 from sim.rows.streams import Job
 from sim.test.board.board_builds import build_executable, build_gateware
 
-BUSY = 6  # processes; they use all of the machine's CPU time
-SHORT = 1 << 15  # cycles of a short measured window
+BUSY = 6  # number of processes that together use all of the machine's CPU time
+SHORT = 1 << 15  # device cycles of a short window in which a rate is measured
 BOTH = ("c2h", "h2c")
 
 
@@ -35,7 +35,7 @@ def run_at(at, job, *more):
 
 @contextmanager
 def busy_machine():
-    """Run BUSY processes that use all CPU time while the body runs."""
+    """Run BUSY processes that use all CPU time of the machine while the body of the `with` runs."""
     command = [sys.executable, "-c", "while True: pass"]
     busy = [subprocess.Popen(command) for _ in range(BUSY)]
     try:
@@ -81,7 +81,8 @@ def test_small_transfers_and_slow_hosts_reach_their_share_of_the_limit(name):
     """With small transfers, and with slow hosts, streams reach the share of the limit that REACHES
     has for them. No rule is broken, so RC is never held off."""
     way, size, conditions, least = REACHES[name]
-    # a window that is long enough for 400 late reads
+    # If the host answers some reads late, the window of the measurement is long enough for 400 of
+    # them.
     window = streams.WINDOW if "late_percent" in conditions else SHORT
     found = run(Job((way,), size, window=window), **conditions)
     row = measure.small(*found, name, size)
@@ -112,13 +113,15 @@ HELD = Job(("c2h",), window=SHORT, told=True, held=True)
 
 
 def test_wrong_data_that_was_told_of_is_no_number():
-    """A flipped bit in a buffer that a record has announced ends the measurement with an error."""
+    """A flipped bit in a c2h buffer that the card has announced by a record ends the measurement
+    with an error."""
     with pytest.raises(TestFailed, match="wrong"):
         run(HELD, "--fault", "flip-c2h:2000")
 
 
 def test_a_wrong_record_is_no_number(monkeypatch):
-    """A record with a wrong length ends the measurement with an error."""
+    """A record (the card's report of a finished buffer) with a wrong length ends the measurement
+    with an error."""
     agree = streams.Stream._agree
 
     def spoil(self):
@@ -138,7 +141,7 @@ def test_a_table_that_ends_in_the_window_is_no_number():
 
 
 def test_a_loopback_returns_what_it_fetched():
-    """In a loopback job, the c2h ring in the end has the data of the h2c ring."""
+    """After a measurement of the loopback, the c2h ring has the data of the h2c ring."""
     report, _, _ = run(Job(BOTH, loopback=True))
     assert report["direction"] == "loopback"
     assert report["c2h"]["compared_bytes"] == 256 * 8192
@@ -169,14 +172,16 @@ def test_the_cards_counters_are_compared_with_the_models(monkeypatch):
 
 
 def test_a_board_that_is_late_is_refused(monkeypatch):
-    """If the card is set up only after the planned start of the window, the run is refused."""
+    """If the card is set up only after the planned start of the measured window, the run is
+    refused."""
     monkeypatch.setattr(streams, "START", 100)
     with pytest.raises(Exception, match="is not ahead"):
         run(Job(("c2h",), window=SHORT))
 
 
 def test_a_slow_client_changes_nothing(monkeypatch):
-    """Pauses of the client between the messages that set the card up change no count."""
+    """Pauses of the client between the messages that set the card up change no count of the
+    measurement."""
     send, job = VfioClient.send, Job(("h2c",), 512, window=SHORT)
     free, _, _ = run(job)
 
@@ -226,7 +231,7 @@ def test_a_busy_machine_changes_no_read_of_the_card(measured):
 
 
 def test_descriptors_lie_in_as_few_pages_as_they_can():
-    """Descriptors of at most a page are placed so that none crosses a page boundary."""
+    """DMA descriptors of at most a page are placed so that none crosses a page boundary."""
     for size in (64, 1504, 4096, 8192):
         stride = Job(("c2h",), size).stride
         assert stride >= size

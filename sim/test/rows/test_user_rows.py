@@ -49,7 +49,7 @@ def test_logic_at_full_rate_is_bound_by_the_link():
     assert shown("h2c", (9000, 0)) == (7.2, "wire", None)
     assert shown("c2h", None, (8880, 1120)) == (7.104, "interface", None)
     value, binds, reason = shown("duplex", (8400, 1600), (8400, 1600))
-    # these stalls come from the card and not from the logic
+    # These stalls of the user slot come from the card and not from the user's logic.
     assert (value, binds, reason) == (6.72, "interface", None)
     at = Conditions()
     entry = row_of("duplex", passed((8400, 0), (8400, 0)), at)
@@ -120,7 +120,8 @@ def test_each_row_says_that_it_is_measured(monkeypatch, capsys):
 
 
 def test_the_loopback_reaches_the_limits_of_the_link():
-    """The default loopback takes and sends a beat in every cycle, and reaches the link's limits."""
+    """The default loopback in the user slot takes and sends a beat in every cycle, and reaches the
+    link's limits."""
     built = artefacts.build(DEFAULT)
     found = {r.id: r for r in rows(built.board, built.gateware / "csr.json", Conditions())}
     assert list(found) == ["user/c2h", "user/h2c", "user/duplex"]

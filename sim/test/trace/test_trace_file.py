@@ -29,7 +29,8 @@ TEXT = """\
       28.000 ns RQ MWr 0xfffffffc 1024 dw be e/7 tag 255
       32.000 ns RQ other 0x0 0 dw be e/0 tag 1
 """
-PACKETS = [  # (interface, dwords of the header, dwords of payload)
+# TLPs that the trace must have: (interface, dwords of the header, number of dwords of payload).
+PACKETS = [
     ("RQ", (0x2000_0002, CARD << 16 | 0x077E, 1, 0), 0),
     ("CQ", (0x0000_0001, 0x0000_070E, 0xE000_0000), 0),
     ("RC", (0x4A00_0001, 6, CARD << 16 | 0x0701), 1),

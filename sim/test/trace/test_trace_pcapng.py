@@ -89,7 +89,8 @@ def test_reads_of_the_card(read):
 
 
 def test_writes_of_the_card(read):
-    """The card's writes have the right data and address, with three or four header dwords."""
+    """In a pcapng trace the card's writes have the right data and address, with three or four
+    header dwords."""
     run, _, packets = read
     for kind, sink, data in ((0x60, run.sinks[0], run.data[0]), (0x40, run.sinks[1], run.data[1])):
         writes = on(packets, "RQ", kind)

@@ -17,7 +17,7 @@ from sim.test.trace.trace_run import recording
 from sim.trace import perfetto
 from sim.trace.tlp import decode, load
 
-# for each phase, the fields that an event must have besides ph, pid and name
+# {phase `ph` of a trace event: the fields that the event must have besides ph, pid and name}
 FIELDS = {
     "M": {"args"},
     "X": {"ts", "dur", "tid", "cat", "args"},
@@ -29,7 +29,7 @@ FIELDS = {
     "f": {"ts", "tid", "cat", "id", "bp"},
 }
 TRACKS = ["CQ", "CC", "RQ", "RC", "MSI"]
-# beats of a CQ or RQ write, by bytes of payload; 16 bytes of descriptor come first
+# {payload in bytes: beats of a write on CQ or RQ}; 16 bytes of descriptor precede the payload
 BEATS = {256: 9, 4: 1, 0: 1}
 
 
@@ -63,7 +63,7 @@ def test_every_event_is_as_documented(timeline):
 
 
 def test_a_track_for_each_interface(timeline):
-    """Each interface has a named track, in the order of the data path."""
+    """Each interface of the hard block has a named track, in the order of the data path."""
     names = {e["tid"]: e["args"]["name"] for e in timeline if e["name"] == "thread_name"}
     assert [names[tid] for tid in sorted(names)] == TRACKS
     assert {e["tid"] for e in of(timeline, "X")} == set(names)
@@ -79,7 +79,8 @@ def test_a_slice_for_each_tlp(timeline):
         assert TRACKS[event["tid"] - 1] == tlp.interface
         assert (event["cat"], event["args"]["tag"]) == (tlp.kind, tlp.tag)
         begin, duration = ns(event), ns(event, "dur")
-        # a slice begins later if its first beat is shared with the slice before
+        # The slice of a TLP on RC begins a cycle later if its first beat is shared with the TLP
+        # before.
         if tlp.interface == "RC":
             assert 0 <= begin - tlp.ns <= 4
         else:
@@ -122,7 +123,7 @@ def test_flows_and_spans_join_request_and_completions(timeline):
 
 
 def test_the_spans_are_as_long_as_the_reads(timeline):
-    """The span of a read lasts from its request to its last completion."""
+    """In the timeline the span of a read lasts from its request to its last completion."""
     tlps, begun = list(load(recording().path)), {}
     last = {(t.side, t.tag, t.ns) for t in tlps if t.is_completion}
     for event in of(timeline, "b", "e"):

@@ -41,7 +41,7 @@ def test_the_card_does_the_same_again(options):
 
 
 def changed(tmp_path, interface, edit, which=0):
-    """Copy the recording with one packet of an interface edited; returns the copy's path."""
+    """Copy the recorded trace with one packet of an interface edited; returns the copy's path."""
     packets = [packet[:3] for packet in pcapng.packets(recording().path)]
     index = [i for i, packet in enumerate(packets) if packet[0] == interface][which]
     data = bytearray(packets[index][2])
@@ -63,8 +63,8 @@ def flip(at):
     "interface,edit,what",
     [
         ("CC", flip(-1), "completion 0: recorded"),
-        ("RQ", flip(7), "read 0: recorded"),  # flips a byte enable of a read
-        # flips read data, so that the loopback writes other data
+        ("RQ", flip(7), "read 0: recorded"),  # flips a byte enable of a recorded read by the card
+        # This flips a bit of the data that the card reads, so that its loopback writes other data.
         ("RC", flip(-1), "write 0: recorded"),
     ],
 )
@@ -134,7 +134,7 @@ def test_memory_is_what_the_card_read_first():
 
 
 def test_byte_enables_of_a_write_count():
-    """A byte that a write of the card did not enable keeps the value that the host put there."""
+    """In the replay's memory, a byte that a write of the card did not enable keeps its value."""
     write = dwords(0x4000_0002, 0x0100_007E, 0x1FF8, payload=bytes([3] * 8))
     memory = memory_of(("RQ", write), ("RQ", READ), ("RC", answer(8, 0x03030305, 0x06030303)))
     [(_, data)] = memory.regions()

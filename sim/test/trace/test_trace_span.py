@@ -16,12 +16,13 @@ from sim.trace.tlp import decode, load
 from tools.testing.seeds import SHIFT
 
 TOTAL = 16384
-HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}  # bytes of the descriptor before the data
+# bytes of the descriptor that comes before a TLP's data
+HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}
 CYCLE_NS, BEAT = 4, 32
 
 
 def loopback(card):
-    """Loop TOTAL bytes through the card, with some register reads at the same time."""
+    """Move TOTAL bytes through the card's loopback, with some register reads at the same time."""
     source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(HIGH_MEMORY + TOTAL, TOTAL)
     source.data[:] = data = bytes(i * 7 & 0xFF for i in range(TOTAL))
     card.write("pcie_dma0_loopback_enable", 1)
@@ -92,7 +93,8 @@ def test_requests_that_the_card_holds_up(start_board, tmp_path):
         card = board.card(mps=256)
         board.command("clear")
         scratch = card.address("ctrl_scratch")
-        # Each write has two registers, so that it takes the register bus twice as long as the link.
+        # Each write of 8 bytes covers two registers, so that it occupies the register bus twice as
+        # long as the link.
         card.client.write_multi([(scratch, i.to_bytes(8, "little")) for i in range(400)])
         for i in range(8):
             card.client.write(BAR0, 0x10000 + 256 * i, bytes(256), posted=True)

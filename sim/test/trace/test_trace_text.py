@@ -40,7 +40,8 @@ def sequences(log):
 
 
 def test_both_ways_to_a_text_agree(logs):
-    """The board's text and the converter's have the same line for each TLP of the run."""
+    """The text log that the board writes and the one made from pcapng have the same line for each
+    TLP of the run."""
     board, converter = map(sequences, logs)
     assert len(board) == 8 and sum(map(len, board.values())) > 120
     assert board == converter
@@ -65,13 +66,14 @@ def test_latency_of_every_completion(logs, which):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_the_least_latency_is_the_hosts(logs, which):
-    """The least latency on RC is --read-latency, 600 ns by default, within one clock cycle."""
+    """The least latency of a completion on RC is --read-latency, 600 ns by default, within one
+    clock cycle."""
     latencies = [t.latency for t in logs[which].on("RC")]
     assert 600 <= min(latencies) <= 604
 
 
 def test_a_window_of_time(logs, tmp_path):
-    """With --from and --to the text has only the TLPs between these times."""
+    """With --from and --to the text that sim.trace writes has only the TLPs between these times."""
     middle = logs[1].tlps[len(logs[1].tlps) // 2].ns
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text"]
     result = subprocess.run(

@@ -48,7 +48,7 @@ def numbers(fields, *names):
 
 
 def as_text(name, ns, fields):
-    """Return a packet from dissected() as a line of the text trace."""
+    """Return a packet of dissected() in the form of a line of the text trace."""
     dwords, tag = numbers(fields, "length", "tag")
     interface = "RQ MSI" if name == "MSI" else name
     if fields["kind"].startswith("Cpl"):
@@ -77,7 +77,8 @@ def test_tshark_sees_the_data():
 
 
 def test_filters_on_what_an_engineer_looks_for():
-    """Display filters find refused reads and slow completions, and no packet is malformed."""
+    """Wireshark's display filters find refused reads and slow completions. No packet is
+    malformed."""
     show = ["-T", "fields", "-e", "lanebox_tlp.tag"]
     refused = tshark(recording().path, "-Y", "lanebox_tlp.status == 1", *show).split()
     assert len(refused) == 1

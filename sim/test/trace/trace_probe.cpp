@@ -43,18 +43,22 @@ int main(int argc, char **argv) {
     lanebox::TlpLog log(argc > 1 ? argv[1] : "");
     auto write = [&log, at = uint64_t{0}](const char *interface, const Tlp &tlp) mutable {
         at += 4;
-        // first and last beat have the same time, so that no span is written
+        // The first and the last beat of each TLP have the same time, so that the log writes no
+        // span.
         log.write(interface, at * kNanosecond, at * kNanosecond, tlp);
     };
-    // Both sides use the same tag, so that a completion must find the request of its own side.
+    // Reads of the card and of the host use the same tag, so a completion must find the read of its
+    // own side.
     write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));
     write("CQ", request(TlpType::MemRead, 0xe000'0000, 1, 7));
-    // this completion has 3 of the 6 bytes, since its address ends in 1
+    // This completion has one dword, with 3 of the read's 6 bytes, since its address ends in 1.
     write("RC", completion(1, 6, 7));
-    // This completion refuses its request. Its 5 dwords describe the request and are no payload.
+    // This completion of the card refuses a host read. Its 5 dwords describe the read and are no
+    // payload.
     write("CC", completion(5, 3, 7, 1));
     write("RC", completion(1, 3, 7));
-    write("RC", completion(1, 3, 7));  // a duplicate, whose read has already ended
+    // a duplicate of the last completion, whose read has already ended
+    write("RC", completion(1, 3, 7));
     Tlp odd = request(TlpType::MemWrite, 0xffff'fffc, 1024, 0xff);
     odd.poisoned = true;
     odd.attributes = 7;

@@ -30,7 +30,7 @@ SCRATCH = 0x1234_5678, 0xCAFE_F00D
 @dataclass(frozen=True)
 class Recording:
     path: Path
-    data: list[bytes]  # the pages that went through the DMA's loopback
+    data: list[bytes]  # the pages of data that went through the card's loopback
     sources: list[int]
     sinks: list[int]
     scratch: int  # bus address of the register that the host wrote and read
@@ -38,7 +38,8 @@ class Recording:
 
 @functools.cache
 def recording(suffix: str = "pcapng") -> Recording:
-    """Record the run, once in a test session. The suffix of the file decides the format."""
+    """Record the TLPs of one run of the board, once in a test session. `suffix` is the file's
+    format."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"run.{suffix}"
     rng = random.Random(3)

@@ -46,12 +46,13 @@ BELL = f"2:{numbers.AXI_BASE:#x}"
 SCRATCH = {"c": 0xCAFE0001, "python": 0xCAFE0002}
 DISK = "/dev/nvme0n1"
 SECONDS = 60
-GUEST_SECONDS = 600  # seconds; an idle machine takes a tenth of this
+# Seconds that the examples may take in a guest. An idle machine takes a tenth of this.
+GUEST_SECONDS = 600
 
 
 @dataclass(frozen=True)
 class Ran:
-    """The end of one example's run, and what the board counted during it."""
+    """Says how one run of an example ended, and what the board counted during it."""
 
     status: int
     out: str
@@ -61,7 +62,7 @@ class Ran:
 
 
 def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
-    """Return the words of each run of an example: its name and arguments, without the device."""
+    """Return {name of a run of an example: its words on the command line, without the device}."""
     scratch = f"ctrl_scratch={SCRATCH[language]:#x}"
     return {
         "capture": ["capture", "-n", str(MIB), file],
@@ -75,7 +76,7 @@ def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
 
 @functools.cache
 def installed() -> Path:
-    """Install the library by `make install`; returns the prefix."""
+    """Install the library by `make install`; returns the install prefix."""
     out = artefacts.library().parent
     command = [
         "make",
@@ -106,7 +107,8 @@ def words_of_pkg_config(prefix: Path) -> str:
 
 @functools.cache
 def program(name: str, *options: str) -> Path:
-    """Build an example in C by the README's compiler line and `options`; returns its path."""
+    """Build an example in C by the compiler line of software/examples/README.md and `options`;
+    returns its path."""
     prefix = installed()
     (line,) = re.findall(r"^cc .*$", README.read_text(), re.MULTILINE)
     line, count = re.subn(r"\$\(pkg-config [^)]*\)", words_of_pkg_config(prefix), line)
@@ -124,14 +126,14 @@ def program(name: str, *options: str) -> Path:
 
 
 def command(language: str, name: str) -> list[str]:
-    """Return the command line that starts an example on this machine."""
+    """Return the command line that starts an example on this machine, without a guest."""
     if language == "python":
         return [sys.executable, str(EXAMPLES / f"{name}.py")]
     return [str(program(name, f"-Wl,-rpath,{installed() / 'lib'}"))]
 
 
 def environment() -> dict[str, str]:
-    """Return the environment that the examples in Python need."""
+    """Return the environment variables that the examples in Python need."""
     library = installed() / "lib" / "liblitepcie.so"
     return {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(library)}
 
@@ -152,7 +154,7 @@ def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedPr
 
 @functools.cache
 def built():
-    """Return the gateware and board that all examples run on."""
+    """Build the gateware and board on which all examples run."""
     return artefacts.build(DEFAULT, AXI50)
 
 
@@ -169,7 +171,7 @@ def counts(board: BoardProcess) -> dict[str, int]:
 
 
 def passed(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
-    """Return the differences between two results of counts()."""
+    """Return by how much each count of the board grew between two results of counts()."""
     return {name: after[name] - before[name] for name in after}
 
 
@@ -238,7 +240,7 @@ DEVICES = {"driver": ("/dev/litepcie0", []), "vfio": ("vfio:0000:01:00.0", [UNBI
 
 
 def script() -> tuple[list[str], list[str]]:
-    """Return (the guest's commands, the labels of the runs in their order)."""
+    """Return (commands by which a guest runs all examples, labels of the runs in their order)."""
     commands, labels = [SHELL, FUNCTIONS], []
     for way, (device, before) in DEVICES.items():
         commands += before

@@ -28,10 +28,11 @@ from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.soak
 SHARE = int(os.environ.get("LONG_SHARE", "1"))
-BUFFERS = 1_000_000 // SHARE  # buffers of 4 KiB, taken in random amounts and with random pauses
-RUNS = 10_000 // SHARE  # runs that are stopped at random
-CALLS = 1_000_000 // SHARE  # calls of the driver, half of them at random
-BYTES = (1 << 30) // SHARE // 4096 * 4096  # bytes that go through cat
+# buffers of 4 KiB that a program takes in random amounts and with random pauses
+BUFFERS = 1_000_000 // SHARE
+RUNS = 10_000 // SHARE  # DMA runs that a program stops at random times
+CALLS = 1_000_000 // SHARE  # calls of the driver by the program `fuzz`, half of them random
+BYTES = (1 << 30) // SHARE // 4096 * 4096  # bytes that `cat` moves through the card and back
 # Packets that go one at a time. Three further runs have an eighth of this number each, two of them
 # with 16 packets at a time.
 PACKETS = {"board": 1_000_000 // SHARE, "guest": 100_000 // SHARE}
@@ -45,7 +46,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.guest
 def test_a_gigabyte_goes_through_cat(start_board):
-    """A gigabyte goes through the card and back by cat, and each word is compared."""
+    """`cat` moves a gigabyte through the card and back, and each word is compared."""
     commands = held.poured(BYTES)
     with start_board() as board:
         files = boot(board, commands, None, ["words"], timeout=HOURS, live=True).files
@@ -65,7 +66,7 @@ def test_a_million_buffers_are_held(start_board):
 
 @pytest.mark.guest
 def test_a_million_calls_do_no_harm(start_board):
-    """A million calls reach every branch of the driver, each at least a thousand times."""
+    """A million random calls of the driver reach each of its branches at least a thousand times."""
     seed = 2 + SHIFT
     print(f"seed {seed}")
     with start_board("--pace", "400000") as board:

@@ -24,7 +24,7 @@ from sim.test.board.board_builds import ROOT
 
 PYTHON = ROOT / "software" / "python"
 BUFFER = 65536
-COST_US = 30  # us of CPU time for a buffer of BUFFER bytes
+COST_US = 30  # most CPU time in us that lanebox_host may take for a buffer of BUFFER bytes
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
 
 
 def test_constants_are_the_headers(host):
-    """Constants that the package repeats have the values of the C header."""
+    """Constants that the Python package repeats have the values of the C header."""
     from lanebox_host import _library
 
     text = (ROOT / "software/user/liblitepcie/liblitepcie.h").read_text()
@@ -149,7 +149,8 @@ def test_registers_are_a_mapping_by_name(card):
 
 
 def test_the_names_of_a_build_are_learned_from_its_file(card, tmp_path):
-    """registers.load() adds the names in a build's csr.json. It refuses a file of another kind."""
+    """registers.load() adds the register names in a build's csr.json. It refuses a file of another
+    kind."""
     described = json.loads((ROOT / "build" / "sim" / "csr.json").read_text())
     before = set(card.registers)
     described["csr_registers"]["mine"] = described["csr_registers"]["ctrl_scratch"]
@@ -164,7 +165,7 @@ def test_the_names_of_a_build_are_learned_from_its_file(card, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64])
 def test_memory_is_read_as_it_was_written(card, size):
-    """A write and a read of each width, 1 to 64 bytes, reach the large memory in BAR2."""
+    """A host write and read of each width, 1 to 64 bytes, reach the card's large memory in BAR2."""
     data = bytes(range(size))
     card.write(64, data, bar=2)
     assert card.read(64, size, bar=2) == data
@@ -175,7 +176,8 @@ def test_memory_is_read_as_it_was_written(card, size):
 
 
 def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tmp_path):
-    """Each kind of failure has its own exception class, an OSError whose text is a sentence."""
+    """Each kind of failure in lanebox_host has its own exception class, an OSError whose text is a
+    sentence."""
     with pytest.raises(host.LaneboxError, match="start the board with --socket"):
         host.Card(f"sim:{tmp_path}/none")
     with pytest.raises(host.NotOnCard):
@@ -184,7 +186,7 @@ def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tm
         card.ring = (1000, 64)
     silent = "in time. c2h: the user slot has held source.valid low for .* 1 buffer waits$"
     with card.receive(limit=1) as stream, pytest.raises(host.WaitTimeout, match=silent):
-        stream.take(timeout=0.2)  # nothing sends data to this stream
+        stream.take(timeout=0.2)  # nothing sends c2h data to this stream
     with pytest.raises(ValueError, match="inside its `with` block"):
         stream.take()
     board.process.kill()
@@ -263,7 +265,8 @@ def test_no_data_is_copied_on_the_way(card):
 
 
 def test_what_is_sent_arrives(card):
-    """A pattern filled into the ring in place arrives on the card without an error."""
+    """A test pattern that the program fills into the h2c ring in place arrives on the card without
+    an error."""
     card.ring = (8192, 16)
     beats = 0
     with card.send(pattern=True) as stream:
@@ -299,7 +302,7 @@ def test_a_packet_that_has_no_end_yet_is_not_lost(card, host):
 
 
 def test_a_flush_time_takes_packets(card):
-    """A flush time without packets is refused with the library's sentence."""
+    """receive() with a flush time, but without packets, is refused with the library's sentence."""
     with pytest.raises(OSError, match="a flush time of 1000000 us without packets"):
         card.receive(flush=1).__enter__()
 
@@ -414,7 +417,7 @@ def test_news_come_by_interrupt_or_by_looking(card, options):
 
 
 def test_buffers_have_the_elements_that_the_user_wants(card):
-    """With `dtype` the buffers of both directions are arrays of that type, in place as before."""
+    """With `dtype` the buffers of both directions are NumPy arrays of that type, without a copy."""
     card.ring = (4096, 16)
     sent = np.arange(-2048, 2048, 2, dtype="<i2")
     with card.loopback(limit=1, dtype="<i2") as stream:
@@ -430,7 +433,8 @@ def test_buffers_have_the_elements_that_the_user_wants(card):
 
 
 def test_a_type_that_does_not_fit_is_refused(card):
-    """A dtype that does not divide a buffer, or has Python objects, is refused before the start."""
+    """A NumPy dtype that does not divide a buffer, or has Python objects, is refused before a
+    stream starts."""
     card.ring = (4096, 16)
     for dtype, sentence in (
         ("V3", r"dtype \|V3 has 3 bytes, and a buffer of 4096 bytes is no whole number of them"),
@@ -444,7 +448,7 @@ def test_a_type_that_does_not_fit_is_refused(card):
 
 
 def test_an_unknown_option_is_refused(card):
-    """A misspelt option raises TypeError, which names it."""
+    """A misspelt option of receive() raises TypeError with the option's name."""
     with pytest.raises(TypeError, match="'limits'"):
         card.receive(limits=3)
 
@@ -485,7 +489,7 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
     while not (costs and costs[-1] <= COST_US) and len(costs) < 6:
         with card.receive(pattern=True, limit=192, batch=16, interrupt_every=16) as stream:
             buffers = iter(stream)
-            # these buffers are one turn of the ring, whose cost is not measured
+            # The first 64 buffers are one turn of the ring. Their cost is not measured.
             for _ in range(64):
                 next(buffers)
             before = time.process_time()
@@ -691,7 +695,8 @@ def test_the_live_view_shows_the_streams(host, board):
 
 @pytest.mark.parametrize("end, errors", [(" | head -1", ""), (" >/dev/full", "No space left")])
 def test_the_live_view_ends_with_whoever_reads_it(host, board, end, errors):
-    """lanebox-live ends silently when its output pipe is closed. A full disk is an error."""
+    """lanebox-live ends silently when its output pipe is closed. If the disk is full, it ends with
+    an error."""
     program = f"'{sys.executable}' -m lanebox_host.live -d sim:{board.socket} -i 0.05 -n 40"
     environment = {**os.environ, "PYTHONPATH": str(PYTHON)}
     done = subprocess.run(
@@ -732,7 +737,7 @@ def test_pip_builds_and_installs_it(tmp_path, board):
     )
     assert done.returncode == 0, done.stderr
     environment = {k: v for k, v in os.environ.items() if k not in ("LIBLITEPCIE", "PYTHONPATH")}
-    # This path holds NumPy. The repository's software/python is not on it.
+    # This PYTHONPATH holds NumPy, but not the repository's package in software/python.
     environment["PYTHONPATH"] = os.path.dirname(np.__path__[0])
     code = (
         f"import lanebox_host as l; c = l.Card('sim:{board.socket}'); print(c.info.target, "

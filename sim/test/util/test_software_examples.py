@@ -142,7 +142,8 @@ def spectra():
 @each_way
 @each_language
 def test_a_spectrum_has_the_sine_that_went_out(way, language, ran):
-    """`spectrum`: each line shows the sine that was sent, and nothing else above -90 dB."""
+    """Each line that the example `spectrum` prints shows the sine that was sent, and nothing else
+    above -90 dB."""
     found = ran("spectrum")
     assert found.out == spectra()
     assert found.passed["h2c"] == 8192 * LINES
@@ -162,7 +163,8 @@ def test_registers_are_written_and_read_by_name(way, language, ran):
 @each_way
 @each_language
 def test_registers_are_listed(way, language, ran):
-    """`registers` without a name lists all registers of the build with their offsets."""
+    """The example `registers` without a name lists all registers of the build with their
+    offsets."""
     described = json.loads((built().gateware / "csr.json").read_text())["csr_registers"]
     wanted = {name: register["addr"] for name, register in described.items()}
     lines = [line.split("  ") for line in ran("list").out.splitlines()]
@@ -185,7 +187,8 @@ def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
 
 @each_language
 def test_the_disk_gets_the_card_s_own_buffers(board, folder, language):
-    """`capture` writes the card's own buffers with O_DIRECT, 256 KiB at a time, without a copy."""
+    """The example `capture` writes the ring's buffers to a file with O_DIRECT, 256 KiB at a time,
+    without a copy."""
     trace = folder / f"{language}.trace"
     words = [
         "strace",
@@ -226,7 +229,8 @@ def test_other_logic_is_not_taken_for_a_loopback(folder):
 
 @each_language
 def test_an_interrupt_that_does_not_come_is_a_sentence(board, language):
-    """`interrupt` ends with status 1 and a sentence if no interrupt comes in the given time."""
+    """The example `interrupt` ends with status 1 and a sentence if no interrupt comes in the given
+    time."""
     done = call(language, "interrupt", "-d", f"sim:{board.socket}", "-t", "1")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"\S*interrupt: no interrupt within 1 s\n", done.stderr)
@@ -287,13 +291,14 @@ def test_each_says_how_it_is_used(language, name):
 
 
 def test_data_goes_through_the_user_slot_and_comes_back(board):
-    """`stream` sends data through the user slot and gets it back unchanged."""
+    """The example `stream` sends data through the user slot and gets it back unchanged."""
     done = call("python", "stream", "-d", f"sim:{board.socket}", "-n", "1")
     assert done.stdout == "1 MiB went through the user slot and came back the same\n", done.stderr
 
 
 def test_samples_are_drawn(board, folder):
-    """`plot` writes a PNG of the card's samples."""
+    """The example `plot` draws 16-bit samples that the card sends by c2h, and writes the picture as
+    a PNG."""
     done = call("python", "plot", "-d", f"sim:{board.socket}", folder / "picture.png")
     assert re.fullmatch(r"196608 samples in \S+\n", done.stdout), done.stderr
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -327,7 +332,7 @@ def test_sources_have_eighty_columns(path):
 
 
 def commands_of_the_page():
-    """Return the commands in the README that start a simulated card."""
+    """Return the commands in software/examples/README.md that start a simulated card."""
     text = README.read_text().replace("\\\n", "")
     return re.findall(r"^\.venv/bin/python -m sim\.util (.*)$", text, re.MULTILINE)
 
@@ -341,7 +346,8 @@ def commands_of_the_page():
     ),
 )
 def test_what_the_page_starts_runs(folder, words, last):
-    """The README's commands run unchanged. Each starts a board and ends it."""
+    """The commands in software/examples/README.md run unchanged. Each starts a board and ends
+    it."""
     shell = f"{ROOT}/.venv/bin/python -m sim.util {words}".replace(
         "./request", *command("c", "request")
     )

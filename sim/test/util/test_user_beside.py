@@ -15,7 +15,7 @@ from sim.test.util.user_guest import boot, interrupted
 
 pytestmark = pytest.mark.guest
 
-# Start a program that runs c2h, and wait until its interrupts are counted.
+# Shell text for a guest: start a program that runs c2h, and wait until its interrupts are counted.
 BUSY = (
     "streams /dev/litepcie0 1000000 >/dev/null 2>&1 & user=$!; "
     f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"

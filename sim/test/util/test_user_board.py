@@ -25,7 +25,7 @@ def built():
 
 
 def run(built, board, name, *arguments):
-    """Run a test program, built with sanitizers, on this board; returns its output."""
+    """Run a test program of the library, built with sanitizers, on `board`; returns its output."""
     command = [built.out / "test" / name, f"sim:{board.socket}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr + board.tail()
@@ -41,7 +41,8 @@ def test_the_library_on_the_board(start_board, built):
 
 
 def test_two_threads_move_every_word(start_board, built):
-    """Two threads move every word through rings of four shapes, with batches, eventfd and reset."""
+    """Two threads move every word through DMA rings of four shapes, with batches, eventfd and
+    reset."""
     with start_board() as board:
         text = run(built, board, "streams", "96")
     assert text.count("96 buffers") == 5
@@ -68,7 +69,7 @@ def test_what_hangs_in_the_user_slot_is_named(start_board, built):
         lines["hung"],
     )
     assert held and float(held[1]) > 0, lines["hung"]
-    # The c2h ring is full, and further beats are inside the card.
+    # The c2h ring in host memory is full, and further beats of the user slot are inside the card.
     assert int(held[3]) > int(held[4]) >= 16 * 4096 // 32
     assert "sink.ready low" in lines["drain"]
     assert "has taken all that came" in lines["done"] and "the card has all" in lines["done"]
@@ -117,7 +118,7 @@ def test_threads_do_not_race(start_board):
 
 @pytest.mark.soak
 def test_the_user_s_logic_calls(built):
-    """Each write to the user logic's memory raises one interrupt, also while DMA runs."""
+    """Each host write to the memory of the user logic raises one interrupt, also while DMA runs."""
     board = artefacts.build(DEFAULT, AXI50).board
     with BoardProcess(board, ["--bar2", str(numbers.BAR2_SIZE)]) as running:
         run(built, running, "user_events", "2", hex(numbers.AXI_BASE))
@@ -186,7 +187,7 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
     with start_board() as board:
         os.chmod(board.socket, 0o400)
         folder = os.path.dirname(board.socket)
-        # so that the other user can reach the copy of the program in this folder
+        # The other user must be able to reach the copy of the program in this folder.
         os.chmod(folder, 0o711)
         command = [shutil.copy(program, folder), f"sim:{board.socket}", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)

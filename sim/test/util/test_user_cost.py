@@ -19,17 +19,24 @@ from software.test.software_build import build_unchecked
 
 pytestmark = pytest.mark.soak
 
-FEW, MANY = 512, 2560  # buffers: two and ten turns of the ring
-BATCH = 64  # buffers given back together, and per interrupt: a quarter of the ring
-INSTRUCTIONS = 150  # instructions for a buffer of 8 KiB, with one wait for a batch
-WAITS = ("litepcie_wait_beyond", "litepcie_h2c_drain")  # functions that wait for the card
-CALLS = 32  # system calls for a batch: half a dozen, and more while waits on a slow board time out
-COLLECTED = r"Collected : (\d+)"  # callgrind's sum of instructions
+FEW, MANY = 512, 2560  # buffers that a short and a long run move: two and ten turns of the ring
+# buffers that the program gives back together, and buffers per interrupt: a quarter of the ring
+BATCH = 64
+# Most instructions that the library may take for a buffer of 8 KiB, with one wait for a batch.
+INSTRUCTIONS = 150
+# Functions of the library that wait for the card.
+WAITS = ("litepcie_wait_beyond", "litepcie_h2c_drain")
+# Most system calls for a batch of buffers: half a dozen, and more while waits on a slow board time
+# out.
+CALLS = 32
+# Matches the line in which callgrind prints the sum of instructions.
+COLLECTED = r"Collected : (\d+)"
 VECTOR = 32  # bytes of the widest load that valgrind supports
 
 
 def run(board, direction, buffers, *prefix):
-    """Run the loop of steady.c; returns its own report, and the output of the tool in `prefix`."""
+    """Run the program steady, which takes and gives back buffers; returns its report, and the
+    output of the tool in `prefix`."""
     program = build_unchecked() / "test" / "steady"
     command = [*prefix, program, f"sim:{board.socket}", direction, str(buffers), str(BATCH)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -25,7 +25,7 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-# {way to the card: (device name, commands before, arguments of boot())}
+# {way to the card: (device name, shell commands before a test program, arguments of boot())}
 WAYS = {
     "vfio": ("vfio:0000:01:00.0", [BIND], {"append": ("intel_iommu=on",), "devices": IOMMU}),
     "driver": ("/dev/litepcie0", [], {"vfio": False}),
@@ -64,7 +64,7 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
         moved = 600 * 8192
-        # RQ also carries the buffers' records and status lines.
+        # On RQ the card also writes its records (reports of finished buffers) and status lines.
         assert moved <= int(report["bytes"]) <= (1.01 if direction == "c2h" else 1) * moved
 
 
@@ -141,7 +141,8 @@ def test_the_user_s_logic_calls(way, msix):
     assert found == (["0", "1", "1"] if msix else ["1"])
 
 
-# BEGIN starts a dma_test that never ends by itself; END checks that it ended with an error.
+# Shell text: BEGIN starts a dma_test that never ends by itself. END checks that it ended with an
+# error.
 BEGIN = (
     "litepcie_util -d vfio:01:00.0 dma_test --size 100G >/dev/null 2>>/out/why & user=$!; "
     f"until {interrupted('vfio-msi')}; do kill -0 $user; sleep 0.1; done"

@@ -40,7 +40,7 @@ def on_the_board(board, csr, name, number, timeout=5 * TIMEOUT, live=False):
 
 
 def in_a_guest(board, csr, device, program, *commands, **choices):
-    """Run a test program in a guest as root; returns its output."""
+    """Run a test program of the library in a guest as root; returns the program's output."""
     name, number = program
     commands = [*commands, f"{name} {device} /root/csr.json {number} >/out/text"]
     return boot(board, commands, (name,), csr=csr, **choices).files["text"].decode()
@@ -62,7 +62,8 @@ def through_vfio(board, csr, *program, **choices):
 
 
 def through_the_driver(board, csr, *program, **choices):
-    """Run a test program in a guest behind Lanebox's driver; returns its output."""
+    """Run a test program of the library in a guest behind Lanebox's driver; returns the program's
+    output."""
     return in_a_guest(board, csr, "/dev/litepcie0", program, vfio=False, **choices)
 
 

@@ -79,7 +79,7 @@ def test_a_whole_link_reaches_its_own_limits(card):
     assert rows(report)["c2h"]["limit"] == pytest.approx(limits.c2h(256, 256).value)
     doctor = card(["doctor"])
     assert keys(doctor, "binds", "costs") == set()
-    assert "7.42" in finding(doctor, "mps")["what"]  # GB/s that MPS 512 would give
+    assert "7.42" in finding(doctor, "mps")["what"]  # GB/s that c2h would reach with MPS 512
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,8 @@ def test_a_whole_link_reaches_its_own_limits(card):
     ids=["mps", "width", "generation", "latency", "completions", "stalls"],
 )
 def test_what_was_planted_is_what_binds(card, options, key, words, bound):
-    """doctor names exactly the limit that was planted, with its numbers and a remedy."""
+    """`doctor` names exactly the limit that the board's options have set, with its numbers and a
+    remedy."""
     report = card(["doctor"], *options)
     assert keys(report, "binds") == {key}
     assert words in finding(report, key)["what"] and finding(report, key)["lift"]
@@ -216,7 +217,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("key", PLANTED)
 def test_what_was_planted_around_the_card_is_named(card, tmp_path, key):
-    """doctor names exactly the setting of the machine that was planted, with a remedy."""
+    """`doctor` names exactly the wrong setting of an imitated machine, with a remedy."""
     plant, words = PLANTED[key]
     build_machine(tmp_path, **plant)
     report = look(card, tmp_path)
@@ -267,7 +268,7 @@ def test_a_card_for_four_lanes_misses_nothing_in_a_slot_of_four(card, tmp_path):
 
 
 def test_the_card_of_another_node_is_named(card, tmp_path):
-    """A card at another NUMA node than the CPU that runs the utility is a finding."""
+    """`doctor` reports a card at another NUMA node than the CPU that runs the utility."""
     build_machine(tmp_path)
     for cpu in os.sched_getaffinity(0):
         (tmp_path / f"sys/devices/system/node/node0/cpu{cpu}").mkdir(parents=True)

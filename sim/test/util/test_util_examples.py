@@ -17,18 +17,19 @@ from software.test.sysfs_standin import Machine
 
 USER = ROOT / "software" / "user"
 CARD = "0000:22:00.0"
-# The program for examples: without -d the simulated board is its card; a later -d overrides that.
+# Stands in for litepcie_util: without -d the simulated board is its card; a later -d overrides
+# that.
 UTILITY = '#!/bin/sh\nexec {util} -d sim:build/board.sock "$@"\n'
 
 
 def of_the_page():
-    """Return the command lines in the section EXAMPLES of the manual page."""
+    """Return the command lines in the section EXAMPLES of litepcie_util's manual page."""
     section = (USER / "litepcie_util.1").read_text().split(".Sh EXAMPLES")[1].split("\n.Sh")[0]
     return re.findall(r"^\.Dl (.+)$", section, re.MULTILINE)
 
 
 def of_the_help():
-    """Return the command lines after "example:" in the program's help texts."""
+    """Return the command lines after "example:" in the help texts of litepcie_util."""
     texts = [path.read_text() for path in sorted((USER / "litepcie_util").glob("*.c"))]
     endings = [end for text in texts for end in re.split(r'"examples?:\\n"', text)[1:]]
     return [
@@ -60,7 +61,8 @@ def place(tmp_path):
 
 
 def examples():
-    """Return each example once, as a parameter of pytest. Slow examples run in `make soak` only."""
+    """Return each example of litepcie_util once, as a parameter of pytest. Slow examples run in
+    `make soak` only."""
     long = re.compile("64M|latency|interval|sweep")
     return [
         pytest.param(line, marks=pytest.mark.soak if long.search(line) else ())
@@ -86,7 +88,7 @@ def test_an_example_does_what_it_says(place, command):
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    # "null" means that the report lacks the key which jq asks for
+    # The output "null" means that litepcie_util's report lacks the key for which jq asks.
     assert done.stdout.strip() != "null"
     written = [path for path in place.glob("*.json") if path.stat().st_size]
     assert "poke" in command or done.stdout or written

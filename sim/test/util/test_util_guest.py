@@ -23,7 +23,8 @@ CARD, PORT = "0000:41:00.0", "0000:40:00.0"
 PLACE = f"/sys/bus/pci/devices/{CARD}"
 UTIL = "litepcie_util --json"
 VFIO = f"{UTIL} -d vfio:{CARD}"
-# Commands that run dma_test behind the driver, and stop and continue it again and again.
+# Shell text for a guest: it runs dma_test behind the driver, and stops and continues it again and
+# again.
 LATE = f"""
 rm -f /tmp/done
 ({UTIL} dma_test --direction both --size 8M >/out/late || true; touch /tmp/done) &
@@ -76,7 +77,8 @@ def said(tmp_path_factory):
     return {"facts": facts, **{name: json.loads(text) for name, text in texts.items()}}
 
 
-# name: (options of the board, options of the guest, keys of the findings, words of the finding)
+# {name: (options of the board, options of the guest, keys of doctor's findings, words of the
+# finding)}
 PLANTED = {
     "payload": (
         ("--mps", "128"),
@@ -181,7 +183,8 @@ def test_doctor_measures_through_vfio(said):
 
 
 def test_a_late_program_loses_nothing(said):
-    """While the program is stopped, the card waits for it: every buffer is compared and right."""
+    """While the program dma_test is stopped, the card waits for it: every buffer is compared and
+    right."""
     report = said["late"]
     assert report["ok"] and report["failures"] == []
     for way in ("c2h", "h2c"):
@@ -212,7 +215,8 @@ def test_mapped_accesses_are_as_fast_as_a_mapping_allows(said):
     # Depending on the C library, memcpy() of 4096 bytes loads words of 8 bytes (512 round trips) or
     # copies single bytes (4096 round trips).
     assert 512 * 0.9 < found["read_memcpy/4096"]["access_ns"] / trip < 4096 * 1.1
-    for size in (4, 8):  # these writes are limited by the guest's own stores
+    # These writes are limited by the guest's own stores.
+    for size in (4, 8):
         assert found[f"write_mapped/{size}"]["binds"] == "the host's own stores"
     for row in found.values():
         assert (row["value"] is None) == bool(row["reason"]), row

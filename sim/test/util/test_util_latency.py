@@ -18,7 +18,7 @@ from sim.trace.tlp import load
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
 # first bus address of records and status lines, from software/user/liblitepcie/sim.h
 NOTICES = 0x3_0000_0000
-DOORBELL = 3  # register writes of a doorbell; the board may leave a few cycles between them
+DOORBELL = 3  # Register writes of one doorbell. The board may leave a few cycles between them.
 
 
 def measured(count, *options, endpoint="lanebox"):
@@ -42,10 +42,12 @@ def test_the_times_are_those_of_the_trace(tmp_path):
         if (tlp.interface, tlp.kind) == ("CQ", "MWr"):
             writes.append(tlp.ns)
         if (tlp.interface, tlp.kind) == ("RQ", "MRd"):
-            if wanted == back:  # this is the first read of a transfer
+            # When all data of a transfer has come back, the next read begins another transfer.
+            if wanted == back:
                 rung, wanted, back = writes[-DOORBELL], 0, 0
             wanted += 4 * tlp.dwords
-        # Records and status lines of the library are at NOTICES and above, apart from the rings.
+        # The library's records and status lines are at NOTICES and above. A write below NOTICES
+        # carries c2h data.
         if (tlp.interface, tlp.kind) == ("RQ", "MWr") and tlp.address < NOTICES:
             back += len(tlp.payload)
             if back == wanted and back in found:
@@ -103,7 +105,8 @@ def test_percentiles_are_in_order_and_the_histogram_is_whole():
 
 
 def test_slower_memory_shows_in_full():
-    """With a read latency of 2 us more, each transfer takes 2 us longer."""
+    """If the host's memory takes 2 us longer to answer, each measured transfer takes 2 us
+    longer."""
     near, far = measured(3), measured(3, "--read-latency", "2600")
     for name in ("interrupt/64", "interrupt/512", "dma/64", "dma/512"):
         delta = far[name]["value"] - near[name]["value"]

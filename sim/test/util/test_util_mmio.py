@@ -36,18 +36,20 @@ def rows():
 
 
 def test_a_read_brings_its_size_in_each_round_trip(rows):
-    """A read of 4 to 64 bytes by one access is one TLP. Its rate is its size per round trip."""
+    """A host read of 4 to 64 bytes by one access is one TLP. Its rate is its size per round
+    trip."""
     for size in READS:
         row = rows[f"read_access/{size}"]
         assert row["binds"] == "one read in flight"
         assert 0.95 < row["ratio"] <= 1.01
         assert row["value"] == pytest.approx(size * 1000 / row["access_ns"], rel=1e-6)
-        # The access takes 700 ns of --mmio-rtt, and the card's share.
+        # The read takes the 700 ns of --mmio-rtt and about 45 ns in the card.
         assert row["access_ns"] == pytest.approx(745, abs=30)
 
 
 def test_a_call_for_each_word_is_as_slow_as_its_words(rows):
-    """With a call for each word, the rate is 4 bytes per round trip, whatever the size."""
+    """If each word is read by one call of the library, the rate is 4 bytes per round trip, whatever
+    the size."""
     rates = [rows[f"read_call/{size}"]["value"] for size in (8, 64, 128, 512, 1024, 4096)]
     assert rates == pytest.approx([rows["read_access/4"]["value"]] * 6, rel=0.03)
     assert all(rows[f"read_call/{size}"]["ratio"] <= 1.01 for size in (8, 4096))

@@ -17,7 +17,8 @@ from tools.locks import locked
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 
-# Shell text that binds the card as `litepcie_util vfio bind` does, without that command.
+# Shell text that binds the card to vfio-pci as `litepcie_util vfio bind` does, without that
+# command.
 BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/drivers_probe"
 
 
@@ -68,5 +69,5 @@ def interrupted(name):
 
 
 def sentences(result):
-    """Return the lines that programs have written to /out/why in the guest."""
+    """Return the lines that programs have written to the guest's file /out/why."""
     return result.files["why"].decode().splitlines()
