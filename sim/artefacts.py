@@ -32,11 +32,13 @@ PATIENCE = 3.0
 
 @dataclass(frozen=True)
 class Artefacts:
-    """Paths of one built gateware and of the board executable that simulates it."""
+    """The paths of a gateware that was built for simulation, and of the board executable that
+    simulates it.
+    """
 
     endpoint: str
     example: Example | Occupant | None
-    gateware: Path  # the folder that targets/sim.py wrote the gateware to
+    gateware: Path  # the folder into which targets/sim.py wrote the gateware
     board: Path
 
     @property
@@ -126,7 +128,10 @@ def program(source: Path, name: str, headers: Path, static: bool = False) -> Pat
 
 
 def stock_utility(headers: Path) -> Path:
-    """Build LitePCIe's own litepcie_util for the guest, unpatched and static. Return its path."""
+    """Build LitePCIe's own litepcie_util, unpatched and static, for the guest.
+
+    Return the program's path.
+    """
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     out = BUILD / "software" / headers.parent.name / "stock"
     shutil.copytree(package / "software", out, dirs_exist_ok=True)

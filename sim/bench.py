@@ -30,7 +30,8 @@ from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
 from sim.rows.streams import Job
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
-SMALL = (64, 128, 256, 512, 1504)  # sizes of descriptors in bytes
+# Sizes in bytes of the small descriptors whose DMA rates are measured.
+SMALL = (64, 128, 256, 512, 1504)
 BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
 IDLE_SECONDS = 2.0
 COST_SECONDS = "2"
@@ -44,7 +45,7 @@ FAR_READS = (("@1us", 1000), ("@2us", 2000), ("@5us", 5000), ("@10us", 10000))
 
 @dataclass(frozen=True)
 class Bench:
-    """The gateware and board of one endpoint, with the litepcie_util that measures the board."""
+    """The gateware and board with one endpoint, and the litepcie_util that measures the board."""
 
     endpoint: str
     built: artefacts.Artefacts
@@ -102,14 +103,16 @@ def rows_of(bench: Bench) -> Iterator[Row]:
 
 
 def by_software(bench: Bench) -> Iterator[Row]:
-    """Measure and yield the rows of single accesses and transfers, with litepcie_util."""
+    """Measure single accesses and transfers with litepcie_util, and yield their benchmark rows."""
     with bench.card() as card:
         yield from measure.mmio(*_run(card, "mmio_bench"))
         yield from measure.latency(*_run(card, "latency"))
 
 
 def ideal_reads(bench: Bench) -> Iterator[Row]:
-    """Yield rows of h2c over a link on which bytes take no time, so that only the pins bind."""
+    """Yield benchmark rows of h2c over a link on which bytes take no time, so that only the hard
+    block's pins limit the rate.
+    """
     for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
         at = {"mps": mps, "completion_size": completion}
         yield measure.h2c_ideal(*_stream(bench, H2C, "--link-rate", "off", **at))
@@ -228,7 +231,10 @@ def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
 
 
 def idle(card: Card) -> Row:
-    """Return the row of the CPU time of an idle board without a client, in percent of a core."""
+    """Measure the CPU time of an idle board without a client, in percent of a core.
+
+    Return it as a row.
+    """
     before = card.board.cpu_seconds()
     time.sleep(IDLE_SECONDS)
     used = (card.board.cpu_seconds() - before) / IDLE_SECONDS * 100
@@ -236,7 +242,9 @@ def idle(card: Card) -> Row:
 
 
 def everything(seed: int, names: list[str]) -> Iterator[Row]:
-    """Yield the rows of the model, then those of each endpoint, then those of the simulation."""
+    """Yield the benchmark rows of the model, then those of each endpoint, then those of the
+    simulation.
+    """
     yield from model.rows()
     benches = []
     for name in names:
@@ -249,7 +257,9 @@ def everything(seed: int, names: list[str]) -> Iterator[Row]:
 
 
 def simulation(bench: Bench) -> Iterator[Row]:
-    """Yield rows of the simulation's own speed and idle cost, and of the cost of its rules."""
+    """Yield benchmark rows of the simulation: its speed, its CPU time when idle, and the cost of
+    checking the rules.
+    """
     with bench.card() as card:
         yield speed(card)
         yield idle(card)
@@ -257,13 +267,16 @@ def simulation(bench: Bench) -> Iterator[Row]:
 
 
 def recorded(seed: int, name: str) -> Recording:
-    """Record the TLP traces that the report page shows, on a board with the endpoint `name`."""
+    """Record the TLP traces for the report page, on a board with the endpoint `name`."""
     built = artefacts.build(name)
     return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
 
 
 def main() -> int:
-    """Measure all rows, print the table and write the report page. Return the exit status."""
+    """Measure all benchmark rows, print the table and write the report page.
+
+    Return the exit status.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
     )

@@ -14,7 +14,8 @@ from sim.board.process import BoardProcess
 from sim.errors import TestFailed
 from sim.rows.measure import Conditions
 
-TIMEOUT = 300  # seconds that a command may take; the longest test takes a tenth of this
+# A litepcie_util command fails after this many seconds. The longest test takes a tenth of it.
+TIMEOUT = 300
 
 
 class Card:

@@ -20,8 +20,8 @@ class Endpoint:
 
     name: str
     prefix: str
-    tags: int  # the number of reads that the endpoint may have in flight
-    straddle: bool  # two read completions may share a beat on RC
+    tags: int  # the most reads that the endpoint may have in flight
+    straddle: bool  # With straddle, two read completions may share a beat on RC.
     rules: str
 
 

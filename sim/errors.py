@@ -13,10 +13,10 @@ class BuildError(SimError):
 
 
 class BoardFailed(SimError):
-    """The board process did not start, ended early or refused a command."""
+    """The board process did not start, it ended early, or it refused a command."""
 
 
 class TestFailed(SimError):
     """A test of the card failed: litepcie_util, or a client, found an error."""
 
-    __test__ = False  # without this, pytest would collect this class as a test
+    __test__ = False  # Without this attribute pytest would take this class for a test, by its name.

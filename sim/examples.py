@@ -21,7 +21,10 @@ DIGITS = 8  # hexadecimal digits of the hash that tells two folders of the same 
 
 @dataclass(frozen=True)
 class Example:
-    """A folder with logic for the user slot. Its properties are paths of the files in it."""
+    """A folder with logic for the user slot.
+
+    The properties of an Example are paths of the files in it.
+    """
 
     folder: Path
 
@@ -71,7 +74,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Occupant:
-    """Logic for the user slot that is no example: a name for its build, and MODULE:CLASS."""
+    """Logic for the user slot that is no example. It has a name for its build, and MODULE:CLASS."""
 
     name: str
     user: str

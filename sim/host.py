@@ -35,14 +35,18 @@ from sim.rows.limits import Limit
 from sim.rows.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
-BUFFERS = 2048  # buffers of 8 KiB that are counted: 64 interrupts
-# runs of each way: on a busy machine several interrupts may merge into one, which costs less
+BUFFERS = 2048  # The buffers of 8 KiB whose cost is counted in the guest. They give 64 interrupts.
+# Each way of taking buffers is run this often. On a busy machine several interrupts may merge into
+# one, which costs less.
 TIMES = 3
 SECONDS = 900
-DISK_BYTES = 128 << 20  # bytes of the ring in software/kernel/test/cost_disk.c
-MEMORY = 1024  # the guest's MiB: the ring, four bounce buffers of 32 MiB, fio with its libraries
+# The bytes of the ring that cost_disk.c (software/kernel/test) writes to the disk.
+DISK_BYTES = 128 << 20
+# The guest's memory in MiB: the ring, four bounce buffers of 32 MiB, and fio with its libraries.
+MEMORY = 1024
 GIGABYTE = 1e9
-CLOCK_ERROR = 0.02  # the share by which the count of a loop of known length may be wrong
+# A loop of known length checks the instruction counter. Its count may be wrong by this share.
+CLOCK_ERROR = 0.02
 # Ways in which a program takes c2h buffers, with the text for their rows. In each of them the
 # program sleeps while no buffer is full.
 WAYS = {
@@ -61,13 +65,15 @@ FIO = (
     f"--bs=1M --iodepth={DISK_BYTES >> 20} --size={DISK_BYTES} --scramble_buffers=0 "
     "--gtod_reduce=1 --invalidate=0 --output-format=terse"
 )
-FIO_WRITE_RATE = 47  # number of the field of fio's output with the rate in KiB/s
+# The number of the field in fio's output that has the rate of writing in KiB/s.
+FIO_WRITE_RATE = 47
 # The loops of each run of fio. Runs with 1 and with 9 loops are compared, because fio's start
 # differs by 5 million instructions from run to run.
 FIO_LOOPS = (1, 1, 1, 9, 9, 9)
-# The kernel's setting of transparent huge pages for each run of fio.
+# The setting of transparent huge pages in the guest's kernel for each run of fio.
 FIO_PAGES = {"fio": "never", "fio_huge": "always"}
-# The ring's `disk` line in the output of `cost`, fio's `disk` line, and the row's id.
+# What is compared: the ring's `disk` line in the output of `cost`, fio's `disk` line, and the id of
+# the row.
 O_DIRECT = (("ring", "fio", "host/o_direct"), ("own", "fio_huge", "host/o_direct/huge"))
 # glibc copies large blocks by `rep movsb`. QEMU counts each of its turns as an instruction, and a
 # real processor does not. This setting makes glibc use vector loads and stores instead.
@@ -85,11 +91,13 @@ echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entr
 
 
 def program() -> Path:
-    """Build `cost`, the program that counts in the guest, with static linking. Return its path."""
+    """Build `cost`, the static program that counts instructions in the guest. Return its path."""
     folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    staged = out / f"cost.{os.getpid()}"  # another process may run or build the same file
+    # The program gets its name only when it is complete, since another process may run or build the
+    # same file.
+    staged = out / f"cost.{os.getpid()}"
     command += ["-static", "-pthread", "-o", staged, *sorted(folder.glob("cost*.c"))]
     subprocess.run(command, check=True)
     return staged.replace(out / "cost")
@@ -136,7 +144,10 @@ def fio_commands() -> list[str]:
 
 
 def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> dict[str, str]:
-    """Boot a guest with this driver and count. Return the text of each file of its /out by name."""
+    """Boot a guest with this driver, and count instructions there.
+
+    Return the text of each file in its /out, by name.
+    """
     guest = guest_run.prepare(headers=built.headers, choice=driver)
     files = [(program(), "bin/cost"), *(fio.ensure() if driver == "lanebox" else [])]
     with BoardProcess(built.board) as board, tempfile.NamedTemporaryFile() as disk:
@@ -218,7 +229,10 @@ class Counted:
         return int(found["calls"]) * scale, int(found["copied"]) * scale
 
     def disk(self, name: str) -> list[dict[str, str]]:
-        """Return the fields of every `disk` line with this name, one for each write of the disk."""
+        """Return the fields of every `disk` line with this name.
+
+        Each line is about one write of the disk.
+        """
         return self._all("disk", name)
 
     def wakeup(self) -> float:
@@ -239,7 +253,10 @@ class Counted:
 
 
 def rows(ours: Counted, stock: Counted) -> list[Row]:
-    """Return all rows. A row that LitePCIe's driver has as well has the ratio to its value."""
+    """Return all benchmark rows.
+
+    A row that LitePCIe's driver has, too, has the ratio to its value.
+    """
     found = [
         _compared(
             f"host/insn_per_gb/{way}",
@@ -296,7 +313,9 @@ def _compared(name: str, unit: str, value: float, stock: float, **conditions) ->
 
 
 def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
-    """Return the median of the instructions for each gigabyte, and that of the rates in MB/s."""
+    """Return the median of the instructions for each gigabyte written, and the median of the rates
+    in MB/s.
+    """
     rates = [int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns]
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
@@ -323,7 +342,7 @@ def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
 
 
 def _fio_rate(terse: str) -> float:
-    """Return the rate in MB/s that fio itself reports in its terse format, version 3."""
+    """Return the rate of writing in MB/s that fio reports in its terse format, version 3."""
     return int(terse.split(";")[FIO_WRITE_RATE]) * 1024 / 1e6
 
 
@@ -352,7 +371,9 @@ def o_direct(ours: Counted) -> list[Row]:
 
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:
-    """Return the row of one way from ring to disk: bounce or direct, chunk size in KiB, threads."""
+    """Return the benchmark row of one way from ring to disk: bounce or direct, chunk size in KiB,
+    number of threads.
+    """
     bounce = rung in ours.disk("bounce")
     size = f"{int(rung['chunk']) >> 10}K"
     name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"
@@ -362,7 +383,10 @@ def ladder(ours: Counted, rung: dict[str, str]) -> Row:
 
 
 def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
-    """Count with our driver and LitePCIe's, in one guest each. Return every row."""
+    """Count instructions with our driver and with LitePCIe's, in one guest each.
+
+    Return every benchmark row.
+    """
     built = artefacts.build(DEFAULT)
     counted = {}
     for driver in DRIVERS:
@@ -372,7 +396,10 @@ def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
 
 
 def main() -> int:
-    """Measure, print the table and merge the rows into the results. Return the exit status."""
+    """Measure the host's cost, print the table and merge the rows into the results.
+
+    Return the exit status.
+    """
     try:
         found = measure(lambda text: print(text, file=sys.stderr, flush=True))
     except (SimError, SetupError, StepError, GuestError) as error:

@@ -50,7 +50,7 @@ WAVES = ROOT / "build" / "waves.fst"
 # first DMA have run; the file has some 20 MB.
 WAVES_TO = "2000000"
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
-SIZE = "16M"  # bytes that are moved and compared in each direction
+SIZE = "16M"  # Bytes that the guest moves through the card in each direction, and compares.
 DEVICE = "/dev/litepcie0"
 GUEST_SECONDS = 180
 # Paces of the board that are tried one after the other, in cycles of device time per second. If the
@@ -58,8 +58,9 @@ GUEST_SECONDS = 180
 # repeated at the next, slower pace. The card itself behaves the same at any pace, as device time is
 # its only clock.
 GUEST_PACES = (200_000, 100_000)
-KEPT_UP = 0.95  # share of its limit that each rate must reach for the guest to have kept up
-STOCK_PACE = 200_000  # LitePCIe's own utility keeps up at this pace; its card does not wait for it
+KEPT_UP = 0.95  # The guest has kept up with the board if each rate reaches this share of its limit.
+# LitePCIe's own utility keeps up at this pace, in cycles a second. Its card does not wait for it.
+STOCK_PACE = 200_000
 STOCK = [
     "litepcie_util_stock info",
     "litepcie_util_stock scratch_test",
@@ -87,10 +88,11 @@ class Plan:
 
     built: artefacts.Artefacts
     at: Conditions
-    options: list[str]  # options of the board that are not in the conditions
+    options: list[str]  # Options for the board's command line that are not part of the conditions.
     guest: guest_run.Guest | None = None
     accel: str = "tcg"
-    files: Sequence[tuple[str, str]] = ()  # more files for the guest: pairs (host path, guest path)
+    # More files for the guest, as pairs (path on the host, path in the guest).
+    files: Sequence[tuple[str, str]] = ()
     debian: bool = False  # the guest has the programs of Debian, such as Python and fio
 
     def board(self, *more: str) -> BoardProcess:

@@ -23,7 +23,8 @@ from sim.board.process import BoardProcess
 from sim.errors import SimError, TestFailed
 
 SOCKET = artefacts.BUILD / "board.sock"
-GATEWARE = artefacts.BUILD / "board.gateware"  # link to the folder of the running board's gateware
+# A link to the folder with the gateware of the running board.
+GATEWARE = artefacts.BUILD / "board.gateware"
 LOCK = artefacts.BUILD / "board.lock"
 LOOK_SECONDS = 0.2
 

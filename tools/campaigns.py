@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HELPERS = ROOT / "tools" / "testing"  # helpers that tests of several folders import
-AGE = 4 * 3600  # least age in seconds, before HEAD, of the commit that HEAD is compared with
+HELPERS = ROOT / "tools" / "testing"  # the folder of helpers that tests of several folders import
+AGE = 4 * 3600  # HEAD is compared with a commit that is at least this many seconds older.
 
 
 def test_files(pattern: str) -> list[Path]:
@@ -58,7 +58,8 @@ class Campaign:
 CAMPAIGNS = {
     "driver": Campaign(12, ("test_guest_driver_*", "test_live_guest")),
     "library": Campaign(9, ("test_user_*",)),
-    "kernels": Campaign(0.2, ("test_guest_built",)),  # skipped unless SOAK is kernels or full
+    # The tests of this campaign are skipped unless SOAK is `kernels` or `full`.
+    "kernels": Campaign(0.2, ("test_guest_built",)),
     "models": Campaign(6, ("test_differential",)),
     "faults": Campaign(1.5, ("test_fault_campaign",)),
     "hosts": Campaign(1, ("test_root_campaign",)),
@@ -71,7 +72,8 @@ CAMPAIGNS = {
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),
-    "long": Campaign(90, ("test_long_runs",)),  # CI leaves this campaign out, and says so
+    # CI leaves this campaign out, since CI has only 65 minutes, and says so.
+    "long": Campaign(90, ("test_long_runs",)),
     "proofs": Campaign(3, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
@@ -81,7 +83,9 @@ GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netli
 BOARD = ("hosts", "faults", "sockets", "models", "endpoints", "driver", "stock")
 GUEST = ("driver", "library", "utility", "stock", "cost", "kernels", "python")
 NOTHING_LONGER = ()
-TESTS = None  # a file of tests asks for the campaigns that it, or a test importing it, belongs to
+# With TESTS as its row, a file of tests asks for the campaigns that it, or a test importing it,
+# belongs to.
+TESTS = None
 
 # A changed file belongs to the row with the longest path that the file's path begins with.
 TABLE = {
@@ -105,7 +109,8 @@ TABLE = {
     "bringup/jtag": ("programming", "netlist"),
     "bringup/test": TESTS,
     "gateware": GATEWARE,
-    "gateware/capture": NOTHING_LONGER,  # only builds with --capture have it
+    # Only builds with --capture have this block. A change of it asks for no campaign.
+    "gateware/capture": NOTHING_LONGER,
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
     "gateware/interrupt": GATEWARE,
@@ -188,7 +193,7 @@ def base() -> tuple[str | None, str]:
 
 
 def is_known(file: str) -> bool:
-    """Return whether a row of the table covers the file."""
+    """Return whether a row of TABLE covers the file."""
     try:
         return bool(row(file))
     except KeyError:
@@ -225,7 +230,7 @@ def row(file: str) -> str:
 
 
 def importers(file: str) -> set[str]:
-    """Return a test file or helper with all tests that import or name it, also indirectly."""
+    """Return a test file or helper, and all tests that import it or name it, also indirectly."""
     path = ROOT / file
     sources = {test: test.read_text() for test in test_files("*.py")}
     reached, new = set(), {path}
@@ -252,7 +257,9 @@ def asked_for(file: str) -> list[str]:
 
 
 def choose(files: list[str]) -> dict[str, list[str]]:
-    """Return the campaigns for these changed files, each with the rows that ask for it."""
+    """Return the campaigns that these changed files ask for, each with the rows of TABLE that ask
+    for it.
+    """
     reasons: dict[str, list[str]] = {}
     for file in files:
         for name in asked_for(file):

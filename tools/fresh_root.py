@@ -51,7 +51,8 @@ USER = "reader"
 HOME = f"/home/{USER}"
 CLONE = f"{HOME}/lanebox"
 KEPT = ROOT / "build" / "fresh"
-MARK = ".lanebox-fresh-root"  # file that marks a folder which this program may remove
+# A folder with a file of this name is one that this program may remove.
+MARK = ".lanebox-fresh-root"
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--")
 ENTER = ROOT / "tools" / "enter_root.sh"
 
@@ -324,7 +325,8 @@ def as_root(argv: list[str]) -> int:
     child = subprocess.Popen([*prefix, "env", *kept, *tied(own)])
     try:
         return child.wait()
-    except KeyboardInterrupt:  # the signal was SIGTERM or SIGHUP, which only this process has got
+    # The signal was SIGTERM or SIGHUP, which only this process has got, so the child is ended here.
+    except KeyboardInterrupt:
         # The shell's built-in kill is used: a small Debian has no program of that name.
         subprocess.run([*prefix, "sh", "-c", f"kill {child.pid}"])
         child.wait()
@@ -346,7 +348,8 @@ def run_in_fresh_root(options: argparse.Namespace) -> int:
         return call(inside(folder, options.command, dict(os.environ)))
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not stop the removal
+            # A second Ctrl-C must not stop the removal of the root.
+            signal.signal(number, signal.SIG_IGN)
         if not keep:
             remove(folder)
         else:

@@ -24,7 +24,7 @@ from pathlib import Path
 from tools import recall
 
 ROOT = Path(__file__).resolve().parents[1]
-SINGLE = ("gateware", "sim", "tools")  # folders in which each module is a part of its own
+SINGLE = ("gateware", "sim", "tools")  # In these folders each Python module is a part of its own.
 # Pairs (user, used): no part whose path begins with `user` may use a part whose path begins with
 # `used`.
 RULES = (
@@ -108,7 +108,9 @@ def arrows() -> Arrows:
 
 
 def levels(found: Arrows) -> tuple[list[list[str]], list[str]]:
-    """Return the parts from the bottom up, and the parts that are in a circle or above one."""
+    """Return the parts of the tree from the bottom up, and the parts that are in a circle or above
+    one.
+    """
     parts = {name for pair in found for name in pair}
     below = {name: {whom for who, whom in found if who == name} for name in parts}
     ordered: list[list[str]] = []

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 C_SUFFIXES = {".cpp", ".hpp"}
 HEADED_SUFFIXES = {".py", ".c", ".h", ".cpp", ".hpp", ".sv", ".v", ".scala", ".sh"}
 HEADER = ("This file is part of Lanebox.", "Copyright (c)", "SPDX-License-Identifier:")
-HEADER_WITHIN = 5  # the header must be in these first lines; a #! may come before it
+HEADER_WITHIN = 5  # The licence header must be in this many first lines. A #! may come before it.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 
 

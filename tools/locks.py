@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 2.0  # seconds after which a waiting process prints that it waits
+PATIENCE = 2.0  # After this many seconds a process that waits for a lock prints that it waits.
 PERIOD = 0.05
 WAITING = "  waiting for another command that builds or simulates"
 
@@ -34,7 +34,10 @@ def locked(file):
 
 
 def _free_soon(handle):
-    """Take the lock if it becomes free within PATIENCE seconds. Return whether it was taken."""
+    """Take the file lock if it becomes free within PATIENCE seconds.
+
+    Return whether it was taken.
+    """
     end = time.monotonic() + PATIENCE
     while True:
         try:

@@ -95,7 +95,8 @@ def waveform_compression() -> bool:
     """
     program = shutil.which("verilator")
     if not program:
-        return True  # without Verilator it is not known whether lz4.h is needed
+        # Without Verilator it is not known whether lz4.h is needed, so it counts as needed.
+        return True
     root = Path(program).resolve().parents[1] / "share" / "verilator"
     if not root.exists():
         query = [program, "--getenv", "VERILATOR_ROOT"]
@@ -224,5 +225,7 @@ NEEDS = {
 
 
 def missing(groups: list[str]) -> list[Need]:
-    """Return the needs of these groups that this machine does not meet."""
+    """Return the needs (programs, headers, libraries) of these groups that this machine does not
+    meet.
+    """
     return [need for group in groups for need in NEEDS[group] if not need.probe()]

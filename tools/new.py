@@ -45,7 +45,7 @@ class BadName(ValueError):
 
 
 def class_name(title: str) -> str:
-    """Return the name of the block's class, by the rule of sim/examples.py: my_block is MyBlock."""
+    """Return the name of a block's class, by the rule of sim/examples.py: my_block has MyBlock."""
     return "".join(part.capitalize() for part in title.split("_"))
 
 

@@ -50,7 +50,7 @@ LOCK = ROOT / "tools" / "requirements.lock"
 # GB that a first run needs in the clone: for the simulation (0.6 were measured), and for all tests
 # (2.9 were measured).
 SPACE, SPACE_FOR_TESTS = 1, 4
-FOR_TESTS = "synthesis"  # the group for `make test`, with Python packages of its own
+FOR_TESTS = "synthesis"  # The group of needs for `make test`, which has Python packages of its own.
 NO_RIGHTS = re.compile(
     "not in the sudoers file|may not run sudo|not allowed to execute|incorrect password|"
     "password is required|no password was provided|a terminal is required"
@@ -266,7 +266,7 @@ def with_package(need: Need) -> str:
 
 
 def content_hash(*paths: Path) -> str:
-    """Return one hash over the contents of files. A file may be missing."""
+    """Return one hash over the contents of these files. A file may be missing."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"-")
@@ -274,7 +274,7 @@ def content_hash(*paths: Path) -> str:
 
 
 def group_locks(groups: list[str]) -> dict[str, Path]:
-    """Return the lock files of those groups that have Python packages of their own."""
+    """Return the lock files of those of the groups that have Python packages of their own."""
     locks = {group: LOCK.with_name(f"requirements-{group}.lock") for group in groups}
     return {group: lock for group, lock in locks.items() if lock.exists()}
 

@@ -36,7 +36,9 @@ _phase = ""
 
 
 def phase(number: int, total: int) -> None:
-    """Let the lines of later steps begin with `NUMBER of TOTAL: `, the part of the whole work."""
+    """Let the lines of later steps begin with `NUMBER of TOTAL: `, which says how far the whole
+    work is.
+    """
     global _phase
     _phase = f"{number} of {total}: "
 
@@ -74,7 +76,7 @@ class Step:
         self.stream = stream or sys.stderr
         self.patience = patience
         self.started = self.shown = time.monotonic()
-        self.result = ""  # text that the step's last line shows
+        self.result = ""  # the text that the last line of the step shows
         self.live = self.stream.isatty()
 
     def __enter__(self) -> Step:

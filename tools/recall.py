@@ -200,7 +200,7 @@ def inputs(path: Path, is_model: bool) -> list[str]:
 
 @cache
 def _module(path: Path, is_model: bool) -> bytes:
-    """Return a digest of all inputs on which the tests of a module depend."""
+    """Return a digest of everything on which the results of a test module depend."""
     digest = hashlib.sha256(_machine() + path.read_bytes())
     for name in inputs(path, is_model):
         digest.update(name.encode() + b"\0" + _files()[name])
@@ -217,7 +217,9 @@ def stamp(path: Path, name: str, is_model: bool) -> Path:
 
 
 def has_passed(place: Path) -> bool:
-    """Return whether the stamp `place` exists and is younger than MOST_DAYS days."""
+    """Return whether the stamp of a passed test exists at `place` and is younger than MOST_DAYS
+    days.
+    """
     try:
         return time.time() - place.stat().st_mtime < MOST_DAYS * 86400
     except FileNotFoundError:

@@ -21,9 +21,11 @@
 #include "csr.h"
 #include "liblitepcie.h"
 
-#define BUFFERS		16	/* buffers that are compared for each shift */
+/* The number of c2h buffers that are compared for each value of the register `shift`. */
+#define BUFFERS		16
 #define TIMEOUT_MS	10000
-#define WRONG		1	/* result: the card sent a wrong word */
+/* A result of compare_ring(): the card sent a wrong word. */
+#define WRONG		1
 
 static uint32_t word(uint64_t buffer, size_t index)
 {
@@ -61,7 +63,7 @@ static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned
 	return 0;
 }
 
-/* Compares the first BUFFERS c2h buffers. Returns 0, WRONG or -errno. */
+/* Compares the first BUFFERS c2h buffers with the expected words. Returns 0, WRONG or -errno. */
 static int compare_ring(struct litepcie *dev, unsigned int shift)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);

@@ -22,8 +22,8 @@ WORD = 32
 class Scale(LiteXModule):
     """Multiplies each 32-bit word from the host by 2 to the power of a register; sends it back."""
     def __init__(self, platform):
-        self.sink   = stream.Endpoint(stream_layout()) # i, h2c
-        self.source = stream.Endpoint(stream_layout()) # o, c2h
+        self.sink   = stream.Endpoint(stream_layout()) # i: stream h2c from the host
+        self.source = stream.Endpoint(stream_layout()) # o: stream c2h to the host
         self.irq    = Signal()                         # o
         self.shift  = CSRStorage(5, description="Each word is multiplied by 2 to this power.")
 

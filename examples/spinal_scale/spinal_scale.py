@@ -23,8 +23,8 @@ from tools.verilog.spinal_build import generate
 class SpinalScale(LiteXModule):
     """Connects SpinalScale.scala, which multiplies each 32-bit word, to slot and register."""
     def __init__(self, platform):
-        self.sink   = stream.Endpoint(stream_layout()) # i, h2c
-        self.source = stream.Endpoint(stream_layout()) # o, c2h
+        self.sink   = stream.Endpoint(stream_layout()) # i: stream h2c from the host
+        self.source = stream.Endpoint(stream_layout()) # o: stream c2h to the host
         self.irq    = Signal()                         # o
         self.shift  = CSRStorage(5, description="Each word is multiplied by 2 to this power.")
 

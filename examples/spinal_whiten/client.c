@@ -21,7 +21,8 @@
 #include "liblitepcie.h"
 
 #define PACKETS		100
-#define LONGEST		4096	/* bytes of the longest packet; fits a buffer */
+/* Bytes of the longest packet that is sent. A DMA buffer has at least as many. */
+#define LONGEST		4096
 #define KEY		0x9e3779b9u
 #define WAIT_MS		10000
 
@@ -111,7 +112,7 @@ static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t b
 
 int main(int argc, char **argv)
 {
-	/* With fewer interrupts a packet would wait until others have come. */
+	/* With an interrupt for each packet, no packet waits until others have come. */
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.packets = true,

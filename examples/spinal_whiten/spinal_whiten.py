@@ -21,11 +21,10 @@ from tools.verilog.spinal_build import generate
 
 
 class SpinalWhiten(LiteXModule):
-    """Connects the SpinalHDL block, which XORs each word with a key, to the slot and to registers.
-    """
+    """Connects the SpinalHDL block, which XORs each word with a key, to user slot and registers."""
     def __init__(self, platform):
-        self.sink    = stream.Endpoint(stream_layout()) # i, h2c
-        self.source  = stream.Endpoint(stream_layout()) # o, c2h
+        self.sink    = stream.Endpoint(stream_layout()) # i: stream h2c from the host
+        self.source  = stream.Endpoint(stream_layout()) # o: stream c2h to the host
         self.irq     = Signal()                         # o
         self.key     = CSRStorage(32, description="Each word is XORed with this.")
         self.packets = CSRStatus(32, description="Packets that have left.")

@@ -17,7 +17,8 @@ module spinal_scale_tb;
   SpinalScale dut (.*);
   always #2 clk = ~clk;
 
-  int           density;        // Percentage of cycles in which valid, or ready, is high.
+  // Percentage of the cycles in which the testbench drives valid, or ready, high.
+  int           density;
   int           sent, taken, cycles;
   logic [255:0] expected[$], next;
   logic         waiting = 0;

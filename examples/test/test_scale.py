@@ -26,7 +26,7 @@ def scaled(beat, shift):
 
 
 def test_it_fits_the_user_slot():
-    """The slot accepts Scale, and its register has the name that the C client uses."""
+    """The user slot accepts Scale, and Scale's register has the name that the C client uses."""
     occupant = make_occupant(Scale, platform=None)
     assert isinstance(occupant.sink, stream.Endpoint)
     assert [register.name for register in occupant.get_csrs()] == ["shift"]
@@ -59,7 +59,7 @@ def test_every_word_is_scaled(shift, seed):
 
 
 def test_one_beat_per_cycle():
-    """Without stalls a beat follows in every cycle after the first one."""
+    """Without stalls the block sends a beat in every cycle after the first one."""
     dut = Scale(platform=None)
     taken = []
     gaps = []

@@ -21,7 +21,9 @@ EXAMPLE = ROOT / "examples" / "spinal_scale"
 
 
 class Platform:
-    """Collects the Verilog sources that the occupant of the slot adds to the build."""
+    """Stands in for LiteX's platform: collects the Verilog sources that the user logic adds to the
+    build.
+    """
 
     def __init__(self):
         self.sources = []
@@ -60,7 +62,9 @@ def testbench(verilog, tmp_path_factory):
 
 
 def test_it_fits_the_user_slot(verilog):
-    """The slot accepts the wrapper, which adds the Verilog and has the register `shift`."""
+    """The user slot accepts SpinalScale's wrapper, which adds the Verilog and has the register
+    `shift`.
+    """
     platform = Platform()
     occupant = make_occupant(find_occupant(f"{EXAMPLE}/spinal_scale.py:SpinalScale"), platform)
     assert platform.sources == [verilog]
@@ -68,7 +72,9 @@ def test_it_fits_the_user_slot(verilog):
 
 
 def test_verilog_is_readable_and_synchronous(verilog):
-    """The Verilog has the Instance's ports, and no anonymous name, asynchronous reset or date."""
+    """The generated Verilog has the ports of the Instance, and no anonymous name, asynchronous
+    reset or date.
+    """
     text = verilog.read_text()
     assert "_zz_" not in text and "Date" not in text
     assert set(re.findall(r"always @\(posedge (.*?)\)", text)) == {"clk"}
@@ -88,7 +94,10 @@ def test_verilog_is_readable_and_synchronous(verilog):
 
 @each_seed(3)
 def test_every_word_is_scaled_without_a_bubble(testbench, seed):
-    """In spinal_scale_tb.sv every word is scaled, in order; without stalls no cycle is lost."""
+    """In spinal_scale_tb.sv the block scales every word, in order.
+
+    Without stalls it loses no cycle.
+    """
     result = subprocess.run(
         [testbench, f"+verilator+seed+{seed + 1}"], capture_output=True, text=True
     )

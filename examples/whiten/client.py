@@ -16,13 +16,13 @@ import numpy as np
 from lanebox_host import Card, LaneboxError
 
 PACKETS = 100
-LONGEST = 4096  # bytes of the longest packet; a buffer has at least as many
+LONGEST = 4096  # Bytes of the longest packet that is sent. A DMA buffer has at least as many.
 KEY = 0x9E3779B9
-WAIT = 10  # seconds that a packet and its interrupt may take
+WAIT = 10  # seconds that the card may take for a packet and its interrupt
 
 
 def expected(data: bytes) -> bytes:
-    """Return the packet that the card must send back for `data`."""
+    """Return the packet that the card must send back for the packet `data`."""
     key = np.frombuffer(KEY.to_bytes(4, "little"), np.uint8)
     return (np.frombuffer(data, np.uint8) ^ np.resize(key, len(data))).tobytes()
 

@@ -22,8 +22,8 @@ WORD = 32
 class Whiten(LiteXModule):
     """XORs each 32-bit word of a packet with a key from a register, and sends it back."""
     def __init__(self, platform):
-        self.sink    = sink   = stream.Endpoint(stream_layout()) # i, h2c
-        self.source  = source = stream.Endpoint(stream_layout()) # o, c2h
+        self.sink    = sink   = stream.Endpoint(stream_layout()) # i: stream h2c from the host
+        self.source  = source = stream.Endpoint(stream_layout()) # o: stream c2h to the host
         self.irq     = Signal()                                  # o
         self.key     = CSRStorage(WORD, description="Each word is XORed with this.")
         self.packets = CSRStatus(32, description="Packets that have left.")
@@ -32,7 +32,8 @@ class Whiten(LiteXModule):
 
         # Data -------------------------------------------------------------------------------------
 
-        # A register holds one beat, with its `last`, `bytes` and `error`, until the card takes it.
+        # A register holds one beat of c2h, with its `last`, `bytes` and `error`, until the card
+        # takes it.
         self.held = held = stream.Buffer(stream_layout())
         self.comb += [
             sink.connect(held.sink, omit={"data"}),

@@ -22,10 +22,10 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-BEAT = 32  # bytes of a beat of the slot's streams
+BEAT = 32  # bytes of a beat of the user slot's streams
 PERIOD_NS = 4
-SILENCE = 20_000  # cycles without a beat, after which receive() gives up
-ENDLESS = 1 << 20  # bytes of one packet, after which receive() gives up
+SILENCE = 20_000  # receive() gives up after this many cycles without a beat from the logic.
+ENDLESS = 1 << 20  # receive() gives up after this many bytes of one packet.
 SECOND_BENCH = (
     "this test has a bench already, and its clock and streams run. A test has one Bench, and "
     "calls reset() once. To change the stalls, set bench.flow; for logic that is fresh from "
@@ -45,7 +45,8 @@ class Bench:
     one raises RuntimeError.
     """
 
-    _streams = None  # the task that drives the block's ports; it ends when its test ends
+    # The task that drives the streams of the block under test. It ends when its test ends.
+    _streams = None
 
     def __init__(self, dut, flow: float = 0.5, seed: int | None = None, endless: int = ENDLESS):
         self._alone()
@@ -56,14 +57,15 @@ class Bench:
         # The cycle in which the logic took its first beat, and the one in which it gave its last
         # beat.
         self.first_beat = self.last_beat = 0
-        self.errors = 0  # number of packets that the logic gave with `error`
-        self._waiting: deque[tuple[int, int, int]] = deque()  # beats to send: data, last, bytes
+        self.errors = 0  # number of packets that the logic sent with `error` set
+        # Beats that wait to be sent to the logic, as (data, last, bytes).
+        self._waiting: deque[tuple[int, int, int]] = deque()
         self._packet, self._received = bytearray(), []
         self._offered = None
         self._sink_valid = False
 
     def __repr__(self) -> str:
-        return "bench"  # pytest then explains a failure by `where 0 = bench.interrupts`
+        return "bench"  # With this name pytest explains a failure by `where 0 = bench.interrupts`.
 
     # What a test calls ----------------------------------------------------------------------------
 
@@ -125,7 +127,8 @@ class Bench:
         await FallingEdge(self.dut.clk)
         strobe = getattr(self.dut, f"user_{register}_write")
         getattr(self.dut, f"user_{register}_data").value = value
-        # the upper half of a wide register is written first
+        # The words of a register wider than 32 bits are written from the upper one to the lower
+        # one.
         for word in reversed(range(len(strobe))):
             strobe.value = 1 << word
             await FallingEdge(self.dut.clk)
@@ -257,7 +260,7 @@ class Bench:
 
 
 def vars_of(dut):
-    """Return the ports of the block as pairs (name, cocotb's handle)."""
+    """Return the ports of the block as pairs (name, cocotb's handle of the port)."""
     return [(name, getattr(dut, name)) for name in _ports()]
 
 

@@ -28,7 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "blocks"
 SIMULATE = Path(__file__).with_name("simulate.py")
 KEPT = 20
-PATIENCE = 3.0  # seconds before a step is shown; most steps only find finished files
+# A step is shown to the user only if it takes this many seconds, since most steps only find
+# finished files.
+PATIENCE = 3.0
 # Matches a line of cocotb's log: nanoseconds, level, logger, text. The lines of a traceback have
 # the text alone.
 LOGGED = re.compile(r" *[\d.]+ns +[A-Z]+ +cocotb\S*(?: \d+\S*)? +(?P<text>.*)")
@@ -49,7 +51,7 @@ class Outcome:
 
 
 def waves_of(example: Example) -> Path:
-    """Return the file with the waves of the example's tests, one test after another."""
+    """Return the path of the file with the waves of the example's tests, one test after another."""
     return CACHE / example.name / "dump.fst"
 
 
@@ -69,7 +71,7 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
             "LANEBOX_SEED": str(seed),
             "LANEBOX_PORTS": (folder / "ports.txt").read_text(),
         }
-        # with this variable cocotb would think that it runs in pytest
+        # If this variable were set, cocotb would think that it runs in pytest.
         environment.pop("PYTEST_CURRENT_TEST", None)
         results = folder / "results.xml"
         results.unlink(missing_ok=True)
@@ -99,7 +101,9 @@ def outcomes(results: str, output: str) -> list[Outcome]:
 
 
 def _problems(output: str) -> dict[str, str]:
-    """Return the text that follows `NAME failed` in cocotb's log, by the test's name."""
+    """Return what cocotb's log says about each failed test (the text behind `NAME failed`), by the
+    test's name.
+    """
     found, name = {}, None
     for line in output.splitlines():
         if logged := LOGGED.match(line):
@@ -127,7 +131,10 @@ def _readable(lines: list[str]) -> str:
 
 
 def _verilog(example: Example, folder: Path) -> list[Path]:
-    """Write the Verilog of the example's logic into `folder`. Return all files that it needs."""
+    """Write the Verilog of the example's logic into `folder`.
+
+    Return all files that a simulation of it needs.
+    """
     command = [sys.executable, "-m", "sim.block.verilog", example.user, folder]
     _run(command, "gateware of the block")
     return [Path(line) for line in (folder / "sources.txt").read_text().splitlines()]

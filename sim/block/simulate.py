@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner in this module
+    from cocotb_tools.runner import get_runner  # cocotb 2 has get_runner() in this module.
 except ImportError:
-    from cocotb.runner import get_runner  # cocotb 1.9 has the runner in this module
+    from cocotb.runner import get_runner  # cocotb 1.9 has get_runner() in this module.
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = "block"
@@ -51,7 +51,8 @@ def build(directory: str, *sources: str) -> None:
 def test(directory: str, run_directory: str, *files: str) -> None:
     """Run the cocotb tests in `files` on the simulation that was built in `directory`."""
     folders = dict.fromkeys(str(Path(file).parent) for file in files)
-    sys.path[:1] = [str(ROOT), *folders]  # the runner gives sys.path to the simulation
+    # cocotb's runner hands this process' sys.path to the simulation.
+    sys.path[:1] = [str(ROOT), *folders]
     get_runner("verilator").test(
         hdl_toplevel=TOP,
         hdl_toplevel_lang="verilog",

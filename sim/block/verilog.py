@@ -23,7 +23,7 @@ from gateware.user.slot import check_built, find_occupant, make_occupant
 from tools.verilog.litex_verilog import simulation_verilog
 
 TOP = "block"
-WORD = 32  # bits of a word on the bus of the registers
+WORD = 32  # bits of a word on the bus of the registers (CSR bus)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -62,7 +62,9 @@ class Block(LiteXModule):
             self.add_register(register)
 
     def port(self, name, width):
-        """Return a new signal of `width` bits that becomes a port called `name`."""
+        """Return a new signal of `width` bits that becomes a port of the Verilog module, called
+        `name`.
+        """
         self.ports[name] = Signal(width, name_override=name)
         return self.ports[name]
 
@@ -124,7 +126,7 @@ def write(user: str, folder: Path) -> None:
     check_built(occupant, {"user": Region(registers)} if registers else {})
     folder.mkdir(parents=True, exist_ok=True)
     lines = converted.main_source.splitlines(keepends=True)
-    # the comments of LiteX's Verilog have a date
+    # LiteX writes a date into the Verilog's comments, so the comments are left out.
     undated = [line for line in lines if not line.startswith("//")]
     (folder / f"{TOP}.v").write_text("".join(undated))
     for name, content in converted.data_files.items():
@@ -135,7 +137,9 @@ def write(user: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Write the Verilog of a user's logic, with plain ports, to the folder on the command line."""
+    """Write the Verilog of a user's logic, with plain ports, to the folder that the command line
+    names.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("user", metavar="MODULE:CLASS")
     parser.add_argument("folder", type=Path)

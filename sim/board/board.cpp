@@ -10,7 +10,8 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBatch = 32;  // cycles that run before the sockets are polled again
+// The board polls its sockets after this many cycles of device time.
+constexpr unsigned kBatch = 32;
 
 }  // namespace
 

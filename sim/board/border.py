@@ -102,7 +102,7 @@ class Member:
 
     @property
     def words(self) -> int:
-        """Return the number of 32-bit words that the member takes in DPI's arrays."""
+        """Return how many 32-bit words this struct member takes in the arrays that cross DPI."""
         return -(-self.width // WORD)
 
 
@@ -131,7 +131,7 @@ def _outputs() -> list[Member]:
 
 
 def _places(members: list[Member]) -> dict[str, int]:
-    """Return the number of each member's lowest bit in the packed vector, by the member's name."""
+    """Return the position of each struct member's lowest bit in the packed vector, by its name."""
     places, at = {}, 0
     for member in members:
         places[member.name] = at * WORD
@@ -149,7 +149,7 @@ def layout() -> int:
     Verilog passes it to C++, which refuses a struct of another layout.
     """
     members = [f"{member.name}:{member.width}" for member in (*_inputs(), *_outputs())]
-    # as a positive int, since Verilog's int has a sign
+    # Verilog's `int` has a sign. The shift keeps the checksum positive in Verilog, too.
     return zlib.crc32(" ".join(members).encode()) >> 1
 
 
@@ -262,6 +262,7 @@ def files() -> Path:
             (staging / name).write_text(text)
         try:
             staging.rename(folder)
-        except OSError:  # another process has made the same folder first
+        # Another process has made the same folder first, so this one's copy is removed.
+        except OSError:
             shutil.rmtree(staging)
     return folder

@@ -58,7 +58,7 @@ VERILATOR_FLAGS = [
     "-Wno-fatal",
     "-Wno-lint",
     "-Wno-style",
-    "-Wwarn-WIDTH",  # check_pins() looks for warnings about the widths of ports
+    "-Wwarn-WIDTH",  # check_pins() needs Verilator's warnings about the widths of ports
 ]
 # Verilator's own default is -Os, which halves the simulation speed.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
@@ -155,7 +155,7 @@ def model_files(suffix: str) -> list[Path]:
 
 def _board_sources() -> list[Path]:
     files = (p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
-    # the program in the folder `ideal` is not part of the board
+    # The program in the folder `ideal` is not part of the board, so its sources are left out.
     own = sorted(p for p in files if p.parent.name != "ideal")
     return [*own, *sorted(border.files().iterdir()), numbers_header(), c_header.VFIO_USER]
 
@@ -180,7 +180,7 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
 
 
 def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
-    # renamed to `directory` when all files are complete
+    # The board is built in this folder, which is renamed to `directory` when it is complete.
     work = directory.with_name(directory.name + f".{os.getpid()}")
     work.mkdir(parents=True)
     mine = [str(p) for p in _board_sources() if p.suffix not in {".hpp", ".h"}]
@@ -227,7 +227,7 @@ def _keep(work: Path, directory: Path) -> None:
 
 def forget(cache: Path, most: int) -> None:
     """Remove the least recently used boards from the folder `cache` until `most` are left."""
-    # a folder with a suffix is still being built
+    # A folder with a suffix is one in which a board is still being built.
     boards = [path for path in cache.iterdir() if not path.suffix]
     boards.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for board in boards[most:]:

@@ -44,7 +44,8 @@ void serve(const lanebox::Options &options, int signal_fd) {
     fflush(stdout);
     try {
         board.run(signal_fd);
-    } catch (...) {  // statistics are written in any case: they show what led to the error
+        // The statistics are written after an error as well, because they show what led to it.
+    } catch (...) {
         stats << board.stats() << "\n";
         throw;
     }

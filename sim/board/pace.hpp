@@ -31,7 +31,8 @@ public:
     }
 
 private:
-    static constexpr int kLate = 20;  // ms; a board that is later than this does not catch up
+    // A board that is more than this many milliseconds late does not catch up.
+    static constexpr int kLate = 20;
 
     uint64_t cycles_ = 0;
     std::chrono::steady_clock::time_point from_;

@@ -78,7 +78,8 @@ class BoardProcess:
             raise BoardFailed(f"the board did not answer `{line}`\n{self.tail()}") from error
         except (OSError, ValueError) as error:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(STOP_SECONDS)  # the board writes to its log why it ends
+                # The board that ends has this time to write the reason to its log.
+                self.process.wait(STOP_SECONDS)
             raise BoardFailed(f"the board left while asked to `{line}`\n{self.tail()}") from error
         if "error" in answer:
             raise BoardFailed(f"the board refused `{line}`: {answer['error']}")

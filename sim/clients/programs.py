@@ -15,7 +15,7 @@ from sim.artefacts import Artefacts
 from sim.errors import TestFailed
 from sim.examples import Example
 
-SECONDS = 300  # seconds after which a client program that runs has failed
+SECONDS = 300  # A client program that still runs after this many seconds has failed.
 
 
 def environment(gateware: Path) -> dict[str, str]:

@@ -37,10 +37,11 @@ UNMAP_ALL = _numbers["DMA_UNMAP_ALL"]
 IRQ_DATA_NONE, IRQ_DATA_EVENTFD = _numbers["IRQ_DATA_NONE"], _numbers["IRQ_DATA_EVENTFD"]
 IRQ_ACTION_TRIGGER = _numbers["IRQ_ACTION_TRIGGER"]
 
-LAYOUTS = _WIRE.layouts  # layouts of the messages' bodies, by the name of their structure
-HEADER = LAYOUTS["header"]  # its fields: id, command, size, flags, error
-ACCESS = LAYOUTS["region_access"]  # its fields: offset, region, count
-TIMEOUT = 20  # seconds of wall time after which a board that does not answer is broken
+# The layouts of vfio-user messages' bodies, by the name of their C structure.
+LAYOUTS = _WIRE.layouts
+HEADER = LAYOUTS["header"]  # the fields of a message header: id, command, size, flags, error
+ACCESS = LAYOUTS["region_access"]  # the fields of a region access: offset, region, count
+TIMEOUT = 20  # A board that does not answer within this many seconds of wall time is broken.
 
 
 class VfioClient:
@@ -52,10 +53,11 @@ class VfioClient:
 
     def __init__(self, path, memory_of=None, greet=True):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))  # connect() waits while the board's queue is full
+        # connect() waits while the queue of the board's socket is full.
+        self.socket.connect(str(path))
         self.socket.settimeout(TIMEOUT)
         self.memory_of = memory_of
-        self.asked = 0  # how many DMA_READ requests of the server the client has answered
+        self.asked = 0  # the number of DMA_READ requests of the board that this client has answered
         self.capabilities = None
         self._number = 0
         self._replies = {}
@@ -163,7 +165,9 @@ class VfioClient:
         self.capabilities = json.loads(body[4:].rstrip(b"\0"))["capabilities"]
 
     def device_info(self):
-        """Return (flags, number of regions, number of interrupt kinds) of the device."""
+        """Return what the device says about itself: (flags, number of regions, number of interrupt
+        kinds).
+        """
         info = LAYOUTS["device_info"]
         return info.unpack(self.call(DEVICE_INFO, info.pack(info.size, 0, 0, 0)))[1:]
 
@@ -196,7 +200,8 @@ class VfioClient:
         """
         numbers = []
         for offset in offsets:
-            # replies are read first, so that the socket has room for more
+            # Replies that have arrived are read before the next request, so that the socket has
+            # room for more.
             while select.select([self.socket], [], [], 0)[0]:
                 self._receive()
             numbers.append(self.send_read(region, offset, count))

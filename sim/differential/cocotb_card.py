@@ -68,7 +68,7 @@ class Device(UltraScalePlusPcieDevice):
 
 
 def make_device(block, constants):
-    """Return the device behind the pins of `block`, configured as the gateware's constants say."""
+    """Return cocotbext-pcie's device on the pins of `block`, set up by the gateware's constants."""
     buses = {
         f"{name}_bus": AxiStreamBus.from_prefix(block, f"{side}_axis_{name}")
         for name, side in (("rq", "s"), ("rc", "m"), ("cq", "m"), ("cc", "s"))
@@ -126,16 +126,16 @@ class CocotbHost:
         self.messages += 1
 
     def interrupts(self):
-        """Return the number of MSI messages since the start."""
+        """Return the number of MSI messages that the host has got from the card since the start."""
         return self.messages
 
     async def config_read(self, capability, offset, size):
-        """Return `size` bytes of a capability from `offset` on, as a number."""
+        """Return `size` bytes at `offset` in a PCI capability of the card, as a number."""
         data = await self.card.capability_read(PciCapId(capability), offset, size)
         return int.from_bytes(data, "little")
 
     async def link(self, mps, mrrs):
-        """Set MPS and MRRS, both in bytes."""
+        """Set the card's MPS and MRRS, both in bytes."""
         control = await self.config_read(PciCapId.EXP, 8, 2)
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
         await self.card.capability_write_word(
@@ -147,7 +147,8 @@ class CocotbHost:
         """Return `size` bytes of BAR0 at `offset` as a number. A refused read gives all ones."""
         try:
             data = await self.root.mem_read(self.bar + offset, size, timeout=NS_READ)
-        except Exception as refused:  # a processor sees all ones, whatever the error of the read is
+        # Whatever the error of the read is, a processor sees all ones.
+        except Exception as refused:
             cocotb.log.info("read of %d at %#x: %r", size, offset, refused)
             data = b"\xff" * size
         return int.from_bytes(data, "little")
@@ -158,7 +159,7 @@ class CocotbHost:
         return [await task for task in tasks]
 
     async def write(self, offset, value, size):
-        """Write `size` bytes to BAR0."""
+        """Write `size` bytes to the card's BAR0."""
         await self.root.mem_write(self.bar + offset, value.to_bytes(size, "little"))
 
     def fill(self, address, data):

@@ -104,7 +104,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool
         shutil.copy(image, directory)
     python, simulation = build(gateware)
     environment = dict(os.environ, LANEBOX_PLAN=str(plan), LANEBOX_ROOT=str(ROOT))
-    # with this variable cocotb's runner would think that it runs in pytest
+    # If this variable were set, cocotb's runner would think that it runs in pytest.
     environment.pop("PYTEST_CURRENT_TEST", None)
     command = [python, SIMULATE, "test", simulation, directory]
     output = run(command, "cocotb: run", tie=True, env=environment)

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner in this module
+    from cocotb_tools.runner import get_runner  # cocotb 2 has get_runner() in this module.
 except ImportError:
-    from cocotb.runner import get_runner  # cocotb 1.9 has the runner in this module
+    from cocotb.runner import get_runner  # cocotb 1.9 has get_runner() in this module.
 
 TOP, MODULE = "lanebox", "sim.differential.cocotb_card"
 FLAGS = [
@@ -52,7 +52,8 @@ def main() -> int:
 
 def test(runner, directory: str, run_directory: Path) -> None:
     """Run the cocotb test on the simulation that was built in `directory`."""
-    sys.path[0] = os.environ["LANEBOX_ROOT"]  # cocotb's runner gives sys.path to the simulation
+    # cocotb's runner hands this process' sys.path to the simulation.
+    sys.path[0] = os.environ["LANEBOX_ROOT"]
     runner.test(
         hdl_toplevel=TOP,
         hdl_toplevel_lang="verilog",

@@ -48,7 +48,9 @@ class Disagreement:
 
 
 def compare(ours: Observation, theirs: Observation) -> list[Disagreement]:
-    """Return all disagreements of the two models, each once, in the order of discovery."""
+    """Return the disagreements of our model and cocotbext-pcie, each once, in the order of
+    discovery.
+    """
     found: dict[Disagreement, None] = {}
     for what, mine, other in _differences(ours, theirs):
         if mine != other:
@@ -123,7 +125,9 @@ def _tag_is_free(packet: Packet) -> bool:
 
 
 def _reads(ours: list, theirs: list) -> Iterator[tuple]:
-    """Yield pairs of the results of each read of the card, from all its completions together."""
+    """Yield (name, ours, theirs) for each fact about each of the card's reads, taken from all its
+    completions together.
+    """
     yield "rc.reads", len(ours), len(theirs)
     nothing = {"faults": ("no completion",)}
     for mine, other in zip_longest(ours, theirs, fillvalue=nothing):

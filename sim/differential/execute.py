@@ -28,7 +28,7 @@ from sim.differential.operations import (
 
 
 class NotReached(Exception):
-    """The condition that an operation waits for was not met within the host's time limit."""
+    """An operation waited for a condition that did not come true within the host's time limit."""
 
 
 async def execute(operations: list, host) -> dict:

@@ -16,7 +16,7 @@ TABLE = Path(__file__).with_name("disagreements.md")
 
 @dataclass(frozen=True)
 class Known:
-    """A row of the table in disagreements.md. `*` in a column stands for any text."""
+    """A row of the table in disagreements.md. `*` in one of its columns stands for any text."""
 
     what: str
     ours: str
@@ -25,7 +25,7 @@ class Known:
     reason: str
 
     def covers(self, found: Disagreement) -> bool:
-        """Return whether this row of the table explains the disagreement."""
+        """Return whether this row of disagreements.md explains the disagreement."""
         pairs = ((found.what, self.what), (found.ours, self.ours), (found.theirs, self.theirs))
         # A bracket in the table means itself; fnmatch would take it for a set of characters.
         return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in pairs)
@@ -45,7 +45,9 @@ def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
 
 
 def judge(found: list[Disagreement], known: list[Known]) -> tuple[list, list]:
-    """Return (disagreements that no row covers, rows that cover no disagreement)."""
+    """Return the disagreements that no row of disagreements.md covers, and the rows that cover
+    none.
+    """
     unlisted = [one for one in found if not any(row.covers(one) for row in known)]
     gone = [row for row in known if not any(row.covers(one) for one in found)]
     return unlisted, gone

@@ -128,8 +128,8 @@ class Packet:
     channel: str
     cycle: int
     fields: dict
-    payload: tuple  # the TLP's dwords behind the descriptor, as far as tkeep covers them
-    keep: tuple  # the value of tkeep in each beat of the TLP
+    payload: tuple  # The dwords of the TLP behind the descriptor, as far as tkeep covers them.
+    keep: tuple  # The value of tkeep in each beat of the TLP.
 
     def __getattr__(self, name):
         try:
@@ -147,12 +147,13 @@ class Observation:
     def __init__(self, directory: Path, outcome: dict):
         self.outcome = outcome
         self.packets: list[Packet] = []
-        # An entry for each interrupt message: (sent, fail, cfg_interrupt_msi_int).
+        # An entry for each interrupt message of the card: (sent, fail, cfg_interrupt_msi_int).
         self.messages: list[tuple[int, int, int]] = []
-        self.configs: list[dict] = []  # the values of the cfg_* outputs after each change
+        # the values of the hard block's cfg_* outputs after each change
+        self.configs: list[dict] = []
         open_beats: dict = {channel: [] for channel in CHANNELS}
         lines = (directory / "pins.txt").read_text().splitlines()
-        # the values of tlast on RC
+        # The values that tlast has on RC. Only with straddle is tlast always 0.
         ends = {line.split()[2] for line in lines if line.startswith("RC ")}
         straddle = Straddle() if ends == {"0"} else None
         for line in lines:
@@ -174,7 +175,7 @@ class Observation:
         self.unfinished = [channel for channel in CHANNELS if open_beats[channel]]
 
     def on(self, channel: str) -> list[Packet]:
-        """Return the packets of one channel, in order."""
+        """Return the packets of one channel (CQ, CC, RQ or RC), in the order of their arrival."""
         return [packet for packet in self.packets if packet.channel == channel]
 
 
@@ -186,11 +187,13 @@ class Straddle:
     """
 
     def __init__(self):
-        self.keeps: set = set()  # every tkeep seen; the straddle option does not use tkeep
-        self.dwords: list = []  # (dword, its four byte enables) of the completion under way
+        # Every value of tkeep that was seen on RC. Straddle does not use tkeep.
+        self.keeps: set = set()
+        # The dwords of the completion under way, each as (dword, its four byte enables).
+        self.dwords: list = []
 
     def parts(self, beat: list) -> list:
-        """Return the beats of all completions that end in this RC beat."""
+        """Return the beats into which the completions that end in this RC beat are converted."""
         user = beat[2]
         ends = [user >> low + 1 & 7 for low in (34, 38) if user >> low & 1]
         starts = [0, 4][: bin(user >> 32 & 3).count("1")]
@@ -199,7 +202,9 @@ class Straddle:
         return [part for piece in self._pieces(beat, starts, ends) for part in piece]
 
     def _pieces(self, beat: list, starts: list, ends: list):
-        """Yield, for each completion that ends in this RC beat, the list of all its beats."""
+        """Yield, for each completion that ends in this RC beat, the list of all beats of that
+        completion.
+        """
         _, keep, user, data = beat
         self.keeps.add(keep)
         for lane in range(DATA_DWORDS):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from gateware import numbers
 
-# Bus addresses of two pieces of host memory: 32-bit addresses reach LOW, and HIGH needs 64 bits.
+# Bus addresses of two parts of host memory: 32-bit addresses reach LOW, and HIGH needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
 PIECE = 128 * 1024
 MEMORIES = (LOW, HIGH)
@@ -23,17 +23,19 @@ UNMAPPED = 0x1_C000  # an offset in BAR0 at which the card has no register or me
 NOWHERE = 0xA000_0000  # a bus address at which the host has no memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
-EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # in Device Control: Extended Tag Enable; MPS and MRRS
+# Bits of Device Control: Extended Tag Enable, and the fields that this test sets (MPS and MRRS).
+EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0
 IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 C2H_GENERATE = 1
 DRAIN_READS = 16
-# Reads of ReadMany. The card has credits for fewer reads, so it must give credits back meanwhile.
+# A ReadMany operation makes this many reads of BAR0 at once. The card has credits for fewer reads,
+# so it must give credits back meanwhile.
 READS_TOGETHER = 80
 
 
 @dataclass(frozen=True)
 class Link:
-    """An operation: set MPS and MRRS in Device Control, and enable extended tags."""
+    """An operation of the plan: set MPS and MRRS in Device Control, and enable extended tags."""
 
     mps: int
     mrrs: int
@@ -54,7 +56,7 @@ class ConfigRead:
 
 @dataclass(frozen=True)
 class Read:
-    """An operation: read `size` bytes of BAR0."""
+    """An operation of the plan: the host reads `size` bytes of the card's BAR0."""
 
     offset: int
     size: int = 4
@@ -62,7 +64,7 @@ class Read:
 
 @dataclass(frozen=True)
 class ReadMany:
-    """An operation: read `size` bytes of BAR0 at each offset, all at the same time."""
+    """An operation of the plan: the host reads `size` bytes of BAR0 at each offset, all at once."""
 
     offsets: tuple
     size: int = 4
@@ -70,7 +72,7 @@ class ReadMany:
 
 @dataclass(frozen=True)
 class Write:
-    """An operation: write `size` bytes to BAR0."""
+    """An operation of the plan: the host writes `size` bytes to the card's BAR0."""
 
     offset: int
     value: int
@@ -79,7 +81,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Fill:
-    """An operation: put bytes into host memory. The card takes no part."""
+    """An operation of the plan: put bytes into host memory. The card takes no part."""
 
     address: int
     data: bytes = field(repr=False)
@@ -87,7 +89,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class AwaitMemory:
-    """An operation: wait until host memory holds the bytes `data` at `address`."""
+    """An operation of the plan: wait until host memory holds the bytes `data` at `address`."""
 
     address: int
     data: bytes = field(repr=False)
@@ -95,24 +97,32 @@ class AwaitMemory:
 
 @dataclass(frozen=True)
 class AwaitInterrupts:
-    """An operation: wait until `total` interrupt messages have come since the beginning."""
+    """An operation of the plan: wait until `total` interrupt messages have come since the
+    beginning.
+    """
 
     total: int
 
 
 class Registers:
-    """Makes operations on registers by name, from the gateware's csr.json."""
+    """Makes read and write operations on the card's registers by name, from the gateware's
+    csr.json.
+    """
 
     def __init__(self, csr: dict):
         self.csr, self.memories = csr["csr_registers"], csr["memories"]
         self.constants = csr["constants"]
 
     def write(self, name: str, value: int, at: int = 0) -> Write:
-        """Return the operation that writes a register, or the word `at` bytes behind its start."""
+        """Return an operation that writes a word of the card: `at` bytes behind the start of a
+        register.
+        """
         return Write(self.csr[name]["addr"] + at, value)
 
     def read(self, name: str, at: int = 0) -> Read:
-        """Return the operation that reads a register, or the word `at` bytes behind its start."""
+        """Return an operation that reads a word of the card: `at` bytes behind the start of a
+        register.
+        """
         return Read(self.csr[name]["addr"] + at)
 
     def program(self, channel: str, descriptors: list, interrupt: bool) -> list:
@@ -163,11 +173,13 @@ class Plan:
         self.steps: list = []
 
     def build(self) -> list:
-        """Return the whole list: configuration space, registers, and DMA at each MPS and MRRS."""
+        """Return all operations of the plan: configuration space, registers, and DMA at each MPS
+        and MRRS.
+        """
         self.steps += configuration_reads()
         self.steps.append(Link(256, 512))
         self.mmio()
-        # pairs (MPS, MRRS) in bytes; each MPS and each MRRS occurs once
+        # Pairs (MPS, MRRS) in bytes. Each MPS and each MRRS occurs once.
         sizes = ((128, 512), (256, 128), (512, 256))
         for turn in range(self.length):
             for i, (mps, mrrs) in enumerate(sizes):
@@ -201,12 +213,14 @@ class Plan:
         self.steps.append(Read(UNMAPPED))
 
     def descriptors(self, base: int) -> list:
-        """Return four descriptors (address, bytes) from `base` on, each within a page of 4 KiB."""
+        """Return four descriptors (address, bytes) from the address `base` on, one in each 4 KiB
+        page.
+        """
         counts = [self.random.choice((4096, 4096, 2048, 1024, 512)) for _ in range(4)]
         return [(base + 4096 * i, count) for i, count in enumerate(counts)]
 
     def c2h(self, memory: int) -> None:
-        """Add a run of c2h, which writes the card's pattern into memory, with its interrupt."""
+        """Add the operations of a c2h run: the card writes its pattern to memory and interrupts."""
         registers = self.registers
         bit = 1 << registers.constants["pcie_dma0_writer_interrupt"]
         descriptors = self.descriptors(memory)
@@ -233,7 +247,9 @@ class Plan:
         ]
 
     def loopback(self, memory: int) -> None:
-        """Add a run in which random bytes go to the card and back, both directions at once."""
+        """Add the operations of a run in loopback: random bytes go to the card and back, in both
+        directions at once.
+        """
         registers = self.registers
         descriptors = self.descriptors(memory)
         back = [(address + PIECE // 2, count) for address, count in descriptors]
@@ -270,10 +286,11 @@ def configuration_reads() -> list:
     The fields are sizes, link and MSI. Identifiers are not read.
     """
     return [
-        # PCI Express capabilities: device type (endpoint)
+        # PCI Express Capabilities: device type (endpoint)
         ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),
         ConfigRead(CAP_EXPRESS, 0x04, 4, 0x7),  # Device Capabilities: the largest payload
         ConfigRead(CAP_EXPRESS, 0x0C, 4, 0x3FF),  # Link Capabilities: rate and width
         ConfigRead(CAP_EXPRESS, 0x12, 2, 0x3FF),  # Link Status: rate and width
-        ConfigRead(CAP_MSI, 0x02, 2, 0x01FE),  # MSI control: number of vectors, 64 bit, masks
+        # MSI control: number of vectors, 64-bit addresses, mask bits
+        ConfigRead(CAP_MSI, 0x02, 2, 0x01FE),
     ]

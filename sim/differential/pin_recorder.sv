@@ -22,7 +22,8 @@ module pin_recorder (
 );
     integer file  = 0;
     integer cycle = 0;
-    reg [31:0] config_written = 32'hffff_ffff;  // a value that config_pins never has
+    // The initial value is one that config_pins never has, so the first real value is recorded.
+    reg [31:0] config_written = 32'hffff_ffff;
 
     wire rq = rq_valid & rq_ready;
     wire rc = rc_valid & rc_ready;
@@ -46,7 +47,8 @@ module pin_recorder (
     end
 endmodule
 
-// RQ's and CC's tready have one bit or four equal bits; the one-bit port takes the lowest.
+// The tready of RQ and CC has one bit or four equal bits. The recorder's one-bit port takes the
+// lowest.
 bind pcie_usp pin_recorder recorder (
     .clk(user_clk), .reset(user_reset),
     .rq_data(s_axis_rq_tdata), .rq_keep(s_axis_rq_tkeep), .rq_user(s_axis_rq_tuser),

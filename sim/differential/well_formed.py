@@ -14,7 +14,7 @@ from dataclasses import replace
 from sim.differential.observation import Observation, Packet
 
 READ = 0
-# Fields that must be the same in all completions of a read, and in both models.
+# Fields of a completion that must be the same in all completions of a read, and in both models.
 COMMON = ("error", "locked", "status", "poisoned", "requester", "completer", "tc", "attributes")
 # Fields of an error completion that are compared between the models.
 REFUSAL = ("error", "status", "dwords", "byte_count", "low_address", "byte_enables", "start")
@@ -32,7 +32,7 @@ def enables(packet: Packet) -> list[int]:
 
 
 def enabled_bytes(packet: Packet) -> bytes:
-    """Return the bytes of the packet's payload that the byte enables select."""
+    """Return the bytes of the TLP's payload that its byte enables select."""
     data = b""
     for dword, mask in zip(packet.payload, enables(packet)):
         lanes = dword.to_bytes(4, "little")
@@ -82,7 +82,7 @@ def completions_of_reads(side: Observation) -> list[dict]:
 
 
 class _Read:
-    """A read of the card, with its completions so far."""
+    """A read by the card, with the completions of it that have come so far."""
 
     def __init__(self, request: Packet | None):
         self.request = request
@@ -157,7 +157,7 @@ def _end_flags(packet: Packet) -> str:
 
 
 def _whole(dwords: int) -> tuple:
-    """Return the right values of tkeep for each beat of a packet of `dwords` dwords."""
+    """Return the right value of tkeep for each beat of a packet of `dwords` dwords."""
     return tuple((1 << min(8, dwords - at)) - 1 for at in range(0, dwords, 8))
 
 

@@ -28,7 +28,7 @@ from tools.locks import locked
 from tools.progress import run
 
 CONFIG = Path(__file__).resolve().parent / "config"
-# The series of the Linux kernel for each name of a configuration.
+# The series of the Linux kernel that is built, for each name of a kernel configuration.
 KERNELS = {"p2p": "6.12", "debug": "6.1", "races": "6.1"}
 IMAGE = "arch/x86/boot/bzImage"
 # Folders of the source tree that are removed after the build. Modules are built without them, and a
@@ -59,7 +59,7 @@ PROGRAMS = ("flex", "bison", "bc", "xz")
 
 
 def ensure(name: str) -> Kernel:
-    """Return the kernel of this name. Build it if it is not there."""
+    """Return the guest kernel of this name. Build it if it is not there."""
     if name not in KERNELS:
         raise SetupError(f"kernel {name}: there are {', '.join(KERNELS)}.")
     place = BUILD / "kernel" / f"{name}-{digest(name)}"
@@ -72,7 +72,7 @@ def ensure(name: str) -> Kernel:
 
 
 def fragments(name: str) -> list[Path]:
-    """Return the files whose options are merged into the kernel's tinyconfig."""
+    """Return the configuration files whose options are merged into the kernel's tinyconfig."""
     return [CONFIG / "base.config", CONFIG / f"{name}.config"]
 
 
@@ -100,7 +100,7 @@ def source(series: str) -> Path:
 
 
 def build(name: str, place: Path) -> None:
-    """Configure and compile a kernel in a temporary folder, and rename the folder to `place`."""
+    """Configure and compile Linux in a temporary folder, and rename the folder to `place`."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing or not Path("/usr/include/libelf.h").exists():
         raise SetupError(

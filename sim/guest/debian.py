@@ -24,11 +24,14 @@ from tools.progress import run
 
 PACKAGES = ("python3", "python3-numpy", "pciutils", "fio", "iperf3", "ethtool")
 PROGRAMS = ("fio", "iperf3", "lspci", "setpci", "ethtool")
-FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # folders in which a release may have PROGRAMS
-PLACE = "usr/bin"  # the folder of PROGRAMS in the guest
+# Folders in which a release of Debian may have PROGRAMS.
+FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")
+PLACE = "usr/bin"  # The folder in the guest that gets PROGRAMS.
 LOADER = "ld-linux-x86-64.so.2"
-LOADER_PLACE = f"lib64/{LOADER}"  # path at which every program looks for the loader
-LIBRARIES = "usr/lib/x86_64-linux-gnu"  # a folder in which the loader looks for libraries
+# The path in the guest at which every program looks for the dynamic loader.
+LOADER_PLACE = f"lib64/{LOADER}"
+# A folder in the guest in which the dynamic loader looks for libraries.
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
 MODULES = "usr/lib/python3/dist-packages"
 DATA = ("usr/share/misc/pci.ids",)
 UNUSED = (
@@ -44,7 +47,9 @@ UNUSED = (
     "**/*.a",
     "**/*.pyi",
 )
-MEMORY = 1024  # MiB of guest memory; while the kernel unpacks the root, memory holds it twice
+# MiB of memory of a guest with Debian's programs. While its kernel unpacks the root, memory holds
+# the root twice.
+MEMORY = 1024
 
 
 def loader(root: Path) -> Path:

@@ -18,7 +18,7 @@ from sim.guest.debian import LOADER
 from sim.guest.packages import BUILD
 
 PROGRAM = "usr/bin/fio"
-PLACE = "fio"  # folder of fio and its libraries in the guest
+PLACE = "fio"  # the folder in the guest with fio and its libraries
 COMMAND = f"/{PLACE}/{LOADER} --library-path /{PLACE} /{PLACE}/fio"
 
 

@@ -31,13 +31,19 @@ from sim.guest import SetupError
 from sim.guest.initramfs import Initramfs
 
 LEFT_OUT = (".git", "__pycache__")
-MOST = 128  # most MiB of a folder: the guest holds its files and their archive in memory
-BESIDE = ".guest"  # suffix of the guest's file if the host's file has changed, too
-NAMED = 6  # most files that a sentence to the user names
-SERIAL = "folder"  # serial number by which init.sh finds the disk for the folder
-MARK = "lib/folder"  # a file in the guest that holds the folder's path in the guest
+# The most MiB that a user's folder may have, since the guest holds its files and their archive in
+# memory.
+MOST = 128
+# If the user has changed a file that the guest has changed, too, the guest's file gets this suffix.
+BESIDE = ".guest"
+NAMED = 6  # The most files that one sentence to the user names.
+# The serial number by which the guest's init.sh finds the disk that takes the folder back.
+SERIAL = "folder"
+# A file in the guest that holds the path at which the guest has the user's folder.
+MARK = "lib/folder"
 
-State = tuple  # the kind of a file, and the facts that two equal files of that kind share
+# What is compared of a file: its kind, and the facts that two equal files of that kind share.
+State = tuple
 
 
 class Folder:
@@ -70,7 +76,8 @@ class Folder:
                 elif path.is_dir():
                     root.directory(place)
                     self.before[name] = ("directory",)
-                # sockets and pipes are left out, since they are of no use on another machine
+                # Sockets and pipes are not put into the guest, since they are of no use on another
+                # machine.
                 elif path.is_file():
                     size += path.stat().st_size
                     self._refuse_much(size)
@@ -118,7 +125,9 @@ class Folder:
 
 
 class _Journey:
-    """Copies the members of one archive back, and collects the sentences for the user."""
+    """Copies the members of one archive from the guest back to the user's folder, and collects the
+    sentences for the user.
+    """
 
     def __init__(self, path: Path, before: dict[str, State]):
         self.path, self.before = path, before
@@ -188,7 +197,9 @@ class _Journey:
             os.replace(made, target)
 
     def sentences(self) -> list[str]:
-        """Return a sentence for each kind of change, and for each member that was not copied."""
+        """Return a sentence for the user about each kind of change, and about each member that was
+        not copied.
+        """
         deleted = [name for name in self.before if name not in self.seen]
         said = []
         if self.back:
@@ -215,7 +226,7 @@ def _walk(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def state(path: Path) -> State:
-    """Return the present state of `path`. Return None if `path` does not exist."""
+    """Return the present state of the file `path`, or None if it does not exist."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -243,7 +254,8 @@ def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, byt
     if member.isdir():
         return ("directory",), b""
     if member.isreg() or member.islnk():
-        # a hard link may lead to a file that is not in the archive
+        # A hard link in the archive may lead to a file that is not in it. Such a member counts as a
+        # file of no known kind.
         with contextlib.suppress(KeyError):
             data = tar.extractfile(member).read()
             return _file(member.mode, data), data

@@ -14,7 +14,7 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-Entry = tuple  # an entry of the archive: (mode, data, (major, minor))
+Entry = tuple  # An entry of the archive for the guest's root: (mode, data, (major, minor)).
 
 
 class Initramfs:
@@ -27,7 +27,7 @@ class Initramfs:
         self.entries: dict[str, Entry] = {}
 
     def directory(self, path: str, mode: int = 0o755) -> None:
-        """Add a directory to the archive."""
+        """Add a directory to the archive of the guest's root."""
         self._add(path, stat.S_IFDIR | mode)
 
     def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
@@ -43,15 +43,22 @@ class Initramfs:
         self._add(path, stat.S_IFREG | (0o644 if mode is None else mode), data)
 
     def link(self, path: str, target: str) -> None:
-        """Add a symbolic link at `path` to the archive, which leads to `target`."""
+        """Add a symbolic link at `path` to the archive of the guest's root.
+
+        The link leads to `target`.
+        """
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
-        """Add a character device with these numbers to the archive."""
+        """Add a character device with these major and minor numbers to the archive of the guest's
+        root.
+        """
         self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
 
     def tree(self, folder: Path, place: str = "", wanted=lambda path: True) -> None:
-        """Add all files and links below a folder of the host whose paths `wanted` accepts."""
+        """Add to the archive all files and links below a folder of the host whose paths `wanted`
+        accepts.
+        """
         for path in sorted(folder.iterdir()):
             name = f"{place}/{path.name}".lstrip("/")
             if not wanted(path):
@@ -73,19 +80,20 @@ class Initramfs:
         self.entries[str(pure)[1:]] = (mode, data, number)
 
     def tobytes(self) -> bytes:
-        """Return the whole archive as bytes."""
+        """Return the whole archive of the guest's root as bytes."""
         entries = enumerate(self.entries.items(), 1)
         parts = [_entry(inode, path, *entry) for inode, (path, entry) in entries]
         return b"".join([*parts, _entry(0, "TRAILER!!!", 0, b"", (0, 0))])
 
     def write(self, path: Path) -> None:
-        """Write the archive to a file."""
+        """Write the archive of the guest's root to a file."""
         path.write_bytes(self.tobytes())
 
 
 def _entry(inode: int, path: str, mode: int, data: bytes, number: tuple) -> bytes:
     name = path.encode() + b"\0"
-    # inode, mode, uid, gid, links, mtime, size, device, special device, length of name, checksum
+    # The fields of a header of a newc archive: inode, mode, uid, gid, links, mtime, size, device,
+    # special device, length of the name, checksum.
     fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, *number, len(name), 0)
     header = b"070701" + b"".join(b"%08x" % field for field in fields)
     return _padded(header + name) + _padded(data)

@@ -29,7 +29,7 @@ FLAVOUR = "cloud-amd64"
 # that the release's own package names.
 DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}
 
-# releases with backported kernels that their own compiler can build modules for
+# Debian releases that offer backported kernels whose modules the release's own compiler can build.
 BACKPORTED = ("trixie",)
 
 
@@ -37,10 +37,10 @@ BACKPORTED = ("trixie",)
 class Kernel:
     """The kernel that the guest boots, with the headers for its modules and a busybox."""
 
-    release: str  # the kernel's release, as `uname -r` prints it
-    version: str  # Debian's version of the package, which also counts security updates
+    release: str  # the release of the kernel, as `uname -r` prints it
+    version: str  # Debian's version of the kernel package, which also counts security updates.
     image: Path
-    headers: Path  # folder of the kernel's headers, for `make -C`
+    headers: Path  # The folder with the kernel's headers, in which `make -C` builds modules.
     busybox: Path
 
 
@@ -58,7 +58,9 @@ def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
         its_series = series_of(release)
         if release in offered.get(its_series, []) and series in ("", its_series):
             return release, archive.control(f"linux-headers-{release}")
-    if series in offered:  # the release is a backport that a newer series has superseded
+    # The wanted series is a backport that a newer series has superseded. Its newest release is
+    # taken.
+    if series in offered:
         release = max(offered[series], key=_numbers)
         return release, archive.control(f"linux-headers-{release}")
     raise SetupError(
@@ -117,14 +119,14 @@ def part_of_image(archive: Archive, release: str, part: str) -> str:
 
 
 def sources(series: str) -> list[tuple[str, str]]:
-    """Return pairs (mirror, suite) that may have the packages of this kernel series."""
+    """Return pairs (mirror, suite) that may have Debian's packages of this kernel series."""
     backports = mirror.suite() in BACKPORTED and series not in ("", DEFAULT[mirror.suite()])
     return mirror.sources() + (mirror.backports() if backports else [])
 
 
 def make_movable(root: Path, release: str) -> None:
     """Remove unused files of the kernel, and make absolute paths in Debian's headers relative."""
-    # since Linux 7 the package has the kernel's image in this place
+    # Since Linux 7, Debian's package has the kernel's image in this place.
     for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):
         (root / "boot").mkdir(exist_ok=True)
         image.rename(root / "boot" / f"vmlinuz-{release}")
@@ -176,7 +178,7 @@ def load(directory: Path, content: dict) -> Kernel:
     Raises SetupError if a part of it is missing.
     """
     root, release = directory / "root", content["release"]
-    merged = root / "usr/bin/busybox"  # the place of busybox since Debian 13
+    merged = root / "usr/bin/busybox"  # Debian has busybox in this place since release 13.
     kernel = Kernel(
         release=release,
         version=content["version"],

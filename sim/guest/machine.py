@@ -23,13 +23,13 @@ from sim.guest import SetupError
 from sim.guest.kernel import Kernel
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)
-SOCKET_LENGTH = 107  # bytes of the longest socket path that fits a sockaddr_un
+SOCKET_LENGTH = 107  # The longest path of a Unix socket, in bytes, that fits a sockaddr_un.
 MESSAGE_TIMEOUT_MS = 600_000
-NODE_MEMORY = 64  # MiB of memory of the second of two NUMA nodes
+NODE_MEMORY = 64  # MiB of memory of the second NUMA node, in a guest that has two.
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
-    # without KVM a busy machine may miss the ticks that the kernel's timer check counts
+    # Without KVM a busy host may let the guest miss ticks that its kernel's timer check counts.
     "no_timer_check",
     # `quiet` and `mitigations=off` make the boot faster.
     "quiet",
@@ -59,9 +59,10 @@ class Machine:
     icount: int | None = None  # one guest instruction takes 2**icount ns of the guest's time
     # If set, the guest has two NUMA nodes: the card is on node `node`, the CPU on node 0.
     node: int | None = None
-    share: bool = True  # False only to test that a board notices private memory
-    append: tuple[str, ...] = ()  # more options for the kernel's command line
-    devices: tuple[str, ...] = ()  # more arguments for QEMU: disks, other cards
+    # With False, guest memory is private: a test uses that to see whether the board notices.
+    share: bool = True
+    append: tuple[str, ...] = ()  # more options for the command line of the guest's kernel
+    devices: tuple[str, ...] = ()  # more arguments for QEMU, such as disks or other cards
 
     def __post_init__(self) -> None:
         for name in ("mps", "mrrs"):
@@ -144,12 +145,15 @@ class Machine:
 
 
 def memory(name: str, size: int, share: str) -> list[str]:
-    """Return QEMU's arguments for `size` MiB in a memfd. The board can map it if it is shared."""
+    """Return QEMU's arguments for `size` MiB of guest memory in a memfd.
+
+    The board can map it if it is shared.
+    """
     return ["-object", f"memory-backend-memfd,id={name},size={size}M,share={share}"]
 
 
 def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[str]:
-    """Return QEMU's arguments for the board at `socket`, behind a root port of its own."""
+    """Return QEMU's arguments for the board at `socket` as a card behind its own root port."""
     # The device is written in JSON, because its property `socket` is an object of its own.
     port = "root_port" if slot == 1 else f"root_port{slot}"
     card = {

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from sim.guest import SetupError
 
-STRANGER = "bookworm"  # the suite on a machine that is not Debian: the oldest one supported
+# The Debian suite that is used on a machine that is not Debian. It is the oldest one supported.
+STRANGER = "bookworm"
 
 
 def os_release(path: str = "/etc/os-release") -> dict[str, str]:
@@ -76,7 +77,7 @@ def sources() -> list[tuple[str, str]]:
 
 def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
     """Return one Debian release's entries in an apt configuration: main first, then updates."""
-    # apt's configuration may name a release by codename or by class (stable, oldstable)
+    # apt's configuration may name a Debian release by codename or by class (stable, oldstable).
     names = {release, "stable", "oldstable"}
     main = [pair for pair in pairs if pair[1] in names]
     # A vendor may use Debian's suite names for its own packages. Debian's archive is the one whose
@@ -92,5 +93,8 @@ def backports() -> list[tuple[str, str]]:
 
 
 def debian() -> str:
-    """Return the mirror of the guest's kernel. It has Debian's other releases, too."""
+    """Return the mirror from which the guest's kernel comes.
+
+    It has Debian's other releases, too.
+    """
     return sources()[0][0]

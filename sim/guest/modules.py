@@ -46,7 +46,9 @@ def ensure(kernel: Kernel, wanted: str) -> list[Path]:
 
 
 def dependencies(module: Path) -> list[str]:
-    """Return the names of the modules that this one depends on, from its section .modinfo."""
+    """Return the names of the kernel modules that this module depends on, from its section
+    .modinfo.
+    """
     found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
     return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
 
@@ -71,7 +73,7 @@ def fetch(kernel: Kernel) -> Path:
         for part in KEPT:
             for path in root.glob(f"**/kernel/{part}/**/*.ko*"):
                 data = path.read_bytes()
-                if path.suffix == ".xz":  # modules are compressed since Linux 6.12
+                if path.suffix == ".xz":  # Debian compresses kernel modules since Linux 6.12.
                     data = lzma.decompress(data)
                 (kept / f"{path.name.split('.ko')[0]}.ko").write_bytes(data)
         shutil.rmtree(root)

@@ -32,7 +32,7 @@ from tools.progress import UNREACHABLE, Step, StepError, run, tail
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-PATIENCE = 2  # seconds that a short step may take before it is shown
+PATIENCE = 2  # A step that takes less than this many seconds is not shown to the user.
 
 # apt reads this file (option -c) after the machine's own configuration. Proxies stay; hooks and
 # pins are removed.
@@ -70,7 +70,9 @@ Dir::State::status "{home}/status";
 
 @dataclass(frozen=True)
 class Plan:
-    """What a download fetches: apt-get's arguments, and {file name: bytes}."""
+    """What a download from Debian's archive will fetch: apt-get's arguments, and the size in bytes
+    of each file by its name.
+    """
 
     argv: list[str]
     files: dict[str, int]
@@ -122,7 +124,10 @@ class Archive:
             ) from None
 
     def update(self, what: str) -> None:
-        """Fetch the package indexes of all suites. `what` names the purpose in messages."""
+        """Fetch the package indexes of all suites.
+
+        `what` names the purpose in messages to the user.
+        """
 
         def fetched(line: str) -> str | None:
             amount = re.match(r"Fetched ([\d.,]+ \w+) in", line)
@@ -166,7 +171,7 @@ class Archive:
         return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
-        """Plan to fetch these packages (`name` or `name=version`) and nothing else."""
+        """Plan the download of these packages (`name` or `name=version`) and of nothing else."""
         return self._plan("download", *packages)
 
     def _plan(self, *argv: str) -> Plan:
@@ -220,7 +225,8 @@ def _size(directory: Path) -> int:
     total = 0
     for folder, _, names in os.walk(directory):
         for name in names:
-            # apt may rename a file between the listing of the folder and the question for its size
+            # apt may rename a file after the folder was listed and before the file's size is asked
+            # for.
             with contextlib.suppress(OSError):
                 total += os.stat(os.path.join(folder, name)).st_size
     return total
@@ -230,7 +236,7 @@ def _size(directory: Path) -> int:
 
 
 def manifest(directory: Path) -> dict | None:
-    """Return the manifest of an unpacked folder. Return None if it is missing or incomplete."""
+    """Return the manifest of an unpacked folder, or None if it is missing or incomplete."""
     with contextlib.suppress(OSError, ValueError):
         return json.loads((directory / "manifest.json").read_text())
     return None

@@ -21,7 +21,7 @@ from sim.guest.packages import BUILD
 
 PROGRAM = "qemu-system-x86_64"
 DEVICE = "vfio-user-pci"
-SUITE = "trixie"  # the oldest Debian whose backports have a QEMU with the device
+SUITE = "trixie"  # The oldest Debian whose backports have a QEMU with the device vfio-user-pci.
 
 # The wrapper starts QEMU with the fetched loader. The fetched libraries need that loader, since the
 # machine's own may be older.
@@ -86,7 +86,8 @@ def fetch() -> Path:
     )
     reason = refusal(place / PROGRAM)
     if reason:
-        (place / "manifest.json").unlink()  # without its manifest the next run fetches QEMU again
+        # Without its manifest the folder counts as incomplete, so the next run fetches QEMU again.
+        (place / "manifest.json").unlink()
         raise SetupError(
             f"the QEMU that was fetched to {place} cannot be used: {reason}. Name another one: "
             f"QEMU=<path of {PROGRAM}>."

@@ -38,7 +38,9 @@ from tools.progress import StepError
 HERE = Path(__file__).resolve().parent
 PLACE = BUILD / "guest"
 
-TIMED_OUT, FAILED = 124, 125  # exit statuses of this program; all others are the commands' own
+# Exit statuses of this program: after a time-out, and if the guest failed. All others are the
+# commands' own.
+TIMED_OUT, FAILED = 124, 125
 
 MOTD = """
 Lanebox guest, Linux {release}. The card is /dev/litepcie0:
@@ -53,23 +55,28 @@ What changed in it comes back after `exit`, but not after Ctrl-A X.
 
 @dataclass(frozen=True)
 class Guest:
-    """QEMU, kernel and driver for any number of runs of a guest. prepare() returns one."""
+    """What is prepared once for any number of guest runs: QEMU, kernel and driver. prepare()
+    returns one.
+    """
 
     qemu: Path
     kernel: Kernel
-    module: Path | None  # path of litepcie.ko; None: the guest loads no driver
+    module: Path | None  # The path of the driver litepcie.ko. None: the guest loads no driver.
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one run of a guest."""
+    """The outcome of one run of commands in a guest."""
 
-    rc: int  # exit status of the commands; 125 if the card or the driver failed before they ran
+    # Exit status of the guest's commands. 125: the card or the driver failed before they ran.
+    rc: int
     console: str
-    files: dict[str, bytes]  # files that the commands left in /out, by name
-    facts: dict[str, str]  # what init.sh found: kernel, card, id, mps, mrrs, port_mps, rc
+    files: dict[str, bytes]  # The files that the commands left in the guest's folder /out, by name.
+    # The facts that the guest's init.sh found: kernel, card, id, mps, mrrs, port_mps, rc.
+    facts: dict[str, str]
     seconds: float
-    folder: tuple[str, ...] = ()  # sentences for the user about the folder (Folder.take_back)
+    # Sentences for the user about the folder that came back from the guest (Folder.take_back).
+    folder: tuple[str, ...] = ()
 
     @property
     def mps(self) -> int:
@@ -174,7 +181,7 @@ def run_guest(
 
 
 def _facts(text: bytes) -> dict[str, str]:
-    """Return a dictionary made from lines of the form name=value."""
+    """Return a dictionary made from the lines NAME=VALUE that the guest left."""
     return dict(line.split("=", 1) for line in text.decode().splitlines())
 
 
@@ -188,7 +195,8 @@ def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
 
     Return b"", since the console's text is not recorded.
     """
-    size = shutil.get_terminal_size()  # a serial line does not tell the guest the terminal's size
+    # The guest cannot ask a serial line for the size of the terminal, so the size is passed to it.
+    size = shutil.get_terminal_size()
     extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
     with open(work / "qemu.log", "wb") as log:
         supervise.interact(_argv(machine, guest, work, "mon:stdio", extra), log)
@@ -240,7 +248,8 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
         shown = [("QEMU's messages", work / "qemu.log"), *((n, Path(path)) for n, path in logs)]
         texts = [(name, path.read_bytes()) for name, path in shown if path.exists()]
         shutil.rmtree(PLACE / "failed", ignore_errors=True)
-        with contextlib.suppress(OSError):  # another run may have put its own folder there just now
+        # Another run may just have put its own folder there. This run's folder is then not kept.
+        with contextlib.suppress(OSError):
             work.rename(PLACE / "failed")
         raise type(error)(error.reason, error.console, [t for t in texts if t[1]]) from None
     finally:
@@ -264,7 +273,7 @@ def _results(path: Path) -> dict[str, bytes]:
 
 
 def file_pair(text: str) -> tuple[str, str]:
-    """Split the option value HOST:GUEST into its two paths."""
+    """Split the option value HOST:GUEST into the path on the host and the path in the guest."""
     host, colon, guest = text.rpartition(":")
     if not (host and colon and guest):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:GUEST, such as ./tool:bin/tool")
@@ -272,7 +281,7 @@ def file_pair(text: str) -> tuple[str, str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
+    """Return the parser of this program's command line."""
     result = argparse.ArgumentParser(
         prog="python -m sim.guest.run",
         description=__doc__.splitlines()[0],

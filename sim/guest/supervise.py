@@ -25,8 +25,9 @@ from tools.progress import tail, tied
 PANIC = re.compile(rb"Kernel panic - not syncing: ([^\r\n]*)")
 # Matches the console's line that init.sh prints when it has handed over its results.
 DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)
-GRACE = 1.0  # seconds in which the lines after a panic may still arrive
-OFF = 10.0  # seconds from GUEST-DONE after which a guest that need not power off is ended
+# After a kernel panic of the guest, its last lines may still arrive for this many seconds.
+GRACE = 1.0
+OFF = 10.0  # A guest that need not power off is ended this many seconds after the line GUEST-DONE.
 
 
 class GuestError(RuntimeError):

@@ -15,16 +15,17 @@ from html import escape
 from sim.report import table
 from sim.rows.results import commit
 
-PLAIN = "loopback"  # logic in the user slot if EXAMPLE= is not given
-USER = "user/"  # prefix of the ids of rows that were measured through the slot's logic
-# prefixes of ids of rows with a memory in the slot; they count as PLAIN
+PLAIN = "loopback"  # the logic in the user slot if `make` gets no EXAMPLE=
+# prefix of the ids of benchmark rows that were measured through the user slot's logic
+USER = "user/"
+# Prefixes of the ids of benchmark rows with a memory in the user slot. They count as rows of PLAIN.
 BESIDE = ("p2p_read_axi50/",)
 
-Build = tuple[str, str]  # (commit, logic in the user slot)
+Build = tuple[str, str]  # a build of the gateware: (commit, logic in the user slot)
 
 
 def build(row: dict) -> Build:
-    """Return the build, (commit, logic in the user slot), with which the row was measured."""
+    """Return the build (commit, logic in the user slot) with which a row was measured."""
     if row["id"].startswith(BESIDE):
         return row["commit"] or "unknown", PLAIN
     return row["commit"] or "unknown", row["conditions"].get("user") or PLAIN
@@ -54,7 +55,7 @@ def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[di
 
 
 def section(others: dict[Build, list[dict]]) -> str:
-    """Return HTML with a folded table for each build that the page is not about."""
+    """Return HTML with a folded table for each build of the gateware that the page is not about."""
     return "".join(
         f"<details><summary>{escape(at)}, {escape(user)} in the user slot "
         f'<span class="quiet">{len(rows)}</span></summary>{table.table(rows)}</details>'

@@ -17,12 +17,12 @@ from sim.report.svg import Axis, Plot, linear, powers
 from sim.trace.tlp import Tlp, matched
 
 BINS = 24
-CYCLE_NS = 4  # resolution of the card's clock in ns
+CYCLE_NS = 4  # The card's clock has a resolution of this many ns.
 TOGETHER = "% took no longer"
-# styles of the curves, whose colours are in page.css
+# The styles of the curves in a figure, whose colours are in page.css.
 CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")
 ENDS = {"interrupt": "Doorbell to interrupt", "dma": "DMA there and back"}
-# The ids of rows of time that get a figure of their own, and the figure's title.
+# The ids of benchmark rows that are times and get a histogram of their own, and the title of it.
 ROWS = {
     "mmio_read/4": "The host reads a register, 4 B",
     "mmio_read/8": "The host reads a register, 8 B",
@@ -30,7 +30,7 @@ ROWS = {
     "latency/dma/64": "DMA there and back, 64 B",
 }
 
-Bin = tuple[float, float, int]  # a bin of a histogram: (from, to, count)
+Bin = tuple[float, float, int]  # A bin of a histogram: (from, to, count), with times in ns.
 
 
 def read_times(tlps: Iterable[Tlp]) -> list[int]:
@@ -192,7 +192,7 @@ def _ns_axis(values: list[float]) -> Axis:
 
 
 def of_row(row: dict) -> str:
-    """Return the figure of one row of ROWS."""
+    """Return as HTML the histogram of a benchmark row that is one of ROWS."""
     bins = _bins(row)
     count = sum(b[2] for b in bins)
     marks = [("median", "median", row["value"])]
@@ -205,7 +205,7 @@ def of_row(row: dict) -> str:
 
 
 def of_reads(tlps: Iterable[Tlp], latency_ns: int) -> str:
-    """Return the figure of the card's reads in a trace."""
+    """Return as HTML the histogram of the read times of the card in a trace."""
     times = sorted(read_times(tlps))
     if not times:
         return ""
@@ -219,7 +219,7 @@ def of_reads(tlps: Iterable[Tlp], latency_ns: int) -> str:
 
 
 def section(rows: list[dict], tlps: Iterable[Tlp], latency_ns: int) -> str:
-    """Return HTML: all figures, or a sentence if there are none."""
+    """Return HTML of the report's histograms, or a sentence if there are none."""
     by_id = {row["id"]: row for row in rows}
     with_bins = [by_id[name] for name in ROWS if by_id.get(name, {}).get("histogram")]
     figures = "".join(of_row(row) for row in with_bins) + of_reads(tlps, latency_ns)

@@ -21,7 +21,7 @@ from sim.rows.results import ROOT, TIMES, load, reached
 REPORT = ROOT / "build" / "report.html"
 STYLE = Path(__file__).with_name("page.css")
 
-# Ids of the rows whose values open the page as tiles, with the text of each tile.
+# The ids of the benchmark rows whose values open the page as tiles, with the text of each tile.
 HEADLINES = (
     ("c2h/mps256", "card to host"),
     ("h2c/cpl256", "host to card"),
@@ -50,7 +50,7 @@ def headline(rows: list[dict]) -> str:
 
 
 def body(rows: list[dict], recording: Recording) -> str:
-    """Return HTML of the page's body, made from the rows and the recorded traces."""
+    """Return HTML of the report page's body, made from benchmark rows and recorded traces."""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     rows, through_slot, others = builds.split(rows)
     sections = [
@@ -111,7 +111,9 @@ def body(rows: list[dict], recording: Recording) -> str:
 
 
 def render(rows: list[dict], recording: Recording) -> str:
-    """Return the whole HTML document, made from the rows and the recorded traces."""
+    """Return the whole HTML of the report page, made from the benchmark rows and the recorded
+    traces.
+    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

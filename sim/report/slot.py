@@ -15,7 +15,9 @@ from html import escape
 from sim.report import table
 
 SIDES = {"sink": "host to logic (sink)", "source": "logic to host (source)"}
-PARTS = {  # styles of the parts of a bar, each with its words in the legend
+# The styles of the parts of a bar, which divides a stream's cycles, and each part's words in the
+# legend.
+PARTS = {
     "ours": "a beat passes",
     "stall": "valid waits for ready",
     "idle": "nothing is offered",
@@ -61,7 +63,7 @@ def _cycles(row: dict) -> str:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML with a table of the rows, then a figure of each row's cycles."""
+    """Return HTML with a table of the user slot's rows, then a figure of the cycles of each row."""
     users = sorted({row["conditions"].get("user") or "unknown" for row in rows})
     figures = "".join(map(_cycles, rows))
     return f'<p class="quiet">In the slot: {escape(", ".join(users))}.</p>{table.table(rows)}' + (

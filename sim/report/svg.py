@@ -15,7 +15,7 @@ from html import escape
 
 WIDTH, HEIGHT = 400, 266
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 48
-MARK = 4.2  # radius of a circle in SVG units; the other marks are wider
+MARK = 4.2  # The radius of a circle that marks a point, in SVG units. The other marks are wider.
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Axis:
     names: Sequence[str] | None = None
 
     def share(self, value: float) -> float:
-        """Return the place of `value` on the axis, as a share: 0 at `low`, 1 at `high`."""
+        """Return where `value` lies on the axis, as a share: 0 at `low`, 1 at `high`."""
         low, high = self.low, self.high
         if self.log:
             value, low, high = math.log(value), math.log(low), math.log(high)
@@ -53,7 +53,7 @@ def linear(label: str, high: float, least: float = 0.0) -> Axis:
 
 
 def powers(label: str, ticks: Sequence[float], names: Sequence[str] | None = None) -> Axis:
-    """Return a logarithmic axis a little wider than its ticks."""
+    """Return a logarithmic axis that is a little wider than its ticks."""
     return Axis(label, ticks[0] / 1.12, ticks[-1] * 1.12, ticks, log=True, names=names)
 
 
@@ -75,7 +75,7 @@ class Plot:
         return LEFT + self.x.share(x) * across, self.height - BOTTOM - self.y.share(y) * up
 
     def line(self, points: Iterable[tuple[float, float]], style: str) -> None:
-        """Draw a line through the points, in a style of page.css."""
+        """Draw a line through the points, in a style that page.css defines."""
         places = " ".join("{:.1f},{:.1f}".format(*self.at(*point)) for point in points)
         self.parts.append(f'<polyline class="line {style}" points="{places}"/>')
 
@@ -88,7 +88,7 @@ class Plot:
         )
 
     def mark(self, x: float, y: float, style: str, shape: str, note: str) -> None:
-        """Draw one measured point. `note` is shown when the mouse is over the point."""
+        """Draw one measured point. The page shows `note` when the mouse is over the point."""
         px, py = self.at(x, y)
         self.parts.append(f"{symbol(px, py, style, shape, note)}")
 

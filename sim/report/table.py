@@ -1,7 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes HTML tables of the rows, one for each group. A row without a value shows its reason."""
+"""Makes HTML tables of the benchmark rows, one for each group.
+
+A row without a value shows its reason.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def section(rows: list[dict]) -> str:
 
 
 def table(rows: list[dict]) -> str:
-    """Return the table of one group of rows as HTML."""
+    """Return the table of one group of benchmark rows as HTML."""
     columns = range(len(HEAD))
     widths = "".join(f'<col class="c{i}">' for i in columns)
     head = "".join(f'<th scope="col" class="{_side(i)}">{HEAD[i]}</th>' for i in columns)

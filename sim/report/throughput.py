@@ -26,7 +26,8 @@ TRANSFERS = (64, 128, 256, 512, 1504)
 SHAPES = {"ours": "circle", "stock": "square", "ideal": "diamond"}
 NAMES = {"ours": "Lanebox endpoint", "stock": "LitePCIe endpoint", "ideal": "ideal user"}
 
-Point = tuple[float, dict]  # a point of a panel: (x, the row that has its value)
+# A point in a figure of throughput: (x, the benchmark row that has its value).
+Point = tuple[float, dict]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def _completion(n: float) -> float:
 
 
 def panels() -> list[Panel]:
-    """Return the panels of the report, in their order, without those of small()."""
+    """Return the figures of throughput of the report, in their order, without those of small()."""
     card = ENDPOINTS[DEFAULT]
     by_size = {"x": powers("payload of one TLP, bytes", SIZES), "xs": FINE}
     wire, beats = ("wire", "wire"), ("interface", "interface beats")
@@ -168,7 +169,7 @@ def found(rows: list[dict], pattern: str) -> Iterator[Point]:
 
 
 def note(row: dict) -> str:
-    """Return the text that the page shows when the mouse is over a point."""
+    """Return the text that the page shows when the mouse is over a point of a figure."""
     text = f"{row['id']}: {row['value']:.3f} {row['unit']}"
     if row["limit"]:
         text += f", limit {row['limit']:.3f} ({row['binds']})"
@@ -176,13 +177,13 @@ def note(row: dict) -> str:
 
 
 def draw(panel: Panel, rows: list[dict]) -> str:
-    """Return the figure of one panel as HTML."""
+    """Return one figure of throughput as HTML."""
     plot = Plot(panel.title, panel.x, linear("GB/s", 8))
     for style, _, value in panel.curves:
         inside = [x for x in panel.xs if panel.x.low <= x <= panel.x.high]
         plot.line([(x, min(value(x), plot.y.high)) for x in inside], style)
     shown = []
-    # The style "ours" is drawn last, so it lies on top of the other styles.
+    # The style "ours" is drawn last, so its points lie on top of those of the other styles.
     for style, pattern in reversed(panel.patterns):
         points = list(found(rows, pattern))
         if points:
@@ -219,7 +220,7 @@ def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
 
 
 def best(rows: list[dict], panel: Panel) -> str:
-    """Return HTML that gives the Lanebox endpoint's points of the panel as text, in GB/s."""
+    """Return HTML that gives the Lanebox endpoint's points in a figure as text, in GB/s."""
     points = sorted(found(rows, panel.patterns[0][1]), key=_x)
     words = ", ".join(f"{number(x)}: <b>{row['value']:.2f}</b>" for x, row in points)
     return f'<p class="points">{words} GB/s</p>' if points else ""
@@ -236,7 +237,7 @@ def measured(panel: Panel, rows: list[dict]) -> bool:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML with the panels that have a point, and the titles of panels without one."""
+    """Return HTML with the figures that have a point, and the titles of figures without one."""
     every = [*panels(), *small()]
     drawn = [panel for panel in every if measured(panel, rows)]
     missing = ", ".join(escape(panel.title) for panel in every if panel not in drawn)

@@ -19,9 +19,10 @@ from sim.trace.perfetto import span
 from sim.trace.tlp import Tlp, matched
 
 WIDTH, LANE, TOP, LEFT, RIGHT = 1100, 34, 8, 52, 26
-NARROW = 340  # width of the drawing for phones, which is not scaled down
+NARROW = 340  # The width in SVG units of the drawing for phones, which is not scaled down.
 BOX = 20
-# Bytes of a status line. No write by which the card reports a single buffer is longer.
+# The bytes of a status line, the card's report of its progress. No write that reports a single
+# buffer is longer.
 NOTICE_BYTES = 32
 LANES = ("CQ", "CC", "RQ", "RC", "MSI")
 MEANING = {
@@ -36,7 +37,7 @@ STYLES = {"MRd": "read", "MWr": "write", "CplD": "completion", "Cpl": "completio
 
 @dataclass(frozen=True)
 class Story:
-    """The consecutive TLPs of one figure, and its steps as (name, from ns, to ns)."""
+    """The consecutive TLPs of one timeline figure, and its steps as (name, from ns, to ns)."""
 
     title: str
     text: str
@@ -132,7 +133,7 @@ def draw(story: Story) -> str:
 
 
 def _drawing(story: Story, width: int, style: str, every: int = 1) -> str:
-    """Return the drawing as SVG of `width` units, with a label at every `every`-th grid line."""
+    """Return the timeline as SVG of `width` units, with a label at every `every`-th grid line."""
     lanes = [lane for lane in LANES if any(t.interface == lane for t in story.tlps)]
     zero, end = story.tlps[0].ns, story.tlps[-1].ns
     axis = linear("ns", max((end - zero) * 1.01, 20))

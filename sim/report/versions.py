@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists the conditions, tool versions and commits of the rows on the report page."""
+"""Lists the conditions, tool versions and commits of the benchmark rows on the report page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from html import escape
 from importlib import metadata
 
 PACKAGES = ("litex", "litepcie", "migen")
-# The conditions of rows that the page lists, with their units.
+# The conditions of benchmark rows that the report page lists, with their units.
 CONDITIONS = {
     "host": "",
     "endpoint": "",
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 def conditions(rows: list[dict]) -> dict[str, list[str]]:
-    """Return all values of each condition among the rows, the most frequent value first."""
+    """Return all values of each condition of the benchmark rows, the most frequent value first."""
     counts: dict[str, dict[str, int]] = {name: {} for name in CONDITIONS}
     for row in rows:
         for name, of_name in counts.items():
@@ -50,7 +50,9 @@ def conditions(rows: list[dict]) -> dict[str, list[str]]:
 
 
 def commits(rows: list[dict]) -> dict[str, int]:
-    """Return the number of rows that were measured at each commit, the largest number first."""
+    """Return the number of benchmark rows that were measured at each commit, the largest number
+    first.
+    """
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["commit"] or "unknown"] = counts.get(row["commit"] or "unknown", 0) + 1
@@ -58,7 +60,7 @@ def commits(rows: list[dict]) -> dict[str, int]:
 
 
 def section(rows: list[dict]) -> str:
-    """Return HTML with three lists: conditions, versions and commits."""
+    """Return HTML with three lists: conditions, tool versions and commits."""
     used = {name.replace("_", " "): ", ".join(v) for name, v in conditions(rows).items()}
     made = {commit: f"{count} rows" for commit, count in commits(rows).items()}
     return (

@@ -21,7 +21,9 @@ from tools.synthesis.gateware import endpoint_rows, engine_rows, flat_rows, moni
 
 
 def rows(gateware: Path) -> Iterator[Row]:
-    """Measure and yield the rows of the gateware in this folder and of LitePCIe's endpoint."""
+    """Synthesise the gateware in this folder and LitePCIe's endpoint, and yield the rows of their
+    area.
+    """
     print("bench: Yosys takes some four minutes, unless nothing has changed", file=sys.stderr)
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")

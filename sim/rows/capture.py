@@ -26,15 +26,17 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row
 
-# bytes of a frame; 69 is the size that takes the builder of records longest
+# Sizes in bytes of the captured frames. With 69 the block that builds pcapng records takes longest
+# for its size.
 SIZES = (64, 69, 256, 1518)
-BYTES = 3 << 20  # the bytes of all records of one measurement
-SEGMENT_LOG2, MBUF_LOG2 = 22, 20  # the ring has one segment of 4 MiB, in MBUFs of 1 MiB
-# bus addresses of the ring and of the status line in host memory
+BYTES = 3 << 20  # The bytes of all pcapng records of one measurement together.
+# The capture ring has one segment of 4 MiB, in MBUFs (parts of the segment) of 1 MiB.
+SEGMENT_LOG2, MBUF_LOG2 = 22, 20
+# Bus addresses of the capture ring and of its status line in host memory.
 RING, STATUS = 0x1_0000_0000, 0x2_0000_0000
 RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
 IDLE, ACCOUNTS_BUSY = 1 << 0, 1 << 1  # bits of the register capture_status
-SECONDS = 120  # seconds of wall time that a row may take
+SECONDS = 120  # The measurement of one row may take this many seconds of wall time.
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
@@ -67,7 +69,7 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
     # The first look may have met the board while it wrote the status line. That line is the last
     # one, so it is read again.
     _, _, lost, end = struct.unpack_from("<4Q", status)
-    # the time of the first record in the ring (pcapng, 4.3)
+    # The time stamp of the first pcapng record in the ring (pcapng, 4.3).
     high, low = struct.unpack_from("<II", ring, 12)
     took = end - (high << 32 | low)
     if lost:
@@ -85,7 +87,7 @@ def _measure(bar: Bar, size: int, suffix: str) -> Row:
 
 
 def _frames(entry: Row, size: int) -> Row:
-    """Return the row of the same measurement in millions of frames a second."""
+    """Return the benchmark row of the same measurement in millions of frames a second."""
     million = 1e3 / limits.capture_record(size)
     return replace(
         entry,

@@ -26,7 +26,7 @@ from sim.rows.streams import Job
 BUFFERS = ((8192, 1 << 15), (65536, 1 << 17))
 WAYS = (("c2h",), ("h2c",), ("c2h", "h2c"))
 LATENCIES = (("", 600), ("@5us", 5000))
-PACKETS = (64, 128, 256)  # bytes of a packet
+PACKETS = (64, 128, 256)  # sizes in bytes of the small packets that are measured
 
 # The type of a function that runs a job under conditions. It returns the report, the conditions and
 # how often the card broke a rule of PCIe.
@@ -34,7 +34,9 @@ Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 
 def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of c2h, h2c and both together, and then of small packets at full rate."""
+    """Yield the benchmark rows of c2h, h2c and both together, and then of small packets at full
+    rate.
+    """
     for size, window in BUFFERS:
         for ways in WAYS:
             for suffix, latency in LATENCIES:

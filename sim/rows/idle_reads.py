@@ -66,7 +66,9 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield a row for each place: the longest of its reads in cycles, with the budget as limit."""
+    """Yield a row for each place that the host reads: its longest read in cycles, with the budget
+    as limit.
+    """
     for name, taken in cycles(board, csr, at).items():
         most = MOST[name]
         yield row(

@@ -18,27 +18,27 @@ from gateware import numbers
 
 # Rate of one lane in GB/s by link generation, with the line code (8b/10b or 128b/130b) subtracted.
 LANE = {1: 2.5 / 8 * 8 / 10, 2: 5 / 8 * 8 / 10, 3: 8 / 8 * 128 / 130}
-RAW = 8 * LANE[3]  # raw rate of eight lanes of Gen3 in GB/s
-# share of the wire's rate, by programmed MPS in bytes
+RAW = 8 * LANE[3]  # the raw rate of eight lanes of a Gen3 link in GB/s
+# The share of the link's rate that DLLPs and skips take, by programmed MPS in bytes.
 DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}
 BEAT_BYTES = numbers.BEAT_BYTES
 CYCLE_NS = numbers.TICK_NS
 
-WRITE_OVERHEAD = 24  # bytes beside the payload of a write: framing 4, header 16 (4DW form), LCRC 4
+WRITE_OVERHEAD = 24  # Bytes of a write beside its payload: framing 4, header 16 (4DW form), LCRC 4.
 READ_OVERHEAD = 24
-SHORT_HEADER = 4  # bytes that a 3DW header is shorter, for addresses below 4 GiB such as BAR0's
+# A 3DW header is this many bytes shorter. Addresses below 4 GiB, such as BAR0's, have it.
+SHORT_HEADER = 4
 COMPLETION_OVERHEAD = 20
-REQUEST_DESCRIPTOR = 16  # bytes of a descriptor on RQ and CQ
-COMPLETION_DESCRIPTOR = 12  # bytes of a descriptor on RC and CC
+REQUEST_DESCRIPTOR = 16  # bytes of the hard block's descriptor on RQ and CQ
+COMPLETION_DESCRIPTOR = 12  # bytes of the hard block's descriptor on RC and CC
 
-# The hard block's room for data of completions, in bytes.
+# The room in the hard block for the data of read completions, in bytes.
 COMPLETION_SPACE = numbers.COMPLETION_UNITS * numbers.COMPLETION_UNIT_BYTES
 COMPLETION_HEADERS = numbers.COMPLETION_HEADERS
-# units of a pool of headers and data; a header takes one unit
+# The units of the hard block's pool for headers and data of completions. A header takes one unit.
 COMPLETION_POOL = numbers.COMPLETION_UNITS
-EXTENDED_TAGS = (
-    numbers.READ_TAGS
-)  # reads that a function may have in flight with Extended Tag Enable
+# The most reads that a function may have in flight with Extended Tag Enable.
+EXTENDED_TAGS = numbers.READ_TAGS
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,10 @@ def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
     )
 
 
-CAPTURE_LINE = 16384  # bytes of a capture ring between two status lines, while more data waits
-CAPTURE_RECORD = 32  # bytes of a pcapng record beside the frame: header 28, length 4
-BUILDER_CYCLES = 3  # cycles that the capture block takes for a record, at least
+# While more data waits, the card writes a status line after this many bytes of the capture ring.
+CAPTURE_LINE = 16384
+CAPTURE_RECORD = 32  # Bytes of a pcapng record beside the frame: header 28, repeated length 4.
+BUILDER_CYCLES = 3  # The capture block takes at least this many cycles for a pcapng record.
 
 
 def capture_record(size: int) -> int:
@@ -241,7 +242,9 @@ def small_h2c(
 
 
 def cc(completion: int, mps: int) -> Limit:
-    """Return the limit of the card's completions of `completion` bytes to the host's reads (CC)."""
+    """Return the limit of the card's answers to the host's reads, in completions of `completion`
+    bytes (CC).
+    """
     return _least(
         wire=wire(completion, COMPLETION_OVERHEAD, mps),
         interface=interface(completion, COMPLETION_DESCRIPTOR),
@@ -253,7 +256,7 @@ def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
 
     Both are for one direction.
     """
-    # beats of RQ for each byte that is read and written
+    # The beats that RQ needs for each byte that the card reads and writes back.
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
     on_wire = 1 + WRITE_OVERHEAD / mps + READ_OVERHEAD / mrrs
     return (1 - DLLP_AND_SKIP_TAX[mps]) / on_wire, 1 / (beats * CYCLE_NS)
@@ -319,7 +322,7 @@ def duplex_apart(
     is below the limit of h2c, the limit of c2h is higher.
     """
     h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
-    requests = (h2c_rate or h2c_limit.value) / mrrs  # read requests per nanosecond
+    requests = (h2c_rate or h2c_limit.value) / mrrs  # the card's read requests per nanosecond
     beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES)
     left = RAW * (1 - DLLP_AND_SKIP_TAX[mps]) - requests * READ_OVERHEAD
     c2h_limit = _least(

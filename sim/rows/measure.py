@@ -37,21 +37,24 @@ REAL_DUPLEX = (
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions under which a row was measured. They become part of the row."""
+    """The conditions under which a benchmark row was measured. They become part of the row."""
 
     endpoint: str = DEFAULT
-    host: str = "client"  # "client", or "guest" with the release of the guest's kernel
+    # Where the measuring program ran: "client", or "guest" with the release of the guest's kernel.
+    host: str = "client"
     driver: str | None = None  # the driver in the guest: "lanebox" or "stock"
-    user: str = "loopback"  # the logic in the user slot
+    user: str = "loopback"  # the name of the logic in the user slot
     mps: int = 256
     mrrs: int = 512
     rcb: int = 64
-    completion_size: int = 0  # bytes of a read completion; 0: MPS
+    completion_size: int = 0  # bytes of a read completion; 0: as many as MPS
     read_latency_ns: int = 600
-    jitter_ns: int = 0  # ns by which a read latency is at most below or above read_latency_ns
-    # percent of the reads that are late: the host must first translate their address
+    # The latency of a read is at most this many ns below or above read_latency_ns.
+    jitter_ns: int = 0
+    # Percentage of the card's reads that are late, since the host must first translate their
+    # address.
     late_percent: float = 0
-    late_ns: int = 0  # ns by which a late read takes longer
+    late_ns: int = 0  # A late read takes this many ns longer.
     mmio_rtt_ns: int = 700
     seed: int = 1
 
@@ -70,12 +73,12 @@ class Conditions:
 
     @property
     def mean_read_ns(self) -> float:
-        """Return the time in ns that the host takes for a read on average."""
+        """Return the time in ns that the host takes for a read by the card on average."""
         return self.read_latency_ns + self.late_percent / 100 * self.late_ns
 
     @property
     def longest_read_ns(self) -> int:
-        """Return the longest time in ns that the host takes for a read."""
+        """Return the longest time in ns that the host takes for a read by the card."""
         return self.read_latency_ns + self.jitter_ns + self.late_ns
 
     @property
@@ -108,7 +111,9 @@ class Conditions:
 
 
 def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
-    """Return the conditions with the host's name and the MPS and MRRS that the guest has set."""
+    """Return the conditions `at` with the host's name, and with the MPS and MRRS that the guest has
+    set.
+    """
     return replace(at, host=host, mps=mps, mrrs=mrrs)
 
 
@@ -134,21 +139,24 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 
 
 def check(report: dict) -> dict:
-    """Return the report if its test passed. Otherwise raise TestFailed with the reasons."""
+    """Return litepcie_util's report if its test passed.
+
+    Otherwise raise TestFailed with the reasons.
+    """
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report
 
 
 def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of writes by the card, each with a payload of MPS bytes."""
+    """Return the benchmark row of writes by the card, each with a payload of MPS bytes."""
     return _throughput(
         "c2h", f"c2h/mps{at.mps}", report, at, limits.c2h(at.mps, at.mps), violations
     )
 
 
 def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of reads by the card. Its name has the host's completion size."""
+    """Return the benchmark row of reads by the card. Its name has the host's completion size."""
     limit = limits.h2c(
         at.completion,
         at.mps,
@@ -216,7 +224,7 @@ def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[R
 
 
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Return the row of both directions at once, with the rate of the slower direction."""
+    """Return the benchmark row of both directions at once. Its rate is the slower direction's."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
     limit = limits.duplex(at.mps, at.mrrs)
     entry = _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
@@ -243,7 +251,7 @@ def _throughput(way, name, report, at, limit, violations) -> Row:
 
 
 def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Return a row for each kind of access in the report of mmio_bench, in the report's order."""
+    """Return a benchmark row for each kind of access in the report of mmio_bench, in its order."""
     return [_access(found, at, violations) for found in check(report)["rows"]]
 
 
@@ -258,7 +266,8 @@ def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None
     if at.host != "client":
         return None
     limit = limits.mmio_write(size, at.mps, below_4_gib=True)
-    return limits.Limit(limit.value * 1000, limit.binds)  # the limit in MB/s
+    # The limit is converted from GB/s to MB/s.
+    return limits.Limit(limit.value * 1000, limit.binds)
 
 
 def _access(found: dict, at: Conditions, violations: int | None) -> Row:

@@ -18,7 +18,7 @@ from sim.rows.results import Row, row
 
 
 def rows() -> Iterator[Row]:
-    """Measure each stream with each payload size, and yield a row for it."""
+    """Measure each stream of the hard block's model at each payload size, and yield its row."""
     for stream, by_size in build.rates().items():
         for size, found in by_size.items():
             yield row(

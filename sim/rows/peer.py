@@ -24,19 +24,22 @@ from sim.rows import limits
 from sim.rows.measure import Conditions
 from sim.rows.results import Row, row
 
-COUNT = 20_000  # reads of a job; the first one's round trip is under 0.1 % of the time
+# The reads of a measured job. The first one's round trip is under 0.1 % of the job's time.
+COUNT = 20_000
 WRITES = 100_000
-WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
-PAGE = numbers.PAGE_BYTES  # bytes that a job walks through, again and again
+# Writes are measured between these two cycles, counted from START.
+WRITE_WINDOW = (8192, 8192 + (1 << 18))
+# The peer's job walks through this many bytes of the card's memory again and again.
+PAGE = numbers.PAGE_BYTES
 # Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
 # job begins. Even the slowest client has set up the card by then. So a job is the same however busy
 # the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
-# pairs of MPS and the sizes of the measured reads, in bytes
+# Pairs of MPS and the sizes of the reads that are measured with it, all in bytes.
 SIZES = ((256, (64, 128, 256)), (512, (512,)))
-CREDITS = 32  # non-posted credits, as the endpoint grants them after reset
-SECONDS = 60  # seconds of wall time that a job may take
+CREDITS = 32  # The non-posted credits that the endpoint grants after reset.
+SECONDS = 60  # A job of the peer may take this many seconds of wall time.
 
 COMMAND, BAR0_REGISTER, BAR2_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x18, 0x78
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
@@ -102,7 +105,7 @@ class Bar:
 
     @property
     def memory(self) -> Place:
-        """Return the address of memory 0 of the card, which is in BAR0."""
+        """Return the address of the card's memory `memory0`, which is in BAR0."""
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
@@ -126,7 +129,10 @@ class Bar:
         return peer["bytes"] / (peer["ticks"] * limits.CYCLE_NS), stats
 
     def fill(self, at: Place, size: int) -> None:
-        """Let the peer write the page with whose data it later compares its reads."""
+        """Let the peer write the page of the card.
+
+        Its later reads compare the page with the same data.
+        """
         self.run("write", at, size)
 
     def read(self, at: Place, size: int) -> tuple[float, dict]:

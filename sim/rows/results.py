@@ -22,7 +22,9 @@ from sim.rows.limits import Limit
 SCHEMA = 1
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "results.json"
-ROUNDING = 1.0005  # a ratio up to this is within the limit: a window may hold a TLP or two more
+# A ratio of value to limit up to this is within the limit, since a window of time may hold a TLP or
+# two more.
+ROUNDING = 1.0005
 BUDGETS = ("budget", "250 MHz")
 # Prefixes of the ids of rows that may differ from run to run. The time of such a row begins or ends
 # with a client's access, or depends on the machine's own speed.
@@ -31,10 +33,10 @@ BY_CLIENT = ("mmio_read/", "mmio_write/4", "mmio_write/8", "latency/", "host/", 
 
 COLUMNS = 80
 HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock")
-# titles of the table columns that are aligned to the right
+# Titles of the columns of the benchmark table that are aligned to the right.
 NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}
-FIXED = 2  # number of columns on the left of the table that are never left out
-# units of times; the limit of a time is the smallest possible value
+FIXED = 2  # The number of columns on the left of the table that are never left out.
+# Units of rows that are times. The limit of a time is its smallest possible value.
 TIMES = ("ns", "us", "s", "cycles")
 
 
@@ -51,13 +53,14 @@ class Row:
     limit: float | None = None
     binds: str | None = None
     ratio: float | None = None
-    vs: float | None = None  # our value / LitePCIe's or fio's, if that was measured in the same run
+    # The row's value divided by that of LitePCIe or fio, if the same run has measured that.
+    vs: float | None = None
     p99: float | None = None
     violations: int | None = None
     bytes: int | None = None
     cycles: int | None = None
     reason: str | None = None
-    histogram: list[dict] | None = None  # bins of a histogram: {"from_ns", "to_ns", "count"}
+    histogram: list[dict] | None = None  # the bins of a histogram: {"from_ns", "to_ns", "count"}
     conditions: dict = field(default_factory=dict)
     commit: str | None = None
 
@@ -70,7 +73,7 @@ def row(
     lower_is_better: bool = False,
     **more,
 ) -> Row:
-    """Return a new row with its ratio computed. `more` has further fields of Row."""
+    """Return a new benchmark row with its ratio computed. `more` has further fields of Row."""
     result = Row(id, value, unit, commit=commit(), **more)
     if limit is not None:
         result.limit, result.binds = limit.value, limit.binds
@@ -122,7 +125,10 @@ def commit() -> str:
 
 
 def merge(rows: list[Row], path: Path = RESULTS) -> None:
-    """Write `rows` into the results file. Rows in the file with other ids stay as they are."""
+    """Write benchmark rows into the results file.
+
+    Rows in the file with other ids stay as they are.
+    """
     known = {entry["id"]: entry for entry in load(path)}
     known.update({entry.id: asdict(entry) for entry in rows})
     document = {"schema": SCHEMA, "results": [known[key] for key in sorted(known)]}

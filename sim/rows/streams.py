@@ -32,43 +32,50 @@ from sim.rows.peer import Bar
 
 DESCRIPTORS = numbers.DMA_TABLE_DEPTH
 BUFFER = numbers.STOCK_BUFFER_SIZE
-# cycle at which the card starts: even the slowest client has filled the table by then
+# The card starts in this cycle. Even the slowest client has filled the descriptor table by then.
 START = 1 << 16
-WINDOW = 1 << 18  # cycles that are measured, 1.05 ms; one TLP more is less than a ten-thousandth
-LONG_WINDOW = 1 << 20  # cycles that are measured if the host has random latencies
-SETTLED = 8192  # cycles, beside four round trips, after which the stream is steady
-SECONDS = 120  # seconds of wall time that a run may take; it takes about one
+# A rate is measured over this many cycles, 1.05 ms. One TLP more is less than a ten-thousandth.
+WINDOW = 1 << 18
+LONG_WINDOW = 1 << 20  # A rate is measured over this many cycles if the host has random latencies.
+SETTLED = 8192  # A stream is steady after this many cycles and four round trips.
+SECONDS = 120  # A run may take this many seconds of wall time. It takes about one.
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-STREAM = {"c2h": "rq", "h2c": "rc"}  # the interface that carries the data of a direction
-# every descriptor: no interrupt, and no end of a packet
+# The interface of the hard block that carries the data of a direction.
+STREAM = {"c2h": "rq", "h2c": "rc"}
+# Every descriptor has these flags: no interrupt, and no end of a packet.
 FLAGS = numbers.DESCRIPTOR_IRQ_DISABLE | numbers.DESCRIPTOR_LAST_DISABLE
-NOTICES = 0x3_0000_0000  # bus address of the memory for status lines and records
-LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in the memory for notices, in bytes
-RECORDS = 4096  # offset of the records in the memory for notices, in bytes
-RECORD = struct.Struct("<IIQ")  # a record of the card: bytes, flags, sequence number from 1 on
+NOTICES = 0x3_0000_0000  # Bus address of the host memory for the card's status lines and records.
+# The offset of each direction's status line in the memory at NOTICES, in bytes.
+LINES = {"c2h": 0, "h2c": 64}
+RECORDS = 4096  # The offset of the card's records in the memory at NOTICES, in bytes.
+# A record, the card's report of a finished buffer: bytes, flags, sequence number from 1 on.
+RECORD = struct.Struct("<IIQ")
 C2H_GENERATE, H2C_CHECK = 1, 2  # bits of the register pattern_control
 # Bits of the register pcie_notices0_control: records and status lines of c2h, status lines of h2c.
 CONTROL = {"c2h": 0b011, "h2c": 0b100}
 SNAPSHOT, CLEAR = 1, 2  # bits of the register pcie_counters_control
-CHUNK = 64  # descriptors that are sent to the board in one message
+CHUNK = 64  # the most descriptors that are sent to the board in one message
 
 
 @dataclass(frozen=True)
 class Job:
-    """A measurement: the directions that run, bytes of a descriptor, cycles of the window."""
+    """A measurement: the directions that run, the bytes of a descriptor, and the cycles that are
+    measured.
+    """
 
     ways: tuple[str, ...]
     size: int = BUFFER
     loopback: bool = False
     window: int = WINDOW
-    told: bool = False  # the card writes records and status lines
-    # The stream is held: the table has each descriptor once, and lasts for the whole window.
+    told: bool = False  # The card reports to host memory, in records and status lines.
+    # The stream is held: the descriptor table does not loop. It has each descriptor once, and lasts
+    # for the whole window.
     held: bool = False
 
     @property
     def ring(self) -> int:
-        """Return the number of bytes in all descriptors of a direction."""
+        """Return the number of bytes in all descriptors of one direction."""
         return DESCRIPTORS * self.size
 
     @property
@@ -81,13 +88,13 @@ class Job:
 
     @property
     def line_bytes(self) -> int:
-        """The most bytes that status lines can take of the window."""
+        """The most bytes that the card's status lines can take in the measured window."""
         lines = len(self.ways) * (self.window // numbers.STATUS_CYCLES + 1)
         return lines * numbers.STATUS_BYTES if self.told else 0
 
     @property
     def name(self) -> str:
-        """Return the job's name: the word for --direction of `litepcie_util dma_test`."""
+        """Return the job's name, the argument of --direction of `litepcie_util dma_test`."""
         return "loopback" if self.loopback else "both" if len(self.ways) > 1 else self.ways[0]
 
 
@@ -101,7 +108,7 @@ class Stream(Bar):
         super().__init__(board, csr, at, list(more))
         self.job = job
         self.rings: dict[str, mmap.mmap] = {}
-        # A function that is called again and again while the board carries out the plan.
+        # This function is called again and again while the board carries out the plan.
         self.waiting: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Stream:
@@ -126,7 +133,7 @@ class Stream(Bar):
             self._tell()
         self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
         self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
-        # The board answers this write, so all writes before it have arrived.
+        # The board answers this write, so all earlier writes have arrived at the card.
         self.register("pcie_counters_control", CLEAR)
         self.board.command("clear")
         first, last = self._plan()
@@ -161,7 +168,9 @@ class Stream(Bar):
         self.client.map(MEMORY[way], size, fd)
 
     def _tell(self) -> None:
-        """Map memory for the card's records and status lines, and give the card their addresses."""
+        """Map memory for the card's records and status lines, and write the addresses to the card's
+        registers.
+        """
         fd = os.memfd_create("lanebox-notices")
         self._open.callback(os.close, fd)
         size = RECORDS + DESCRIPTORS * RECORD.size
@@ -223,14 +232,16 @@ class Stream(Bar):
         return stats["marks"]["0"], stats["marks"]["1"]
 
     def _rest(self) -> None:
-        """Wait until the number of beats on RQ and RC no longer changes."""
+        """Wait until the number of beats on RQ and RC no longer changes: then no DMA data moves."""
         last = None
         while (now := [self.board.stats()[name]["beats"] for name in STREAM.values()]) != last:
             last = now
             time.sleep(0.02)
 
     def _agree(self) -> None:
-        """Raise TestFailed if the card's counters of bytes differ from the board's at the pins."""
+        """Raise TestFailed if the card's own counters of bytes differ from what the board counted
+        at the pins.
+        """
         self.register("pcie_counters_control", SNAPSHOT)
         stats = self.board.stats()
         for way in self.job.ways:
@@ -315,12 +326,12 @@ class Stream(Bar):
 
         In loopback the stream repeats the ring of h2c.
         """
-        if start < 0:  # the ring's memory is zero before the card's first turn
+        if start < 0:  # Before the card has filled the ring once, the ring's memory is zero.
             return bytes(size)
         return pattern(start % self.job.ring if self.job.loopback else start, size)
 
     def _value(self, name: str) -> int:
-        """Return the value of a register of the card."""
+        """Return the value of a register of the card, by its name."""
         entry, value = self.csr["csr_registers"][name], 0
         for dword in range(entry["size"]):
             data = self.client.read(BAR0, entry["addr"] + 4 * dword, 4)

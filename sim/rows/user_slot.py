@@ -23,24 +23,28 @@ from sim.rows.results import Row, row
 from sim.rows.streams import PREFIX, STREAM, Job, Stream
 from tools.progress import Step
 
-REACHED = 0.95  # ratio from which on the link's limit counts as binding, not the slot
-NOTED = 0.005  # differences below this share of the cycles are not reported
+# If a rate is at least this share of the link's limit, the link binds and not the user slot.
+REACHED = 0.95
+NOTED = 0.005  # A difference up to this share, of beats or of cycles, is not reported.
 WAYS = {"c2h": ("c2h",), "h2c": ("h2c",), "duplex": ("c2h", "h2c")}
 SIDE = {"h2c": "sink", "c2h": "source"}
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed between two marks: bytes by direction, and the counts of the slot's streams."""
+    """What passed between two marks (snapshots of counters): bytes by direction, and the counts of
+    the user slot's streams.
+    """
 
     cycles: int
     bytes: dict[str, int]
     slot: dict[str, dict[str, int]]
-    end: dict[str, dict[str, int]]  # state of the slot's sink and source at the second mark
+    # the state of the user slot's sink and source at the second mark
+    end: dict[str, dict[str, int]]
     violations: int
 
     def rate(self, way: str) -> float:
-        """Return the rate of a direction in GB/s."""
+        """Return the rate of a direction between the two marks, in GB/s."""
         return self.bytes[way] / (self.cycles * limits.CYCLE_NS)
 
     def held(self, way: str, both: bool) -> float:
@@ -59,7 +63,7 @@ class Passed:
 
     @property
     def share(self) -> float:
-        """Return the number of beats that the logic sends for each beat that it takes."""
+        """Return how many beats the user logic sends for each beat that it takes."""
         taken = self.slot["sink"]["beats"]
         return self.slot["source"]["beats"] / taken if taken else math.inf
 
@@ -71,12 +75,12 @@ class SlotStream(Stream):
     """
 
     def pass_slot(self) -> Passed:
-        """Run the job once through the user slot. Return what passed in the window."""
+        """Run the job once through the user slot. Return what passed in the measured window."""
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
         self._set("pcie_dma0_loopback_enable", 0)
-        # The board answers this write, so all writes before it have arrived.
+        # The board answers this write, so all earlier writes have arrived at the card.
         self.register("pattern_control", 0)
         self.board.command("clear")
         first, last = self._plan()
@@ -94,7 +98,9 @@ class SlotStream(Stream):
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of c2h, h2c and both directions, each measured on a board of its own."""
+    """Yield the benchmark rows of c2h, h2c and both directions, each measured on a board of its
+    own.
+    """
     for name, ways in WAYS.items():
         with (
             Step(f"measure user/{name}") as step,
@@ -178,7 +184,9 @@ def _first(ways: list[str]) -> str:
 
 
 def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
-    """Yield remarks for the row's `reason`: a stream stood still, was held up, or is uneven."""
+    """Yield remarks for the row's `reason`: a stream of the user slot stood still, was held up, or
+    is uneven.
+    """
     for way in WAYS[name]:
         if way not in ways:
             yield _stands_still(name, way, passed.end[SIDE[way]])

@@ -79,7 +79,7 @@ def main() -> int:
         with opened(args.output) as out:
             FORMS[args.form](window(load(args.file), args.first, args.last), out)
     except BrokenPipeError:
-        # with stderr open, the interpreter would print a second error about the closed pipe
+        # If stderr stayed open, the interpreter would print a second error about the closed pipe.
         sys.stderr.close()
         return 0
     except (SimError, OSError) as error:

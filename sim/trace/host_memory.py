@@ -30,10 +30,12 @@ class Page:
 
 
 class HostMemory:
-    """Host memory as a trace shows it: everything that the card read from it or wrote to it."""
+    """Host memory as a trace of TLPs shows it: everything that the card read from it or wrote to
+    it.
+    """
 
     def __init__(self, tlps: Iterable[Tlp]):
-        self.pages: dict[int, Page] = {}  # the pages by their bus address
+        self.pages: dict[int, Page] = {}  # the pages of host memory by their bus address
         for tlp, read in matched(tlps):
             if tlp.interface == "RQ" and tlp.kind == "MWr":
                 self._written(tlp)
@@ -80,7 +82,7 @@ class HostMemory:
                 )
 
     def regions(self) -> Iterable[tuple[int, bytes]]:
-        """Yield (bus address, initial contents) of each stretch of adjacent pages."""
+        """Yield (bus address, contents before the trace) of each stretch of adjacent pages."""
         stretch: list[int] = []
         for address in [*sorted(self.pages), None]:
             if stretch and address != stretch[-1] + PAGE:

@@ -23,7 +23,7 @@ BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 LINK_TYPE_USER0 = 147
 OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
 SPAN = re.compile(rb"pins (\d+) ns")
-MICROSECONDS = 6  # without the option for it an interface has a resolution of 10^-6 s
+MICROSECONDS = 6  # An interface without the option for it has time stamps in units of 10^-6 s.
 
 
 class TraceError(SimError):
@@ -36,7 +36,7 @@ class Interface:
 
     name: str
     link_type: int
-    resolution: int  # time stamps are multiples of 10^-resolution s
+    resolution: int  # The time stamps of this interface are in units of 10^-resolution s.
 
 
 def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
@@ -63,7 +63,9 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """Yield every block of the file as (type, byte order, bytes between its two length fields)."""
+    """Yield every block of the pcapng file as (type, byte order, the bytes between its two length
+    fields).
+    """
     order = ""
     with open(path, "rb") as file:
         while head := file.read(12):

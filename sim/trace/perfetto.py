@@ -20,7 +20,7 @@ from typing import TextIO
 from gateware import numbers
 from sim.trace.tlp import Read, Tlp, matched
 
-CYCLE_NS = 4  # period of user_clk in ns
+CYCLE_NS = 4  # period of user_clk, the gateware's clock, in ns
 BEAT_BYTES = numbers.BEAT_BYTES
 DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
 TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}
@@ -31,7 +31,7 @@ Event = dict[str, object]
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """Write the trace as one JSON object, with an event on each line."""
+    """Write the trace of TLPs as one JSON object, with an event of the timeline on each line."""
     out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
     for number, event in enumerate(events(tlps)):
         out.write((",\n" if number else "") + json.dumps(event))
@@ -54,7 +54,7 @@ def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
             continue
         key = tlp.side, tlp.tag
         if tlp is read.request:
-            if key in open_reads:  # the tag is used again before the read that had it has ended
+            if key in open_reads:  # The tag of a read is used again before that read has ended.
                 yield _read_ends(open_reads[key], now)
             open_reads[key] = read
             flow_of[id(read)] = flows = flows + 1
@@ -130,7 +130,8 @@ def _flow(phase: str, number: int, tlp: Tlp, begin: int) -> Event:
         "ts": _at(begin),
     }
     if phase == "f":
-        event["bp"] = "e"  # the flow ends at the slice that holds this time, not at the next one
+        # Perfetto ends the flow at the slice that holds this time, and not at the next slice.
+        event["bp"] = "e"
     return event
 
 

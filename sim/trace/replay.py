@@ -40,7 +40,8 @@ from sim.trace.tlp import Tlp, load, matched
 BAR0_BYTES = numbers.BAR0_SIZE
 BAR0_REGISTER, COMMAND, CAPABILITIES = 0x10, 0x04, 0x34
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
-PATIENCE = 5  # seconds of wall time that the card may take until its next request or interrupt
+# The card may take this many seconds of wall time until its next request or interrupt.
+PATIENCE = 5
 SHOWN = 5  # the most differences between recording and replay that are printed
 
 
@@ -59,7 +60,7 @@ class Access:
 
 
 class Recorded:
-    """A recorded trace, with the values that its replay needs."""
+    """A recorded trace of TLPs, with the values that its replay needs."""
 
     def __init__(self, path: Path):
         self.tlps = list(load(path))
@@ -94,12 +95,12 @@ class Recorded:
 
 
 class Host:
-    """The host's side of one board, which makes the recorded requests again."""
+    """The host's side of the board in a replay. It makes the recorded requests again."""
 
     def __init__(self, board: BoardProcess, recorded: Recorded, mps: int, mrrs: int):
         self.board, self.recorded = board, recorded
         self.client = VfioClient(board.socket)
-        self.seen = 0  # TLPs that the card has sent on RQ, by the board's latest statistics
+        self.seen = 0  # the TLPs that the card has sent on RQ, by the board's latest statistics
         for address, contents in recorded.memory.regions():
             self._map(address, contents)
         self._enumerate(mps, mrrs)
@@ -132,7 +133,7 @@ class Host:
         if self.recorded.interrupts:
             message = capabilities[CAP_MSI] + 2
             self._config(message, 2, self._config(message, 2) | 1)
-        self._config(COMMAND, 2, 0x6)  # enable memory space and bus master
+        self._config(COMMAND, 2, 0x6)  # This write to COMMAND enables memory space and bus master.
 
     def play(self) -> None:
         """Make the recorded host requests again.
@@ -145,7 +146,7 @@ class Host:
                 self.client.read(BAR0, access.offset, access.size)
             else:
                 self.client.write(BAR0, access.offset, access.data, posted=True)
-        # The board answers this read, so it has taken all posted writes before.
+        # The board answers this read, so the board has taken all earlier posted writes.
         self.client.read(CONFIG, 0, 4)
         self.wait_for(self.recorded.card_requests, self.recorded.interrupts)
 
@@ -202,7 +203,7 @@ def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
 
 
 def differences(recorded: dict[str, list[tuple]], played: dict[str, list[tuple]]) -> list[str]:
-    """Return a sentence for each difference between the recorded and the played trace."""
+    """Return a sentence for each difference between the recorded trace and the replay's."""
     found = []
     for kind in sorted({*recorded, *played}):
         old, new = recorded.get(kind, []), played.get(kind, [])
@@ -220,7 +221,9 @@ def _show(fields: tuple) -> str:
 
 
 def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
-    """Return the bus addresses of all registers whose names begin with one of `prefixes`."""
+    """Return the bus addresses of all registers of the card whose names begin with one of
+    `prefixes`.
+    """
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     found = set()
     for prefix in prefixes:

@@ -24,7 +24,7 @@ class Tally:
     payload: int = 0
 
     def add(self, tlp: Tlp) -> None:
-        """Count one TLP and its payload."""
+        """Add one TLP and its payload to the counts."""
         self.last = tlp.ns
         self.tlps += 1
         self.payload += len(tlp.payload)
@@ -61,7 +61,7 @@ def _write_tallies(tallies: dict[tuple[str, str], Tally], out: TextIO) -> None:
 
 
 def _write_reads(side: str, reads: list[Read], out: TextIO) -> None:
-    """Write the times in ns from the requests of one side to the first and last completion."""
+    """Write the times in ns from one side's read requests to their first and last completion."""
     ended = [read for read in reads if read.done]
     if not reads:
         return

@@ -27,7 +27,8 @@ class Tlp:
     """A TLP of a trace. Fields that its kind of TLP does not have are 0."""
 
     ns: int
-    interface: str  # interface at the hard block's pins: CQ, CC, RQ, RC or MSI
+    # The interface of the hard block on which the TLP passed: CQ, CC, RQ, RC or MSI.
+    interface: str
     kind: str  # kind of TLP: MRd, MWr, Cpl, CplD or other
     dwords: int
     tag: int
@@ -40,7 +41,8 @@ class Tlp:
     byte_count: int = 0
     poisoned: bool = False
     payload: bytes = b""
-    latency: int | None = None  # of a completion with a known request: ns since the request
+    # The ns since the request. Only a completion whose request is known has a latency.
+    latency: int | None = None
     # Time in ns from the appearance of the TLP's first beat to the end of its last one. None: it
     # was no longer than the beats take.
     span: int | None = None

@@ -12,11 +12,12 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
-CONSTANTS = ("0", "1")  # the values of constant bits; setundef leaves no other value
-# Cells whose output bits each depend on the same bit of each operand only.
+# The values of constant bits in a netlist. Yosys' setundef leaves no other value.
+CONSTANTS = ("0", "1")
+# Cells in which each bit of the output depends only on the same bit of each operand.
 BITWISE = ("$mux", "$and", "$or", "$xor", "$xnor", "$not")
 STATE = ("$dff", "$mem_v2")
-MEMORY_OUTPUTS = ("RD_DATA",)  # all other ports of $mem_v2 are inputs
+MEMORY_OUTPUTS = ("RD_DATA",)  # The output ports of a $mem_v2. All its other ports are inputs.
 REGISTER = "register "
 
 
@@ -30,9 +31,10 @@ class Cut:
     cells: dict
     inputs: dict = field(default_factory=dict)
     outputs: dict = field(default_factory=dict)
-    # what must be equal on both sides, by the name of a cut cell
+    # What must be equal in both netlists: the parameters of each memory that was cut off, by its
+    # name, and the clock edges of the registers.
     shapes: dict = field(default_factory=dict)
-    # the module of each instance that was cut off, by its name
+    # the module of each instance that was cut off, by the instance's name
     children: dict = field(default_factory=dict)
 
 
@@ -54,12 +56,14 @@ class Cones:
         }
 
     def learn(self, known):
-        """Add names of nets to `known`. Digests that were computed before are no longer valid."""
+        """Add names of cut nets to `known`. All digests are forgotten, since they may change."""
         self.known = {**self.known, **known}
         self.found = {}
 
     def digest(self, bit):
-        """Return a text that depends only on the logic in front of the net, or None."""
+        """Return a digest of the logic that drives the net, or None if it depends on a net without
+        a known name.
+        """
         if bit in CONSTANTS:
             return bit
         if bit not in self.found:
@@ -72,7 +76,7 @@ class Cones:
         if bit not in self.driver:
             return None
         cell, place, number = self.driver[bit]
-        if cell["type"] in BITWISE:  # only this bit of each operand counts
+        if cell["type"] in BITWISE:  # In a bitwise cell only this bit of each operand counts.
             parts, only = [cell["type"]], slice(number, number + 1)
         else:
             parts, only = [cell["type"], f"{place}[{number}]"], slice(None)
@@ -87,7 +91,7 @@ class Cones:
 
 
 def register_bits(part):
-    """Return each register bit's net once, with all names of the register."""
+    """Return the net of each register bit once, with all names of that bit."""
     names = {}
     for name, bit in part.inputs.items():
         if name.startswith(REGISTER):
@@ -96,7 +100,7 @@ def register_bits(part):
 
 
 def data_of(part, names):
-    """Return the nets at the data input of the register that has these names."""
+    """Return the net at the data input of the register bit that has these names."""
     return part.outputs[names[0]]
 
 
@@ -169,7 +173,7 @@ def cut_cell(part, name, cell, modules, renamed):
 
 
 def substitute(part, values):
-    """Replace nets of `part` by other nets, or by constants."""
+    """Replace nets of a part of the netlist by other nets, or by constants."""
     for cell in part.cells.values():
         for port, bits in cell["connections"].items():
             cell["connections"][port] = [values.get(bit, bit) for bit in bits]

@@ -41,8 +41,10 @@ class Path:
     start: str
     end: str
     clock: str
-    names: list  # names of the nets from start to end, as far as they have names
-    alike: int = 1  # number of paths between the same two vectors, this one included
+    # The names of the nets from the path's start to its end, as far as the nets have names.
+    names: list
+    # The number of paths between the same two vectors as this path, which is included.
+    alike: int = 1
 
 
 class LoopError(RuntimeError):
@@ -152,7 +154,9 @@ class Timing:
         return min(names, key=lambda name: (name.count("."), len(name), name), default=NO_CLOCK)
 
     def _find_readers(self):
-        """Return, for each bit, a cell and pin that read the bit, if the source names the cell."""
+        """Return, for each bit, a cell and pin that read the bit, if the source gave the cell a
+        name.
+        """
         return {
             bit: f"{cell.name}.{pin}"
             for cell in self.netlist.cells
@@ -184,7 +188,7 @@ class Timing:
         return f"{driver.cell.name}.{driver.pin}"
 
     def ends_by_level(self):
-        """Yield every end of a path as (levels, clock, bit, cell, pin)."""
+        """Yield every place where a path ends, as (LUT levels, clock, bit, cell, pin)."""
         for bit, cell, pin in self._ends():
             clock = self._clock_of(cell, pin)
             if clock == NO_CLOCK:

@@ -27,7 +27,9 @@ TOP = "dma_engines"
 
 
 class DmaEngines(LiteXModule):
-    """The engines c2h and h2c of one DMA channel, each with a bank of registers."""
+    """The DMA engines c2h and h2c of one channel, each with a bank of registers, as a design for
+    synthesis.
+    """
 
     def __init__(self, platform):
         self.cd_sys = ClockDomain("sys")

@@ -33,8 +33,9 @@ from pathlib import Path
 from tools.synthesis.cut import REGISTER, Cones, Cut, cut, data_of, register_bits, substitute
 from tools.synthesis.yosys import find_yosys
 
-SECONDS = 600  # seconds that a proof may take; a module of 256 bits takes a few seconds
-NUMBERED = re.compile(rf"{REGISTER}_zz_\d+\[\d+\]")  # SpinalHDL numbers signals that have no name
+SECONDS = 600  # A proof may take this many seconds. A module of 256 bits takes a few seconds.
+# Matches registers that have no name in SpinalHDL, which numbers such signals.
+NUMBERED = re.compile(rf"{REGISTER}_zz_\d+\[\d+\]")
 READ = "read_verilog {name}.v; hierarchy -auto-top; proc; opt_expr; memory_collect; dffunmap; "
 READ += "opt_expr -full; opt_clean; setundef -zero; write_json {name}.json"
 PROVE = "read_json before.json; read_json after.json; "
@@ -104,7 +105,7 @@ def as_module(part, inputs, outputs):
 
 
 def all_bits(part):
-    """Yield all nets of a part, some of them more than once."""
+    """Yield all nets of this part of a netlist, some of them more than once."""
     yield from part.inputs.values()
     yield from part.outputs.values()
     for cell in part.cells.values():
@@ -266,7 +267,9 @@ def prove(before, after, renamed, yosys, tell=lambda line: None, passed_over=())
 
 
 def said(gone):
-    """Return the end of a sentence that names what only the old module has, or ""."""
+    """Return the end of a sentence that names what only the old module has, or "" if there is
+    nothing.
+    """
     return f"; gone: {', '.join(gone)}" if gone else ""
 
 

@@ -16,15 +16,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SECONDS = 400  # seconds that a proof may take; most take a few, those with memories about thirty
+# A proof may take this many seconds. Most take a few, those with memories about thirty.
+SECONDS = 400
 
 
 class Refuted(RuntimeError):
-    """The property is false, or induction cannot prove it. The message ends with Yosys' log."""
+    """Yosys found the property false, or could not prove it by induction.
+
+    The message ends with Yosys' log.
+    """
 
 
 def bound(verilog, module, property):
-    """Return the text of `module` alone from this Verilog, with the property inserted."""
+    """Return the text of `module` alone from this Verilog, with the assertions of `property`
+    inserted.
+    """
     found = re.search(rf"^module {module} ?\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} in this Verilog")

@@ -25,7 +25,7 @@ ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
 
 
 def hard_block():
-    """Return the Verilog of the hard block as a black box."""
+    """Return the Verilog of the PCIe hard block as a black box."""
     return black_box(pins_verilog.module(), pins_verilog.MODULE)
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from tools.synthesis import primitives
 
-# Values of (* ram_style *), from the manual of Vivado's synthesis (UG901).
+# The kind of memory that each value of (* ram_style *) asks for, from the manual of Vivado's
+# synthesis (UG901).
 ULTRA = "ultra"
 STYLES = {"block": "bram", ULTRA: "uram", "distributed": "lutram", "registers": "registers"}
 
@@ -30,10 +31,10 @@ class Memory:
     path: str
     width: int
     size: int
-    style: str  # value of the attribute ram_style; "" if the memory has no such attribute
+    style: str  # the value of the memory's attribute ram_style; "" if it has none
     writable: bool
     initialised: bool
-    became: dict  # number of primitives of each kind that the memory became, by kind
+    became: dict  # How many primitives the memory became in the netlist, by kind of primitive.
 
     @property
     def bits(self):
@@ -73,7 +74,9 @@ def _number(text):
 
 
 def _instances(modules, blocks, top):
-    """Return the instance paths of each module that is not flattened: the top and the blocks."""
+    """Return the instance paths of each module that is not flattened: the top and the counted
+    blocks.
+    """
     paths = {top: [""]}
     open_ = [top]
     while open_:

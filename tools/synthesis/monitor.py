@@ -21,7 +21,7 @@ TOP = "slot_monitor"
 
 
 class Monitor(LiteXModule):
-    """The user slot's monitor and its bank of registers."""
+    """The user slot's monitor and its bank of registers, as a design for synthesis."""
 
     def __init__(self, platform):
         self.cd_sys = ClockDomain("sys")

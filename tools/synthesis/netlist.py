@@ -13,7 +13,7 @@ from tools.synthesis import primitives
 
 @dataclass
 class Cell:
-    """A cell of the netlist, with the nets at its input and output pins."""
+    """A cell of a netlist from Yosys, with the nets at its input and output pins."""
 
     name: str
     kind: str
@@ -80,11 +80,11 @@ class Netlist:
                         self._names[bit] = self._names.get(other, []) + self._names.get(bit, [])
 
     def name(self, bit):
-        """Return the best name of a bit. The name of a constant is its value."""
+        """Return the best name of a bit of the netlist. The name of a constant is its value."""
         return self._names[bit][0][2] if bit in self._names else str(bit)
 
     def names(self, bit):
-        """Return the names of a bit that come from the source and not from Yosys."""
+        """Return the names of a bit that come from the Verilog source and not from Yosys."""
         return [text for hidden, _, text in self._names.get(bit, []) if not hidden]
 
 
@@ -102,13 +102,13 @@ class Usage:
     lutram: int = 0
     ff: int = 0
     carry: int = 0
-    bram: float = 0  # block RAM in units of RAMB36
+    bram: float = 0  # the number of block RAMs, in units of RAMB36
     uram: int = 0
     dsp: int = 0
     other: dict = field(default_factory=dict)
 
     def add(self, kind):
-        """Count one cell of the netlist, which is of this kind."""
+        """Count one cell of the netlist, of the primitive `kind`."""
         if primitives.LUT.match(kind):
             self.lut += 1
         elif primitives.is_lutram(kind):

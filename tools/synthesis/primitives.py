@@ -16,7 +16,7 @@ Levels show a trend and compare designs. They are not nanoseconds: routing is no
 import re
 from typing import NamedTuple, Optional
 
-# How many LUTs each LUTRAM or shift register occupies.
+# How many LUTs each kind of LUTRAM or shift register occupies.
 LUTRAM_LUTS = {
     "RAM32X1S": 1,
     "RAM64X1S": 1,
@@ -69,7 +69,7 @@ def is_lutram(kind):
 
 
 def _read_address(kind, pin, pins):
-    """Return the pins with the read address that belongs to the LUTRAM output `pin`."""
+    """Return the address pins by which the LUTRAM output `pin` is read."""
     # Each port from A to H has its own address: the output DOA is read at the address ADDRA.
     if kind.startswith(("RAM32M", "RAM64M")):
         return [pin.replace("DO", "ADDR", 1)]
@@ -86,7 +86,7 @@ def arcs(kind, pin, index, inputs):
         return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
     if LUT.match(kind):
         return [Arc(name, 1) for name in inputs]
-    if CARRY.match(kind):  # in a carry chain a signal only goes from lower to higher bits
+    if CARRY.match(kind):  # In a carry chain a signal only goes from lower to higher bits.
         return [
             Arc(name, 0) if name.startswith("CI") or name == "CYINIT" else Arc(name, 0, index + 1)
             for name in inputs
@@ -100,7 +100,8 @@ def _only_read(kind, pin):
     """Return whether the LUTRAM input `pin` chooses what is read, and has no part in writes."""
     if kind.startswith("SRL"):
         return bool(ADDRESS.match(pin))
-    if kind.startswith(("RAM32M", "RAM64M")):  # the last port's address is also the write address
+    # The address of the last port is also the address of writes.
+    if kind.startswith(("RAM32M", "RAM64M")):
         last = "H" if kind in ("RAM32M16", "RAM64M8") else "D"
         return pin.startswith("ADDR") and pin != f"ADDR{last}"
     return bool(READ_ADDRESS.match(pin))
@@ -117,7 +118,7 @@ def ends(kind, pin, through):
 
 
 def clock_pin(kind, pin, inputs):
-    """Return the name of the clock pin by which `pin` is timed, or None."""
+    """Return the name of the clock pin of the cell by which `pin` is timed, or None."""
     if BRAM.match(kind):
         second = re.search(r"B(WR|$|DIN|ADDR)|INB|DINPB|RAMB$|REGB$|REGCEB|WEB|ENB", pin)
         return "CLKBWRCLK" if second else "CLKARDCLK"

@@ -18,12 +18,12 @@ from tools.synthesis.netlist import Netlist, latches, usage
 from tools.synthesis.yosys import findings, synthesise
 
 SCHEMA = 1
-PATHS = 10  # number of paths of each clock that are written to report.json
+PATHS = 10  # This many paths of each clock are written to report.json.
 
 # Limits in LUT levels at 250 MHz. Levels are counted as for known designs with 9 and 12 levels that
 # run at this frequency on this family.
-DEEP = 8  # LUT levels; a path with more levels should be looked at
-TOO_DEEP = 10  # LUT levels; a build with a path of more levels is refused
+DEEP = 8  # A path with more LUT levels than this should be looked at.
+TOO_DEEP = 10  # A build that has a path with more LUT levels than this is refused.
 
 # The number of LUTs, RAMB36 and URAM288 of each part (DS922).
 PARTS = {
@@ -37,9 +37,9 @@ class Report:
     """The result of a synthesis: primitives by block, paths by clock, and problems."""
 
     yosys: str
-    blocks: dict  # instance path to Usage; "" has the cells that are in no block
-    paths: dict  # clock to a list of its paths, the deepest first
-    histogram: dict  # clock to {LUT levels: number of path ends}
+    blocks: dict  # Usage by instance path. The path "" has the cells that are in no block.
+    paths: dict  # the paths of each clock, the deepest first
+    histogram: dict  # for each clock a dictionary {LUT levels: number of path ends}
     memories: list
     problems: list
 
@@ -163,7 +163,7 @@ def block_rows(report, name, budget, blocks=None, prefix=""):
 
 
 def compare(ours, peers):
-    """Set `vs` to ours / theirs in each of our rows whose id a row of `peers` has."""
+    """Set `vs`, ours / theirs, in each of our benchmark rows whose id a row of `peers` has."""
     values = {entry["id"].partition("/")[2]: entry["value"] for entry in peers}
     for entry in ours:
         if values.get(entry["id"]):
@@ -175,7 +175,7 @@ def compare(ours, peers):
 
 
 def write(report, rows, filename):
-    """Write report.json: the rows as in results.json, and all data that they were made of."""
+    """Write report.json: the rows as in results.json, and all data from which they were made."""
     document = {
         "schema": SCHEMA,
         "results": rows,
@@ -227,7 +227,7 @@ def _path_lines(report, count):
 
 
 def table(report, part=None, count=4):
-    """Return the report for a terminal. The share of LUTs includes LUTRAM."""
+    """Return the synthesis report for a terminal. Its share of LUTs includes LUTRAM."""
     lines = _block_lines(report, PARTS.get(part)) + _path_lines(report, count)
     if report.problems:
         lines += ["", "problems:", *(f"  {problem}" for problem in report.problems)]

@@ -25,7 +25,7 @@ LANES = 8
 
 
 def ports(platform, name, signals):
-    """Return a new port of the design, as wide as all these signals together."""
+    """Return a new port of the design at the top, as wide as all these signals together."""
     platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
     return platform.request(name)
 

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FAMILY = "xcup"
-MINIMUM = (0, 40)  # the first release whose memory mapping knows all RAMs of this FPGA family
+# The first release of Yosys whose memory mapping knows all RAMs of this FPGA family.
+MINIMUM = (0, 40)
 
 BLACK_BOXES = "black_boxes.sv"
 SCRIPT = "synthesis.ys"
@@ -39,7 +40,7 @@ RESULTS = ("netlist.edif", "netlist.v", "flat.json", "memories.json", "leftover.
 
 @dataclass
 class Yosys:
-    """A Yosys program, by its path, and its version."""
+    """A Yosys program: its path and its version."""
 
     program: str
     version: str
@@ -98,8 +99,10 @@ class Design:
     files: list
     black_boxes: list = ()
     blocks: list = ()
-    pads: bool = True  # False: the design is a part, and its ports are not pins of the FPGA
-    fast: bool = False  # short paths at the cost of area; see the docstring
+    # With False the design is a part of a chip, so its ports are no pins of the FPGA.
+    pads: bool = True
+    # With True the paths are short and the area is larger; the docstring says how.
+    fast: bool = False
 
 
 def black_box(verilog, module):

@@ -16,7 +16,8 @@ ROOT = campaigns.ROOT
 FILES = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.splitlines()
-DEPTH = 2  # levels of folders that need a row of their own; deeper folders may share a row
+# Folders down to this level need a row of their own in TABLE. Deeper folders may share a row.
+DEPTH = 2
 
 
 def test_every_file_has_a_row():

@@ -42,7 +42,7 @@ def test_classes_are_found_through_others(folders):
 
 
 def test_a_class_that_is_used_changes_the_digest(folders):
-    """A change of a used class changes the digest, and a change of an unused class does not."""
+    """A change of a class that is used changes the digest. A change of an unused class does not."""
     before = digest(folders)
     (folders[1] / "lanebox/mmio/Apart.class").write_bytes(b"other")
     assert digest(folders) == before

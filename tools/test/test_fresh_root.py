@@ -28,7 +28,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Pretend that this machine is a Debian 12 whose apt has these mirrors."""
+    """Pretend that this machine is a Debian 12. Return the mirrors that its apt has."""
     monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
     monkeypatch.delenv("DEBIAN_SUITE", raising=False)
     pairs = [
@@ -261,7 +261,7 @@ def running(word):
         try:
             if word.encode() in line.read_bytes().split(b"\0"):
                 return True
-        except OSError:  # the process has ended since its folder in /proc was listed
+        except OSError:  # The process has ended since its folder in /proc was listed.
             continue
     return False
 

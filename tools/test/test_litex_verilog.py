@@ -51,7 +51,7 @@ def emit():
 
 
 def blocks(verilog):
-    """Return the bodies of the always_comb blocks of some Verilog."""
+    """Return the bodies of the always_comb blocks in a Verilog text."""
     return re.findall(r"^always_comb begin\n(.*?)^end\n", verilog, re.DOTALL | re.MULTILINE)
 
 

@@ -10,7 +10,8 @@ import subprocess
 from tools.testing.repository import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
-ELSEWHERE = {"SOAK", "DEBIAN_MIRROR"}  # variables that only programs read, from the environment
+# Variables that `make help` explains and that only programs read, from the environment.
+ELSEWHERE = {"SOAK", "DEBIAN_MIRROR"}
 
 
 def shown():

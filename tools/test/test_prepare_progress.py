@@ -49,7 +49,7 @@ def test_a_failed_step_shows_its_last_words_and_then_the_command(capsys):
 
 
 def test_only_the_last_lines_are_shown():
-    """Only the last TAIL_LINES lines of an output are shown."""
+    """Only the last TAIL_LINES lines of a step's output are shown."""
     text = tail("".join(f"line {i}\n" for i in range(1000)))
     assert text.splitlines()[-1] == "    line 999"
     assert len(text.splitlines()) == progress.TAIL_LINES

@@ -82,7 +82,10 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture
 def repository(prepared, tmp_path):
-    """Copy the prepared repository. Its stamps count in the copy: they do not say where it lies."""
+    """Copy the prepared repository.
+
+    The stamps of passed tests count in the copy, since they do not say where it lies.
+    """
     return shutil.copytree(prepared, tmp_path / "copy")
 
 
@@ -202,7 +205,9 @@ def test_campaigns_and_expected_failures_always_run(repository, mark):
     ],
 )
 def test_a_model_depends_on_nothing_else(repository, text):
-    """A test marked `model` fails if it imports a file that the group `models` does not cover."""
+    """A test module marked `model` fails if it imports a file that the group `models` does not
+    cover.
+    """
     module = repository / MODULES["model"][0]
     module.write_text(module.read_text() + text)
     done = subprocess.run(

@@ -31,7 +31,7 @@ MISTAKES = {
     "Latch": ("when(io.a === 1) { io.b := 1 }", "LATCH DETECTED .*toplevel/io_b"),
     "Rule": ('io.b := 1; require(false, "three it must be")', "three it must be"),
 }
-# The next step with which the message about each block must end.
+# For each faulty block: the next step with which its error message must end.
 NEXT_STEPS = {
     "Overlap": "ASSIGNMENT OVERLAP: .*put the later one into a `when`",
     "NoDriver": "NO DRIVER ON: .*assign one in every case",

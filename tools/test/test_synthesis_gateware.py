@@ -35,7 +35,9 @@ def found(**blocks):
 
 @pytest.fixture
 def output(tmp_path, monkeypatch):
-    """Make a build folder as tools.verilog.build writes it, with a SpinalHDL component."""
+    """Make an output folder of a gateware build, as tools.verilog.build writes it, with a SpinalHDL
+    component.
+    """
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
     component = tmp_path / "spinal" / "Completer-012345"
     component.mkdir(parents=True)
@@ -94,7 +96,7 @@ def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeyp
 
 
 def test_another_endpoint_has_no_such_rows(output, monkeypatch):
-    """A build with another endpoint has no rows of Lanebox's endpoint."""
+    """A build with another endpoint than Lanebox's gives no rows of Lanebox's endpoint."""
     assert gateware.own_rows(found(rest=5000)) == []
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(rest=5000))
@@ -170,7 +172,8 @@ def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
     """All ports of the slot monitor are driven, and its budget is 300 LUTs."""
     (top,) = monitor.write_monitor(tmp_path / "monitor")
     (width,) = re.findall(r"input\s+wire\s+\[(\d+):0\]\s+drive", top.read_text())
-    # bits of time and of bus data, and three signals of each stream
+    # The driven ports have at least the bits of time, of bus data, and three signals of each
+    # stream.
     assert int(width) + 1 > 64 + 32 + 2 * 3
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=231))

@@ -27,7 +27,7 @@ def _read(file: Path) -> tuple[bytes, frozenset[str]]:
 
 
 def _find(name: str, folders: list[Path]) -> Path | None:
-    """Return the file of a class in the first folder that has it, or None."""
+    """Return the file of a Java class in the first folder that has it, or None."""
     files = (folder / f"{name}.class" for folder in folders)
     return next((file for file in files if file.is_file()), None)
 
@@ -54,7 +54,7 @@ def closure(name: str, folders: list[Path]) -> dict[str, Path]:
 
 
 def digest(name: str, folders: list[Path]) -> str:
-    """Return a text that changes if a class that `name` needs appears, changes or goes."""
+    """Return a digest that changes if a class that class `name` needs comes, changes or goes."""
     total = hashlib.sha256()
     for each, file in sorted(closure(name, folders).items()):
         total.update(each.encode() + b"\0" + _read(file)[0])

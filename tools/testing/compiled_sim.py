@@ -102,7 +102,9 @@ class Compiler:
         return "(" + " | ".join(f"({term})" for term in terms) + ")" if terms else "(0)"
 
     def _place(self, node):
-        """Return the Python source of the number (duid) of the signal that an array selects."""
+        """Return Python source that gives the number (duid) of the signal that a Migen array
+        selects.
+        """
         for signal in node.choices:
             self._signal(signal, False)
         numbers = self._name([signal.duid for signal in node.choices])
@@ -111,11 +113,13 @@ class Compiler:
     # Statements -----------------------------------------------------------------------------------
 
     def emit(self, depth, text):
-        """Add a line of Python source at an indentation of `depth` levels."""
+        """Add a line to the generated Python source, at an indentation of `depth` levels."""
         self.lines.append("    " * depth + text)
 
     def assign(self, depth, node, value):
-        """Add Python source that assigns the Python expression `value` to a Migen node."""
+        """Add Python source to the evaluator that assigns the Python expression `value` to a Migen
+        node.
+        """
         if type(node) is Signal and not node.signed:
             self._signal(node, False)
             self.emit(depth, f"m[{node.duid}] = {value} & {_ones(node.nbits)}")
@@ -147,13 +151,15 @@ class Compiler:
         )
 
     def block(self, depth, statements):
-        """Add the Python source of a block of Migen statements, which may be empty."""
+        """Add to the evaluator the Python source of a block of Migen statements, which may be
+        empty.
+        """
         self.emit(depth, "pass")
         for statement in statements:
             self.statement(depth, statement)
 
     def statement(self, depth, statement):
-        """Add the Python source of one Migen statement."""
+        """Add to the evaluator the Python source of one Migen statement."""
         if isinstance(statement, _Assign):
             self.assign(depth, statement.l, self.expression(statement.r))
         elif isinstance(statement, If):
@@ -171,7 +177,7 @@ class Compiler:
             self.emit(depth, f"core.Evaluator.execute(evaluator, [{self._name(statement)}])")
 
     def case(self, depth, statement):
-        """Add the Python source of a Migen Case: a chain of comparisons."""
+        """Add to the evaluator the Python source of a Migen Case: a chain of comparisons."""
         bits, signed = value_bits_sign(statement.test)
         test = self._temporary()
         self.emit(
@@ -211,7 +217,9 @@ class CompiledEvaluator(core.Evaluator):
         self.steps = {id(each): Compiler(self).function(each) for each in lists}
 
     def execute(self, statements):
-        """Execute statements: by their compiled function if it exists, otherwise as Migen does."""
+        """Execute Migen statements: by their compiled function if it exists, otherwise as Migen
+        does.
+        """
         step = self.steps.get(id(statements))
         if step:
             step(self.signal_values, self.modifications)

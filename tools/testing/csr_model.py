@@ -41,14 +41,14 @@ class CsrBench(LiteXModule):
         return (yield self.csr.dat_r)
 
     def read(self, name):
-        """Read a register, which may have several words. Return its value."""
+        """Read a register of the block, which may have several words. Return its value."""
         value = 0
         for address in self.addresses[name]:
             value = value << BUS_WIDTH | (yield from self.read_word(address))
         return value
 
     def write(self, name, value):
-        """Write `value` to a register of one word."""
+        """Write `value` to a register of the block that has one word."""
         (address,) = self.addresses[name]
         yield self.csr.adr.eq(address)
         yield self.csr.dat_w.eq(value)

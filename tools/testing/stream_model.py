@@ -12,7 +12,7 @@ from migen import passive
 
 from tools.testing.compiled_sim import run_simulation
 
-# Cycles after which a simulation counts as hung.
+# A simulation of a stream counts as hung after this many cycles.
 TIMEOUT = 20_000
 
 
@@ -76,6 +76,6 @@ def watch(endpoint, field="data"):
 
 
 def wait(cycles):
-    """Let `cycles` clock cycles pass."""
+    """Let `cycles` clock cycles of the simulation pass."""
     for _ in range(cycles):
         yield

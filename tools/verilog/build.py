@@ -98,7 +98,10 @@ def build_cached(output_dir, key, make_soc):
 
 
 def soc_files(soc):
-    """Elaborate `soc`. Return the contents of the files that are made of it, by file name."""
+    """Elaborate the LiteX SoC `soc`.
+
+    Return the contents of the files that are made of it, by file name.
+    """
     soc.finalize()
     with simulation_verilog():
         verilog = soc.platform.get_verilog(soc, name=TOP)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = (".py", ".v", ".sv", ".scala", ".sbt", ".properties")
 GENERATED = ("__pycache__", "target", "build", ".bsp", ".idea")
-TESTS = ("test",)  # folders of tests, which do not change the gateware
+# Folders of tests. Their files do not change the gateware, so they are not sources.
+TESTS = ("test",)
 
 
 def source_files(folder, pattern="**/*"):

@@ -34,10 +34,11 @@ LAUNCHER_SHA256 = "1750c8fb61c2d2f82da40b2cd9014f4d8a1bd49a361402ea5b1cec061ed66
 
 DIGEST_SHOWN = 12
 
-# sbt runs in a copy of the project. The following three are places in that copy.
-GIVEN = "given"  # folder for the Scala sources of a user's own block
-OF_SBT = ("project", "target")  # folders that sbt writes to
-NUMBERS = Path("vocabulary", "Numbers.scala")  # generated from gateware/numbers.py
+# sbt runs in a copy of the project. GIVEN, OF_SBT and NUMBERS are places in that copy.
+GIVEN = "given"  # the folder for the Scala sources of a user's own block
+OF_SBT = ("project", "target")  # the folders that sbt writes to
+# the Scala file that is generated from gateware/numbers.py
+NUMBERS = Path("vocabulary", "Numbers.scala")
 
 # Options of the JVM for programs that run for about a second, most of which is the start of the
 # JVM.
@@ -132,7 +133,7 @@ def _lock():
 
 
 def _sources(*scopes):
-    """Return the project's build files, and its sources in `scopes`: "main", "test"."""
+    """Return the sbt project's build files, and its Scala sources in `scopes`: "main", "test"."""
     folders = {"main": PROJECT, "test": PROJECT / "test"}
     definition = [PROJECT / "build.sbt", *source_files(PROJECT / "project")]
     return definition + [

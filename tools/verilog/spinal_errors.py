@@ -10,7 +10,8 @@ gives a place as a frame of a stack trace, and most frames are in SpinalHDL itse
 
 import re
 
-LINES_SHOWN = 30  # most lines that are shown, from the end of the output
+# An error message shows at most this many lines from the end of the compiler's output.
+LINES_SHOWN = 30
 
 PLACE = re.compile(r"\s+at .*\((?P<file>\w+\.scala):(?P<line>\d+)\)$")
 COPY = re.compile(r"/\S*/build/spinal/\S*?(?P<file>\w+\.scala)")

@@ -24,9 +24,10 @@ VENDOR, DEVICE, SUBSYSTEM = 0x10EE, 0x9038, 0x4C42
 # Address in the flash, 16 MiB, of the application, which the golden image starts (see
 # programming.py).
 APPLICATION = 1 << 24
-CLASS_CODE = 0x058000  # PCI class: a memory controller of no special kind
+CLASS_CODE = 0x058000  # PCI class of the card: a memory controller of no special kind
 
-WARNING = "warning: "  # prefix of the warnings of vivado.tcl; those of Vivado are in capitals
+# vivado.tcl's own warnings begin with this text. Those of Vivado are in capitals.
+WARNING = "warning: "
 KILOBYTE = 1 << 10
 MEGABYTE = 1 << 20
 
@@ -133,7 +134,7 @@ def core_hopes(endpoint):
 
 
 def core_script(board, endpoint, msix=False):
-    """Return the text of core.tcl, which sets `core_properties` and `core_hopes`."""
+    """Return the text of core.tcl, which sets the core's `core_properties` and `core_hopes`."""
 
     def as_list(name, properties):
         lines = [f"    CONFIG.{key} {{{value}}} \\" for key, value in properties.items()]

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kSecondLane = 4;
 
-// Returns a bit for each byte of the dword lanes `from` to `to` - 1.
+// Returns byte enables of a beat: 4 bits are set for each dword lane from `from` to `to` - 1.
 uint32_t lanes(unsigned from, unsigned to) {
     uint64_t bits = (uint64_t{1} << 4 * to) - (uint64_t{1} << 4 * from);
     return static_cast<uint32_t>(bits);

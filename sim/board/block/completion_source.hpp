@@ -19,10 +19,12 @@ namespace lanebox {
 
 struct RcBeat {
     Beat beat;
-    uint32_t byte_en = 0;  // a bit for each byte of the beat that is payload
-    uint8_t sof = 0;       // bit 0: a completion begins in this beat, bit 1: a second one begins
-    uint8_t eof0 = 0;      // bit 0: a completion ends in this beat, bits 3..1: its last dword lane
-    uint8_t eof1 = 0;      // as eof0, for the second completion that ends in this beat
+    // The byte_en of RC: bit n is 1 if byte n of the beat is payload and not descriptor.
+    uint32_t byte_en = 0;
+    uint8_t sof = 0;   // bit 0: a completion begins in this beat, bit 1: a second one begins
+    uint8_t eof0 = 0;  // bit 0: a completion ends in this beat, bits 3..1: its last dword lane
+    // bit 0: a second completion ends in this beat, bits 3..1: its last dword lane
+    uint8_t eof1 = 0;
 };
 
 class CompletionSource {
@@ -33,10 +35,11 @@ public:
     // Call it when the shown beat was taken. If the beat's last completion has more data, that data
     // begins the next beat. Returns how many completions ended in the beat that was taken.
     unsigned taken();
-    // Returns true if load() may be called, because the next beat has room for another completion.
+    // Returns true if the next beat on RC has room for another completion. load() may then be
+    // called.
     bool room() const;
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
-    // Shows the next beat at the pins. From then on it does not change until it is taken.
+    // Shows the next beat at RC's pins. From then on the beat does not change until it is taken.
     const RcBeat &show();
 
 private:
@@ -45,8 +48,8 @@ private:
     bool straddle_;
     RcBeat next_;
     bool showing_ = false;
-    unsigned used_ = 0;   // how many dword lanes of next_ are filled
-    unsigned ended_ = 0;  // how many completions end in next_
+    unsigned used_ = 0;   // the dword lanes of the next RC beat that are filled
+    unsigned ended_ = 0;  // the completions that end in the next RC beat
     std::vector<uint32_t> packet_;
     size_t position_ = 0;
     unsigned descriptor_dwords_ = 0;

@@ -24,7 +24,8 @@ public:
     // Adds a read of the card. Returns false if its tag is in use; `read` then replaces the older
     // read with this tag.
     bool reserve(const Tlp &read, unsigned rcb);
-    void release(const Tlp &completion);  // call it when the completion is shown to the gateware
+    // Frees the room of a completion. Call it when the completion is shown to the gateware.
+    void release(const Tlp &completion);
 
     // Returns true if the room suffices for all outstanding reads. `pooled`: headers and data share
     // the room of the data credits.
@@ -39,7 +40,8 @@ public:
 private:
     struct Read {
         bool outstanding = false;
-        uint64_t address = 0;  // address of the read's first byte that was not shown yet
+        // Address of the read's first byte that no completion has shown to the gateware yet.
+        uint64_t address = 0;
         unsigned bytes = 0, rcb = 64;
         unsigned headers() const;
         unsigned data() const;

@@ -10,15 +10,15 @@ namespace {
 
 constexpr unsigned kTypeMemRead = 0;
 constexpr unsigned kTypeMemWrite = 1;
-constexpr uint32_t kErrorPoisoned =
-    1;  // RC error codes, PG213 table "Requester Completion Descriptor"
+// Error codes in the descriptor of RC (PG213, table "Requester Completion Descriptor").
+constexpr uint32_t kErrorPoisoned = 1;
 constexpr uint32_t kErrorStatus = 2;
 
 // Bits of the RQ and CC descriptors that must be 0 (PG213's tables): the address type, since the
 // model translates no addresses, the bits for locked reads and ECRC, and reserved bits.
 constexpr uint32_t kRqZero[kRequestDescriptorDwords] = {0x3, 0, 0, 0x8000'0000};
 constexpr uint32_t kCcZero[kCompletionDescriptorDwords] = {0xe000'ff80, 0x8000, 0x8000'0000};
-constexpr unsigned kLongest = 1024;  // the most payload dwords of a TLP
+constexpr unsigned kLongest = 1024;  // A TLP has at most 1024 dwords of payload, which are 4 KiB.
 
 bool any(const std::vector<uint32_t> &dwords, const uint32_t *mask, unsigned count) {
     for (unsigned i = 0; i < count; i++)

@@ -14,14 +14,17 @@ namespace lanebox {
 
 namespace {
 
-// PG213's limit for completions that wait for RC without straddle
+// Without straddle, fewer completions than this may be in flight on RC (PG213).
 constexpr unsigned kCompletionsInFlight = 64;
-constexpr Time kDrain = 256 * kCycle;  // longer than the gateware takes to react to a TLP
-// base specification 6.6.2: the longest time for a function level reset
+// The hard block counts as busy for this time after it has shown a TLP. The gateware takes less
+// time to react to the TLP.
+constexpr Time kDrain = 256 * kCycle;
+// The gateware must end a function level reset within 100 ms (base specification 6.6.2).
 constexpr Time kFlrTime = 100'000'000 * kNanosecond;
-// this model's own limit for the acknowledge of a power state; PG213 states none
+// The gateware must acknowledge a new power state within 50 us. This limit is the model's own,
+// since PG213 states none.
 constexpr Time kPowerAckTime = 50'000 * kNanosecond;
-// idle() is false for so long after a beat on RQ or CC
+// HardBlock::idle() stays false for this time after a beat on RQ or CC.
 constexpr Time kSettle = 4 * kCycle;
 
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
@@ -162,12 +165,13 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     tlp.pins_at = now;
     if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;
-    // the length of the payload is known for reads and writes only
+    // Only for a read or a write is it known how many dwords of payload must follow the descriptor.
     bool known = tlp.type != TlpType::Other;
     rules_.check(!keep_broken && (!known || tlp.payload.size() == expected), Rule::KeepMismatch,
                  tlp, "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
     check_request(tlp);
-    if (tlp.dwords == 0) return;  // a request of no dwords cannot be sent
+    // The link cannot carry a request of no dwords, so the model drops it.
+    if (tlp.dwords == 0) return;
     if (tlp.poisoned && tlp.posted()) config_.report(CardError::PoisonedWrite, nullptr);
     count_tlp(rq_, tlp);
     log_.write("RQ", from, now, tlp);
@@ -242,7 +246,7 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
 }
 
 void HardBlock::check_completion(const Tlp &tlp) {
-    // dwords that UR and CA completions have behind the descriptor
+    // A UR or CA completion on CC repeats five dwords of its request behind the descriptor (PG213).
     constexpr unsigned kRequestInformation = 5;
     rules_.check(!tlp.reserved, Rule::ReservedFields, tlp,
                  "CC descriptor: a bit that must be 0, or a status that does not exist");

@@ -31,13 +31,14 @@ struct StreamCounters {
 class HardBlock {
 public:
     struct Settings {
-        unsigned np_credits =
-            numbers::kMmioReads;  // most credits for non-posted requests that the user may hold
-        // chance in percent that a ready or a new TLP is held back for a cycle
+        // The most credits for non-posted requests that the user may give the hard block.
+        unsigned np_credits = numbers::kMmioReads;
+        // Chance, in percent, that the hard block holds back a tready or a new TLP for a cycle.
         unsigned stall_percent = 0;
         uint64_t seed = 0;
-        bool straddle = false;         // two read completions may share a beat on RC
-        bool completion_pool = false;  // completions' headers and data share one pool of room
+        bool straddle = false;  // Straddle on RC: two read completions may share a beat.
+        // Headers and data of read completions share one pool of room in the hard block.
+        bool completion_pool = false;
     };
 
     HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
@@ -53,17 +54,18 @@ public:
     // everything that was shown to it before that read. So idle() is true at once, and device time
     // does not run on until the host's next access.
     void settled(Time now) { quiet_from_ = now; }
-    void reset();  // user_reset was set: TLPs at the hard block's pins are lost
+    void reset();  // Call it when user_reset was set. TLPs at the hard block's pins are lost.
     // Begins a function level reset. TLPs that the user sends from now on are lost, and completions
     // of earlier reads are not shown, except a TLP that is at the pins already. The user must
     // acknowledge the reset within 100 ms.
     void begin_flr(Time now);
-    // the card did not acknowledge its last FLR in time
+    // Returns true if the gateware did not acknowledge its last function level reset in time.
     bool flr_late() const { return flr_late_; }
 
-    void link_lost() { transmit_.lose(); }  // TLPs that have not left for the link are lost
+    // Call it when the link goes down. TLPs of the user that have not left for the link are lost.
+    void link_lost() { transmit_.lose(); }
     void set_link_up(bool up) { transmit_.set_link_up(up); }
-    // Returns how many TLPs the user has sent on RQ and CC since the start.
+    // Returns how many TLPs the user has sent since the start: on RQ, on CC, and as interrupts.
     uint64_t received() const { return transmit_.received(); }
 
     // Carries out an access on cfg_mgmt_*, and returns that dword of configuration space. A write
@@ -111,28 +113,37 @@ private:
     OfferWatch rq_offer_, cc_offer_;
     BeatSource cq_source_;
     CompletionSource rc_source_;
-    bool rc_blocked_ = false;  // the present beat on RC was refused at least once
-    // the last completion that began on RC, for reports of rules
+    bool rc_blocked_ = false;  // The gateware has refused the present beat on RC at least once.
+    // The last completion that began on RC. A report of a broken rule of RC names it.
     Tlp rc_last_;
-    bool rq_ready_ = false, cc_ready_ = false;  // tready of RQ and CC in the cycle that ends
-    Time rq_from_ = 0, cc_from_ = 0;  // when the TLP at the pins showed its first beat; 0: no TLP
+    // The tready of RQ and of CC that the gateware saw in the cycle that ends.
+    bool rq_ready_ = false, cc_ready_ = false;
+    // The time when the TLP at the pins of RQ or CC showed its first beat. 0: no TLP is at the
+    // pins.
+    Time rq_from_ = 0, cc_from_ = 0;
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
     uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
     unsigned np_credits_ = 0;
-    CompletionSpace reads_;  // the card's outstanding reads
+    // the card's outstanding reads, and the room that their completions need
+    CompletionSpace reads_;
     uint8_t rq_seq_num_ = 0;
-    std::deque<uint8_t> sequence_;  // sequence numbers that have not been shown as sent yet
-    uint64_t requests_shown_ = 0;   // how many of transmit_.requests_sent() have been shown
-    // cfg_fc_* pins for fc_select_, after fc_changes_ credit changes
+    // Sequence numbers of requests on RQ that the pins pcie_rq_seq_num* have not shown as sent yet.
+    std::deque<uint8_t> sequence_;
+    // How many of the requests that have left for the link have been shown on pcie_rq_seq_num*.
+    uint64_t requests_shown_ = 0;
+    // The values of the cfg_fc_* pins. They are computed again if the pin cfg_fc_sel differs from
+    // fc_select_ or the credits have changed since fc_changes_.
     FcPins fc_;
     unsigned fc_select_ = ~0u;
     uint64_t fc_changes_ = 0;
     bool flr_late_ = false;
-    Time flr_until_ = 0;           // when cfg_flr_done must have come at the latest
-    Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack; 0: no power change
-    // the TLP at the pins of RQ or CC began during an FLR, so it is lost
+    Time flr_until_ = 0;  // cfg_flr_done must be set before this time.
+    // cfg_power_state_change_ack must be set before this time. 0: no new power state waits for it.
+    Time power_change_until_ = 0;
+    // The TLP at the pins of RQ or CC began during a function level reset, so it is dropped.
     bool rq_lost_ = false, cc_lost_ = false;
-    Time quiet_from_ = 0;  // when the gateware will have dealt with everything shown to it
+    // From this time on the gateware has dealt with everything that was shown to it.
+    Time quiet_from_ = 0;
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -11,7 +11,7 @@ namespace lanebox {
 
 namespace {
 
-// dwords of a write of 256 bytes with its descriptor
+// Room that is reserved for a TLP: the dwords of a write of 256 bytes with its descriptor.
 constexpr size_t kUsualDwords = 9 * kBeatDwords;
 
 }  // namespace
@@ -67,7 +67,8 @@ bool BeatSink::accept(const Beat &beat) {
         keep_broken_ = false;
         dwords_.reserve(kUsualDwords);
     }
-    // Legal tkeep is a run of ones from bit 0 on, and all ones in every beat but the last.
+    // A legal tkeep is a run of ones from bit 0 on, and all ones in every beat but a TLP's last
+    // one.
     keep_broken_ |= (beat.keep & (beat.keep + 1)) != 0 || (!beat.last && beat.keep != 0xff);
     if (beat.keep == 0xff) {
         dwords_.insert(dwords_.end(), beat.data.begin(), beat.data.end());

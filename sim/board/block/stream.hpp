@@ -24,7 +24,8 @@ public:
     void taken() { position_ += kBeatDwords; }
     bool first() const { return position_ == 0; }
     Beat beat() const;
-    uint32_t byte_enables() const;  // a bit for each byte of the shown beat that is payload
+    // Returns byte enables of the shown beat: bit n is 1 if byte n is payload.
+    uint32_t byte_enables() const;
 
 private:
     uint32_t disabled(size_t dword, uint8_t enables) const;
@@ -56,14 +57,15 @@ private:
     Beat refused_;
 };
 
-// Puts the beats that were taken together into TLPs.
+// Joins the beats that the hard block takes on RQ or CC into TLPs.
 class BeatSink {
 public:
     // Returns true if `beat` completed a TLP. take() then gives the TLP's dwords.
     bool accept(const Beat &beat);
     std::vector<uint32_t> take();
     bool mid_packet() const { return !dwords_.empty(); }
-    bool keep_broken() const { return keep_broken_; }  // tkeep of the completed TLP was illegal
+    // Returns true if tkeep of the completed TLP was illegal.
+    bool keep_broken() const { return keep_broken_; }
     void reset() { *this = {}; }
 
 private:

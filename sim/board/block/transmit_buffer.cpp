@@ -11,8 +11,11 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBytes = 2048;  // bytes of payload with which the buffer is full
-constexpr size_t kTlps = 32;       // TLPs waiting for credits with which the buffer is full
+// The transmit buffer is full, and holds off the gateware, when it holds this many bytes of
+// payload.
+constexpr unsigned kBytes = 2048;
+// The transmit buffer is also full when this many TLPs wait in it for credits.
+constexpr size_t kTlps = 32;
 
 bool of_user(const Tlp &tlp) {  // Returns true if the TLP is a request from RQ.
     return tlp.type != TlpType::Completion && !tlp.interrupt;

@@ -18,15 +18,18 @@ class TransmitBuffer {
 public:
     explicit TransmitBuffer(HostLink &link) : link_(link) {}
 
-    void push(Tlp tlp);  // adds a TLP that was taken from the pins at tlp.pins_at
-    void run(Time now);  // sends the TLPs for which credits have come
+    void push(Tlp tlp);  // Adds a TLP of the card, which was taken from the pins at tlp.pins_at.
+    void run(Time now);  // Sends to the host the TLPs for which credits have come.
     // Returns true if the buffer is full and holds off the gateware. If `requests` is set, the
     // question is about RQ. Otherwise it is about CC, whose completions do not wait for credits.
     bool full(Time now, bool requests) const;
     bool empty() const { return waiting_.empty(); }
-    void lose();                                     // the link was reset: drops all TLPs
-    void set_link_up(bool up) { link_up_ = up; }     // TLPs pushed while the link is down are lost
-    uint64_t received() const { return received_; }  // TLPs taken from the pins since the start
+    // Call it when the link was reset. All waiting TLPs are dropped.
+    void lose();
+    // TLPs that are pushed while the link is down are lost.
+    void set_link_up(bool up) { link_up_ = up; }
+    // Returns how many TLPs were pushed since the start, interrupts included.
+    uint64_t received() const { return received_; }
     // Returns how many requests from RQ have left for the link since the start.
     uint64_t requests_sent() const { return requests_sent_; }
 

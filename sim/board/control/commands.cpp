@@ -137,7 +137,8 @@ std::string Commands::answer(const std::string &line) {
         if (!obey(verb, words))
             return error_json("command '" + verb +
                               "': there are stats, clear, set, fault, quit, peer, write, mark, at");
-    } catch (const std::domain_error &error) {  // the error's text names the command already
+        // The text of a domain_error names the command already.
+    } catch (const std::domain_error &error) {
         return error_json(error.what());
     } catch (const std::exception &error) {
         return error_json(line + ": " + error.what());

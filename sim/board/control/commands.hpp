@@ -30,7 +30,7 @@ public:
     // Carries out a command line. Returns, as JSON, the statistics after it, or {"error": ...}.
     std::string answer(const std::string &line);
     std::string stats() const { return statistics_.text(plan_.size()); }
-    void run() {  // call it once a cycle: carries out planned commands that are due
+    void run() {  // Carries out planned commands that are due. Call it once a cycle.
         if (!plan_.empty()) run_plan();
     }
     bool waiting() const { return !plan_.empty(); }

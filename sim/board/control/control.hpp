@@ -20,10 +20,13 @@ public:
     Control(const std::string &path, Handler handler);
 
     int fd() const { return client_ ? client_.get() : listen_.fd(); }
-    void serve();  // call it when fd() is readable: accepts a client, or answers its commands
+    // Accepts a client of the control socket, or answers its commands. Call it when fd() is
+    // readable.
+    void serve();
 
 private:
-    bool answer_lines();  // false: the client must be dropped
+    // Answers the client's complete lines. Returns false if the client must be dropped.
+    bool answer_lines();
 
     Handler handler_;
     vfio_user::Listener listen_;

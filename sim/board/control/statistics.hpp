@@ -20,7 +20,8 @@ public:
     // Returns the statistics as a line of JSON. `planned` is the number of commands that wait for
     // their cycle.
     std::string text(uint64_t planned) const;
-    void mark();  // keeps a copy of the counters at the hard block's pins in this cycle
+    // Keeps a copy of the counters of the hard block's pins and the user slot in this cycle.
+    void mark();
     void clear();
 
 private:
@@ -34,7 +35,8 @@ private:
 
     Machine &machine_;
     std::vector<Mark> marks_;
-    uint64_t cleared_at_ = 0;  // the cycle of the last clear(), from which cycles are counted
+    // The cycle of the last clear(). The statistics count cycles from there on.
+    uint64_t cleared_at_ = 0;
     double cpu_cleared_ = 0;
 };
 

@@ -14,7 +14,8 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kNever = ~uint64_t{0};
-constexpr uint64_t kLatest = 1'000'000'000'000'000;  // nanoseconds or TLPs
+// The largest number of nanoseconds or of TLPs that a line of a fault script may name.
+constexpr uint64_t kLatest = 1'000'000'000'000'000;
 
 }  // namespace
 
@@ -36,7 +37,9 @@ void FaultScript::read_line(const std::vector<std::string> &words) {
         throw std::invalid_argument(
             "must be `at NS FAULT [ARGUMENT]`, `tlp N FAULT [ARGUMENT]` or `random FAULT RATE`");
     std::string fault = words[2] + (words.size() == 4 ? ":" + words[3] : "");
-    Faults().arm(fault);  // throws if the fault is wrong: now, and not only when it is due
+    // This call throws if the fault is wrong, so the script is refused now and not when the fault
+    // is due.
+    Faults().arm(fault);
     std::optional<uint64_t> when = number(words[1]);
     if (!when || *when > kLatest)
         throw std::invalid_argument("'" + words[1] + "' must be a number");

@@ -34,7 +34,8 @@ public:
 private:
     struct Line {
         bool by_time;
-        uint64_t when;  // device time in units of 1/8 ps, or number of TLPs
+        // When to arm the fault: device time in units of 1/8 ps, or the number of TLPs sent.
+        uint64_t when;
         std::string fault;
     };
     void read_line(const std::vector<std::string> &words);

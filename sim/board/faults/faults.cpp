@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kByteCountError = 64;
 constexpr uint64_t kLowerAddressError = 0x20;
 constexpr uint8_t kNoSnoop = 1;
-// ns: the shortest hot reset that base specification 6.6.1 allows
+// The shortest hot reset in ns that base specification 6.6.1 allows: 1 ms.
 constexpr uint64_t kHotReset = 1'000'000;
 
 bool takes_argument(Event::Kind kind) {

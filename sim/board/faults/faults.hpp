@@ -49,15 +49,20 @@ public:
     // disables byte 1 of the write's first dword.
     void on_mmio_write(Tlp &write);
     bool lose_msi();         // fault lose-msi: an interrupt message of the card disappears
-    bool unsupported();      // ur: a read from the card ends in Unsupported Request
-    bool abort();            // ca: a read from the card ends in Completer Abort
-    bool drop_completion();  // drop-completion: a read from the card is never answered
-    bool unexpected();       // unexpected: a completion that no read asked for comes first
-    bool replay_up();        // replay-up: a TLP from the card has a wrong LCRC and is sent again
-    bool replay_down();      // replay-down: a TLP to the card has a wrong LCRC and is sent again
-    bool duplicate();        // duplicate: the last completion of a read comes twice
-    bool malformed();        // malformed: a request to the card breaks the specification
-    bool malformed_completion();  // malformed-completion: a read's first completion is malformed
+    bool unsupported();      // fault ur: a read that the card sent ends in Unsupported Request
+    bool abort();            // fault ca: a read that the card sent ends in Completer Abort
+    bool drop_completion();  // fault drop-completion: a read that the card sent is never answered
+    // fault unexpected: the card gets a completion that answers no read of it
+    bool unexpected();
+    // fault replay-up: a TLP from the card has a wrong LCRC and is sent again
+    bool replay_up();
+    // fault replay-down: a TLP to the card has a wrong LCRC and is sent again
+    bool replay_down();
+    // fault duplicate: the last completion of a read by the card comes twice
+    bool duplicate();
+    bool malformed();  // fault malformed: a request to the card breaks the specification
+    // Fault malformed-completion: the first completion of a read by the card is malformed.
+    bool malformed_completion();
 
     bool event_waiting() const { return !events_.empty(); }
     Event take_event();

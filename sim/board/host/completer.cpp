@@ -97,9 +97,9 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned first = rcb - static_cast<unsigned>(address % rcb);
     if (left <= first) return left;
     unsigned longest = std::min(left, mps);
-    // boundaries where the completion may end
+    // The number of multiples of RCB at which the completion may end.
     unsigned ends = (longest - first) / rcb + 1;
-    // the completion may also end where the read ends
+    // The completion may also end where the read ends, if that is no multiple of RCB.
     bool whole = left <= mps && (left - first) % rcb != 0;
     unsigned chosen = static_cast<unsigned>(random_() % (ends + whole));
     return chosen == ends ? left : first + chosen * rcb;

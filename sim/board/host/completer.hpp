@@ -57,8 +57,9 @@ private:
     Faults &faults_;
     Random &random_;
 
-    Time translated_ = 0;  // when the IOMMU has translated the present read's address
-    Time not_before_ = 0;  // the next completion arrives no earlier than this
+    Time translated_ = 0;  // the time when the IOMMU has translated the present read's address
+    // The next completion arrives no earlier than this time, so that completions stay in order.
+    Time not_before_ = 0;
     std::multimap<Time, Tlp> waiting_;
 };
 

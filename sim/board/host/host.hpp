@@ -25,7 +25,7 @@ public:
     // Returns the MSI-X vector whose message is a write of this dword to this address. Returns
     // nothing if the write is not a message.
     virtual std::optional<unsigned> vector_of(uint64_t, uint32_t) { return {}; }
-    // Delivers an MSI-X vector. Returns false if no client has an eventfd for it.
+    // Delivers an MSI-X vector to the client. Returns false if no client has an eventfd for it.
     virtual bool interrupt(unsigned) { return false; }
 };
 

@@ -14,16 +14,18 @@ namespace lanebox {
 
 namespace {
 
-// timeout of an MMIO read: the shortest one of a real root complex
+// The host gives an MMIO read up after 50 us, the shortest timeout of a real root complex.
 constexpr Time kTimeout = 50'000 * kNanosecond;
-// the host's requester ID; it must differ from the card's
+// Requester ID of the host's processor. It must differ from the card's ID.
 constexpr uint16_t kHostId = 0x00a0;
-// The most reads in flight. They are few enough that the last one is answered before its timeout.
+// The host has at most this many MMIO reads in flight. They are few enough that the last one is
+// answered before its timeout.
 constexpr unsigned kReads = 32;
 // The number of timed-out reads that are kept, so that their late completions are recognised. An
 // older read is forgotten, and its tag is used again.
 constexpr size_t kLateReads = 128;
-constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
+// The deadline of an MMIO read that has not been sent on the link yet: such a read never times out.
+constexpr Time kNotSent = ~Time{0};
 
 // Returns how many bytes the request has that begins at `address`, if `left` bytes of the access
 // are to go. The dwords of the request hold at most `most` bytes, and it does not cross a 4 KiB

@@ -46,30 +46,32 @@ public:
     // BAR.
     void read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done);
     void write(unsigned bar, uint64_t offset, const void *data, unsigned bytes);
-    bool full() const;  // true: as many reads as allowed are in flight
+    bool full() const;  // Returns true if as many MMIO reads as allowed are in flight.
     bool idle() const { return requests.empty() && finished_.empty() && reads_.empty(); }
 
     // Call it when a request was sent on the link and arrives at the card at `at`. The timeout of a
     // read is counted from then on.
     void sent(const Tlp &request, Time at);
     void completion(const Tlp &completion);
-    void run();   // ends reads that have timed out, and hands finished reads to software
-    void lose();  // outstanding reads end with all ones; requests not sent yet are dropped
+    void run();  // Ends MMIO reads that have timed out, and hands finished reads to software.
+    // Ends outstanding MMIO reads with all ones, and drops requests that were not sent yet.
+    void lose();
 
-    // Requests that wait at the root complex until they are ready to be sent.
+    // MMIO requests that wait at the root complex until they are ready to be sent to the card.
     std::deque<Timed> requests;
 
 private:
-    struct Access {  // a read of software, which becomes one read TLP or several
+    struct Access {  // A read by software, which becomes one read TLP or several.
         std::vector<uint8_t> data;
-        unsigned reads;  // number of the access's TLPs not answered yet
+        unsigned reads;  // the number of the access's read TLPs that are not answered yet
         bool ok = true;
         ReadDone done;
     };
     using AccessRef = std::shared_ptr<Access>;
     struct Read {
         ReadProgress progress;
-        unsigned at, bytes;  // the read's part of the access: offset and size in bytes
+        // The part of software's access that this read TLP covers: offset and size in bytes.
+        unsigned at, bytes;
         Time deadline;
         AccessRef access;
     };
@@ -77,7 +79,8 @@ private:
         Time at;
         AccessRef access;
     };
-    struct Late {  // a read that timed out
+    // A read TLP that timed out. It is kept to recognise its completion if that comes late.
+    struct Late {
         uint8_t tag;
         ReadProgress progress;
     };
@@ -97,9 +100,11 @@ private:
     Faults &faults_;
     const Time &now_;
 
-    std::deque<Finished> finished_;  // finished reads on their way back to the processor
-    std::map<uint8_t, Read> reads_;  // the host's outstanding reads, by tag
-    std::deque<Late> late_;          // timed-out reads, oldest first; a late answer breaks no rule
+    // Accesses that are answered, on their way back to the processor.
+    std::deque<Finished> finished_;
+    std::map<uint8_t, Read> reads_;  // The read TLPs of the host that are not answered yet, by tag.
+    // Read TLPs that timed out, the oldest first. A late answer to one of them breaks no rule.
+    std::deque<Late> late_;
     uint8_t next_tag_ = 0;
 };
 

@@ -41,15 +41,17 @@ public:
           random_(random),
           now_(now) {}
 
-    void update() {  // takes in the credits that have come back by now
+    void update() {  // Gives both senders the credits that have come back to them by now.
         upstream_credits.update(now_);
         downstream_credits.update(now_);
     }
-    void configure();  // takes MPS and link state from configuration space
+    // Sets both directions to the MPS, rate and width that configuration space shows.
+    void configure();
 
     // --- towards the host
     bool host_takes(const Tlp &tlp) const { return upstream_credits.allows(tlp); }
-    void to_host(Time ready, Tlp tlp);  // sends a TLP of the card, for which a credit must be there
+    // Sends a TLP of the card to the host. The caller has checked that a credit for it is there.
+    void to_host(Time ready, Tlp tlp);
     bool at_host() const { return arrived(to_host_); }
     const Tlp &next_at_host() const { return to_host_.front().tlp; }
     Tlp take_at_host();
@@ -57,7 +59,8 @@ public:
     // --- towards the card
     // Returns true if the first TLP of `queue` has a credit and must be sent now to arrive on time.
     bool due(std::deque<Timed> &queue);
-    Time to_card(Time ready, Tlp tlp);  // sends a TLP to the card; returns when it arrives
+    // Sends a TLP to the card. Returns the time at which it arrives.
+    Time to_card(Time ready, Tlp tlp);
     // Queues the hard block's own report of a completion timeout, which does not cross the link.
     // The report waits behind the completions that have arrived.
     void report(Tlp end);
@@ -72,13 +75,14 @@ public:
     bool requests_under_way() const { return !requests_.empty(); }
 
     bool idle() const { return to_host_.empty() && completions_.empty() && requests_.empty(); }
-    void lose_all();      // a reset of the link: all TLPs are lost
-    void lose_to_card();  // a reset of the function: TLPs that have not reached it are lost
+    void lose_all();  // Call it when the link was reset: all TLPs on the link are lost.
+    // Call it when the card's function was reset. TLPs that have not reached the function are lost.
+    void lose_to_card();
 
     static Tlp take(std::deque<Timed> &queue);
 
     LinkDirection upstream, downstream;
-    // of the host's and of the hard block's receive buffer
+    // Credits of the host's receive buffer (upstream) and of the hard block's (downstream).
     CreditPool upstream_credits, downstream_credits;
 
 private:

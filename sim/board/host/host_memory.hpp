@@ -35,8 +35,9 @@ public:
 
     void write(Tlp &write);
     void read(const Tlp &read);
-    bool stalled() const { return now_ < writes_from_; }  // true: no posted write is accepted now
-    void configure();  // takes MSI-X enable and mask from configuration space
+    // Returns true during a write stall, when the host accepts no posted write.
+    bool stalled() const { return now_ < writes_from_; }
+    void configure();  // Call it when MSI-X enable or mask in configuration space may have changed.
     void reset();
 
     Completer completer;
@@ -54,8 +55,10 @@ private:
     Random &random_;
     const Time &now_;
 
-    Time writes_from_ = 0;     // end of a write stall, when posted writes are accepted again
-    Time messages_until_ = 0;  // the last time at which an MSI-X message may appear on RQ
+    // The end of a write stall. The host accepts posted writes again from this time on.
+    Time writes_from_ = 0;
+    // RQ must not show an MSI-X message after this time, because MSI-X was disabled or masked.
+    Time messages_until_ = 0;
 };
 
 }  // namespace lanebox

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The timing of the root complex, and its choices where the specification leaves it one.
+// The root complex's timing, and what it does where the PCIe specification leaves it a choice.
 #pragma once
 
 #include "link/latency.hpp"
@@ -14,13 +14,19 @@ namespace lanebox {
 enum class Split { Size, Rcb, Mps, Random };
 
 struct HostTiming {
-    Latency read_latency{600 * kNanosecond};  // last RQ beat to first RC beat, for each completion
-    Chance iommu_miss;   // chance that a page table walk delays a read, and the delay
-    Chance write_stall;  // chance that after a write no posted write is accepted, and for how long
-    Time mmio_rtt = 700 * kNanosecond;  // the host's share of an MMIO read
-    unsigned completion_size = 0;       // size of completions in bytes; 0: as large as MPS allows
+    // Time from the last RQ beat of a read to the first RC beat of a completion. Each completion
+    // draws its own latency.
+    Latency read_latency{600 * kNanosecond};
+    // The chance that a page table walk of the IOMMU delays a read by the card, and the delay.
+    Chance iommu_miss;
+    // The chance that the host accepts no posted write for a while after a write, and for how long.
+    Chance write_stall;
+    Time mmio_rtt = 700 * kNanosecond;  // The host's share of the round trip of an MMIO read.
+    // Size of a read completion in bytes. 0: as large as MPS allows.
+    unsigned completion_size = 0;
     Split split = Split::Size;
-    bool reorder = true;  // completions of different reads, and relaxed writes, may overtake
+    // Completions of different reads may overtake each other, and relaxed writes may overtake.
+    bool reorder = true;
 };
 
 }  // namespace lanebox

@@ -14,9 +14,12 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kPeerId = 0x0200;                // the peer's requester ID: bus 2
-constexpr Time kTimeout = 1'000'000 * kNanosecond;  // of a read: 1 ms, as 256 reads may queue up
-constexpr size_t kQueue = 4;                        // most requests that wait at the root complex
+// Requester ID of the peer device, which is on bus 2.
+constexpr uint16_t kPeerId = 0x0200;
+// Timeout of a read by the peer. It is as long as 1 ms, since 256 reads may queue up.
+constexpr Time kTimeout = 1'000'000 * kNanosecond;
+// The most requests of the peer that wait at the root complex.
+constexpr size_t kQueue = 4;
 constexpr unsigned kPage = numbers::kPageBytes;
 
 void require(bool holds, const std::string &rule) {

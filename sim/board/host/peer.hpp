@@ -27,18 +27,20 @@ class Peer {
 public:
     struct Job {
         bool write = false;
-        unsigned bar = 0;  // the BAR to access: 0 or 2
+        unsigned bar = 0;  // the card's BAR that the peer accesses: 0 or 2
         uint64_t offset = 0;
-        unsigned size = 4;   // bytes of each request
+        unsigned size = 4;   // bytes of each request of the peer
         uint64_t count = 0;  // number of requests of the job
-        unsigned tags = 1;   // the most reads of the job that are in flight
-        Time gap = 0;        // the least time from one request to the next
+        unsigned tags = 1;   // the most reads of the peer that are in flight
+        Time gap = 0;        // the least time from one request of the peer to the next
     };
     struct Counters {
         uint64_t issued = 0, completed = 0, bytes = 0;
-        uint64_t errors = 0;      // completions with an error status or against the specification
-        uint64_t timeouts = 0;    // reads that were not answered within 1 ms
-        uint64_t mismatches = 0;  // dwords read with another value than the peer writes there
+        // Completions that the peer got with an error status, or that break the specification.
+        uint64_t errors = 0;
+        uint64_t timeouts = 0;  // reads by the peer that were not answered within 1 ms
+        // Dwords that the peer read and that differ from what it would have written at that offset.
+        uint64_t mismatches = 0;
         Time first = 0, last = 0;
     };
 
@@ -49,7 +51,7 @@ public:
     void start(const Job &job);
     void run(Time now);
     bool idle() const { return left_ == 0 && reads_.empty(); }
-    void reset();  // ends the job; reads in flight count as errors
+    void reset();  // Ends the peer's job. Its reads in flight count as errors.
 
     const Counters &counters() const { return counters_; }
 

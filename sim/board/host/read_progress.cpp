@@ -10,7 +10,8 @@ namespace lanebox {
 
 namespace {
 
-// a card's completions end at multiples of 128 bytes (base specification 2.3.1.1)
+// A completion by the card that does not end its read must end at a multiple of 128 bytes (base
+// specification 2.3.1.1).
 constexpr unsigned kBoundary = 128;
 
 }  // namespace

@@ -24,7 +24,8 @@ public:
     unsigned brings(const Tlp &completion) const;
     void advance(const Tlp &completion);
 
-    uint64_t next() const { return next_; }  // address of the first byte that is still to come
+    // Returns the address of the read's first byte that is still to come.
+    uint64_t next() const { return next_; }
     unsigned left() const { return left_; }
 
 private:

@@ -31,7 +31,8 @@ void RootComplex::completion(const Tlp &completion) {
     cpu.completion(completion);
 }
 
-// Returns the queue whose first request has been ready for longest. nullptr: no request is due.
+// Returns the queue of requests to the card whose first one has been ready for longest, or nullptr
+// if no request is due.
 std::deque<Timed> *RootComplex::next_request() {
     std::deque<Timed> *next = nullptr;
     for (auto *queue : {&cpu.requests, &others_})

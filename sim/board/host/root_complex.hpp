@@ -50,19 +50,20 @@ public:
     size_t others_waiting() const { return others_.size(); }
     void answer_to(uint16_t requester, Answer answer) { answers_[requester] = std::move(answer); }
 
-    void run(Time now);  // carries out everything that is due by `now`
+    void run(Time now);  // Carries out everything in the root complex that is due by `now`.
     bool requests_waiting() const {
         return !cpu.requests.empty() || !others_.empty() || link.requests_under_way();
     }
     bool idle() const {
         return link.idle() && cpu.idle() && others_.empty() && memory.completer.empty();
     }
-    void reset();  // resets the root complex; outstanding MMIO reads end with all ones
+    void reset();  // Resets the root complex. Outstanding MMIO reads end with all ones.
     // Call it when the card's function was reset. Requests that have not reached it are lost, and
     // MMIO reads end with all ones. Of the TLPs that the card sent before, only posted writes are
     // still carried out.
     void function_reset();
-    void configure();  // call it when configuration space was written
+    // Call it when configuration space was written, so that the root complex follows it.
+    void configure();
 
     HostTiming timing;
     HostCounters counters;
@@ -79,10 +80,12 @@ private:
 
     Random random_;
     Time now_ = 0;
-    // requests and completions that the card sent before this time are lost, except posted writes
+    // TLPs that the card sent before this time are lost, except posted writes.
     Time lost_before_ = 0;
-    std::deque<Timed> others_;            // requests by requesters other than the processor
-    std::map<uint16_t, Answer> answers_;  // where completions go, by requester ID
+    // requests to the card from a peer device or another requester
+    std::deque<Timed> others_;
+    // The function that gets the completions of a requester other than the processor, by its ID.
+    std::map<uint16_t, Answer> answers_;
 };
 
 }  // namespace lanebox

@@ -60,7 +60,8 @@ def _compile(program: Path, sources: list[Path]) -> None:
             _run([*compiler, *FLAGS, *include_flags(), "-c", source, "-o", made])
         program.parent.mkdir(parents=True, exist_ok=True)
         _run(["g++", *objects, "-o", work / "ideal"])
-        (work / "ideal").replace(program)  # the complete program appears in one step
+        # The rename makes the complete program appear in one step.
+        (work / "ideal").replace(program)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

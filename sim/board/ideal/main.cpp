@@ -21,10 +21,10 @@ using namespace lanebox;
 
 namespace {
 
-// cycles before a measurement, longer than any buffer takes to fill
+// Cycles that run before a measurement begins. They are more than any buffer takes to fill.
 constexpr unsigned kWarmUp = 20'000;
 constexpr Time kReadLatency = 300 * kNanosecond;
-// one completion for each RCB of 64 B
+// A read has at most one completion for each RCB of 64 bytes.
 constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;
 // PG213: fewer than 64 completions may be in flight without straddle
 constexpr unsigned kCompletionsInFlight = 63;

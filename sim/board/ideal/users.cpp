@@ -14,9 +14,11 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kPeerId = 0x0100;  // the ID of another requester, on the card's bus
+// Requester ID of the requests that the host sends to the card: bus 1, device 0.
+constexpr uint16_t kPeerId = 0x0100;
 constexpr unsigned kPeerReads = 128;
-constexpr size_t kAhead = 8;  // requests that the host keeps ready at the root
+// The host keeps this many requests to the card ready at the root complex.
+constexpr size_t kAhead = 8;
 constexpr uint32_t kMemRead = 0, kMemWrite = 1;
 
 void expect(bool holds, const char *what, uint64_t address) {

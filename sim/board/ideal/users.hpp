@@ -20,9 +20,9 @@ inline uint32_t pattern(uint64_t address) {
     return static_cast<uint32_t>(address / 4 * 2654435761u);
 }
 
-// addresses from 4 GiB on, so that requests have a 4-dword header
+// Requests go to addresses from 4 GiB on, so that their headers have 4 dwords.
 constexpr uint64_t kAbove4G = uint64_t{1} << 32;
-// bytes of a buffer, at whose end addresses begin again
+// Addresses walk through a buffer of 1 MiB. At its end they begin again.
 constexpr uint64_t kBufferBytes = 1 << 20;
 
 class User {
@@ -64,7 +64,7 @@ private:
 
     bool straddle_;
     std::deque<uint8_t> free_tags_;
-    // address of the data expected next, by tag
+    // The address of the data that each outstanding read gets next, by tag.
     std::array<uint64_t, numbers::kReadTags> next_address_{};
     uint64_t asked_ = 0;
     BeatSource rq_;

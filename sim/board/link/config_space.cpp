@@ -18,15 +18,18 @@ unsigned size_code(unsigned bytes) {
     return code;
 }
 
-constexpr uint32_t kFlrOffered = 1u << 28;  // bit of Device Capabilities: function level reset
-constexpr unsigned kInitiateFlr = 0x79;     // upper byte of Device Control, bit 7: Initiate FLR
+// Bit of Device Capabilities: the function offers a function level reset (FLR).
+constexpr uint32_t kFlrOffered = 1u << 28;
+// Offset of Device Control's upper byte, whose bit 7 is Initiate FLR.
+constexpr unsigned kInitiateFlr = 0x79;
 constexpr unsigned kPowerControl = 0x44;
 
 struct Kept {
     unsigned offset, bytes;
     uint32_t mask;
 };
-// The sticky bits, which a hot reset leaves unchanged (base specification 7.8.4).
+// The sticky bits of configuration space, which a hot reset leaves unchanged (base specification
+// 7.8.4).
 constexpr Kept kSticky[] = {
     {kAer + kAerUncorrectable, 4, ~0u},   {kAer + kAerUncorrectableMask, 4, ~0u},
     {kAer + kAerSeverity, 4, ~0u},        {kAer + kAerCorrectable, 4, ~0u},
@@ -83,22 +86,27 @@ void ConfigSpace::reset(Reset kind) {
 }
 
 void ConfigSpace::set_base() {
-    set(0x00, 0x903810ee, 4, 0);      // LitePCIe's identifiers for Gen3 x8 on UltraScale+
-    set(0x04, 0x0000, 2, 0x0546);     // COMMAND: memory, bus master, parity, SERR, INTx off
-    set(0x06, 0x0010, 2, 0, 0xf900);  // STATUS: capability list; errors are cleared by ones
-    set(0x08, 0x05800000, 4, 0);      // class code: memory controller, other
+    // vendor and device ID: those of LitePCIe for Gen3 x8 on UltraScale+
+    set(0x00, 0x903810ee, 4, 0);
+    // COMMAND: software may write memory, bus master, parity, SERR and INTx off
+    set(0x04, 0x0000, 2, 0x0546);
+    // STATUS: there is a capability list; writing ones clears the error bits
+    set(0x06, 0x0010, 2, 0, 0xf900);
+    set(0x08, 0x05800000, 4, 0);  // class code: memory controller, other
     set(0x10, 0, 4, ~static_cast<uint32_t>(power_.bar0_bytes - 1));
-    if (uint64_t bytes = power_.bar2_bytes) {  // BAR2: 64 bit, prefetchable
+    if (uint64_t bytes = power_.bar2_bytes) {  // BAR2 is 64-bit and prefetchable.
         uint64_t mask = ~(bytes - 1);
         set(0x18, 0xc, 4, static_cast<uint32_t>(mask));
         set(0x1c, 0, 4, static_cast<uint32_t>(mask >> 32));
     }
-    set(0x2c, 0x4c4210ee, 4, 0);           // subsystem ID: this project's own number
-    set(0x34, 0x40, 1, 0);                 // pointer to the first capability
-    set(0x3c, 0xff, 1, 0xff);              // Interrupt Line, writable by software; no INTx
-    set(0x40, 0x00034801, 4, 0);           // power management, version 3, D0 and D3hot
-    set(0x44, 0x0008, 4, 0x0003);          // power management status: No Soft Reset is set
-    set(0x48, 0x00807005, 4, 0x00010000);  // MSI, 64 bit, one vector, no mask bits
+    set(0x2c, 0x4c4210ee, 4, 0);  // subsystem ID: this project's own number
+    set(0x34, 0x40, 1, 0);        // pointer to the first capability, which is at 0x40
+    set(0x3c, 0xff, 1, 0xff);     // Interrupt Line, writable by software; no INTx
+    // Power management capability: version 3, with D0 and D3hot
+    set(0x40, 0x00034801, 4, 0);
+    set(0x44, 0x0008, 4, 0x0003);  // Power management status: No Soft Reset is set
+    // MSI capability: 64-bit address, one vector, no mask bits
+    set(0x48, 0x00807005, 4, 0x00010000);
     set(0x4c, 0, 4, 0xfffffffc);
     set(0x50, 0, 4, 0xffffffff);
     set(0x54, 0, 2, 0xffff);
@@ -111,22 +119,24 @@ void ConfigSpace::set_base() {
 }
 
 void ConfigSpace::set_express() {
-    set(0x70, 0x00020010, 4, 0);  // PCI Express version 2 endpoint, last capability
+    set(0x70, 0x00020010, 4, 0);  // PCI Express capability: version 2, endpoint, last in the list
     set(0x74, 0x00008020 | size_code(power_.mps) | (power_.flr ? kFlrOffered : 0), 4, 0);
-    set(0x78, 0x0810, 2, 0x7fff);  // relaxed ordering and no snoop allowed, MPS 128
-    set(0x7a, 0, 2, 0, 0x000f);    // Device Status: the four error bits
+    // Device Control: relaxed ordering and no snoop allowed, MPS 128 bytes
+    set(0x78, 0x0810, 2, 0x7fff);
+    set(0x7a, 0, 2, 0, 0x000f);  // Device Status: writing ones clears the four error bits
     bytes_[0x79] = static_cast<uint8_t>((bytes_[0x79] & 0x8f) | size_code(power_.mrrs) << 4);
-    set(0x7c, 0x00000083, 4, 0);  // link capabilities: 8 GT/s x8, no ASPM
+    set(0x7c, 0x00000083, 4, 0);  // Link Capabilities: 8 GT/s, x8, no ASPM
     set(0x80, power_.rcb == 128 ? 8 : 0, 2, 0x00cb);
     train(power_.link);
-    set(0x94, 0x0000000f, 4, 0);  // Device Capabilities 2: completion timeout ranges
+    set(0x94, 0x0000000f, 4, 0);  // Device Capabilities 2: all ranges of the completion timeout
     set(0x98, 0, 2, 0x001f);
-    set(0x9c, 0x0000000e, 4, 0);  // Link Capabilities 2: supported speeds
-    set(0xa0, 3, 2, 0x000f);      // target link speed 8 GT/s
+    set(0x9c, 0x0000000e, 4, 0);  // Link Capabilities 2: 2.5, 5 and 8 GT/s are supported
+    set(0xa0, 3, 2, 0x000f);      // Link Control 2: the target link speed is 8 GT/s
 }
 
 void ConfigSpace::set_extended() {
-    constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;  // error bits in AER
+    // The error bits that exist in AER's status, mask and severity registers.
+    constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;
     constexpr unsigned kSecondary = 0x1c0, kLanes = 8;
     set(kAer, 0x0001 | 2u << 16 | kSecondary << 20, 4, 0);
     set(kAer + kAerUncorrectable, 0, 4, 0, kUncorrectable);
@@ -135,7 +145,7 @@ void ConfigSpace::set_extended() {
     set(kAer + kAerCorrectable, 0, 4, 0, kCorrectable);
     set(kAer + kAerCorrectableMask, kAdvisoryNonFatal, 4, kCorrectable);
     set(kSecondary, 0x0019 | 1u << 16, 4, 0);
-    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors: the model never reports any
+    set(kSecondary + 8, 0, 4, 0, 0xff);  // Lane Error Status: the model never reports an error
     // Lane Equalization Control: no presets or hints were asked for.
     for (unsigned lane = 0; lane < kLanes; lane++) set(kSecondary + 12 + 2 * lane, 0x7f00, 2, 0);
 }
@@ -158,8 +168,10 @@ uint8_t ConfigSpace::take_error_messages() {
 void ConfigSpace::train(const LinkState &link) {
     power_.link = link;
     changes_++;
-    set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);  // link status, slot clock
-    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);             // Link Status 2: equalised
+    // Link Status: rate, width, Slot Clock bit
+    set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);
+    // Link Status 2: at 8 GT/s the link is equalised
+    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);
 }
 
 ConfigSpace::Bar ConfigSpace::bar(unsigned id) const {
@@ -225,7 +237,9 @@ void ConfigSpace::after_write(unsigned offset, const uint8_t *in, unsigned bytes
     auto written = [&](unsigned at) { return at >= offset && at < offset + bytes; };
     if (written(kPowerControl)) {
         auto now = static_cast<unsigned>(power_state());
-        if (now == 1 || now == 2)  // D1 and D2 are not supported: the state stays (5.3.1.4)
+        // D1 and D2 are not supported, so a write of them leaves the power state as it was
+        // (5.3.1.4).
+        if (now == 1 || now == 2)
             bytes_[kPowerControl] =
                 static_cast<uint8_t>((bytes_[kPowerControl] & ~3u) | static_cast<unsigned>(before));
         power_change_pending_ |= power_state() != before;

@@ -28,15 +28,18 @@ class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
-    struct Msix {  // where the MSI-X table is; the table itself is in the gateware
+    // What the MSI-X capability says about the MSI-X table. The table itself is in the gateware.
+    struct Msix {
         unsigned vectors = 0;
         unsigned bar = 0;
-        uint32_t table = 0, pending = 0;  // offsets of table and pending bits in the BAR, in bytes
+        // offsets of the table and of the pending bits in the BAR, in bytes
+        uint32_t table = 0, pending = 0;
     };
-    struct Power {      // the properties that are fixed when the card powers on
-        unsigned mps;   // bytes, the largest payload that Device Capabilities advertise
-        unsigned mrrs;  // bytes, the read request size in Device Control
-        unsigned rcb;   // bytes, the read completion boundary: 64 or 128
+    // The properties of configuration space that are fixed when the card powers on.
+    struct Power {
+        unsigned mps;   // the largest payload in bytes that Device Capabilities advertise
+        unsigned mrrs;  // Max_Read_Request_Size in Device Control, in bytes
+        unsigned rcb;   // the read completion boundary in bytes: 64 or 128
         uint64_t bar0_bytes;
         LinkState link = {};      // the rate and width to which the link trained
         uint64_t bar2_bytes = 0;  // bytes of BAR2; 0: the card has no BAR2
@@ -47,7 +50,8 @@ public:
         unsigned id;
         uint64_t base, bytes;
         bool claims(uint64_t address) const { return address - base < bytes; }
-        unsigned aperture_bits() const;  // BAR aperture, as in PG213's completer request descriptor
+        // Returns the BAR's aperture as in the completer request descriptor of PG213.
+        unsigned aperture_bits() const;
     };
 
     // The kinds of reset, by what survives them (base specification 6.6). Nothing survives Power.
@@ -122,7 +126,8 @@ private:
     Power power_;
     std::array<uint8_t, kSize> bytes_{};
     std::array<uint8_t, kSize> writable_{};
-    std::array<uint8_t, kSize> clearable_{};  // bits that software clears by writing ones to them
+    // Bits of each byte of configuration space that software clears by writing ones to them.
+    std::array<uint8_t, kSize> clearable_{};
     bool flr_in_process_ = false, power_change_pending_ = false;
     uint8_t error_messages_ = 0;
     uint64_t changes_ = 0;

@@ -32,9 +32,10 @@ public:
 
     explicit CreditPool(const Limits &buffer) : buffer_(buffer), granted_(buffer) {}
 
-    void update(Time now);  // takes in the grants that have arrived at the sender
+    void update(Time now);  // Gives the sender the credits whose updates have arrived by now.
     bool allows(const Tlp &tlp) const;
-    void consume(const Tlp &tlp);  // call it when the sender sends the TLP
+    // Uses up a TLP's credits. Call it when the sender sends the TLP.
+    void consume(const Tlp &tlp);
     // Call it when the TLP leaves the receiver's buffer. Its credits reach the sender at `arrives`.
     void release(const Tlp &tlp, Time arrives);
     void reset();
@@ -47,7 +48,8 @@ public:
     Credits available(CreditType type) const;
     Credits space(CreditType type) const;
     bool infinite(CreditType type) const { return buffer_[index(type)].headers == 0; }
-    uint64_t changes() const { return changes_; }  // how often any of these credits changed
+    // Returns how often any credit of this pool has changed.
+    uint64_t changes() const { return changes_; }
 
 private:
     struct Grant {

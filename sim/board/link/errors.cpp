@@ -11,18 +11,19 @@ namespace lanebox {
 
 namespace {
 
-// Bits of the register STATUS.
+// Bits of the register STATUS of configuration space.
 constexpr uint16_t kMasterDataParity = 1u << 8, kSignaledTargetAbort = 1u << 11;
 constexpr uint16_t kReceivedTargetAbort = 1u << 12, kReceivedMasterAbort = 1u << 13;
 constexpr uint16_t kDetectedParity = 1u << 15;
 
-// Registers of 32 bits: COMMAND with STATUS above it, Device Control with Device Status above it.
+// Offsets of registers of 32 bits: COMMAND with STATUS above it, Device Control with Device Status
+// above it.
 constexpr unsigned kCommand = 0x04, kDeviceControl = 0x78;
 constexpr uint32_t kSignaledSystemError = 1u << 14;
 constexpr uint16_t kParityResponse = 1u << 6, kSystemErrorEnable = 1u << 8;
-// bit of Device Control; its bits 2..0 enable error messages
+// Unsupported Request Reporting Enable in Device Control, whose bits 2..0 enable error messages.
 constexpr uint16_t kUnsupportedReporting = 1u << 3;
-// bit of Device Status: an unsupported request was found
+// Unsupported Request Detected in Device Status.
 constexpr uint16_t kUnsupportedDetected = 1u << 3;
 
 enum Severity : unsigned { Correctable, NonFatal, Fatal };
@@ -30,7 +31,8 @@ enum Severity : unsigned { Correctable, NonFatal, Fatal };
 }  // namespace
 
 const ErrorEffect &effect_of(CardError error) {
-    // Rows in the order of CardError; columns in the order of ErrorEffect's fields.
+    // Each row is the effect of one CardError, in the order of that enumeration. The columns are
+    // the fields of ErrorEffect.
     static constexpr ErrorEffect kEffects[] = {
         {1u << 12, 0, kDetectedParity | kMasterDataParity, false, false, true},
         {1u << 14, 0, 0, false, false, false},

@@ -16,26 +16,29 @@ namespace lanebox {
 struct Tlp;
 
 enum class CardError : unsigned {
-    PoisonedCompletion,    // a read of the card was answered with poisoned data
-    CompletionTimeout,     // a read of the card was not answered
+    PoisonedCompletion,    // a read that the card sent was answered with poisoned data
+    CompletionTimeout,     // a read that the card sent was not answered
     UnexpectedCompletion,  // the card got a completion that belongs to no outstanding read
     MalformedTlp,          // the card got a malformed TLP; the hard block drops it
     UnsupportedRequest,    // the card refused a request of the host
     CompleterAbort,        // the card could not carry out a request of the host
-    RefusedByHost,         // a read of the card was answered with Unsupported Request
-    AbortedByHost,         // a read of the card was answered with Completer Abort
+    RefusedByHost,         // a read that the card sent was answered with Unsupported Request
+    AbortedByHost,         // a read that the card sent was answered with Completer Abort
     PoisonedWrite,         // the card sent a write with poisoned data
     BadTlp,                // a TLP to the card had a wrong LCRC and was sent again
     kCount,
 };
 
 struct ErrorEffect {
-    uint32_t uncorrectable;  // bit of AER's Uncorrectable Error Status; 0: no bit
-    uint32_t correctable;    // bit of AER's Correctable Error Status; 0: no bit
-    uint16_t status;         // bits of the STATUS register that the error sets
-    bool advisory;           // advisory non-fatal (6.2.3.2.4): correctable unless made fatal
-    bool unsupported;        // sets Unsupported Request Detected in Device Status
-    bool logs_header;        // AER logs the header of the TLP
+    // the bit that the error sets in AER's Uncorrectable Error Status; 0: none
+    uint32_t uncorrectable;
+    // the bit that the error sets in AER's Correctable Error Status; 0: none
+    uint32_t correctable;
+    uint16_t status;  // the bits that the error sets in the register STATUS
+    // An advisory non-fatal error (6.2.3.2.4): correctable, unless AER's severity makes it fatal.
+    bool advisory;
+    bool unsupported;  // the error sets Unsupported Request Detected in Device Status
+    bool logs_header;  // AER logs the header of the TLP that caused the error
 };
 
 const ErrorEffect &effect_of(CardError error);

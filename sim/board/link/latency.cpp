@@ -13,7 +13,8 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint64_t kLongest = 1'000'000'000;  // ns: one second, longer than every timeout
+// The longest latency in ns that may be asked for: one second, longer than every timeout.
+constexpr uint64_t kLongest = 1'000'000'000;
 constexpr uint64_t kHeaviest = 1'000'000'000;
 
 std::optional<uint64_t> number_within(const std::string &text, uint64_t low, uint64_t high) {

@@ -31,7 +31,8 @@ public:
 
 private:
     struct Step {
-        Time low, high;  // all whole nanoseconds from low to high are equally likely
+        // All whole nanoseconds from `low` to `high` are equally likely as the latency.
+        Time low, high;
         uint64_t weights_so_far;
     };
 
@@ -48,7 +49,8 @@ struct Chance {
 
     // Parses "PERCENT:NS". The percentage may have a fraction; NS may be at most `longest`.
     static Chance parse(const std::string &spec, uint64_t longest);
-    Time sample(Random &random) const;  // how long the event takes; 0: it does not happen
+    // Returns how long the event takes this time. 0: the event does not happen.
+    Time sample(Random &random) const;
 };
 
 }  // namespace lanebox

@@ -11,19 +11,24 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kDllpBytes = 8;  // start and end symbols, or a token, around 6 bytes
+// Bytes of a DLLP on the link: 6 bytes, with start and end symbols or a token around them.
+constexpr unsigned kDllpBytes = 8;
 constexpr unsigned kLcrcBytes = 4;
 
 // The properties of the link's encoding, by generation. 8b/10b (generations 1 and 2) has a start
 // and an end symbol around a TLP, and a sequence number of 2 bytes. 128b/130b (generation 3) has a
 // start token of 4 bytes, which carries the sequence number, and no end symbol.
 struct Encoding {
-    Time symbol;            // the time in which every lane of the link moves one byte
-    unsigned internal;      // the receiver's own delay in the acknowledge limit, in symbol times
-    unsigned framing;       // bytes of a TLP on the link around header, payload and LCRC
-    unsigned skip_period;   // symbol times between skips; 128b/130b: 370 blocks of 16
-    unsigned skip_symbols;  // symbols of a skip on every lane
-    unsigned skip_bytes;    // bytes sent once for each skip: the end of data stream token
+    Time symbol;  // the time in which every lane of the link moves one byte
+    // The receiver's internal delay in the acknowledge latency limit, in symbol times.
+    unsigned internal;
+    // Bytes of a TLP on the link beside header, payload and LCRC: framing and sequence number.
+    unsigned framing;
+    // Symbol times from one skip ordered set to the next. 128b/130b: 370 blocks of 16.
+    unsigned skip_period;
+    unsigned skip_symbols;  // symbols that each lane sends for a skip ordered set
+    // Bytes that are sent once for each skip ordered set: the end of data stream token.
+    unsigned skip_bytes;
 };
 
 constexpr Encoding kEncodings[] = {{4 * kNanosecond, 19, 1 + 2 + 1, 1538, 4, 0},
@@ -56,7 +61,8 @@ LinkDirection::LinkDirection() {
 }
 
 void LinkDirection::schedule() {
-    constexpr unsigned kTlpOverhead = 28;  // bytes of a TLP besides its payload, by the same tables
+    // Bytes of a TLP besides its payload, as the acknowledge latency limit counts them.
+    constexpr unsigned kTlpOverhead = 28;
     const Encoding &line = encoding(state_.generation);
     unsigned factor = acknowledge_factor(mps_, state_.width);
     unsigned limit = (mps_ + kTlpOverhead) * factor / (10 * state_.width) + line.internal;
@@ -87,7 +93,8 @@ Time LinkDirection::duration(const Tlp &tlp) const {
 }
 
 void LinkDirection::run_periodic(Periodic &event, Time until) {
-    if (event.next + event.interval < until)  // earlier DLLPs or skips fell into idle time
+    // DLLPs or skips that were due before fell into idle time, so they cost nothing.
+    if (event.next + event.interval < until)
         event.next += (until - event.next) / event.interval * event.interval;
     while (event.next <= until) {
         free_at_ = std::max(free_at_, event.next) + event.length;

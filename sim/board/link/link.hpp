@@ -63,7 +63,7 @@ private:
     LinkState state_;
     unsigned mps_ = 128;
     Time symbol_ = kSymbol;
-    unsigned lanes_ = 3;  // log2 of the link's width: a shift is faster than a division
+    unsigned lanes_ = 3;  // log2 of the number of lanes, since a shift is faster than a division
     Time free_at_ = 0;
     Periodic dllps_{}, skip_{};
 };

@@ -12,7 +12,8 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kReportsPerRule =
-    // reports; later breaches of the rule are only counted, since a bug can break it with every TLP
+    // The board writes this many reports of a broken rule. It only counts later breaches, since a
+    // bug can break the rule with every TLP.
     3;
 
 std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {

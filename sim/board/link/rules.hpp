@@ -17,29 +17,30 @@ namespace lanebox {
 
 enum class Rule : unsigned {
     TvalidGap,        // PG213: tvalid must not drop inside a TLP on RQ and CC
-    KeepMismatch,     // PG213: tkeep is contiguous, and covers descriptor plus dword count
+    KeepMismatch,     // PG213: tkeep has no holes, and covers descriptor and payload exactly
     RequestType,      // only memory reads and writes are expected from this gateware
-    ByteEnables,      // base specification 2.2.5: byte enables must be legal
+    ByteEnables,      // base specification 2.2.5: a request's byte enables must be legal
     Crosses4k,        // base specification 2.2.7: no request crosses a 4 KiB boundary
-    PayloadAboveMps,  // base specification 2.2.2: no payload above Max_Payload_Size
+    PayloadAboveMps,  // base specification 2.2.2: no TLP has more payload than MPS
     ReadAboveMrrs,    // base specification 7.5.3.4: no read above Max_Read_Request_Size
-    TagInUse,         // base specification 2.2.6.2: tags of outstanding reads differ
-    TagRange,         // tags are below 32 unless extended tags are enabled
-    BusMasterOff,     // base specification 7.5.1.1.3: no request without bus mastering
+    TagInUse,         // base specification 2.2.6.2: outstanding reads have different tags
+    TagRange,         // a read's tag is below 32 unless extended tags are enabled
+    BusMasterOff,     // base specification 7.5.1.1.3: no request while bus master is disabled
     MsiDisabled,      // no interrupt may be sent while MSI or MSI-X is disabled
     UnexpectedCpl,    // every completion on CC must answer an outstanding read
-    CplByteCount,     // base specification 2.2.9: byte count, length and lower address
-    CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
-    RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
-    CompletionSpace,  // PG213: outstanding reads fit 256 headers, 2048 data credits
-    RcBackPressure,   // the gateware must never hold off RC; only counted, see flag()
+    // Base specification 2.2.9: a completion's byte count, length and lower address fit its read.
+    CplByteCount,
+    CplErrorForm,     // PG213: UR and CA completions on CC repeat five dwords of the request
+    RcCompletions,    // PG213: without straddle fewer than 64 read completions are in flight
+    CompletionSpace,  // PG213: the answers to outstanding reads fit 256 headers, 2048 data credits
+    RcBackPressure,   // The gateware must never hold off RC. A breach is only counted: see flag().
     OfferedBeat,      // AXI4-Stream: an offered beat does not change until it is taken
-    ZeroLength,       // PG213: the shortest request is one dword without enabled bytes
-    ReservedFields,   // PG213: reserved descriptor bits are 0, statuses are those that exist
-    UserConfig,       // PG213: the user's configuration space is 0xB0-0xBF and 0x480-0x4FF
+    ZeroLength,       // PG213: the shortest request has one dword without enabled bytes
+    ReservedFields,   // PG213: reserved bits of a descriptor are 0, and its status exists
+    UserConfig,       // PG213: cfg_mgmt_* writes only to 0xB0-0xBF and 0x480-0x4FF
     FlrTimeout,       // base specification 6.6.2: a function level reset is done within 100 ms
     PowerState,       // base specification 5.3.1.4.1: in D3hot a function sends no requests
-    PowerAck,         // PG213: the gateware must drive cfg_power_state_change_ack
+    PowerAck,         // PG213: the gateware must acknowledge a new power state in time
     kCount,
 };
 

@@ -41,7 +41,8 @@ unsigned first_enabled(uint8_t first) {
 }
 
 unsigned bytes_enabled(uint8_t first, uint8_t last, unsigned dwords) {
-    if (dwords == 1 && first == 0) return 1;  // a zero-length read counts one byte
+    // A read of one dword without enabled bytes (a zero-length read) counts as one byte.
+    if (dwords == 1 && first == 0) return 1;
     uint8_t top_enables = dwords == 1 ? first : last;
     unsigned unused = 0;
     while (unused < 4 && !(top_enables >> (3 - unused) & 1)) unused++;

@@ -24,29 +24,36 @@ enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterA
 constexpr uint8_t kRcByteCount = 3, kRcAttributes = 4, kRcLowerAddress = 5, kRcInvalidTag = 6,
                   kRcTimeout = 9;
 
-constexpr uint16_t kCardId = 0x0100;  // bus 1, device 0: the model has one card on one bus
+// The card's ID: bus 1, device 0. The model has one card on one bus.
+constexpr uint16_t kCardId = 0x0100;
 
 struct Tlp {
     TlpType type = TlpType::Other;
-    uint64_t address = 0;  // byte address of the first dword (requests); low 12 bits (completions)
-    unsigned dwords = 0;   // length of the payload in dwords; for a read, the length asked for
+    // Requests: byte address of the first dword. Completions: the low 12 bits of the first byte's
+    // address.
+    uint64_t address = 0;
+    unsigned dwords = 0;     // Length of the payload in dwords. Of a read: the length asked for.
     uint8_t first_be = 0xf;  // requests only: byte enables of the first dword
     uint8_t last_be = 0;     // requests only: byte enables of the last dword; 0 if dwords == 1
     uint8_t tag = 0;
     uint16_t requester = 0;
-    uint8_t attributes = 0;     // bit 0 no snoop, bit 1 relaxed ordering, bit 2 ID-based ordering
-    uint8_t status = 0;         // completions only: a CplStatus, if the status is legal
-    uint8_t rc_error = 0;       // completions only: error code on RC, beside the status
-    unsigned byte_count = 0;    // completions only: bytes of the read left, with this TLP's
+    // The attributes: bit 0 no snoop, bit 1 relaxed ordering, bit 2 ID-based ordering.
+    uint8_t attributes = 0;
+    uint8_t status = 0;    // completions only: a CplStatus, if the status is legal
+    uint8_t rc_error = 0;  // completions only: the error code in the descriptor on RC
+    // Completions only: bytes of the read that are left, those of this TLP included.
+    unsigned byte_count = 0;
     bool request_done = false;  // completions only: this is the last completion of its request
     bool poisoned = false;
-    bool interrupt = false;  // a memory write that the hard block made from an MSI request
-    uint8_t raw_type = 0;    // request type field of the RQ descriptor
-    bool reserved = false;   // TLPs of the card: the descriptor has a bit set that must be 0
-    bool malformed = false;  // TLPs to the card: breaks the specification, so the block drops it
-    bool replayed = false;   // TLPs to the card: the first transmission had a wrong LCRC
-    Time shown_at = 0;       // TLPs of the card: when the first beat was shown at the pins
-    Time pins_at = 0;        // when the TLP's last beat was taken at the pins
+    // the TLP is a memory write that the hard block made from an MSI request
+    bool interrupt = false;
+    uint8_t raw_type = 0;   // request type field of the RQ descriptor
+    bool reserved = false;  // TLPs of the card: the descriptor has a bit set that must be 0
+    // TLPs to the card: the TLP breaks the specification, so the hard block drops it.
+    bool malformed = false;
+    bool replayed = false;  // TLPs to the card: the first transmission had a wrong LCRC
+    Time shown_at = 0;      // TLPs of the card: when the first beat was shown at the pins
+    Time pins_at = 0;       // when the TLP's last beat was taken at the pins
     std::vector<uint32_t> payload;
 
     bool has_data() const { return !payload.empty(); }

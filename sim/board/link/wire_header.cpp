@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint16_t kHostId = 0x0000;
 
-// Bits of a header's first dword.
+// Bits of the first dword of a TLP's header.
 constexpr uint32_t kFourDwords = 1u << 29;
 constexpr uint32_t kWithData = 1u << 30;
 constexpr uint32_t kPoisoned = 1u << 14;
-// positions of the lowest bits of the attributes
+// Positions of the attributes' lowest bits in the first dword of a TLP's header.
 constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;
 
 // Format and type of the TLP for each request type of the RQ descriptor (PG213, "Transaction
@@ -63,7 +63,8 @@ WireHeader request_header(const Tlp &tlp, bool from_card) {
     header.dwords[0] = first_dword(request_type(tlp), tlp);
     header.dwords[1] = uint32_t{requester} << 16 | uint32_t{tlp.tag} << 8 |
                        (tlp.last_be & 0xfu) << 4 | (tlp.first_be & 0xfu);
-    if (high || header.dwords[0] & kFourDwords) {  // messages always have four dwords
+    // The header of a message always has four dwords.
+    if (high || header.dwords[0] & kFourDwords) {
         header.dwords[0] |= kFourDwords;
         header.dwords[2] = high;
         header.dwords[3] = low;

@@ -17,7 +17,8 @@ constexpr unsigned kCommand = 0x04;
 constexpr unsigned kDeviceControl = 0x78;
 constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
-// cycles from a cfg_* pin of the hard block to the logic that uses it
+// Cycles that a change of a cfg_* pin takes to reach the gateware's logic, through two
+// synchronisers.
 constexpr unsigned kSynchronisers = 8;
 
 }  // namespace
@@ -164,7 +165,8 @@ void Function::strike() {
         Time until = machine_.now() + event.argument * kNanosecond;
         switch (event.kind) {
             case Event::HotReset:
-                if (!link_up()) break;  // a hot reset comes over the link, which is down
+                // A hot reset comes over the link, so it has no effect while the link is down.
+                if (!link_up()) break;
                 hot_reset_ = true;
                 link_down(until, ConfigSpace::Reset::Hot);
                 break;

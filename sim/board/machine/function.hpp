@@ -20,8 +20,9 @@ namespace lanebox {
 class Function : public vfio_user::Device {
 public:
     struct Hooks {
-        std::function<void()> tick;          // lets one cycle of device time pass
-        std::function<bool()> working;       // says whether the machine has work
+        std::function<void()> tick;  // lets one cycle of device time pass
+        // says whether the machine (gateware, hard block, peer) has work
+        std::function<bool()> working;
         std::function<void()> power_cycled;  // called after a power cycle of the card
         std::function<void()> mastering;     // called when the host switches bus mastering on
     };
@@ -29,7 +30,7 @@ public:
     Function(Machine &machine, MsixVectors &vectors, Hooks hooks)
         : machine_(machine), vectors_(vectors), hooks_(std::move(hooks)) {}
 
-    // vfio_user::Device
+    // The methods of vfio_user::Device, which the vfio-user server calls.
     void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) override;
     void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) override;
     void config_read(unsigned offset, void *data, unsigned bytes) override;
@@ -38,12 +39,14 @@ public:
     void left() override { power_cycle(); }
     void msix_vector(unsigned vector, bool used) override;
 
-    vfio_user::Shape shape() const;  // the shape of the function, which the vfio-user server shows
+    // Returns the sizes and the number of vectors that the vfio-user server shows to its client.
+    vfio_user::Shape shape() const;
 
     // Call it once a cycle: carries out fault events that are due, and brings the link back when
     // its time has come.
     void run();
-    void strike();  // carries out the events (faults of the whole card) that wait in Faults
+    // Carries out the events that wait in Faults, which are faults of the whole card.
+    void strike();
     // Returns true if the link is down and will come back by itself.
     bool retraining() const { return !link_up() && link_up_at_ != kNever; }
     // Returns true if a BAR read has been answered since the last call.
@@ -64,10 +67,10 @@ private:
     Machine &machine_;
     MsixVectors &vectors_;
     Hooks hooks_;
-    // when the link comes back; 0: the link is up; kNever: the card is removed
+    // The time at which the link comes back. 0: the link is up. kNever: the card is removed.
     Time link_up_at_ = 0;
     bool hot_reset_ = false;  // the link is down because the host made a hot reset
-    bool answered_ = false;   // a BAR read has been answered since take_answered()
+    bool answered_ = false;   // a BAR read has been answered since the last take_answered()
 };
 
 }  // namespace lanebox

@@ -23,7 +23,8 @@ namespace lanebox {
 namespace {
 
 constexpr unsigned kResetCycles = 32;
-int user_data_key;  // its address is the key under which pcie4_bind() finds the Gateware object
+// The address of this variable is the key under which pcie4_bind() finds the Gateware object.
+int user_data_key;
 
 uint32_t exponent(unsigned value) {
     uint32_t code = 0;
@@ -31,7 +32,8 @@ uint32_t exponent(unsigned value) {
     return code;
 }
 
-uint32_t size_code(unsigned bytes) {  // PCIe's code for a size: 128 -> 0, 256 -> 1, ...
+// Returns PCIe's code for a size in bytes: 0 for 128, 1 for 256 and so on.
+uint32_t size_code(unsigned bytes) {
     return exponent(bytes / 128);
 }
 
@@ -183,7 +185,7 @@ void Gateware::show_configuration(BorderOutputs &pins) {
     pins.cfg_max_payload = size_code(config.mps());
     pins.cfg_max_read_req = size_code(config.mrrs());
     pins.cfg_rcb_status = config.rcb() == 128;
-    // Memory space enable is bit 1, bus master enable bit 2 (PG213).
+    // In cfg_function_status bit 1 is memory space enable, and bit 2 is bus master enable (PG213).
     pins.cfg_function_status = config.memory_enabled() << 1 | config.bus_master() << 2;
     pins.cfg_function_power_state = power_code(config);
     pins.cfg_negotiated_width = exponent(config.link().width);

@@ -21,7 +21,7 @@ class VerilatedFstC;
 namespace lanebox {
 
 struct Waves {
-    std::string path;  // path of the file for waves; empty: no waves are written
+    std::string path;  // Path of the file for waves. If it is empty, no waves are written.
     Time from = 0, to = ~Time{0};
 };
 
@@ -31,12 +31,15 @@ public:
     Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed);
     ~Gateware();
 
-    void tick();   // rethrows an exception that the model of the hard block threw
-    void reset();  // drives PERST# low and high again, and runs until user_reset is low
+    // Lets one cycle pass. Rethrows an exception that the model of the hard block threw.
+    void tick();
+    void reset();  // Drives PERST# low and high again, and runs until user_reset is low.
     // Takes the link down, in a hot reset or otherwise. user_reset stays set until link_up().
     void link_down(bool hot_reset);
     void link_up() { set_link(Link::Up); }
-    bool busy() const;  // the gateware's `busy` output: work that the hard block's pins do not show
+    // Returns the gateware's output `busy`, which tells of work that the hard block's pins do not
+    // show.
+    bool busy() const;
     uint64_t cycles() const { return cycles_; }
     const Slot &slot() const { return slot_; }
     void clear_slot() { slot_.clear(); }

@@ -35,9 +35,11 @@ struct Machine {
     // Returns true if a TLP is under way, a stream at the hard block's pins is not idle, or the
     // gateware says that it is busy.
     bool working() const;
-    void tick();  // lets one cycle of 4 ns pass; rethrows an exception of the model
+    void tick();  // Lets one cycle of 4 ns pass. Rethrows an exception of the hard block's model.
     void power_cycle();
-    void lose_link();  // TLPs under way are lost, and outstanding BAR reads end with all ones
+    // Call it when the link is lost: TLPs under way are lost, and outstanding BAR reads end with
+    // all ones.
+    void lose_link();
 
     Time now() const { return gateware.now(); }
 

@@ -40,16 +40,20 @@ public:
     // The client has given an eventfd for the vector (`used`), or has taken it back. If the card
     // can be reached, `cpu` programs the gateware's table. With null, program_used() does so later.
     void use(unsigned vector, bool used, HostCpu *cpu);
-    void program_used(HostCpu &cpu);  // call it when the card can be reached again
+    // Writes the gateware's table entries of all vectors that have an eventfd. Call it when the
+    // card can be reached again.
+    void program_used(HostCpu &cpu);
     void reset() { vectors_.assign(vectors_.size(), {}); }
 
 private:
-    static constexpr uint64_t kMessages = 0xfee00000;  // the message address of vector 0
+    // The message address of MSI-X vector 0. Each further vector's is 16 bytes higher.
+    static constexpr uint64_t kMessages = 0xfee00000;
 
     struct Vector {
         bool used = false;        // the client has an eventfd for the vector
         bool programmed = false;  // the vector's table entry in the gateware is written
-        bool pending = false;     // raised while the client had no eventfd for the vector
+        // the card raised the vector while the client had no eventfd for it
+        bool pending = false;
     };
 
     void program(unsigned vector, HostCpu &cpu);

@@ -56,7 +56,8 @@ enum Id {
     Once
 };
 
-constexpr uint64_t kSecond = 1'000'000'000;  // one second in nanoseconds
+// One second in nanoseconds, the largest value of options that are a time.
+constexpr uint64_t kSecond = 1'000'000'000;
 
 struct Row {
     const char *name, *argument, *text;

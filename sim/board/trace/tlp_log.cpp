@@ -58,7 +58,8 @@ private:
     static double nanoseconds(Time time) { return static_cast<double>(time) / kNanosecond; }
 
     TraceFile file_;
-    // one object for each requester: tags are unique for one requester only
+    // The reads of the host and of the card are kept apart, since a tag is unique for one requester
+    // only.
     Latencies host_, card_;
 };
 

@@ -52,7 +52,8 @@ public:
     void end(const char *interface, Time at) {
         if (sink_) close(interface, at);
     }
-    // Call it when a reset has withdrawn the TLPs at the pins. They are written with span 0.
+    // Call it when a reset has withdrawn the TLPs at the pins. They are written to the trace with a
+    // time at the pins (span) of 0.
     void abandon();
 
 private:
@@ -67,7 +68,8 @@ private:
     void flush();
 
     std::unique_ptr<Sink> sink_;
-    std::deque<Entry> waiting_;  // TLPs not yet written, by time; the first one is open
+    // TLPs not yet written to the trace, the oldest first. The first one is still at the pins.
+    std::deque<Entry> waiting_;
 };
 
 }  // namespace lanebox

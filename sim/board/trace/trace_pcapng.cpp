@@ -17,8 +17,9 @@ constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionName = 2, kOptionSpeed = 8, kOptionResolution = 9;
 constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
-constexpr uint32_t kInbound = 1, kOutbound = 2;  // direction of a packet as the card sees it
-// the rate in bits per second of a 256-bit interface
+// Direction of a packet as the card sees it: inbound comes from the host.
+constexpr uint32_t kInbound = 1, kOutbound = 2;
+// Speed of each traced interface in bits per second: 256 bits at 250 MHz.
 constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;
 
 struct Interface {
@@ -40,7 +41,7 @@ struct SectionHeaderBlock {
     uint32_t type = kSectionHeader, length = 28;
     uint32_t byte_order = kByteOrder;
     uint16_t major = 1, minor = 0;
-    // the section's length is unknown: the file may end at any time
+    // The section of the pcapng file has an unknown length, since the file may end at any time.
     uint32_t section_length[2] = {~0u, ~0u};
     uint32_t length_again = 28;
 };
@@ -49,13 +50,13 @@ static_assert(sizeof(SectionHeaderBlock) == 28);
 struct InterfaceBlock {
     uint32_t type = kInterface, length = sizeof(InterfaceBlock);
     uint16_t link_type = kLinkTypeUser0, reserved = 0;
-    uint32_t snap_length = 0;  // 0: packets may have any length
+    uint32_t snap_length = 0;  // A snap length of 0: packets may have any length.
     uint16_t name_code = kOptionName, name_length = 0;
     char name[4] = {};
     uint16_t speed_code = kOptionSpeed, speed_length = 8;
     uint32_t speed[2] = {static_cast<uint32_t>(kSpeed), static_cast<uint32_t>(kSpeed >> 32)};
     uint16_t resolution_code = kOptionResolution, resolution_length = 1;
-    uint8_t resolution[4] = {9, 0, 0, 0};  // times are in units of 10^-9 s
+    uint8_t resolution[4] = {9, 0, 0, 0};  // Time stamps are in units of 10^-9 s.
     uint32_t end_of_options = 0;
     uint32_t length_again = sizeof(InterfaceBlock);
 };

@@ -17,7 +17,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-// most callers that wait without a message; one more closes the oldest
+// The most connections that wait without having sent a message. One more closes the oldest.
 constexpr size_t kMostWaiting = 16;
 
 void watch(const Fd &events, int fd) {

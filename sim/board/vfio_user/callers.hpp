@@ -20,7 +20,8 @@ class Callers {
 public:
     Callers(const std::string &path, ClientLog &log);
 
-    int fd() const { return events_.get(); }  // call look() when this descriptor is readable
+    // Returns the descriptor to poll. Call look() when it is readable.
+    int fd() const { return events_.get(); }
 
     // Serves new connections and first messages. Returns the new client, or an empty Fd; a new
     // client is chosen only while `client`, the present one, is empty.
@@ -29,7 +30,7 @@ public:
 private:
     void welcome();
     void refuse(const Fd &caller, const Header &request, const Fd &client);
-    // true: the caller need not wait any longer
+    // Answers a caller's first message. Returns true if the caller need not wait any longer.
     bool answer(Fd &caller, const Fd &client, Fd &chosen);
 
     ClientLog &log_;

@@ -10,7 +10,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr unsigned kMost = 20;  // most sentences that are logged about one client
+constexpr unsigned kMost = 20;  // The board logs at most this many sentences about one client.
 
 }  // namespace
 

@@ -16,7 +16,7 @@ public:
     void next_client() { said_ = 0; }
 
 private:
-    unsigned said_ = 0;  // number of sentences written about the present client
+    unsigned said_ = 0;  // number of sentences logged about the present client
 };
 
 }  // namespace lanebox::vfio_user

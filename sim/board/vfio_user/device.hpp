@@ -30,8 +30,9 @@ public:
     virtual void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) = 0;
     virtual void config_read(unsigned offset, void *data, unsigned bytes) = 0;
     virtual void config_write(unsigned offset, const void *data, unsigned bytes) = 0;
-    virtual bool reset() = 0;  // false: the card did not acknowledge the reset in time
-    virtual void left() = 0;   // called when the client has left
+    // Resets the card. Returns false if the card did not acknowledge the reset in time.
+    virtual bool reset() = 0;
+    virtual void left() = 0;  // Called when the vfio-user client has left.
     // Called when the client has given an eventfd for an MSI-X vector (`used`), or has taken it
     // back (not `used`).
     virtual void msix_vector(unsigned vector, bool used) = 0;

@@ -30,7 +30,8 @@ void on_bus_error(int) {
 void catch_bus_errors() {
     struct sigaction action{};
     action.sa_handler = on_bus_error;
-    action.sa_flags = SA_NODEFER;  // SIGBUS stays unblocked, since the jump restores no signal mask
+    // SIGBUS stays unblocked, since siglongjmp() restores no signal mask.
+    action.sa_flags = SA_NODEFER;
     struct sigaction present;
     sigaction(SIGBUS, &action, &present);
     if (present.sa_handler != on_bus_error) before = present;
@@ -43,7 +44,8 @@ bool guarded_copy(void *to, const void *from, size_t bytes) {
         return false;
     }
     landing = &point;
-    // The compiler must not move the copy out from between the two stores to `landing`.
+    // `landing` is where SIGBUS jumps to. The compiler must not move the copy out from between the
+    // two stores to it.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     memcpy(to, from, bytes);
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -51,7 +51,8 @@ private:
 // fstat() needs the descriptor. The descriptor was closed after the mapping, because a client may
 // have more files than the board may have descriptors.
 size_t GuestMemory::File::present() const {
-    size_t low = 0, high = (size + kPage - 1) / kPage;  // page numbers; pages below `low` exist
+    // Bounds of the search, as page numbers of the file. Pages below `low` exist.
+    size_t low = 0, high = (size + kPage - 1) / kPage;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         uint8_t byte;

@@ -33,7 +33,9 @@ public:
     struct Window {
         uint64_t address, size;
         uint32_t flags;
-        uint8_t *bytes;  // nullptr: the window came without a descriptor, so DMA cannot reach it
+        // Where the window is mapped. nullptr: the window came without a descriptor, so DMA cannot
+        // reach it.
+        uint8_t *bytes;
         std::shared_ptr<File> file;
     };
 
@@ -65,8 +67,9 @@ private:
     bool walk(uint64_t address, size_t bytes, uint32_t permission, Copy copy) const;
 
     ClientLog &log_;
-    Files files_;                         // the files of the client that have at least one window
-    std::map<uint64_t, Window> windows_;  // windows by bus address; they never overlap
+    Files files_;  // The mapped files of the client. Each has at least one window.
+    // windows of guest memory by bus address; they never overlap
+    std::map<uint64_t, Window> windows_;
 };
 
 }  // namespace lanebox::vfio_user

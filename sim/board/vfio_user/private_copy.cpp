@@ -12,10 +12,11 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-// smaller windows of guest memory are ROMs and frame buffers, which are not checked
+// Windows of guest memory below 1 MiB are ROMs and frame buffers, which are not checked.
 constexpr uint64_t kLargeWindow = 1u << 20;
 constexpr unsigned kSamplesPerWindow = 256;
-constexpr unsigned kEnough = 4;  // samples for a verdict; one alone may have changed meanwhile
+// Samples of guest memory that a verdict needs. A single one may have changed meanwhile.
+constexpr unsigned kEnough = 4;
 
 }  // namespace
 

@@ -124,7 +124,7 @@ bool Server::version(const Message &message) {
     if (proposed[0] != 0) return reply_error(message.header, EINVAL);
     greeted_ = true;
     std::string text(message.body.begin() + 4, message.body.end());
-    // A client without this capability does not expect requests from the server.
+    // A client that does not announce max_data_xfer_size does not expect requests from the server.
     asks_allowed_ = text.find("max_data_xfer_size") != std::string::npos;
     uint8_t body[4 + sizeof kCapabilities] = {};
     memcpy(body + 4, kCapabilities, sizeof kCapabilities);
@@ -190,7 +190,7 @@ int Server::check_irqs(const Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone, eventfds = request.flags & kSetIrqDataEventfd;
     if (request.flags & kSetIrqActionTrigger && none == eventfds) return EINVAL;
     if (!eventfds) return 0;
-    // one eventfd for each vector; 0: the client takes its eventfds back
+    // The client sends one eventfd for each vector. Without any, it takes its eventfds back.
     size_t fds = message.fds.size();
     if (fds && fds != request.count) return EINVAL;
     if (std::all_of(message.fds.begin(), message.fds.end(), is_eventfd)) return 0;
@@ -224,7 +224,8 @@ void Server::set_msi(Message &message, const IrqSet &request) {
 
 void Server::set_msix(Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone;
-    bool off = none && request.count == 0;  // the client takes the eventfds of all vectors back
+    // A message with no data and a count of 0 takes the eventfds of all vectors back.
+    bool off = none && request.count == 0;
     uint32_t end = off ? static_cast<uint32_t>(msix_.size()) : request.start + request.count;
     for (uint32_t vector = off ? 0 : request.start; vector < end; vector++) {
         if (none && !off) {

@@ -32,14 +32,20 @@ public:
     // Descriptors for poll() to watch for reading. client_fd() is -1 while the board has no client.
     int callers_fd() const { return callers_.fd(); }
     int client_fd() const { return client_.get(); }
-    bool answer_callers();  // true: a caller has become the client
+    // Serves the callers' socket. Returns true if a caller has become the client.
+    bool answer_callers();
     // Serves one message that has arrived. Returns false if the client has left.
     bool serve();
 
-    bool greeted() const { return greeted_; }  // the present or last client has sent VERSION
-    bool interrupt();                 // raises MSI; false: the client has no eventfd for it
-    bool interrupt(unsigned vector);  // raises MSI-X; false: the client has no eventfd for it
-    void look_for_private_copy();     // call it when the host switches bus mastering on
+    // Returns true if the present client, or the last one, has sent VERSION.
+    bool greeted() const { return greeted_; }
+    // Raises the MSI. Returns false if the client has no eventfd for it.
+    bool interrupt();
+    // Raises an MSI-X vector. Returns false if the client has no eventfd for it.
+    bool interrupt(unsigned vector);
+    // Begins the check whether the client's memory is a private copy of its file. Call it when the
+    // host switches bus mastering on.
+    void look_for_private_copy();
 
 private:
     bool handle(Message &message);
@@ -74,7 +80,7 @@ private:
     Callers callers_;
     Fd client_, msi_;
     std::vector<Fd> msix_;
-    // number of clients so far: a late BAR read must not answer the next client
+    // The number of clients so far. It keeps a late BAR read from answering the next client.
     uint64_t session_ = 0;
     bool greeted_ = false;
     bool asks_allowed_ = false;

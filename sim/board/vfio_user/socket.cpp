@@ -90,7 +90,8 @@ Listener::Listener(const std::string &path) : path_(path) {
     remove_stale(path, address);
     socket_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket_) fail("cannot make a socket");
-    mode_t before = umask(0177);  // mode 0600, since any process that can connect controls the card
+    // The socket gets mode 0600, since any process that can connect controls the card.
+    mode_t before = umask(0177);
     int failed = bind(socket_.get(), reinterpret_cast<sockaddr *>(&address), sizeof address);
     umask(before);
     if (failed) fail("cannot bind " + path);

@@ -27,7 +27,7 @@ public:
     Listener(const Listener &) = delete;
     Listener &operator=(const Listener &) = delete;
 
-    int fd() const { return socket_.get(); }  // the listening socket; -1: no socket
+    int fd() const { return socket_.get(); }  // Returns the listening socket. -1: no socket.
     // Accepts a connection. It has a timeout of 5 seconds, because while the board waits for the
     // rest of a message it serves nothing else, not even a request to end.
     Fd accept() const;
@@ -35,7 +35,8 @@ public:
 private:
     std::string path_;
     Fd socket_;
-    // device and inode of the listener's own socket file, which another process may have replaced
+    // Device and inode of the listener's own socket file. Another process may have replaced the
+    // file.
     std::pair<dev_t, ino_t> identity_{};
 };
 
