@@ -28,6 +28,7 @@ def make_platform(board, lanes):
         entry for entry in resources if "." not in entry[0])]
 
     class Platform(XilinxUSPPlatform):
+        """LiteX's platform. The error for a net that it cannot give says what is known of it."""
         def request(self, name, *arguments, **options):
             try:
                 return XilinxUSPPlatform.request(self, name, *arguments, **options)

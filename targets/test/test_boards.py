@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of targets/nets.py and of the boards' tables of nets."""
+"""Tests of the boards' tables of nets, and of the pins that a build of a board has.
+
+The table itself, targets/nets.py, is tested in test_nets.py.
+"""
 
 import importlib
 import json
