@@ -59,12 +59,14 @@ def test_a_litepcie_request_is_whole_dwords(length, dwords, last_be):
 
 
 def test_byte_enables_count_when_they_are_given():
+    """With `with_be` set, the byte enables of the request are passed on as they are."""
     seen = offered({"len": 3, "with_be": 1, "first_be": 0x8, "last_be": 0x3})
     assert (seen["first_be"], seen["last_be"]) == (0x8, 0x3)
 
 
 @each_seed(2)
 def test_context_carries_user_and_channel(seed):
+    """The channel is the upper byte of the context, and the user_id is the lower one."""
     rng = random.Random(seed)
     user, channel = rng.randrange(256), rng.randrange(256)
     assert offered({"user_id": user, "channel": channel})["context"] == channel << 8 | user

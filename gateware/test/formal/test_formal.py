@@ -103,5 +103,6 @@ def test_each_property_is_proven():
 
 
 def test_a_module_that_is_not_there_is_named():
+    """A property about a module that the Verilog does not have is an error with the name."""
     with pytest.raises(ValueError, match="there is no module Other"):
         bound("module One (input a);\nendmodule\n", "Other", "")

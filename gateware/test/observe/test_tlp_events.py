@@ -141,5 +141,9 @@ def starting_beats(tlps):
     ],
 )
 def test_every_tlp_and_every_payload_byte_is_counted_once(dut_class, layout, make, pack, seed):
+    """TLPs, payload bytes and beats are counted once each, also while valid or ready is low.
+
+    That holds for TLPs that begin in the middle of the beat in which another one ends, too.
+    """
     counted, sent = count(dut_class, layout, make, pack, seed)
     assert counted == sent

@@ -43,6 +43,7 @@ def run(idle_after):
 
 @pytest.mark.parametrize("idle_after", [0, 5, 30, None])
 def test_reset_comes_when_nothing_is_outstanding_or_the_wait_is_over(idle_after):
+    """The reset begins once the card is idle, or at the latest after the drain time."""
     seen = run(idle_after)
     waits = min(DRAIN_CYCLES, idle_after) if idle_after is not None else DRAIN_CYCLES
     start = seen["in_process"][0]
@@ -51,6 +52,9 @@ def test_reset_comes_when_nothing_is_outstanding_or_the_wait_is_over(idle_after)
 
 
 def test_nothing_begins_from_the_request_to_the_acknowledgement():
+    """`stop` is high without a gap from the request to the one acknowledgement, and in all of the
+    reset.
+    """
     seen = run(idle_after=20)
     assert len(seen["done"]) == 1
     assert seen["stop"] == list(range(seen["stop"][0], seen["done"][0] + 1))

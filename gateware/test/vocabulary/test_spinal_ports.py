@@ -25,10 +25,12 @@ from gateware.vocabulary.spinal_ports import camel, record_ports, stream_ports
     ],
 )
 def test_names_change_as_scala_has_them(name, written):
+    """A name in snake case becomes camel case. An underscore before a digit or at the end stays."""
     assert camel(name) == written
 
 
 def test_nested_fields_keep_their_path():
+    """The port of a field in a record has the names of both, joined by an underscore."""
     endpoint = stream.Endpoint(layouts.rc_layout())
     ports = stream_ports("rc", endpoint, "sink")
     assert ports["i_rc_payload_fragment_end_0_dword"] is endpoint.end_0.dword
@@ -52,6 +54,7 @@ def test_directions_are_the_components(role, given, taken):
 
 
 def test_a_stream_of_bits_has_a_payload_without_fields():
+    """A stream of one field that has no packets is valid, ready and one payload."""
     endpoint = stream.Endpoint(msi_layout())
     ports = stream_ports("fenced", endpoint, "source", packets=False)
     assert ports["o_fenced_payload"] is endpoint.dat
@@ -59,6 +62,7 @@ def test_a_stream_of_bits_has_a_payload_without_fields():
 
 
 def test_a_record_gives_every_field_once():
+    """Each field of a record is one port, named after the record and the field."""
     record = Record(layouts.link_settings_layout())
     assert record_ports("settings", record, "i") == {
         "i_settings_maxPayload": record.max_payload,

@@ -20,6 +20,7 @@ PAGE = 4096
 @pytest.mark.parametrize("msix, compat", [(False, None), (True, None), (False, "seed000")])
 @pytest.mark.parametrize("axi", [None, user_axi()])
 def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
+    """Each window is whole pages inside its BAR, and no two windows of a BAR overlap."""
     windows = default_windows(axi, msix, compat)
     for window in windows:
         assert window.base % PAGE == window.size % PAGE == 0
@@ -62,17 +63,20 @@ def test_compat_seed000_has_them_at_the_start_of_bar0():
     ],
 )
 def test_a_card_that_cannot_be_is_refused(compat, endpoint, msix, rule):
+    """The error for options that exclude each other says which of them to choose."""
     with pytest.raises(ValueError, match=rule):
         check_compat(compat, endpoint, msix)
 
 
 def test_the_card_has_512_kib_of_memory_at_least():
+    """The card memory is one window in BAR2, and has at least 512 KiB."""
     (memory,) = (w for w in default_windows() if w.target == "card_memory")
     assert memory.bar == 2 and memory.size >= 512 * 1024
 
 
 @each_seed(20)
 def test_gaps_and_windows_cover_the_bar_exactly(seed):
+    """Each page of a BAR is in exactly one window or gap, for any choice of windows."""
     rng = random.Random(seed)
     pages = 32
     taken = rng.sample(range(pages), rng.randrange(pages))

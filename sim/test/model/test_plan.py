@@ -32,16 +32,19 @@ def plan(tmp_path_factory):
 
 
 def test_a_command_comes_in_its_cycle_and_not_before(plan):
+    """A command is taken once: in its own cycle, not in one before it, and not again after it."""
     answers = plan("add 0 100 mark", "take 99", "take 100", "take 101")
     assert answers == ["added", ".", "mark", ".", "."]
 
 
 def test_all_commands_of_a_cycle_come_in_the_order_of_their_arrival(plan):
+    """Commands for the same cycle are all taken in it, in the order in which they were added."""
     answers = plan(*(f"add 0 100 {name}" for name in "bac"), "take 100")
     assert answers == ["added"] * 3 + ["b", "a", "c", "."]
 
 
 def test_commands_that_are_due_at_a_time_come_in_the_order_of_cycles(plan):
+    """If several cycles pass at once, the commands due in them are taken in the order of cycles."""
     answers = plan("add 0 102 late", "add 0 100 early", "add 0 101 between", "take 200")
     assert answers == ["added"] * 3 + ["early", "between", "late", "."]
 
