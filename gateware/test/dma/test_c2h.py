@@ -336,15 +336,15 @@ def packets_in(descriptors, packets):
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("first", range(1, 2 * 64 + 3, 26))
-def test_a_packet_ends_at_its_last_byte(first, offset):
-    """A c2h packet of any size writes no byte after its end, at every offset of the buffer in a
-    dword.
+@each_seed(1)
+def test_a_packet_ends_at_its_last_byte(first, offset, seed):
+    """A packet of any size writes no byte after its end, at every offset of the buffer in a dword.
 
     The sizes are up to two buffers of 64 bytes. If a packet is longer than a buffer, it continues
     in the next one.
     """
-    rng = random.Random(first)
-    bench = Bench(first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
+    rng = random.Random(1000 * seed + first)
+    bench = Bench(1000 * seed + first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
     packets = [(packet(rng, size), size) for size in range(first, first + 26)]
     buffers = [(n << 33 | 0x1000 + offset, 64, True) for n in range(100)]
     memory, ends = packets_in(buffers, packets)

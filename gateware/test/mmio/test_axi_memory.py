@@ -129,6 +129,7 @@ def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
         while len(beats) < 64:
             yield
 
+    # A share of 1 is ready in every cycle, so this generator decides nothing and has a fixed seed.
     simulate(dut, [master(), take(bus.r, beats, random.Random(0), 1, "id")])
     cycles = [beat[0] for beat in beats]
     assert cycles[0] - asked[0] == latency
@@ -144,6 +145,7 @@ def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
     ],
 )
 def test_what_cannot_be_built_is_refused(size, latency, said):
+    """The error for a size or latency that cannot be built names the value and the rule."""
     with pytest.raises(ValueError, match=said):
         AxiMemory(size, latency)
 

@@ -28,6 +28,7 @@ from sim.test.board.board_client import (
     slices,
     wait_until,
 )
+from tools.testing.seeds import SHIFT, each_seed
 
 PAGE = 4096
 MIB = 1 << 20
@@ -270,10 +271,11 @@ def test_what_cannot_be_mapped_is_refused(start_board):
         assert client.device_info()
 
 
-def test_a_file_may_grow(start_board):
-    """A client may extend its file and map the new part. Its mapping of the first part stays
+@each_seed(1)
+def test_a_file_may_grow(start_board, seed):
+    """A client may extend its file and map the new part. The mapping of the first part stays
     valid."""
-    data = random.Random(3).randbytes(PAGE)
+    data = random.Random(seed).randbytes(PAGE)
     with start_board() as board:
         card = board.card()
         first = card.memory(HIGH_MEMORY, PAGE)
@@ -316,7 +318,9 @@ def test_a_read_only_window_may_lack_a_descriptor(start_board):
 
 
 def filled(size=4 * MIB):
-    return random.Random(4).randbytes(PAGE) * (size // PAGE)
+    """One random page, repeated. Each call returns the same bytes, so a test can compare."""
+    print(f"seed {SHIFT}")
+    return random.Random(SHIFT).randbytes(PAGE) * (size // PAGE)
 
 
 def with_memory(board, memory_of):

@@ -23,6 +23,7 @@ from sim.test.board.board_client import (
     wait_until,
 )
 from sim.test.board.board_process import TOLERATED, WatchedBoard
+from tools.testing.seeds import SHIFT
 
 ENDPOINTS = ["litepcie", "lanebox"]
 
@@ -284,7 +285,8 @@ def moved(endpoint, address_offset, length, direction):
     direction at the start. Returns (whether all bytes are right, whether no TLP crosses a 4 KiB
     boundary).
     """
-    data = random.Random(length).randbytes(length)
+    print(f"seed {SHIFT}")
+    data = random.Random(TOTAL * SHIFT + length).randbytes(length)
     at = {"h2c": 0, "c2h": 0, direction: address_offset}
     with endpoint() as board:
         card = board.card()

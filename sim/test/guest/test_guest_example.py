@@ -22,6 +22,7 @@ from sim.rows.measure import Conditions
 from sim.run import DEVICE, Plan
 from sim.test.board.board_builds import ROOT
 from sim.test.util.test_user_requests import ACCUMULATOR
+from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.guest
 
@@ -71,7 +72,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("-d", "--device", default="/dev/litepcie0")
 device = parser.parse_args().device
 before = numpy.zeros(32, numpy.uint8)
-random = numpy.random.default_rng(1)
+random = numpy.random.default_rng(SEED)
 with Card(device) as card:
     card.registers.load(os.environ["LANEBOX_CSR"])
     card.registers["user_clear"] = 0
@@ -97,7 +98,8 @@ def with_state(tmp_path, monkeypatch):
     monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
     folder = tmp_path / "accumulator"
     folder.mkdir()
-    (folder / "client.py").write_text(CLIENT)
+    print(f"seed {SHIFT}")
+    (folder / "client.py").write_text(CLIENT.replace("SEED", str(SHIFT)))
     built = artefacts.build(DEFAULT, ACCUMULATOR)
     shutil.copy(Path(__file__).parents[1] / "blocks" / "accumulator.py", folder)
     built = dataclasses.replace(built, example=Example(folder))

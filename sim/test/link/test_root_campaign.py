@@ -14,7 +14,7 @@ import time
 import pytest
 
 from sim.test.board.board_client import HIGH_MEMORY, assert_same, wait_until
-from tools.testing.seeds import each_seed
+from tools.testing.seeds import SHIFT, each_seed
 
 PAGE = 4096
 WORD = 32
@@ -64,9 +64,9 @@ class Campaign:
 
     def __init__(self, board, rng, mps, mrrs):
         self.board, self.rng = board, rng
-        # The peer's jobs have a random generator of their own: when a job ends depends on wall
-        # time, and must not change what the rounds draw.
-        self.peer_rng = random.Random(0)
+        # The peer's jobs have their own generator: when a job ends depends on wall time, and must
+        # not change what the rounds draw.
+        self.peer_rng = random.Random(SHIFT)
         self.card = board.card(mps=mps, mrrs=mrrs)
         self.source = self.card.memory(HIGH_MEMORY, TOTAL)
         self.sink = self.card.memory(HIGH_MEMORY + 2 * TOTAL, TOTAL)

@@ -18,6 +18,7 @@ from pathlib import Path
 from sim.test.board.board_builds import ROOT, build_executable, register_map
 from sim.test.board.board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
 from sim.test.board.board_process import WatchedBoard
+from tools.testing.seeds import SHIFT
 
 # Each worker of pytest has its own folder, because another worker may be reading its file.
 FOLDER = ROOT / "build" / "tests" / "trace" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
@@ -42,10 +43,11 @@ def recording(suffix: str = "pcapng") -> Recording:
     format."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"run.{suffix}"
-    rng = random.Random(3)
+    print(f"seed {SHIFT}")
+    rng = random.Random(SHIFT)
     pages = [rng.randbytes(PAGE) for _ in range(2)]
     sources, sinks = [LOW_MEMORY, HIGH_MEMORY + PAGE], [HIGH_MEMORY, LOW_MEMORY + 2 * PAGE]
-    with WatchedBoard(build_executable(), register_map(), ["--seed", "3"], path) as board:
+    with WatchedBoard(build_executable(), register_map(), ["--seed", str(SHIFT)], path) as board:
         card = board.card(mps=256, mrrs=512)
         card.write("ctrl_scratch", SCRATCH[1])
         assert card.read("ctrl_scratch") == SCRATCH[1]

@@ -21,6 +21,7 @@ from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
+from tools.testing.seeds import each_seed
 
 PYTHON = ROOT / "software" / "python"
 BUFFER = 65536
@@ -280,12 +281,13 @@ def test_what_is_sent_arrives(card):
     assert (card.pattern.beats, card.pattern.errors) == (beats, 0)
 
 
-def test_packets_come_back_as_they_went(card):
+@each_seed(1)
+def test_packets_come_back_as_they_went(card, seed):
     """Packets of 1 to 33 bytes, and of a buffer's size or one byte less, come back unchanged. A
     longer packet is refused."""
     size, _ = card.ring
     lengths = [*range(1, 34), size - 1, size]
-    sent = [np.random.default_rng(length).bytes(length) for length in lengths]
+    sent = [np.random.default_rng([seed, length]).bytes(length) for length in lengths]
     with card.loopback(packets=True, interrupt_every=1) as stream:
         assert [stream.ask(packet) for packet in sent] == sent
         assert stream.stats["h2c_done"] == len(sent)
@@ -319,10 +321,11 @@ def test_a_bad_packet_is_an_exception_with_its_data(card, board, host):
         assert stream.stats["h2c_errors"] == stream.stats["c2h_errors"] == 1
 
 
-def test_data_comes_back_through_the_loopback(card):
+@each_seed(1)
+def test_data_comes_back_through_the_loopback(card, seed):
     """Arrays of any type come back through the loopback. The last buffer is filled up with
     zeros."""
-    data = np.random.default_rng(7).normal(size=5000)
+    data = np.random.default_rng(seed).normal(size=5000)
     size, _ = card.ring
     buffers = -(-data.nbytes // size)
     with card.loopback(limit=buffers) as stream:
@@ -402,11 +405,12 @@ def test_another_process_has_the_ring_by_its_descriptor(card):
 
 
 @pytest.mark.parametrize("options", [{}, {"poll": 5e-5}, {"poll": 1e-3, "adaptive": True}], ids=str)
-def test_news_come_by_interrupt_or_by_looking(card, options):
+@each_seed(1)
+def test_news_come_by_interrupt_or_by_looking(card, options, seed):
     """With interrupts, with polling, and with both, the loopback's data is right. Pure polling
     raises no interrupt."""
     card.ring = (8192, 16)
-    data = np.random.default_rng(1).integers(0, 256, 64 * 8192, np.uint8)
+    data = np.random.default_rng(seed).integers(0, 256, 64 * 8192, np.uint8)
     with card.loopback(interrupt_every=4, **options) as stream:
         for at in range(0, data.size, 8192):
             stream.send(data[at : at + 8192])
