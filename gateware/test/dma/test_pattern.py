@@ -17,6 +17,7 @@ from gateware.dma.pattern import (
     pattern_dwords,
 )
 from gateware.numbers import DATA_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
+from gateware.test.dma.whole_stream import Whole, all_of, beats_of, partners
 from tools.testing.csr_model import CsrBench
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import consume, produce, simulate, wait, watch
@@ -127,25 +128,6 @@ def test_pattern_of_any_beat(seed):
     simulate(dut, [check()])
 
 
-def all_of(endpoint):
-    """Return all fields of a stream's beat as one signal, the form that the helpers produce() and
-    consume() need.
-    """
-    return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
-
-
-class Whole(LiteXModule):
-    """Wrapper of a stream that has all fields of a beat in one field, as produce() and consume()
-    need it.
-    """
-
-    def __init__(self, endpoint, driven):
-        self.valid, self.ready = endpoint.valid, endpoint.ready
-        fields = all_of(endpoint)
-        self.beat = Signal(len(fields))
-        self.comb += fields.eq(self.beat) if driven else self.beat.eq(fields)
-
-
 @each_seed(4)
 def test_streams_pass_unchanged_while_off(seed):
     """While the pattern is off, both streams pass with all fields unchanged.
@@ -159,22 +141,13 @@ def test_streams_pass_unchanged_while_off(seed):
         for name in ("h2c_sink", "h2c_source", "c2h_sink", "c2h_source")
     }
     dut.submodules += ends.values()
-    width = len(ends["h2c_sink"].beat)
-    h2c, c2h = ([rng.getrandbits(width) for _ in range(150)] for _ in range(2))
+    h2c, c2h = (beats_of(ends["h2c_sink"], rng, 150) for _ in range(2))
     h2c_taken, c2h_taken = [], []
-
-    def fork():
-        return random.Random(rng.random())
-
     simulate(
         CsrBench(dut),
         [
-            produce(ends["h2c_sink"], h2c, fork(), rng.choice([0.4, 1]), "beat"),
-            consume(ends["h2c_source"], h2c_taken, len(h2c), fork(), rng.choice([0.4, 1]), "beat"),
-            produce(ends["c2h_sink"], c2h, fork(), rng.choice([0.4, 1]), "beat"),
-            consume(ends["c2h_source"], c2h_taken, len(c2h), fork(), rng.choice([0.4, 1]), "beat"),
-            watch(ends["h2c_source"], "beat"),
-            watch(ends["c2h_source"], "beat"),
+            *partners(ends["h2c_sink"], ends["h2c_source"], h2c, h2c_taken, rng),
+            *partners(ends["c2h_sink"], ends["c2h_source"], c2h, c2h_taken, rng),
         ],
     )
     assert h2c_taken == h2c
