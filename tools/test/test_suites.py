@@ -1,0 +1,139 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every source has a suite: the file of its own name, or one that the table in suites.py names."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.testing import suites
+from tools.testing.repository import ROOT
+from tools.testing.suites import ELSEWHERE, REST, named_by, problems, sources
+
+# The repository -----------------------------------------------------------------------------------
+
+
+def is_file(name):
+    return (ROOT / name).is_file()
+
+
+def test_every_source_has_a_suite_and_every_entry_is_needed():
+    """No source is without a suite, and no entry of the table is wrong or left over."""
+    assert list(problems(sources(ROOT), is_file, ELSEWHERE)) == []
+
+
+def test_the_sources_are_found():
+    """Sources of each kind are found; tests and packages' __init__.py are not among them."""
+    found = sources(ROOT)
+    assert {
+        "gateware/mmio/MmioBridge.scala",
+        "gateware/dma/c2h.py",
+        "sim/board/board.cpp",
+        "sim/run.py",
+        "targets/nets.py",
+    } <= set(found)
+    assert not [name for name in found if "/test/" in name or name.endswith("__init__.py")]
+
+
+def test_a_scala_suite_reaches_its_source():
+    """A suite in Scala names the source that it is said to test, directly or through others."""
+    folder, wrong = ROOT / "gateware", []
+    reached = {}
+    for source, suite in suites.suites(sources(ROOT), is_file, ELSEWHERE).items():
+        if suite.endswith(".scala"):
+            if suite not in reached:
+                reached[suite] = named_by(ROOT / suite, folder)
+            if Path(source).stem not in reached[suite]:
+                wrong.append(f"{suite} does not reach {source}")
+    assert wrong == []
+
+
+# The rules, with made-up files --------------------------------------------------------------------
+
+LISTED = ["gateware/mmio/Foo.scala", "gateware/mmio/Bar.scala", "gateware/mmio/baz.py"]
+TESTS = ["gateware/test/mmio/FooTest.scala", "gateware/test/mmio/test_baz.py"]
+
+
+def said(elsewhere, listed=LISTED, tests=TESTS):
+    return list(problems(listed, [*listed, *tests].__contains__, elsewhere))
+
+
+@pytest.mark.parametrize(
+    "entries", [{"Bar": "FooTest.scala"}, {REST: ("FooTest.scala", "Foo has a Bar.")}]
+)
+def test_an_entry_gives_a_source_its_suite(entries):
+    """A source without a file of its own name has the suite of its entry, or of its folder's."""
+    assert said({"gateware/mmio": entries}) == []
+    found = suites.suites(LISTED, TESTS.__contains__, {"gateware/mmio": entries})
+    assert found["gateware/mmio/Bar.scala"] == found["gateware/mmio/Foo.scala"] == TESTS[0]
+    assert found["gateware/mmio/baz.py"] == TESTS[1]
+
+
+def test_a_source_without_a_suite_is_named_with_the_file_to_write():
+    """A source with neither a suite nor an entry is a problem that names both ways out."""
+    assert said({}) == [
+        "gateware/mmio/Bar.scala has no suite: write gateware/test/mmio/BarTest.scala, or name one "
+        "in ELSEWHERE"
+    ]
+
+
+@pytest.mark.parametrize(
+    "elsewhere, problem",
+    [
+        ({"Bar": "GoneTest.scala"}, "the suite GoneTest.scala of Bar is not there"),
+        ({"Bar": "sim/test/test_gone.py"}, "the suite sim/test/test_gone.py of Bar is not there"),
+        ({"Bar Foo": "FooTest.scala"}, "nothing needs the entry of Foo"),
+        ({"Bar baz": "FooTest.scala"}, "nothing needs the entry of baz"),
+        ({"Bar Old": "FooTest.scala"}, "nothing needs the entry of Old"),
+        (
+            {"Bar": "FooTest.scala", REST: ("FooTest.scala", "Foo has a Bar.")},
+            "nothing needs the entry of *",
+        ),
+        ({REST: ("FooTest.scala", "")}, "one suite for the whole folder needs a reason"),
+        (
+            {
+                REST: ("GoneTest.scala", "Why."),
+            },
+            "the suite GoneTest.scala of * is not there",
+        ),
+    ],
+)
+def test_an_entry_that_is_not_right_is_a_problem(elsewhere, problem):
+    """A suite that is gone, an entry that nothing needs and a missing reason are problems."""
+    assert said({"gateware/mmio": elsewhere}) == [f"gateware/mmio: {problem}"]
+
+
+def test_an_entry_for_a_folder_that_is_gone_is_a_problem():
+    """If the whole folder of an entry is gone, nothing needs the entry."""
+    entries = {"gateware/mmio": {"Bar": "FooTest.scala"}, "gateware/old": {"Fob": TESTS[0]}}
+    assert said(entries) == ["gateware/old: nothing needs the entry of Fob"]
+
+
+def test_a_scala_suite_for_a_folder_is_none_for_its_python():
+    """A new Python source is not covered by its folder's suite in Scala."""
+    entries = {"gateware/mmio": {REST: ("FooTest.scala", "Foo has a Bar.")}}
+    assert said(entries, tests=TESTS[:1]) == [
+        "gateware/mmio/baz.py has no suite: write gateware/test/mmio/test_baz.py, or name one in "
+        "ELSEWHERE"
+    ]
+
+
+@pytest.mark.parametrize("test", ["sim/test/board/test_one.py", "sim/test/board/test_board_one.py"])
+@pytest.mark.parametrize("source", ["sim/board/one.py", "sim/board/one.cpp"])
+def test_python_and_cpp_have_the_same_names_of_suites(source, test):
+    """A suite in Python has the source's name, or the folder's in front where that is taken."""
+    assert said({}, [source], [test]) == []
+    assert said({}, [source], ["sim/test/rows/test_one.py"]) != []
+
+
+def test_a_scala_file_is_reached_through_others_and_not_by_a_comment(tmp_path):
+    """A name in the code of a named file counts, whichever file defines it; a comment does not."""
+    for name, text in {
+        "FooTest": "class FooTest { Bench() } // Spare\n/* Spare\n Spare */",
+        "Bench": "object Bench { new Inner }",
+        "Parts": "class Inner",
+        "Spare": "class Spare { Bench() }",
+    }.items():
+        (tmp_path / f"{name}.scala").write_text(text)
+    assert named_by(tmp_path / "FooTest.scala", tmp_path) == {"FooTest", "Bench", "Parts"}

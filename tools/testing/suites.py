@@ -1,0 +1,290 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which suite tests a source: Scala and Python of gateware, Python of sim and targets, C++ of sim.
+
+By default it is the file of the source's own name in the mirrored folder: gateware/mmio/Foo.scala
+has gateware/test/mmio/FooTest.scala, and sim/rows/foo.py has sim/test/rows/test_foo.py. Where
+another test has that name already, the folder's name stands in front: test_rows_foo.py.
+
+ELSEWHERE has the suite of every other source. Packages' __init__.py are not listed: they only say
+what the package is. A suite in Scala is checked further: it must name the source, or a class whose
+code names it, and so on.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+Table = dict[str, dict[str, "str | tuple[str, str]"]]
+Exists = Callable[[str], bool]
+
+SOURCES = re.compile(r"(gateware/.*\.(scala|py)|(sim|targets)/.*\.py|sim/board/.*\.cpp)$")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+DEFINED = re.compile(r"\b(?:class|object|trait)\s+(\w+)")
+REST = "*"  # all other sources of the folder
+
+# By folder, {names of sources: suite}. A suite without a folder is in the mirrored one. The entry
+# REST has a suite and the reason why one suite is right for a whole folder.
+ELSEWHERE: Table = {
+    "gateware/capture": {
+        "BlockExpander Blocks": "RecordBuilderTest.scala",
+        "CaptureParam": "CaptureTest.scala",
+        "CaptureUnit registers": "sim/test/card/test_board_capture.py",
+        "CaptureUnitVerilog CaptureVerilog GeneratorVerilog": (
+            "gateware/test/vocabulary/test_spinal_instance.py"
+        ),
+        "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
+        "FreeCells StagingMemory": "StagingTest.scala",
+        "RecordSizer": "MbufPlacerTest.scala",
+    },
+    "gateware/completer": {
+        "CompleterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        REST: ("CompleterTest.scala", "They are the stages of Completer, which connects them."),
+    },
+    "gateware/dma": {
+        "channel": "sim/test/card/test_board_dma.py",
+        "descriptors": "test_c2h.py",
+    },
+    "gateware/endpoint": {
+        "RequesterParam": "RequesterTest.scala",
+        "RequesterVerilog SlavePortVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "SlaveRequest": "SlavePortTest.scala",
+    },
+    "gateware/interrupt": {
+        "RegisterPort": "MsixTableTest.scala",
+    },
+    "gateware/mmio": {
+        "Histogram MmioStatistics": "MmioErrorTest.scala",
+        "MmioBridgeVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "MmioParameters": "MmioWriteBytesTest.scala",
+        "axi": "test_axi_memory.py",
+        "bridge": "gateware/test/endpoint/test_lanebox.py",
+        REST: ("MmioBridgeTest.scala", "They are the stages of MmioBridge, which connects them."),
+    },
+    "gateware/phy": {
+        "pcie4 pcie4_pins": "test_hard_block.py",
+        "pins_verilog": "test_phy_pins.py",
+    },
+    "gateware/requester/rc": {
+        "CompletionCredits TagPool": "gateware/test/formal/test_formal.py",
+        "RcDescriptor": "RcUnpackerTest.scala",
+        "ReadClock": "ReturnErrorTest.scala",
+        "ReturnStatistics": "ReturnErrorTest.scala",
+        "RingReader": "ReturnRingTest.scala",
+        REST: ("ReturnPathTest.scala", "They are the stages of ReturnPath, which connects them."),
+    },
+    "gateware/requester/rq": {
+        "RequestPiece": "RequestCutterTest.scala",
+        REST: ("RequestPathTest.scala", "They are the stages of RequestPath, which connects them."),
+    },
+    "gateware/user": {
+        "axi_memory": "sim/test/card/test_board_axi.py",
+    },
+    "gateware/vocabulary": {
+        "ByteEnables Targets": "gateware/test/completer/CompleterTest.scala",
+        "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
+        "Frames": "gateware/test/capture/FrameTrimTest.scala",
+        "HardBlock Requests": "gateware/test/endpoint/RequesterTest.scala",
+        "LaneboxConfig PortsFile": "test_spinal_instance.py",
+        "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
+        "Reads": "gateware/test/requester/rc/ReturnPathTest.scala",
+        "layouts": "gateware/test/endpoint/test_lanebox.py",
+    },
+    "sim": {
+        "artefacts card endpoints errors run": "sim/test/commands/test_sim_run.py",
+        "bench": "sim/test/rows/test_rows_by_client.py",
+        "check": "sim/test/commands/test_check.py",
+        "examples": "examples/test/test_examples.py",
+        "host": "sim/test/rows/test_host.py",
+        "serve": "sim/test/commands/test_serve.py",
+        "util": "sim/test/util/test_software_examples.py",
+    },
+    "sim/block": {
+        REST: ("sim/test/commands/test_check.py", "`make test EXAMPLE=` runs all of them in turn."),
+    },
+    "sim/board": {
+        "board main": "test_board_process.py",
+    },
+    "sim/board/block": {
+        "completion_source": "sim/test/model/test_model_straddle.py",
+        "completion_space": "sim/test/card/test_completion_pool.py",
+        "fc_pins": "sim/test/model/test_model_credits.py",
+        "transmit_buffer": "sim/test/link/test_root_order.py",
+        REST: ("sim/test/board/test_board_pins.py", "It tests every pin of the hard block model."),
+    },
+    "sim/board/control": {
+        "plan": "sim/test/model/test_plan.py",
+        REST: ("sim/test/board/test_board_process.py", "It tests the control socket's commands."),
+    },
+    "sim/board/faults": {
+        "fault_script": "sim/test/link/test_faults_script.py",
+        "faults": "sim/test/link/test_board_faults.py",
+    },
+    "sim/board/host": {
+        "completer": "sim/test/link/test_root_splits.py",
+        "host_cpu read_progress": "sim/test/link/test_root_cpu.py",
+        "host_link": "sim/test/link/test_root_held.py",
+        "host_memory root_complex": "sim/test/link/test_root_order.py",
+        "peer": "sim/test/link/test_root_peer.py",
+    },
+    "sim/board/ideal": {
+        REST: ("sim/test/model/test_model_ideal.py", "They are one program, which this test runs."),
+    },
+    "sim/board/link": {
+        "config_space": "sim/test/board/test_board_config.py",
+        "credits": "sim/test/model/test_model_credits.py",
+        "errors": "sim/test/card/test_board_errors.py",
+        "latency": "sim/test/link/test_root_latency.py",
+        "link": "sim/test/model/test_model_link.py",
+        "rules": "sim/test/board/test_board_rules.py",
+        "tlp wire_header": "sim/test/trace/test_trace_pcapng.py",
+    },
+    "sim/board/machine": {
+        "function": "sim/test/board/test_board_config.py",
+        "gateware": "sim/test/model/test_model_verilog.py",
+        "machine": "sim/test/board/test_board_time.py",
+        "msix_vectors": "sim/test/interrupt/test_board_msix.py",
+        "options": "sim/test/board/test_board_process.py",
+    },
+    "sim/board/trace": {
+        REST: ("sim/test/trace/test_trace_file.py", "It writes both formats of a trace."),
+    },
+    "sim/board/vfio_user": {
+        "eventfd": "sim/test/interrupt/test_board_msi.py",
+        "guarded_copy": "sim/test/board/test_board_fuzz.py",
+        "guest_memory private_copy": "sim/test/card/test_board_memory.py",
+        REST: ("sim/test/board/test_board_client.py", "It tests what clients send, good and bad."),
+    },
+    "sim/clients": {
+        "programs": "sim/test/commands/test_sim_run.py",
+        "vfio": "sim/test/board/test_board_client.py",
+    },
+    "sim/differential": {
+        REST: ("sim/test/model/test_differential.py", "They are the parts of a single proof."),
+    },
+    "sim/guest": {
+        "built": "sim/test/driver/test_guest_built.py",
+        "driver": "sim/test/driver/test_guest_driver.py",
+        "modules": "sim/test/driver/test_guest_driver_power.py",
+        "run": "test_guest_supervise.py",
+    },
+    "sim/report": {
+        "__main__": "sim/test/rows/test_report_command.py",
+        REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
+    },
+    "sim/rows": {
+        "capture": "test_capture_rows.py",
+        "held idle_reads": "test_streams.py",
+        "limits_header": "software/test/test_util_limits.py",
+        "model": "sim/test/model/test_model_ideal.py",
+        "user_slot": "test_user_rows.py",
+    },
+    "sim/trace": {
+        "__main__": "test_trace_text.py",
+        "host_memory": "test_trace_replay.py",
+        "summary tlp": "test_trace_pcapng.py",
+    },
+    "targets": {
+        "as02mc04 ku5p rk_xcku5p": "test_targets.py",
+        "as02mc04_platform ku5p_platform rk_xcku5p_platform": "test_boards.py",
+        "ku5p_probe": "bringup/test/test_ku5p_probe.py",
+        "sim_platform": "test_sim.py",
+    },
+}
+
+
+def sources(root: Path) -> list[str]:
+    """Return all sources of the repository that need a suite."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    return [
+        name
+        for name in listed.splitlines()
+        if SOURCES.match(name)
+        and Path(name).parts[1] != "test"
+        and Path(name).name != "__init__.py"
+        and (root / name).exists()
+    ]
+
+
+def mirrored(folder: str) -> str:
+    """Return the folder of tests for a folder of sources."""
+    top, *inner = folder.split("/")
+    return "/".join([top, "test", *inner])
+
+
+def own_suites(source: str) -> list[str]:
+    """Return the names that a suite of this source alone may have."""
+    file = Path(source)
+    if file.suffix == ".scala":
+        names = [f"{file.stem}Test.scala"]
+    else:
+        names = [f"test_{file.stem}.py", f"test_{file.parent.name}_{file.stem}.py"]
+    return [f"{mirrored(str(file.parent))}/{name}" for name in names]
+
+
+def _entry(folder: dict[str, str | tuple[str, str]], source: Path) -> str | None:
+    """Return the suite that a folder's entries name for a source.
+
+    A suite in Scala for the rest of a folder does not count for its Python.
+    """
+    named = {name: suite for names, suite in folder.items() for name in names.split()}
+    if source.stem in named:
+        suite = named[source.stem]
+        return suite if isinstance(suite, str) else suite[0]
+    suite, _ = named.get(REST, (None, ""))
+    fits = suite and (source.suffix == ".scala" or not suite.endswith(".scala"))
+    return suite if fits else None
+
+
+def _place(folder: str, suite: str) -> str:
+    return suite if "/" in suite else f"{mirrored(folder)}/{suite}"
+
+
+def suites(listed: Iterable[str], exists: Exists, elsewhere: Table) -> dict[str, str | None]:
+    """Return {source: its suite, or None}. `exists` tells whether a file is there."""
+    found: dict[str, str | None] = {}
+    for source in listed:
+        suite = next(filter(exists, own_suites(source)), None)
+        folder = str(Path(source).parent)
+        entry = _entry(elsewhere.get(folder, {}), Path(source))
+        found[source] = suite or (_place(folder, entry) if entry else None)
+    return found
+
+
+def problems(listed: Iterable[str], exists: Exists, elsewhere: Table) -> Iterator[str]:
+    """Yield a sentence for each source without a suite, and for each entry that is not right."""
+    listed = list(listed)
+    for source, suite in suites(listed, exists, elsewhere).items():
+        if suite is None:
+            yield f"{source} has no suite: write {own_suites(source)[0]}, or name one in ELSEWHERE"
+    for folder, entries in elsewhere.items():
+        here = [name for name in listed if str(Path(name).parent) == folder]
+        needy = {Path(name).stem for name in here if not any(map(exists, own_suites(name)))}
+        single = {name for names in entries if names != REST for name in names.split()}
+        for names, entry in entries.items():
+            suite, reason = (entry, "") if isinstance(entry, str) else entry
+            if not exists(_place(folder, suite)):
+                yield f"{folder}: the suite {suite} of {names} is not there"
+            if names == REST and not reason:
+                yield f"{folder}: one suite for the whole folder needs a reason"
+            idle = set(names.split()) - (needy | {REST} if needy - single else needy)
+            if idle:
+                yield f"{folder}: nothing needs the entry of {' '.join(sorted(idle))}"
+
+
+def named_by(suite: Path, folder: Path) -> set[str]:
+    """Return the Scala files below `folder` that a suite names, directly or through others."""
+    text = {file.stem: COMMENT.sub("", file.read_text()) for file in folder.rglob("*.scala")}
+    holder = {name: stem for stem in text for name in DEFINED.findall(text[stem])}
+    found, new = {suite.stem}, [suite.stem]
+    while new:
+        words = set(re.findall(r"\w+", text[new.pop()]))
+        fresh = {holder[word] for word in words & holder.keys()} - found
+        found |= fresh
+        new += fresh
+    return found
