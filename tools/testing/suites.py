@@ -156,7 +156,7 @@ ELSEWHERE: Table = {
     "sim/board/vfio_user": {
         "eventfd": "sim/test/interrupt/test_board_msi.py",
         "guarded_copy": "sim/test/board/test_board_fuzz.py",
-        "guest_memory private_copy": "sim/test/card/test_board_memory.py",
+        "client_log guest_memory private_copy": "sim/test/card/test_board_memory.py",
         REST: ("sim/test/board/test_board_client.py", "It tests what clients send, good and bad."),
     },
     "sim/clients": {

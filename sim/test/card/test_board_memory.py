@@ -308,6 +308,19 @@ def test_writable_memory_without_a_descriptor(start_board, master_first):
     assert "memory-backend-memfd,share=on" in board.output
 
 
+def test_a_client_that_repeats_a_mistake_does_not_fill_the_log(start_board):
+    """The log has at most twenty sentences about a client, and then one that there are no more. The
+    next client has twenty of its own."""
+    with start_board() as board:
+        for mistakes in (30, 3):
+            client = board.connect()
+            for _ in range(mistakes):
+                assert refused(client.map, HIGH_MEMORY, 64 * MIB) == errno.EINVAL
+            client.close()
+    assert board.output.count(NO_DESCRIPTOR) == 20 + 3
+    assert board.output.count("nothing more is said about this client") == 1
+
+
 def test_a_read_only_window_may_lack_a_descriptor(start_board):
     """A client may map memory for reading only without a file descriptor: a guest's ROMs have none,
     and DMA does not write there."""
