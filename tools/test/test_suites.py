@@ -41,7 +41,7 @@ def test_a_scala_suite_reaches_its_source():
     folder, wrong = ROOT / "gateware", []
     reached = {}
     for source, suite in suites.suites(sources(ROOT), is_file, ELSEWHERE).items():
-        if suite.endswith(".scala"):
+        if suite and suite.endswith(".scala"):
             if suite not in reached:
                 reached[suite] = named_by(ROOT / suite, folder)
             if Path(source).stem not in reached[suite]:
