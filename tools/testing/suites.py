@@ -150,6 +150,9 @@ ELSEWHERE: Table = {
         "msix_vectors": "sim/test/interrupt/test_board_msix.py",
         "options": "sim/test/board/test_board_process.py",
     },
+    "sim/board/text": {
+        "words": "sim/test/board/test_words.py",
+    },
     "sim/board/trace": {
         REST: ("sim/test/trace/test_trace_file.py", "It writes both formats of a trace."),
     },
