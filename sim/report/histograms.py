@@ -171,9 +171,9 @@ def _bins(row: dict) -> list[Bin]:
 
 
 def widened(entry: Bin) -> Bin:
-    """Return the bin.
+    """Return the histogram bin `entry` as (low, high, count), wide enough to be drawn.
 
-    If all its values are the same it has no width, and gets that of a clock cycle.
+    A bin whose values are all the same has no width. It becomes one clock cycle wide.
     """
     low, high, count = entry
     return (low, high, count) if high > low else (low - CYCLE_NS / 2, low + CYCLE_NS / 2, count)

@@ -41,8 +41,10 @@ class Axis:
 
 
 def linear(label: str, high: float, least: float = 0.0) -> Axis:
-    """Return a linear axis from `least` or below to `high` or above, with at most eight round
-    steps.
+    """Return a linear axis from `least` or below to `high` or above.
+
+    Its ticks are multiples of a step of 1, 2 or 5 times a power of ten. There are at most eight
+    steps, or nine if `least` is no multiple of the step.
     """
     span = max(high - least, 1e-9)
     magnitude = 10 ** math.floor(math.log10(span))

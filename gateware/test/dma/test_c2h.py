@@ -338,7 +338,8 @@ def packets_in(descriptors, packets):
 @pytest.mark.parametrize("first", range(1, 2 * 64 + 3, 26))
 @each_seed(1)
 def test_a_packet_ends_at_its_last_byte(first, offset, seed):
-    """A packet of any size writes no byte after its end, at every offset of the buffer in a dword.
+    """A c2h packet of any size writes no byte after its end, at every offset of the buffer in a
+    dword.
 
     The sizes are up to two buffers of 64 bytes. If a packet is longer than a buffer, it continues
     in the next one.

@@ -233,7 +233,9 @@ def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
 
 @each_seed(1)
 def test_results_stay_until_the_next_check(seed):
-    """The results stay readable after a check. The next check starts from zero at dword 0."""
+    """The pattern checker's results stay readable after a check. The next check starts at dword 0
+    with counts of 0.
+    """
     bench = CsrBench(Pattern())
     sink = bench.dut.h2c_sink
     rng = random.Random(seed)

@@ -23,8 +23,10 @@
   reg       started = 0;
   reg       in_pool = 0; // The tag is in the pool, as seen from outside of the module.
   reg       suspect = 0; // The last read with the tag timed out.
-  reg       queued  = 0; // The tag is in its queue, not in the register behind it.
-  reg [4:0] at      = 0; // The place of the tag in its queue.
+  // The tag is in the memory of its FIFO of free tags: lower_queue, or lowerSuspect_queue if its last
+  // read timed out. It has not moved on to the register at that FIFO's output.
+  reg       queued  = 0;
+  reg [4:0] at      = 0; // The place of the tag in its FIFO of free tags.
   wire [5:0] lower = \lower_queue.logic_ptr_push  - \lower_queue.logic_ptr_pop ;
   wire [5:0] lowest =
     \lowerSuspect_queue.logic_ptr_push  - \lowerSuspect_queue.logic_ptr_pop ;

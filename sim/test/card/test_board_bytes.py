@@ -74,8 +74,8 @@ def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
 
 @each_seed(1)
 def test_a_buffer_of_no_bytes_counts_and_writes_nothing(start_board, seed):
-    """A c2h descriptor of no bytes is counted as done, and the stream goes on in the next
-    descriptor without losing a byte."""
+    """A c2h descriptor of no bytes is counted as done and writes nothing. The stream goes on in the
+    next descriptor without losing a byte."""
     with start_board() as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, PAGE), card.memory(LOW_MEMORY, PAGE)

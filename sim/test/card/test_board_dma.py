@@ -127,7 +127,8 @@ def test_everything_at_random(start_board, seed):
 @pytest.mark.parametrize("words", [1, 2, 3, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255])
 @each_seed(1)
 def test_odd_lengths(start_board, words, seed):
-    """A descriptor of any number of 32-byte words moves these words and changes no other byte."""
+    """A descriptor of any number of 32-byte words moves exactly these words and changes no other
+    byte."""
     length, rng = words * WORD, random.Random(1000 * seed + words)
     with start_board() as board:
         card = board.card()
@@ -148,8 +149,8 @@ def test_odd_lengths(start_board, words, seed):
 
 @each_seed(1)
 def test_user_slot_returns_what_it_is_sent(start_board, seed):
-    """Without the DMA's loopback, h2c data goes to the user slot, whose default logic sends it back
-    by c2h."""
+    """Without the DMA's loopback, h2c data goes to the user slot. The slot's default logic sends it
+    back by c2h."""
     data = random.Random(seed).randbytes(TOTAL)
     with start_board() as board:
         card = board.card()
@@ -260,7 +261,8 @@ def test_many_small_windows(start_board, seed):
 
 @each_seed(1)
 def test_a_tlp_across_windows(start_board, seed):
-    """A TLP of 512 bytes is carried out although it spans eight mappings of 64 bytes."""
+    """A TLP of 512 bytes reaches the right bytes although it spans eight mappings of 64 bytes
+    each."""
     data = random.Random(seed).randbytes(PAGE)
     with start_board() as board:
         card = board.card(mps=512)

@@ -273,7 +273,7 @@ def test_what_cannot_be_mapped_is_refused(start_board):
 
 @each_seed(1)
 def test_a_file_may_grow(start_board, seed):
-    """A client may extend its file and map the new part. The mapping of the first part stays
+    """A client may extend its file and map the new part. Its mapping of the first part stays
     valid."""
     data = random.Random(seed).randbytes(PAGE)
     with start_board() as board:

@@ -145,8 +145,8 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
 
 @each_seed(1)
 def test_silence_ends_a_buffer_after_the_flush_time(start_board, seed):
-    """Without packets in the stream, a c2h buffer ends when the flush time has passed after its
-    last beat.
+    """If the stream has no `last`, a c2h buffer ends when the flush time has passed after its last
+    beat.
 
     The data takes the same way through the card in each run. So the delays of two runs must differ
     by exactly the difference of their flush times.
@@ -176,8 +176,8 @@ def test_silence_ends_a_buffer_after_the_flush_time(start_board, seed):
 
 @each_seed(1)
 def test_a_reset_table_is_told_from_the_beginning(start_board, seed):
-    """After a reset of the descriptor tables, record numbers, positions and the ring start from
-    their beginning."""
+    """After a reset of the descriptor tables, the numbers of records, the counts of bytes in status
+    lines and the place in the ring begin anew."""
     with start_board() as board:
         card = board.card()
         told = Told(card)

@@ -57,10 +57,10 @@ def everything(path):
 
 
 def back(inside, tmp_path, *more, without=(), whole=True):
-    """Take the guest's folder back with the archive members `more` and without those named in
-    `without`.
+    """Do as if the guest handed its folder over, and copy what changed to the user's folder.
 
-    Returns the messages for the user.
+    The guest's archive has the members that went into the guest, without those named in `without`,
+    and also the members `more`. Returns the messages for the user.
     """
     archive = tmp_path / "archive.tar"
     with tarfile.open(archive, "w") as tar:

@@ -64,8 +64,8 @@ class Campaign:
 
     def __init__(self, board, rng, mps, mrrs):
         self.board, self.rng = board, rng
-        # The peer's jobs have their own generator: when a job ends depends on wall time, and must
-        # not change what the rounds draw.
+        # The peer's jobs have a random generator of their own: when a job ends depends on wall
+        # time, and must not change what the rounds draw.
         self.peer_rng = random.Random(SHIFT)
         self.card = board.card(mps=mps, mrrs=mrrs)
         self.source = self.card.memory(HIGH_MEMORY, TOTAL)

@@ -61,8 +61,8 @@ static void wait_stopped(short way)
 }
 
 /*
- * Begin a reset. When this function returns, the card is away, and both directions, which were
- * running, are stopped.
+ * Begin a reset of the card. When this function returns, the card is in reset: the driver refuses
+ * register accesses with EIO. The runs of both directions, which were going on before, have ended.
  */
 void reset_begin(void)
 {

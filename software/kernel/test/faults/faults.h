@@ -340,8 +340,9 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define eventfd_ctx_put		faulty_eventfd_ctx_put
 
 /*
- * Define a wrapper for a request whose result need not be given back, or is given back by other
- * code.
+ * Call the kernel function @_name for the driver, or return @_error if a fault is to strike here.
+ * The result is not put on the list of what the driver holds: the driver need not release it, or
+ * releases it by a call that this file does not replace.
  */
 #define REFUSED(_name, _error, ...) \
 	(faults_strike(#_name) ? (_error) : _name(__VA_ARGS__))
