@@ -9,13 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.Frames
 
-/** An account: the number of frames of one port that had one fate (delivered, bad or lost), and the
-  * bytes that these frames had at their source.
-  */
-case class Account() extends Bundle {
-  val frames, bytes = UInt(64 bits)
-}
-
 /** Counts for each port how many frames were delivered, bad or lost.
   *
   * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
@@ -29,28 +22,32 @@ case class Account() extends Bundle {
   */
 case class Accounts() extends Component {
   val io = new Bundle {
-    val fates    = slave(Stream(FrameFate()))
+    val fates    = slave(Stream(Accounts.FrameFate()))
     val clear    = in Bool ()
     val snapshot = in Bool ()
     val busy     = out Bool ()
     // `index` is the number of an account: its port in the upper bits, its fate in the lower two.
     val index   = in UInt (Accounts.Width bits)
-    val account = out(Account())
+    val account = out(Accounts.Account())
   }
-  val accounts = Mem(Account(), Accounts.Entries)
-  val copies   = Mem(Account(), Accounts.Entries)
-  io.account := RegNext(copies.readAsync(io.index))
+  import Accounts.{Account, Entries, Width}
+
+  val accounts = Mem(Account(), Entries)
+  val copies   = Mem(Account(), Entries)
+  val copy     = copies.readAsync(io.index)
+  val shown    = RegNext(copy)
+  io.account := shown
 
   val walk = new Area {
     // The number of accounts that are still to be copied or cleared.
-    val left   = Reg(UInt(Accounts.Width + 1 bits)) init 0
+    val left   = Reg(UInt(Width + 1 bits)) init 0
     val clears = RegInit(False)
     val active = left =/= 0
     when(active) { left := left - 1 }
     when(!active) { clears := False }
-    when(io.clear || io.snapshot) { left := Accounts.Entries }
+    when(io.clear || io.snapshot) { left := Entries }
     when(io.clear) { clears := True }
-    val entry = (left - 1).resize(Accounts.Width)
+    val entry = (left - 1).resize(Width)
   }
   io.busy := walk.active
 
@@ -82,4 +79,26 @@ case class Accounts() extends Component {
 object Accounts {
   val Width   = Frames.PortWidth + 2
   val Entries = 1 << Width
+
+  /** The fates of a frame that reaches the capture. Each frame has exactly one. */
+  object Fate extends SpinalEnum(binarySequential) {
+    val delivered  = newElement()
+    val bad        = newElement() // The frame's source has marked it as faulty.
+    val lostRing   = newElement() // The ring had no room below the limit.
+    val lostNoCell = newElement() // The staging memory had no room.
+  }
+
+  /** The fate of one frame. */
+  case class FrameFate() extends Bundle {
+    val fate  = Fate()
+    val port  = UInt(Frames.PortWidth bits)
+    val bytes = UInt(16 bits) // Bytes of the frame at its source.
+  }
+
+  /** The number of frames of one port that had one fate, and the bytes that these frames had at
+    * their source.
+    */
+  case class Account() extends Bundle {
+    val frames, bytes = UInt(64 bits)
+  }
 }

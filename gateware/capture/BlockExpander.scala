@@ -9,27 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, HardBlock}
 
-/** The parts of one pcapng block, in the form from which RecordBuilder makes beats of 32 bytes. */
-case class Layout() extends Bundle {
-  val writes = Bool() // The block is written; False for a frame that is dropped.
-  val packet = Bool()
-  val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
-  val takes  = Bool() // A frame's data belongs to the block, and is taken from the frame queue.
-  // The second beat of a block that has no frame data.
-  val inside = Bits(HardBlock.DataWidth bits)
-  val body   = UInt(Frames.LengthWidth - 5 bits) // Beats of frame data.
-  // The bytes of the last data beat that belong to the frame.
-  val mask = Bits(HardBlock.DataWidth / 8 bits)
-  // The dwords behind the data, each in the lane in which it is written.
-  val tail               = Vec(Bits(32 bits), HardBlock.Dwords)
-  val tailBeat, lastBeat = UInt(CaptureParam.BlockWidth - 2 bits)
-  val single             = Bool()       // The first beat is the block's last one.
-  val shortData          = Bool()       // The frame has a single beat of data.
-  val tailFirst          = Bool()       // The tail begins in the block's first beat.
-  val tailLane           = UInt(log2Up(HardBlock.Dwords) bits)
-  val units              = UInt(3 bits) // Units of 8 bytes in the last beat: 1 to 4.
-}
-
 /** Lays a pcapng block out: header, data, and the tail of options, zeros and length.
   *
   * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
@@ -40,17 +19,39 @@ case class BlockExpander() extends Component {
     val block  = slave(Stream(Block()))
     val layout = master(Stream(Layout()))
   }
+
+  /** The parts of one block, in the form from which RecordBuilder makes beats of 32 bytes. */
+  case class Layout() extends Bundle {
+    val writes = Bool() // The block is written; False for a frame that is dropped.
+    val packet = Bool()
+    val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
+    val takes  = Bool() // A frame's data belongs to the block, and is taken from the frame queue.
+    // The second beat of a block that has no frame data.
+    val inside = Bits(HardBlock.DataWidth bits)
+    val body   = UInt(Frames.LengthWidth - 5 bits) // Beats of frame data.
+    // The bytes of the last data beat that belong to the frame.
+    val mask = Bits(HardBlock.DataWidth / 8 bits)
+    // The dwords behind the data, each in the lane in which it is written.
+    val tail               = Vec(Bits(32 bits), HardBlock.Dwords)
+    val tailBeat, lastBeat = UInt(CaptureParam.BlockWidth - 2 bits)
+    val single             = Bool()       // The first beat is the block's last one.
+    val shortData          = Bool()       // The frame has a single beat of data.
+    val tailFirst          = Bool()       // The tail begins in the block's first beat.
+    val tailLane           = UInt(log2Up(HardBlock.Dwords) bits)
+    val units              = UInt(3 bits) // Units of 8 bytes in the last beat: 1 to 4.
+  }
+
   val block  = io.block.payload
   val layout = Layout()
 
-  val isRecord                       = block.kind === BlockKind.record
-  val isSeal                         = block.kind === BlockKind.seal
+  val isRecord                       = block.kind === Block.Kind.packet
+  val isSeal                         = block.kind === Block.Kind.seal
   val dwords                         = block.units @@ U(0, 1 bit)
   val bytes                          = (dwords @@ U(0, 2 bits)).asBits.resize(32)
   def dword(value: BigInt): Bits     = B(value, 32 bits)
   def halves(value: UInt): Seq[Bits] = value.asBits.subdivideIn(32 bits).toSeq
 
-  layout.writes := block.kind =/= BlockKind.lost
+  layout.writes := block.kind =/= Block.Kind.lost
   layout.packet := isRecord
   layout.takes  := isRecord || !layout.writes
   layout.units := (block.units(1 downto 0) === 0) ? U(4, 3 bits) | block.units(1 downto 0).resize(3)
@@ -58,7 +59,7 @@ case class BlockExpander() extends Component {
   val header = new Area {
     val head = block.head
     val record = Seq(
-      dword(BlockType.Record),
+      dword(BlockExpander.Record),
       bytes,
       head.port.asBits.resize(32),
       head.time(63 downto 32).asBits,
@@ -68,12 +69,12 @@ case class BlockExpander() extends Component {
     )
     val reason = block.seal.reason.asBits.resize(16) ## B(0, 16 bits)
     val seal = Seq(
-      dword(BlockType.Seal),
+      dword(BlockExpander.Seal),
       bytes,
-      dword(BlockType.SealMagic),
+      dword(BlockExpander.SealMagic),
       reason // The lower half is the queue.
     ) ++ halves(block.seal.number) ++ halves(block.seal.time).take(1)
-    val filler = Seq(dword(BlockType.Filler), bytes) ++ Seq.fill(5)(dword(0))
+    val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)
       layout.header(i) := isRecord ? record(i) | (isSeal ? seal(i) | filler(i))
     val rest = halves(block.seal.time).drop(1) ++ halves(block.seal.records) ++
@@ -104,8 +105,8 @@ case class BlockExpander() extends Component {
 
     // The last dword of the tail is the block's length. It is at place 0 to 6 behind the data.
     val end      = (dwords - 1 - begin).resize(3)
-    val flags    = Seq(dword(BlockType.FlagsOption), block.head.flags)
-    val count    = Seq(dword(BlockType.DropsOption), block.drops.asBits, dword(0))
+    val flags    = Seq(dword(BlockExpander.FlagsOption), block.head.flags)
+    val count    = Seq(dword(BlockExpander.DropsOption), block.drops.asBits, dword(0))
     val flagged  = isRecord && block.flagged
     val counting = isRecord && block.counting
     val straight = Vec((0 until HardBlock.Dwords).map { i =>
@@ -122,4 +123,21 @@ case class BlockExpander() extends Component {
     )
   }
   io.layout << io.block.translateWith(layout)
+}
+
+object BlockExpander {
+  // The types of blocks.
+  val Record = BigInt(6)
+  // The types of seal and filler are for local use. Programs that read pcapng skip blocks of such
+  // types without a warning.
+  val Seal   = BigInt("80004c42", 16)
+  val Filler = BigInt("80004c46", 16)
+
+  /** The third dword of a seal, by which a reader knows it: the letters "LB" and version 1. */
+  val SealMagic = 0x4c420001
+
+  /** The first dword of each option: its code in the lower half, its length in bytes in the upper.
+    */
+  val FlagsOption = 0x00040002
+  val DropsOption = 0x00080004
 }

@@ -9,24 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Request}
 
-/** The host's settings of the capture. All but `run` must stay the same while frames are taken. */
-case class CaptureSettings(p: CaptureParam) extends Bundle {
-  val run      = Bool()
-  val keepBad  = Bool()
-  val lossless = Bool()                        // Frames wait for room, and none is lost.
-  val newest   = Bool()                        // The ring is written over, without a limit.
-  val relaxed  = Bool()                        // Data is written with relaxed ordering.
-  val snap     = UInt(Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
-  // Cycles for which complete records may wait for more records before they are written.
-  val patience = UInt(24 bits)
-  // An MBUF has 2 to this power of bytes: 12 to 22, for 4 KiB to 4 MiB.
-  val mbufLog2 = UInt(5 bits)
-  // A segment of the ring has 2 to this power of bytes: 12 to 30, and at least mbufLog2.
-  val segmentLog2   = UInt(5 bits)
-  val lastSegment   = UInt(p.segmentWidth bits)
-  val statusAddress = UInt(64 bits) // Host address of the status line: a multiple of 32.
-}
-
 /** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.
   *
   * {{{
@@ -53,11 +35,11 @@ case class CaptureSettings(p: CaptureParam) extends Bundle {
 case class Capture(p: CaptureParam) extends Component {
   setDefinitionName("Capture")
   val io = new Bundle {
-    val settings = in(CaptureSettings(p))
+    val settings = in(Capture.Settings(p))
     val clear    = in Bool ()
     val seal     = in Bool ()                 // Closes the present MBUF now.
     val limit    = slave(Flow(UInt(64 bits))) // Bytes up to which the ring may be written.
-    val segment  = slave(Flow(Segment(p)))
+    val segment  = slave(Flow(RingSegments.Segment(p)))
     val now      = in UInt (64 bits)          // Device time in ns.
     val frames   = slave(Frames())
     val request  = master(Stream(Fragment(Request())))
@@ -67,7 +49,7 @@ case class Capture(p: CaptureParam) extends Component {
     val snapshot     = in Bool () // Copies all accounts.
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
-    val account      = out(Account())
+    val account      = out(Accounts.Account())
   }
   noIoPrefix()
 
@@ -139,7 +121,29 @@ case class Capture(p: CaptureParam) extends Component {
   val drained = new Area {
     val quiet = stopped && placer.io.closed && !builder.io.blocks.valid && builder.io.idle
     val since = Reg(UInt(3 bits)) init 0
-    since   := (quiet && writer.io.idle) ? (since + (!since.andR).asUInt) | U(0)
-    io.idle := RegNext(since.andR) init False
+    since := (quiet && writer.io.idle) ? (since + (!since.andR).asUInt) | U(0)
+    val done = RegNext(since.andR) init False
+    io.idle := done
+  }
+}
+
+object Capture {
+
+  /** The host's settings. All but `run` must stay the same while frames are taken. */
+  case class Settings(p: CaptureParam) extends Bundle {
+    val run      = Bool()
+    val keepBad  = Bool()
+    val lossless = Bool()                        // Frames wait for room, and none is lost.
+    val newest   = Bool()                        // The ring is written over, without a limit.
+    val relaxed  = Bool()                        // Data is written with relaxed ordering.
+    val snap     = UInt(Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
+    // Cycles for which complete records may wait for more records before they are written.
+    val patience = UInt(24 bits)
+    // An MBUF has 2 to this power of bytes: 12 to 22, for 4 KiB to 4 MiB.
+    val mbufLog2 = UInt(5 bits)
+    // A segment of the ring has 2 to this power of bytes: 12 to 30, and at least mbufLog2.
+    val segmentLog2   = UInt(5 bits)
+    val lastSegment   = UInt(p.segmentWidth bits)
+    val statusAddress = UInt(64 bits) // Host address of the status line: a multiple of 32.
   }
 }

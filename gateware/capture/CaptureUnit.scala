@@ -9,16 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Request}
 
-/** The host's settings of the generator. Generator explains the fields. */
-case class GeneratorSettings() extends Bundle {
-  val run      = Bool()
-  val size     = UInt(Frames.LengthWidth bits)
-  val period   = UInt(24 bits)
-  val count    = UInt(32 bits)
-  val seed     = Bits(32 bits)
-  val portMask = UInt(Frames.PortWidth bits)
-}
-
 /** Connects the generator of frames with Capture, which records the generator's frames.
   *
   * `busy` is high while frames are made, recorded or written to host memory, and while accounts are
@@ -27,12 +17,12 @@ case class GeneratorSettings() extends Bundle {
 case class CaptureUnit(p: CaptureParam) extends Component {
   setDefinitionName("CaptureUnit")
   val io = new Bundle {
-    val settings  = in(CaptureSettings(p))
+    val settings  = in(Capture.Settings(p))
     val generator = in(GeneratorSettings())
     val clear     = in Bool ()
     val seal      = in Bool ()
     val limit     = slave(Flow(UInt(64 bits)))
-    val segment   = slave(Flow(Segment(p)))
+    val segment   = slave(Flow(RingSegments.Segment(p)))
     val now       = in UInt (64 bits)  // Device time in ns.
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
@@ -44,9 +34,20 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
-    val account      = out(Account())
+    val account      = out(Accounts.Account())
   }
   noIoPrefix()
+
+  /** The host's settings of the generator. Generator explains the fields. */
+  case class GeneratorSettings() extends Bundle {
+    val run      = Bool()
+    val size     = UInt(Frames.LengthWidth bits)
+    val period   = UInt(24 bits)
+    val count    = UInt(32 bits)
+    val seed     = Bits(32 bits)
+    val portMask = UInt(Frames.PortWidth bits)
+  }
+
   val capture   = Capture(p)
   val generator = Generator()
 
@@ -75,6 +76,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   capture.io.index    := io.index
   io.account          := capture.io.account
 
-  val working = !capture.io.idle || capture.io.accountsBusy
-  io.busy := RegNext(working || io.generator.run || !generator.io.idle) init False
+  val writes = !capture.io.idle || capture.io.accountsBusy
+  val works  = RegNext(writes || io.generator.run || !generator.io.idle) init False
+  io.busy := works
 }

@@ -16,12 +16,12 @@ import lanebox.vocabulary.HardBlock
   */
 case class CellReader(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val transfer = slave(Stream(Transfer(p)))
+    val transfer = slave(Stream(TransferChooser.Transfer(p)))
     val read     = master(Flow(UInt(p.rowWidth bits)))
     // The data of the row that was asked for at `read` three cycles before.
     val data    = in Bits (HardBlock.DataWidth bits)
     val release = master(Flow(UInt(p.cellWidth bits)))
-    val goes    = master(Stream(Transfer(p)))
+    val goes    = master(Stream(TransferChooser.Transfer(p)))
     val rows    = master(Stream(Bits(HardBlock.DataWidth bits)))
   }
   val Latency  = 3
@@ -29,7 +29,8 @@ case class CellReader(p: CaptureParam) extends Component {
 
   val queue = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   queue.logic.ram.addAttribute("ram_style", "distributed")
-  // `room` comes from a register, so it counts the reads that are on their way and one read more.
+  // One transfer becomes many reads, which is why the handshakes here are written by hand. `room`
+  // comes from a register, so it counts the reads that are on their way and one read more.
   val room = RegNext(queue.io.availability > Latency + 1) init False
 
   val first = RegInit(True)
@@ -42,13 +43,16 @@ case class CellReader(p: CaptureParam) extends Component {
     row   := now + 1
     first := last
   }
-  io.transfer.ready  := steps && last
-  io.read.valid      := reads
-  io.read.payload    := transfer.cell @@ now
-  io.release.valid   := RegNext(io.transfer.fire && transfer.frees) init False
-  io.release.payload := RegNext(transfer.cell)
-  io.goes.valid      := steps && first
-  io.goes.payload    := transfer
+  io.transfer.ready := steps && last
+  io.read.valid     := reads
+  io.read.payload   := transfer.cell @@ now
+  io.goes.valid     := steps && first
+  io.goes.payload   := transfer
+
+  val free = Flow(UInt(p.cellWidth bits))
+  free.valid   := io.transfer.fire && transfer.frees
+  free.payload := transfer.cell
+  io.release << free.m2sPipe()
 
   queue.io.push.valid   := Delay(reads, Latency, init = False)
   queue.io.push.payload := io.data

@@ -7,13 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{FrameHead, Frames, HardBlock}
-
-/** The head of a frame that has left FrameTrim. A bad frame has no data behind its head. */
-case class TrimmedHead() extends Bundle {
-  val head = FrameHead()
-  val bad  = Bool()
-}
+import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Takes frames while `run` is on, and cuts them to the length that is to be kept.
   *
@@ -31,7 +25,7 @@ case class FrameTrim() extends Component {
     val snap     = in UInt (Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
     val mbufLog2 = in UInt (5 bits)
     val frames   = slave(Frames())
-    val heads    = master(Stream(TrimmedHead()))
+    val heads    = master(Stream(FrameTrim.TrimmedHead()))
     val data     = master(Stream(Bits(HardBlock.DataWidth bits)))
     // A frame that FrameTrim has taken has not left it completely.
     val busy = out Bool ()
@@ -57,7 +51,7 @@ case class FrameTrim() extends Component {
     case class Beat() extends Bundle {
       val data    = Bits(HardBlock.DataWidth bits)
       val first   = Bool()
-      val trimmed = TrimmedHead()
+      val trimmed = FrameTrim.TrimmedHead()
     }
     val beat = Beat()
     val head = beat.trimmed.head
@@ -72,7 +66,7 @@ case class FrameTrim() extends Component {
     val out = gate.out.translateWith(beat).m2sPipe()
   }
 
-  val heads = StreamFifo(TrimmedHead(), 16, latency = 1)
+  val heads = StreamFifo(FrameTrim.TrimmedHead(), 16, latency = 1)
   val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
   // The room of the queue of data comes from a register, so it may not count the last push yet.
@@ -83,18 +77,27 @@ case class FrameTrim() extends Component {
     // `more` is the number of the frame's beats that are kept behind the present one.
     val more  = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
     val keeps = beat.first ? !beat.trimmed.bad | more =/= 0
-    cut.out.ready := room
-    when(cut.out.fire && keeps) {
+    val taken = cut.out.continueWhen(room).toFlow
+    when(taken.valid && keeps) {
       more := beat.first ? ((beat.trimmed.head.kept - 1) >> 5) | more - 1
     }
-    when(cut.out.fire && beat.first && beat.trimmed.bad) { more := 0 }
-    heads.io.push.valid   := cut.out.fire && beat.first
-    heads.io.push.payload := beat.trimmed
-    data.io.push.valid    := cut.out.fire && keeps
-    data.io.push.payload  := beat.data
+    when(taken.valid && beat.first && beat.trimmed.bad) { more := 0 }
+    val begins = taken.takeWhen(beat.first)
+    val kept   = taken.takeWhen(keeps)
+    heads.io.push << begins.translateWith(beat.trimmed).toStream
+    data.io.push << kept.translateWith(beat.data).toStream
   }
 
   io.heads << heads.io.pop.m2sPipe()
   io.data << data.io.pop.m2sPipe()
   io.busy := gate.inside || gate.out.valid || cut.out.valid || heads.io.pop.valid || io.heads.valid
+}
+
+object FrameTrim {
+
+  /** The head of a frame that has left FrameTrim. A bad frame has no data behind its head. */
+  case class TrimmedHead() extends Bundle {
+    val head = Frames.Head()
+    val bad  = Bool()
+  }
 }

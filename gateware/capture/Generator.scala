@@ -53,19 +53,19 @@ case class Generator() extends Component {
     when(!io.run) { owed := 0 }
   }
 
-  val inside = RegInit(False)
-  val left   = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame still to come.
-  val word   = Reg(Bits(32 bits))
-  val more   = RegNext((io.size - 1) >> 5)
+  val inFrame = RegInit(False)
+  val left    = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame still to come.
+  val word    = Reg(Bits(32 bits))
+  val more    = RegNext((io.size - 1) >> 5)
   // `due` and `done` come from registers, which puts an empty cycle between two frames.
   val rests  = RegInit(False)
-  val begins = !inside && !rests && io.run && ran && pace.due && !done
+  val begins = !inFrame && !rests && io.run && ran && pace.due && !done
 
   val beat  = Frames()
-  val first = !inside
+  val first = !inFrame
   val value = first ? (io.seed ^ number.asBits) | word
   val last  = first ? (more === 0) | left === 0
-  beat.valid := inside || begins
+  beat.valid := inFrame || begins
   beat.last  := last
   for (i <- 0 until HardBlock.Dwords) beat.data(32 * i, 32 bits) := value.rotateLeft(4 * i)
   val header = Seq(
@@ -91,17 +91,17 @@ case class Generator() extends Component {
   when(beat.fire) {
     val a = value ^ (value |<< 13)
     val b = a ^ (a |>> 17)
-    word   := b ^ (b |<< 5)
-    left   := first ? (more - 1) | left - 1
-    inside := !last
+    word    := b ^ (b |<< 5)
+    left    := first ? (more - 1) | left - 1
+    inFrame := !last
     when(first) { pace.takes := True }
     when(last) {
       number := number + 1
       rests  := True
     }
   }
-  when(!ran && !inside) { number := 0 }
+  when(!ran && !inFrame) { number := 0 }
   io.frames << beat.m2sPipe()
   io.made := number
-  io.idle := !inside && !io.frames.valid
+  io.idle := !inFrame && !io.frames.valid
 }

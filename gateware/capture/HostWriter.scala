@@ -31,12 +31,12 @@ case class HostWriter(p: CaptureParam) extends Component {
     val statusAddress = in UInt (64 bits)
     val segmentLog2   = in UInt (5 bits)
     val lastSegment   = in UInt (p.segmentWidth bits)
-    val segment       = slave(Flow(Segment(p)))
+    val segment       = slave(Flow(RingSegments.Segment(p)))
     val clear         = in Bool ()
     val now           = in UInt (64 bits)
     val lost          = in UInt (64 bits)
-    val open          = in(OpenCell(p))
-    val full          = slave(Stream(FullCell(p)))
+    val open          = in(Staging.OpenCell(p))
+    val full          = slave(Stream(Staging.FullCell(p)))
     val release       = master(Flow(UInt(p.cellWidth bits)))
     val read          = master(Flow(UInt(p.rowWidth bits)))
     val data          = in Bits (HardBlock.DataWidth bits)
@@ -83,7 +83,7 @@ case class HostWriter(p: CaptureParam) extends Component {
   io.request << former.io.request
 
   io.position := chooser.io.position
-  io.idle := RegNext(
-    chooser.io.idle && !chosen.valid && !transfer.valid && former.io.idle
-  ) init False
+  val rests = chooser.io.idle && !chosen.valid && !transfer.valid && former.io.idle
+  val idle  = RegNext(rests) init False
+  io.idle := idle
 }

@@ -37,9 +37,9 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val allowed  = in Bool ()
     val advance  = out Bool ()
     val freed    = in Bool ()         // A cell has become free.
-    val frames   = slave(Stream(SizedFrame()))
+    val frames   = slave(Stream(RecordSizer.SizedFrame()))
     val blocks   = master(Stream(Block()))
-    val fates    = master(Stream(FrameFate()))
+    val fates    = master(Stream(Accounts.FrameFate()))
     val lost     = out UInt (64 bits) // Frames lost since `clear`, of any cause.
     val closed   = out Bool ()        // The last MBUF is sealed, and no other has been begun.
   }
@@ -67,7 +67,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
 
   val closing = new Area {
     val active = RegInit(False)
-    val reason = Reg(SealReason()) init SealReason.full
+    val reason = Reg(Block.SealReason()) init Block.SealReason.full
     val asked  = RegInit(False)
     val seals  = RegNext(mbuf.left <= 1)
     val units = RegNext(
@@ -153,16 +153,16 @@ case class MbufPlacer(p: CaptureParam) extends Component {
 
   when(begins) {
     closing.active := True
-    closing.reason := SealReason.full
+    closing.reason := Block.SealReason.full
     when(decide.seal) {
-      closing.reason := closing.asked ? SealReason.asked | SealReason.stopped
+      closing.reason := closing.asked ? Block.SealReason.asked | Block.SealReason.stopped
     }
   }
-  val units = closes ? closing.units | measure.units
+  val size  = closes ? closing.units | measure.units
   val seals = closes && closing.seals
   val uses  = closes || records
   when(uses) {
-    mbuf.fill  := mbuf.fill + units
+    mbuf.fill  := mbuf.fill + size
     mbuf.begun := True
   }
   when(seals) {
@@ -175,7 +175,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   io.advance := seals
   io.closed  := !mbuf.begun
 
-  val crossed = uses ? cells.crossed(units) | U(0, 4 bits)
+  val crossed = uses ? cells.crossed(size) | U(0, 4 bits)
   cells.free := cells.free - crossed + io.freed.asUInt
 
   drops.counts.write(drops.port, measure.earlier + 1, lost)
@@ -208,10 +208,12 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   }
 
   io.blocks.valid := records || lost || closes
-  val block = io.blocks.payload
-  block.kind := closes ? (closing.seals ? BlockKind.seal | BlockKind.filler) |
-    (lost ? BlockKind.lost | BlockKind.record)
-  block.units           := units
+  val block       = io.blocks.payload
+  val closingKind = closing.seals ? Block.Kind.seal | Block.Kind.filler
+  val frameKind   = lost ? Block.Kind.lost | Block.Kind.packet
+  val kind        = closes ? closingKind | frameKind
+  block.kind            := kind
+  block.units           := size
   block.head            := io.frames.head
   block.dwords          := io.frames.dwords
   block.flagged         := io.frames.flagged
@@ -228,8 +230,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   io.fates.valid := takes
   io.fates.port  := io.frames.head.port
   io.fates.bytes := io.frames.head.original
-  io.fates.fate  := Fate.delivered
-  when(decide.bad) { io.fates.fate := Fate.bad }
-  when(decide.noRing) { io.fates.fate := Fate.lostRing }
-  when(decide.noCell) { io.fates.fate := Fate.lostNoCell }
+  io.fates.fate  := Accounts.Fate.delivered
+  when(decide.bad) { io.fates.fate := Accounts.Fate.bad }
+  when(decide.noRing) { io.fates.fate := Accounts.Fate.lostRing }
+  when(decide.noCell) { io.fates.fate := Accounts.Fate.lostNoCell }
 }

@@ -9,14 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A beat of up to 32 bytes of a block, which is written to the staging memory. */
-case class BlockBeat() extends Bundle {
-  val data   = Bits(HardBlock.DataWidth bits)
-  val units  = UInt(3 bits) // 1 to 4; fewer than 4 only in the last beat of a block.
-  val last   = Bool()
-  val packet = Bool()       // The block is a record.
-}
-
 /** Makes the bytes of blocks: a beat in every cycle, if the frames' data is there.
   *
   * A block's header has seven dwords, so data is always shifted by one dword: each beat holds seven
@@ -28,7 +20,7 @@ case class RecordBuilder() extends Component {
   val io = new Bundle {
     val blocks = slave(Stream(Block()))
     val data   = slave(Stream(Bits(HardBlock.DataWidth bits)))
-    val beats  = master(Flow(BlockBeat()))
+    val beats  = master(Flow(RecordBuilder.BlockBeat()))
     val idle   = out Bool ()
   }
   val Dwords = HardBlock.Dwords
@@ -58,6 +50,7 @@ case class RecordBuilder() extends Component {
   }
   import place.{endData, first, go, inData, last}
   val needs = layout.takes && inData
+  // No operator fits, since a block takes several beats of data, or none.
   go            := layout.valid && (!needs || io.data.valid)
   io.data.ready := layout.valid && needs
   layout.ready  := go && last
@@ -74,7 +67,8 @@ case class RecordBuilder() extends Component {
     when(go) { carry := Vec(words.tail) }
   }
 
-  val beat = BlockBeat()
+  val beat = Flow(RecordBuilder.BlockBeat())
+  beat.valid := go && layout.writes
   for (lane <- 0 until Dwords) {
     val plain = if (lane < Dwords - 1) first ? layout.header(lane) | source.carry(lane)
     else source.words(0)
@@ -82,10 +76,20 @@ case class RecordBuilder() extends Component {
       (place.tailHere && layout.tailLane <= lane) || (place.tailMore && layout.tailLane > lane)
     beat.data(32 * lane, 32 bits) := tail ? layout.tail(lane) | plain
   }
-  beat.last        := last
-  beat.packet      := layout.packet
-  beat.units       := last ? layout.units | U(CaptureParam.BeatUnits, 3 bits)
-  io.beats.valid   := RegNext(go && layout.writes) init False
-  io.beats.payload := RegNext(beat)
-  io.idle          := !layout.valid && !io.blocks.valid && !io.beats.valid
+  beat.last   := last
+  beat.packet := layout.packet
+  beat.units  := last ? layout.units | U(CaptureParam.BeatUnits, 3 bits)
+  io.beats << beat.m2sPipe()
+  io.idle := !layout.valid && !io.blocks.valid && !io.beats.valid
+}
+
+object RecordBuilder {
+
+  /** A beat of up to 32 bytes of a block, which is written to the staging memory. */
+  case class BlockBeat() extends Bundle {
+    val data   = Bits(HardBlock.DataWidth bits)
+    val units  = UInt(3 bits) // 1 to 4; fewer than 4 only in the last beat of a block.
+    val last   = Bool()
+    val packet = Bool()       // The block is a record.
+  }
 }

@@ -7,18 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{FrameHead, Frames}
-
-/** A frame's head and the size of its record in units of 8 bytes: `plain` without the option
-  * epb_dropcount, `counting` with it.
-  */
-case class SizedFrame() extends Bundle {
-  val head            = FrameHead()
-  val bad             = Bool()
-  val flagged         = Bool()                            // The record has epb_flags.
-  val dwords          = UInt(Frames.LengthWidth - 1 bits) // Dwords of the frame's data.
-  val plain, counting = UInt(CaptureParam.BlockWidth bits)
-}
+import lanebox.vocabulary.Frames
 
 /** Computes how long a frame's Enhanced Packet Block will be.
   *
@@ -27,13 +16,13 @@ case class SizedFrame() extends Bundle {
   */
 case class RecordSizer() extends Component {
   val io = new Bundle {
-    val frame = slave(Stream(TrimmedHead()))
-    val sized = master(Stream(SizedFrame()))
+    val frame = slave(Stream(FrameTrim.TrimmedHead()))
+    val sized = master(Stream(RecordSizer.SizedFrame()))
     val busy  = out Bool ()
   }
   val counted = new Area {
     case class Counted() extends Bundle {
-      val trimmed = TrimmedHead()
+      val trimmed = FrameTrim.TrimmedHead()
       val flagged = Bool()
       val dwords  = UInt(Frames.LengthWidth - 1 bits)
     }
@@ -48,7 +37,7 @@ case class RecordSizer() extends Component {
   def units(options: UInt): UInt =
     ((frame.dwords +^ (options + RecordSizer.Frame + 1)) >> 1).resize(CaptureParam.BlockWidth)
   val flags = frame.flagged ? U(RecordSizer.FlagsDwords, 4 bits) | U(0, 4 bits)
-  val sized = SizedFrame()
+  val sized = RecordSizer.SizedFrame()
   sized.head     := frame.trimmed.head
   sized.bad      := frame.trimmed.bad
   sized.flagged  := frame.flagged
@@ -65,4 +54,15 @@ object RecordSizer {
   val Frame        = HeaderDwords + 1 // The header, and the length at the block's end.
   val FlagsDwords  = 2                // Dwords of the option epb_flags.
   val DropsDwords  = 3                // Dwords of the option epb_dropcount.
+
+  /** A frame's head and the size of its record in units of 8 bytes: `plain` without the option
+    * epb_dropcount, `counting` with it.
+    */
+  case class SizedFrame() extends Bundle {
+    val head            = Frames.Head()
+    val bad             = Bool()
+    val flagged         = Bool()                            // The record has epb_flags.
+    val dwords          = UInt(Frames.LengthWidth - 1 bits) // Dwords of the frame's data.
+    val plain, counting = UInt(CaptureParam.BlockWidth bits)
+  }
 }

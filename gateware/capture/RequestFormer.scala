@@ -17,7 +17,7 @@ import lanebox.vocabulary.{HardBlock, Request}
 case class RequestFormer(p: CaptureParam) extends Component {
   val io = new Bundle {
     val relaxed  = in Bool ()
-    val transfer = slave(Stream(Transfer(p)))
+    val transfer = slave(Stream(TransferChooser.Transfer(p)))
     val rows     = slave(Stream(Bits(HardBlock.DataWidth bits)))
     val line     = in Bits (HardBlock.DataWidth bits)
     val lineSent = out Bool ()
@@ -27,6 +27,7 @@ case class RequestFormer(p: CaptureParam) extends Component {
   val transfer = io.transfer.queue(4).m2sPipe()
   val row      = Reg(UInt(log2Up(CaptureParam.CellRows) bits)) init 0
 
+  // No operator fits: a transfer joins many rows, or none if it is the status line.
   val beat = Stream(Fragment(Request()))
   beat.valid      := transfer.valid && (transfer.line || io.rows.valid)
   beat.last       := transfer.line || row === transfer.last - transfer.first

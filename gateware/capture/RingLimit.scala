@@ -42,13 +42,14 @@ case class RingLimit() extends Component {
     limit  := 0
   }
 
-  val end = Reg(UInt(Width bits)) init 0 // The position at which the next MBUF ends, in cells.
-  when(io.advance) { end := end + cells }
-  when(io.clear) { end := cells.resized }
+  val nextEnd = Reg(UInt(Width bits)) init 0 // Where the next MBUF ends, in cells.
+  when(io.advance) { nextEnd := nextEnd + cells }
+  when(io.clear) { nextEnd := cells.resized }
 
-  // `end` has its new value in the cycle after `advance`, and `allowed` one cycle later.
+  // `nextEnd` has its new value in the cycle after `advance`, and `allowed` one cycle later.
   val changed = RegNext(io.clear || io.advance) init False
   val settles = RegNext(changed) init False
+  val allowed = RegNext(io.newest || nextEnd <= limit) init False
   io.known   := !changed && !settles
-  io.allowed := RegNext(io.newest || end <= limit) init False
+  io.allowed := allowed
 }

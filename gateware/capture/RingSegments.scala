@@ -7,12 +7,6 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-/** An entry of the table of segments: the address of a segment of the ring, in pages of 4 KiB. */
-case class Segment(p: CaptureParam) extends Bundle {
-  val index = UInt(p.segmentWidth bits)
-  val page  = UInt(64 - log2Up(CaptureParam.CellBytes) bits)
-}
-
 /** Computes the address in host memory to which the next cell is written.
   *
   * A ring is a list of segments of one size, loaded once and used for ever. `advance` goes on to
@@ -20,7 +14,7 @@ case class Segment(p: CaptureParam) extends Bundle {
   */
 case class RingSegments(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val segment     = slave(Flow(Segment(p)))
+    val segment     = slave(Flow(RingSegments.Segment(p)))
     val segmentLog2 = in UInt (5 bits) // Size of a segment: 12 to 30, for 4 KiB to 1 GiB.
     val lastSegment = in UInt (p.segmentWidth bits)
     val clear       = in Bool ()
@@ -29,9 +23,9 @@ case class RingSegments(p: CaptureParam) extends Component {
     val page        = out UInt (64 - log2Up(CaptureParam.CellBytes) bits)
   }
   val OffsetWidth = 18
-  val table       = Mem(UInt(io.page.getWidth bits), p.segments)
-  table.addAttribute("ram_style", "block")
-  table.write(io.segment.index, io.segment.page, io.segment.valid)
+  val pages       = Mem(UInt(io.page.getWidth bits), p.segments)
+  pages.addAttribute("ram_style", "block")
+  pages.write(io.segment.index, io.segment.page, io.segment.valid)
 
   val lastOffset =
     RegNext((U(1, OffsetWidth + 1 bits) |<< (io.segmentLog2 - CaptureParam.LeastMbuf)) - 1)
@@ -48,11 +42,22 @@ case class RingSegments(p: CaptureParam) extends Component {
     index  := 0
     offset := 0
   }
-  val page = RegNext(table.readSync(index))
-  io.page := RegNext(page + offset)
+  val first = RegNext(pages.readSync(index)) // The segment's first page.
+  val page  = RegNext(first + offset)
+  io.page := page
 
   val since = Reg(UInt(2 bits)) init 0
   when(!since.andR) { since := since + 1 }
   when(io.advance || io.clear) { since := 0 }
-  io.valid := RegNext(since.andR && !io.advance && !io.clear) init False
+  val valid = RegNext(since.andR && !io.advance && !io.clear) init False
+  io.valid := valid
+}
+
+object RingSegments {
+
+  /** An entry of the table of segments: the address of a segment of the ring, in pages of 4 KiB. */
+  case class Segment(p: CaptureParam) extends Bundle {
+    val index = UInt(p.segmentWidth bits)
+    val page  = UInt(64 - log2Up(CaptureParam.CellBytes) bits)
+  }
 }

@@ -7,28 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.HardBlock
-
-/** The part of a cell (4 KiB) of the staging memory that holds complete blocks. */
-case class WholePart() extends Bundle {
-  // Units of 8 bytes up to the end of the last block that ends in the cell.
-  val units   = UInt(log2Up(CaptureParam.CellUnits) + 1 bits)
-  val records = UInt(8 bits) // Records that end in the cell.
-}
-
-/** The cell of the staging memory that is being filled. */
-case class OpenCell(p: CaptureParam) extends Bundle {
-  val cell = UInt(p.cellWidth bits)
-  // The number of cells that were filled before this cell, modulo 2 to the field's width.
-  val sequence = UInt(p.cellWidth + 1 bits)
-  val whole    = WholePart()
-}
-
-/** A cell that is full. Its last block may go on in the next cell. */
-case class FullCell(p: CaptureParam) extends Bundle {
-  val cell  = UInt(p.cellWidth bits)
-  val whole = WholePart()
-}
+import lanebox.vocabulary.{FreeNumbers, HardBlock}
 
 /** The staging memory, in which blocks wait to be written to the host. It consists of cells of 4
   * KiB, which are filled one after the other.
@@ -41,21 +20,23 @@ case class FullCell(p: CaptureParam) extends Bundle {
   */
 case class Staging(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val beats   = slave(Flow(BlockBeat()))
-    val open    = out(OpenCell(p))
-    val full    = master(Stream(FullCell(p)))
+    val beats   = slave(Flow(RecordBuilder.BlockBeat()))
+    val open    = out(Staging.OpenCell(p))
+    val full    = master(Stream(Staging.FullCell(p)))
     val release = slave(Flow(UInt(p.cellWidth bits)))
     val freed   = out Bool ()
     val read    = slave(Flow(UInt(p.rowWidth bits)))
     // The data of the row that was asked for at `read` three cycles before.
     val data = out Bits (HardBlock.DataWidth bits)
   }
+  import Staging._
+
   val memory = StagingMemory(p)
-  val free   = FreeCells(p)
+  val free   = FreeNumbers(p.cells, first = 1) // Cell 0 is filled first.
   memory.io.read << io.read
   io.data := memory.io.data
-  free.io.release << io.release
-  io.freed := free.io.freed
+  free.io.free << io.release
+  io.freed := Delay(io.release.valid, ReleaseLatency, init = False)
 
   val current = new Area {
     val cell     = Reg(UInt(p.cellWidth bits)) init 0
@@ -67,11 +48,12 @@ case class Staging(p: CaptureParam) extends Component {
   }
 
   val write = new Area {
-    val row  = current.offset >> 2
-    val wrap = row.andR
+    val row       = current.offset >> 2
+    val rowBehind = row + 1
+    val wrap      = row.andR
     memory.io.write.valid  := io.beats.valid
     memory.io.write.row    := current.cell @@ row
-    memory.io.write.behind := (wrap ? free.io.next.payload | current.cell) @@ (row + 1)
+    memory.io.write.behind := (wrap ? free.io.take.payload | current.cell) @@ rowBehind
     memory.io.write.turn   := current.offset(1 downto 0)
     memory.io.write.units  := io.beats.units
     memory.io.write.data   := io.beats.data
@@ -94,7 +76,7 @@ case class Staging(p: CaptureParam) extends Component {
     current.whole := ended
     when(io.beats.valid) { current.offset := end.resized }
     when(fills) {
-      current.cell          := free.io.next.payload
+      current.cell          := free.io.take.payload
       current.sequence      := current.sequence + 1
       current.whole.units   := 0
       current.whole.records := 0
@@ -103,17 +85,17 @@ case class Staging(p: CaptureParam) extends Component {
         current.whole.records := beat.packet.asUInt.resized
       }
     }
-    free.io.next.ready := fills
-    assert(!fills || free.io.next.valid, "a beat whose cell was not reserved")
+    free.io.take.ready := fills
+    assert(!fills || free.io.take.valid, "a beat whose cell was not reserved")
   }
 
   // The memory is written in the cycle after the beat, and can be read one cycle later.
   val entries = StreamFifo(FullCell(p), p.cells)
-  val entry   = FullCell(p)
-  entry.cell              := current.cell
-  entry.whole             := move.ended
-  entries.io.push.valid   := RegNext(move.fills) init False
-  entries.io.push.payload := RegNext(entry)
+  val entry   = Flow(FullCell(p))
+  entry.valid := move.fills
+  entry.cell  := current.cell
+  entry.whole := move.ended
+  entries.io.push << entry.m2sPipe().toStream // Never full: it has room for all cells.
   io.full << entries.io.pop.m2sPipe()
 
   val open = OpenCell(p)
@@ -126,4 +108,31 @@ case class Staging(p: CaptureParam) extends Component {
   shown.whole.units init 0
   shown   := open
   io.open := shown
+}
+
+object Staging {
+
+  /** Cycles from `release` until the cell can be filled again. */
+  val ReleaseLatency = 4
+
+  /** The part of a cell (4 KiB) of the staging memory that holds complete blocks. */
+  case class WholePart() extends Bundle {
+    // Units of 8 bytes up to the end of the last block that ends in the cell.
+    val units   = UInt(log2Up(CaptureParam.CellUnits) + 1 bits)
+    val records = UInt(8 bits) // Records that end in the cell.
+  }
+
+  /** The cell of the staging memory that is being filled. */
+  case class OpenCell(p: CaptureParam) extends Bundle {
+    val cell = UInt(p.cellWidth bits)
+    // The number of cells that were filled before this cell, modulo 2 to the field's width.
+    val sequence = UInt(p.cellWidth + 1 bits)
+    val whole    = WholePart()
+  }
+
+  /** A cell that is full. Its last block may go on in the next cell. */
+  case class FullCell(p: CaptureParam) extends Bundle {
+    val cell  = UInt(p.cellWidth bits)
+    val whole = WholePart()
+  }
 }

@@ -9,17 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A write of up to four units of 8 bytes in sequence to the staging memory. The first unit is in
-  * lane `turn` of `row`.
-  */
-case class StagingWrite(p: CaptureParam) extends Bundle {
-  val row    = UInt(p.rowWidth bits)
-  val behind = UInt(p.rowWidth bits) // The row for the lanes below `turn`.
-  val turn   = UInt(log2Up(CaptureParam.BeatUnits) bits)
-  val units  = UInt(3 bits)
-  val data   = Bits(HardBlock.DataWidth bits)
-}
-
 /** UltraRAM of four lanes of 64 bits, each with a row address of its own.
   *
   * So any four units of 8 bytes in sequence are written in one cycle, also from one cell to the
@@ -28,10 +17,22 @@ case class StagingWrite(p: CaptureParam) extends Bundle {
   */
 case class StagingMemory(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val write = slave(Flow(StagingWrite(p)))
+    val write = slave(Flow(Write()))
     val read  = slave(Flow(UInt(p.rowWidth bits)))
     val data  = out Bits (HardBlock.DataWidth bits)
   }
+
+  /** A write of up to four units of 8 bytes in sequence to the staging memory. The first unit is in
+    * lane `turn` of `row`.
+    */
+  case class Write() extends Bundle {
+    val row    = UInt(p.rowWidth bits)
+    val behind = UInt(p.rowWidth bits) // The row for the lanes below `turn`.
+    val turn   = UInt(log2Up(CaptureParam.BeatUnits) bits)
+    val units  = UInt(3 bits)
+    val data   = Bits(HardBlock.DataWidth bits)
+  }
+
   val UnitBits = 8 * CaptureParam.UnitBytes
   val lanes =
     for (i <- 0 until CaptureParam.BeatUnits) yield new Area {

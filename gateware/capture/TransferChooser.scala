@@ -9,17 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.HardBlock
 
-/** A transfer: a write of rows of a cell, or of the status line, to host memory. */
-case class Transfer(p: CaptureParam) extends Bundle {
-  val line    = Bool()
-  val cell    = UInt(p.cellWidth bits)
-  val first   = UInt(log2Up(CaptureParam.CellRows) bits)
-  val last    = UInt(log2Up(CaptureParam.CellRows) bits)
-  val frees   = Bool() // The cell can be reused after this transfer.
-  val address = UInt(64 bits)
-  val dwords  = UInt(11 bits)
-}
-
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for
   * `patience` cycles, else the status line.
   *
@@ -38,12 +27,12 @@ case class TransferChooser(p: CaptureParam) extends Component {
     val now           = in UInt (64 bits)
     val lost          = in UInt (64 bits)
     val clear         = in Bool ()
-    val open          = in(OpenCell(p))
-    val full          = slave(Stream(FullCell(p)))
+    val open          = in(Staging.OpenCell(p))
+    val full          = slave(Stream(Staging.FullCell(p)))
     val pageValid     = in Bool ()  // `page` is the address of the next cell's page.
     val page          = in UInt (52 bits)
     val advance       = out Bool ()
-    val transfer      = master(Stream(Transfer(p)))
+    val transfer      = master(Stream(TransferChooser.Transfer(p)))
     val busy          = in Bool ()  // A chosen transfer has not begun to be read.
     val line          = out Bits (HardBlock.DataWidth bits)
     val lineSent      = in Bool ()
@@ -53,7 +42,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
 
   /** Keeps how much of the oldest cell in the staging memory has been sent to the host. */
   val sent = new Area {
-    val whole = Reg(WholePart())
+    val whole = Reg(Staging.WholePart())
     whole.units init 0
     whole.records init 0
     val cells = Reg(UInt(p.cellWidth + 1 bits)) init 0
@@ -102,14 +91,15 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
   import choose.{data, isFull, line, whole}
 
-  val transfer = Transfer(p)
-  transfer.line       := line
-  transfer.cell       := isFull ? io.full.cell | waiting.open.cell
-  transfer.first      := sent.row
-  transfer.last       := ((choose.end - 1) >> 2).resized
-  transfer.frees      := data && isFull
-  transfer.address    := line ? io.statusAddress | (io.page @@ sent.row @@ U(0, 5 bits))
-  transfer.dwords     := line ? U(HardBlock.Dwords, 11 bits) | choose.dwords
+  val transfer = TransferChooser.Transfer(p)
+  transfer.line    := line
+  transfer.cell    := isFull ? io.full.cell | waiting.open.cell
+  transfer.first   := sent.row
+  transfer.last    := ((choose.end - 1) >> 2).resized
+  transfer.frees   := data && isFull
+  transfer.address := line ? io.statusAddress | (io.page @@ sent.row @@ U(0, 5 bits))
+  transfer.dwords  := line ? U(HardBlock.Dwords, 11 bits) | choose.dwords
+  // No operator fits: a transfer may be a full cell, which is taken, or one of two other things.
   io.transfer.valid   := line || data
   io.transfer.payload := transfer
   io.full.ready       := io.transfer.ready && data && isFull
@@ -144,9 +134,24 @@ case class TransferChooser(p: CaptureParam) extends Component {
     report.changed  := False
   }
   io.position := report.position
-  io.line := RegNextWhen(
+  val content = RegNextWhen(
     io.now.asBits ## io.lost.asBits ## report.records.asBits ## report.position.asBits,
     fired && line
   )
+  io.line := content
   io.idle := !io.full.valid && waiting.isOpen && !waiting.whole && !report.changed && !report.pending
+}
+
+object TransferChooser {
+
+  /** A transfer: a write of rows of a cell, or of the status line, to host memory. */
+  case class Transfer(p: CaptureParam) extends Bundle {
+    val line    = Bool()
+    val cell    = UInt(p.cellWidth bits)
+    val first   = UInt(log2Up(CaptureParam.CellRows) bits)
+    val last    = UInt(log2Up(CaptureParam.CellRows) bits)
+    val frees   = Bool() // The cell can be reused after this transfer.
+    val address = UInt(64 bits)
+    val dwords  = UInt(11 bits)
+  }
 }

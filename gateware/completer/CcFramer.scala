@@ -7,48 +7,7 @@ package lanebox.completer
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{CcBeat, CompletionStatus, HardBlock, TargetCompletion}
-
-/** A completion, with the type (CqKind) of the request that it answers. Completions from ports
-  * always answer memory reads. Completions for other types come from UnsupportedRequests.
-  */
-case class CcRequest() extends Bundle {
-  val completion = TargetCompletion()
-  val kind       = Bits(4 bits)
-}
-
-/** The descriptor of a completion on CC: the first three dwords of its first beat (PG213,
-  * "Completer Completion Descriptor").
-  */
-case class CcDescriptor() extends Bundle {
-  val lowerAddress    = UInt(7 bits)
-  val reserved0       = Bits(1 bits)
-  val addressType     = Bits(2 bits)
-  val reserved1       = Bits(6 bits)
-  val byteCount       = UInt(13 bits)
-  val locked          = Bool() // The completion answers a locked read.
-  val reserved2       = Bits(2 bits)
-  val dwords          = UInt(11 bits)
-  val status          = Bits(3 bits)
-  val poisoned        = Bool()
-  val reserved3       = Bits(1 bits)
-  val requester       = Bits(16 bits)
-  val tag             = Bits(8 bits)
-  val function        = Bits(8 bits)
-  val bus             = Bits(8 bits)
-  val completerEnable = Bool() // Always 0: the hard block uses its own bus number, not `bus`.
-  val trafficClass    = Bits(3 bits)
-  val attributes      = Bits(3 bits)
-  val forceEcrc       = Bool()
-}
-
-/** A beat for CC, with a mark for the last completion of a request. */
-case class FramedBeat() extends Bundle {
-  val beat = CcBeat()
-  // The beat is of the last completion of its request. When the completion's last beat leaves, the
-  // non-posted credit that the request took is free.
-  val final_ = Bool()
-}
+import lanebox.vocabulary.{CompletionStatus, HardBlock, TargetCompletion}
 
 /** Frames completions as TLPs on CC.
   *
@@ -57,16 +16,17 @@ case class FramedBeat() extends Bundle {
   * reaches the sources only through a register.
   */
 case class CcFramer(sources: Int) extends Component {
+  import CcFramer._
+
+  require(sources >= 1, s"$sources sources of completions: there must be at least 1")
+
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
     // While `open` is high, new TLPs may begin. A TLP that has begun is finished in any case.
-    val open = in Bool ()
-    val cc   = master(HardBlock.Cc())
-    // The last beat of a request's last completion leaves, so the request's non-posted credit comes
-    // back.
-    val returned = out Bool ()
-    // Some TLP has begun, and CC has not taken its last beat yet.
-    val inside = out Bool ()
+    val open     = in Bool ()
+    val cc       = master(HardBlock.Cc())
+    val returned = out Bool () // The non-posted credit of a request comes back.
+    val inside   = out Bool () // Some TLP has begun, and CC has not taken its last beat yet.
   }
 
   val chosen = StreamArbiterFactory().roundRobin.fragmentLock.on(io.completions)
@@ -144,8 +104,6 @@ case class CcFramer(sources: Int) extends Component {
   }
   when(framed.fire && tail)(tail := False)
 
-  // The output is a skid buffer and a register. Together they take one cycle, and cut the paths of
-  // both `valid` and `ready`.
   val output = framed.s2mPipe().m2sPipe()
   io.cc.arbitrationFrom(output)
   io.cc.last     := output.last
@@ -155,4 +113,48 @@ case class CcFramer(sources: Int) extends Component {
   val midOutput = RegInit(False)
   when(output.valid)(midOutput := !(output.ready && output.last))
   io.inside                    := midOutput || output.valid || midTlp || framed.valid
+}
+
+object CcFramer {
+
+  /** A completion, with the type (CqKind) of the request that it answers. Completions from ports
+    * always answer memory reads. Completions for other types come from UnsupportedRequests.
+    */
+  case class CcRequest() extends Bundle {
+    val completion = TargetCompletion()
+    val kind       = Bits(4 bits)
+  }
+
+  /** The descriptor of a completion on CC: the first three dwords of its first beat (PG213,
+    * "Completer Completion Descriptor").
+    */
+  case class CcDescriptor() extends Bundle {
+    val lowerAddress    = UInt(7 bits)
+    val reserved0       = Bits(1 bits)
+    val addressType     = Bits(2 bits)
+    val reserved1       = Bits(6 bits)
+    val byteCount       = UInt(13 bits)
+    val locked          = Bool() // The completion answers a locked read.
+    val reserved2       = Bits(2 bits)
+    val dwords          = UInt(11 bits)
+    val status          = Bits(3 bits)
+    val poisoned        = Bool()
+    val reserved3       = Bits(1 bits)
+    val requester       = Bits(16 bits)
+    val tag             = Bits(8 bits)
+    val function        = Bits(8 bits)
+    val bus             = Bits(8 bits)
+    val completerEnable = Bool() // Always 0: the hard block uses its own bus number, not `bus`.
+    val trafficClass    = Bits(3 bits)
+    val attributes      = Bits(3 bits)
+    val forceEcrc       = Bool()
+  }
+
+  /** A beat for CC. When the last beat of a completion with `final_` leaves, the non-posted credit
+    * that its request took is free.
+    */
+  case class FramedBeat() extends Bundle {
+    val beat   = HardBlock.CcBeat()
+    val final_ = Bool()
+  }
 }

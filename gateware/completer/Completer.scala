@@ -38,7 +38,7 @@ case class Completer(p: CompleterParam) extends Component {
     val stop       = in Bool ()
     val idle       = out Bool ()
     val clear      = in Bool ()        // Clears the counters.
-    val counters   = out(CompleterCounters())
+    val counters   = out(CompleterStatistics.CompleterCounters())
   }
   noIoPrefix()
 
@@ -68,9 +68,10 @@ case class Completer(p: CompleterParam) extends Component {
 
   credits.io.limit    := io.npMax
   credits.io.returned := framer.io.returned
-  io.npRequest        := credits.io.grant.asBits.resized
+  io.npRequest        := B"0" ## credits.io.grant
 
-  io.idle := RegNext(!opened && !parser.io.inside && !framer.io.inside) init False
+  val quiet = RegNext(!opened && !parser.io.inside && !framer.io.inside) init False
+  io.idle := quiet
 
   statistics.io.events := parser.io.events
   statistics.io.clear  := io.clear

@@ -6,9 +6,9 @@ package lanebox.completer
 
 import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
 
-/** The parameters of the Completer. `ports` is the number of its ports. `windows` are the BAR
-  * windows, each with the number of its port. `writeBytes` is the largest write that the Completer
-  * takes, in bytes. It must be at least the maximum payload size that the card advertises.
+/** The parameters of the Completer. The target of a window is the number of its port. `writeBytes`
+  * is the largest write that the Completer takes. It must be at least the maximum payload size that
+  * the card advertises.
   */
 case class CompleterParam(
     ports: Int = 2,

@@ -9,14 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{ByteEnables, HardBlock, TargetRequest, Window}
 
-/** Events that CqParser reports about the host's requests. Each Bool is a pulse of one cycle. */
-case class CqEvents() extends Bundle {
-  val unsupported  = Bool() // A non-posted request will get Unsupported Request.
-  val dropped      = Bool() // A posted request was refused.
-  val malformed    = Bool() // The request refused in this cycle breaks a rule.
-  val discontinued = Bool() // The hard block cut a request short.
-}
-
 /** Parses the host's requests, realigns their payload and sends each to the port whose window holds
   * it, in order.
   *
@@ -29,13 +21,11 @@ case class CqParser(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val maxPayload = in UInt (3 bits)
-    // While `open` is high, new requests may begin. A request that has begun is taken to its end in
-    // any case.
-    val open     = in Bool ()
-    val requests = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
+    val open       = in Bool () // New requests may begin. One that has begun is always finished.
+    val requests   = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
     // Non-posted requests that must be answered with Unsupported Request.
     val refused = master(Flow(RefusedRequest()))
-    val events  = out(CqEvents())
+    val events  = out(CqParser.CqEvents())
     val inside  = out Bool () // A request has been taken from CQ in part, but not to its end.
   }
 
@@ -47,7 +37,8 @@ case class CqParser(p: CompleterParam) extends Component {
   descriptor.assignFromBits(io.cq.data(HardBlock.LowerHalf))
 
   // If only the card's logic was reset, the hard block may be in the middle of a request on CQ. So
-  // CQ beats before the next `start` are taken and dropped.
+  // CQ beats before the next `start` are taken and dropped. No operator takes a beat both to drop
+  // it and to split it into a half that leaves and a half that is held.
   io.cq.ready := store.io.room && (midRequest || io.open)
   val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
   val continues = io.cq.valid && store.io.room && midRequest
@@ -77,16 +68,15 @@ case class CqParser(p: CompleterParam) extends Component {
     val valid       = RegInit(False)
     val first, last = Reg(Bool())
     val cut         = Reg(Bool())
-    // A request's first beat came on CQ in the cycle before.
-    val begun     = RegNext(begins) init False
-    val kind      = Reg(Bits(4 bits))
-    val request   = Reg(TargetRequest())
-    val port      = Reg(Bits(p.ports bits))
-    val malformed = Reg(Bool())
-    val supported = Reg(Bool())
-    val sound     = Reg(Bool()) // The request is supported and not malformed.
-    val sole      = Reg(Bool()) // The request is sound, not cut, and has one beat.
-    val nonPosted = Reg(Bool())
+    val begun       = RegNext(begins) init False // A first beat came on CQ in the cycle before.
+    val kind        = Reg(Bits(4 bits))
+    val request     = Reg(TargetRequest())
+    val port        = Reg(Bits(p.ports bits))
+    val malformed   = Reg(Bool())
+    val supported   = Reg(Bool())
+    val sound       = Reg(Bool())                // The request is supported and not malformed.
+    val sole        = Reg(Bool())                // The request is sound, not cut, and has one beat.
+    val nonPosted   = Reg(Bool())
   }
 
   // `upTo` is the end of the request, in dwords from the start of the 4 KiB page in which it
@@ -150,7 +140,7 @@ case class CqParser(p: CompleterParam) extends Component {
 
   // A beat for a port is made of the held upper half and the lower half of the next CQ beat. So
   // payload dword 0 is in lane 0.
-  val routed = RoutedRequest(p.ports)
+  val routed = RequestStore.RoutedRequest(p.ports)
   routed.port                                              := held.port
   routed.request                                           := held.request
   routed.request.data(HardBlock.UpperHalf).allowOverride() := io.cq.data(HardBlock.LowerHalf)
@@ -179,4 +169,15 @@ case class CqParser(p: CompleterParam) extends Component {
   io.events.dropped      := held.begun && !held.nonPosted && !accepted
   io.events.malformed    := held.begun && held.supported && held.malformed
   io.events.discontinued := whole && store.io.cut
+}
+
+object CqParser {
+
+  /** Events that CqParser reports about the host's requests. Each Bool is a pulse of one cycle. */
+  case class CqEvents() extends Bundle {
+    val unsupported  = Bool() // A non-posted request will get Unsupported Request.
+    val dropped      = Bool() // A posted request was refused.
+    val malformed    = Bool() // The request refused in this cycle breaks a rule.
+    val discontinued = Bool() // The hard block cut a request short.
+  }
 }

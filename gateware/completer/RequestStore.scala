@@ -9,12 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, TargetRequest}
 
-/** A beat of a parsed request of the host, and the port that gets it. `port` is one-hot. */
-case class RoutedRequest(ports: Int) extends Bundle {
-  val port    = Bits(ports bits)
-  val request = TargetRequest()
-}
-
 /** Holds a request of the host until all of its beats have come, and hands requests to their ports
   * in order.
   *
@@ -24,6 +18,8 @@ case class RoutedRequest(ports: Int) extends Bundle {
   * set. `single` and `part` may only come while `room` is set.
   */
 case class RequestStore(ports: Int, depth: Int) extends Component {
+  import RequestStore._
+
   require(isPow2(depth), s"a request store of $depth beats: the depth must be a power of two")
 
   val io = new Bundle {
@@ -53,6 +49,7 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   direct.request.data(HardBlock.UpperHalf).allowOverride() :=
     stored.request.data(HardBlock.UpperHalf)
   val shown = available ? stored | direct
+  // StreamDemux takes a number. Here the port is one-hot, so no decoder is in the way.
   val valid = available || io.single
   for (port <- 0 until ports) {
     io.pops(port).valid    := valid && shown.port(port)
@@ -86,4 +83,13 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   val room = RegInit(False)
   room    := fill < depth - 1
   io.room := room
+}
+
+object RequestStore {
+
+  /** A beat of a parsed request of the host, and the port that gets it. `port` is one-hot. */
+  case class RoutedRequest(ports: Int) extends Bundle {
+    val port    = Bits(ports bits)
+    val request = TargetRequest()
+  }
 }

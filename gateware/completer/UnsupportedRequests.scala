@@ -15,6 +15,8 @@ import lanebox.vocabulary.{ByteEnables, CompletionStatus}
   * requests as the hard block has credits (32).
   */
 case class UnsupportedRequests() extends Component {
+  import CcFramer.CcRequest
+
   val io = new Bundle {
     val refused    = slave(Flow(RefusedRequest()))
     val completion = master(Stream(Fragment(CcRequest())))
@@ -22,8 +24,7 @@ case class UnsupportedRequests() extends Component {
 
   val waiting = StreamFifo(RefusedRequest(), CompleterParam.Reads, latency = 1)
   waiting.logic.ram.addAttribute("ram_style", "distributed")
-  waiting.io.push.valid   := io.refused.valid
-  waiting.io.push.payload := io.refused.payload
+  waiting.io.push << io.refused.toStream
 
   val request = waiting.io.pop
   val isRead  = request.kind === CqKind.MemoryRead || request.kind === CqKind.LockedRead

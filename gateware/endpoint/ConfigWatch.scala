@@ -11,8 +11,13 @@ import spinal.lib._
   * cycles. The register says whether the host has enabled extended tags, which no pin shows.
   */
 case class ConfigWatch(period: Int = 256) extends Component {
+  require(
+    isPow2(period) && period >= 2,
+    s"a period of $period cycles: a power of two, at which the timer wraps"
+  )
+
   val io = new Bundle {
-    val management   = master(ConfigManagement())
+    val management   = master(ConfigWatch.ConfigManagement())
     val extendedTags = out Bool () // The host has enabled them. Low until the first read is done.
   }
   val timer   = Reg(UInt(log2Up(period) bits)) init 0
@@ -34,17 +39,17 @@ object ConfigWatch {
   // Dword address of Device Control: byte 8 of the PCI Express capability, which is at 0x70.
   val DeviceControl     = 0x78 / 4
   val ExtendedTagEnable = 8 // The bit's number in Device Control (base specification 7.5.3.4).
-}
 
-/** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */
-case class ConfigManagement() extends Bundle with IMasterSlave {
-  val address  = UInt(10 bits) // Dword address in configuration space.
-  val read     = Bool()        // Stays high until `done`.
-  val readData = Bits(32 bits)
-  val done     = Bool()
+  /** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */
+  case class ConfigManagement() extends Bundle with IMasterSlave {
+    val address  = UInt(10 bits) // Dword address in configuration space.
+    val read     = Bool()        // Stays high until `done`.
+    val readData = Bits(32 bits)
+    val done     = Bool()
 
-  override def asMaster(): Unit = {
-    out(address, read)
-    in(readData, done)
+    override def asMaster(): Unit = {
+      out(address, read)
+      in(readData, done)
+    }
   }
 }

@@ -10,17 +10,7 @@ import spinal.lib._
 import lanebox.interrupt.{MsixTable, RegisterPort}
 import lanebox.requester.rc.{ReturnPath, ReturnStatistics}
 import lanebox.requester.rq._
-import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request, SequencePins}
-
-/** Counters of the cycles in which requests of the card have waited, since reset or `clear`. They
-  * wrap.
-  */
-case class RequesterCounters() extends Bundle {
-  // Cycles in which a read waited for a tag or for completion space.
-  val claimWaits = UInt(32 bits)
-  // Cycles in which writes waited, because too many writes had not left the hard block yet.
-  val numberWaits = UInt(32 bits)
-}
+import lanebox.vocabulary.{EventCounter, HardBlock, ReadData, Request}
 
 /** Sends the clients' requests to the host on RQ, and gives the clients the data of the host's
   * answers on RC.
@@ -37,8 +27,8 @@ case class Requester(p: RequesterParam) extends Component {
   val io = new Bundle {
     val rq         = master(HardBlock.Rq())
     val rc         = slave(HardBlock.Rc())
-    val sequence   = in(SequencePins())
-    val management = master(ConfigManagement())
+    val sequence   = in(HardBlock.SequencePins())
+    val management = master(ConfigWatch.ConfigManagement())
 
     val maxPayload, maxReadRequest = in UInt (3 bits)
     val rcb128, busMaster          = in Bool ()
@@ -61,16 +51,26 @@ case class Requester(p: RequesterParam) extends Component {
     val idle         = out Bool () // No TLP is half sent, and no read is outstanding.
     val extendedTags = out Bool ()
     val clear        = in Bool ()  // Clears all counters.
-    val counters     = out(RequesterCounters())
+    val counters     = out(Counters())
     val statistics   = out(ReturnStatistics())
   }
 
   noIoPrefix()
 
+  /** Counters of the cycles in which requests of the card have waited, since reset or `clear`. They
+    * wrap.
+    */
+  case class Counters() extends Bundle {
+    // Cycles in which a read waited for a tag or for completion space.
+    val claimWaits = UInt(32 bits)
+    // Cycles in which writes waited, because too many writes had not left the hard block yet.
+    val numberWaits = UInt(32 bits)
+  }
+
   val path    = RequestPath(p.requests)
   val returns = ReturnPath(p.returns)
   val watch   = ConfigWatch()
-  val fences  = Seq.fill(Requester.Interrupts)(Fence(p.requests, FenceKind.Sent))
+  val fences  = Seq.fill(Requester.Interrupts)(Fence(p.requests, Fence.Sent))
 
   path.io.settings.maxPayload     := io.maxPayload
   path.io.settings.maxReadRequest := io.maxReadRequest
@@ -104,7 +104,7 @@ case class Requester(p: RequesterParam) extends Component {
 
   val messages = msix generate new Area {
     val table = MsixTable(p.msixVectors)
-    val fence = Fence(p.requests, FenceKind.Ordered)
+    val fence = Fence(p.requests, Fence.Ordered)
     fence.io.progress  := path.io.progress
     fence.io.delivered := returns.io.delivered
     fence.io.message << table.io.fence
@@ -117,17 +117,19 @@ case class Requester(p: RequesterParam) extends Component {
     table.io.registers <> io.msixRegisters
     io.msixBusy := table.io.busy
     path.io.message <> table.io.message
-    io.msixSent := RegNext(io.rq.fire && RequestNumbers.isMessage(io.rq.sequence)) init False
+    val sent = RegNext(io.rq.fire && RequestNumbers.isMessage(io.rq.sequence)) init False
+    io.msixSent := sent
   }
 
-  io.idle       := RegNext(path.io.idle && returns.io.idle) init False
+  val rests = RegNext(path.io.idle && returns.io.idle) init False
+  io.idle       := rests
   io.statistics := returns.io.statistics
 
   val counts = new Area {
-    def count(event: Bool): UInt = EventCounter(event, io.clear)
-
-    io.counters.claimWaits  := count(path.io.progress.waitsForClaim)
-    io.counters.numberWaits := count(path.io.progress.waitsForNumber)
+    val claimWaits  = EventCounter(path.io.progress.waitsForClaim, io.clear)
+    val numberWaits = EventCounter(path.io.progress.waitsForNumber, io.clear)
+    io.counters.claimWaits  := claimWaits.count
+    io.counters.numberWaits := numberWaits.count
   }
 }
 

@@ -4,26 +4,34 @@
 
 package lanebox.endpoint
 
+import spinal.core.isPow2
+
 import lanebox.requester.rc.ReturnParam
 import lanebox.requester.rq.{ClientConfig, RequestParam}
 import lanebox.vocabulary.{Arguments, Numbers}
 
 /** The parameters of the Requester. `clients` says of each client whether it reads host memory,
   * writes it, or does both. `msixVectors` is the number of MSI-X vectors; 0 means no MSI-X.
-  * ReturnParam explains `readTags`, `ringBytes` and `completionPool`.
+  * ReturnParam explains `readTags`, `ringBytes` and `completionPool`, and has their defaults.
   */
 case class RequesterParam(
     clients: Seq[ClientConfig],
     msixVectors: Int = 0,
-    readTags: Int = 64,
-    ringBytes: Int = Numbers.LandingSize,
-    completionPool: Boolean = false
+    readTags: Int = RequesterParam.Returns.readTags,
+    ringBytes: Int = RequesterParam.Returns.ringBytes,
+    completionPool: Boolean = RequesterParam.Returns.completionPool
 ) {
+  require(
+    msixVectors == 0 || isPow2(msixVectors) && msixVectors >= 2 && msixVectors <= Numbers.MsiWidth,
+    s"$msixVectors MSI-X vectors: 0, or a power of two from 2 to ${Numbers.MsiWidth}"
+  )
+
   val requests = RequestParam(clients, messages = msixVectors > 0)
   val returns  = ReturnParam(requests.readers.size, readTags, ringBytes, completionPool)
 }
 
 object RequesterParam {
+  private val Returns = ReturnParam(clients = 1)
 
   /** Parses the `key=value` words of a build. The keys are clients (for each client r, w or rw,
     * like clients=rw,w,r), msixVectors, readTags, ringBytes and completionPool (true or false).

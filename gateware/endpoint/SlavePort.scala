@@ -10,13 +10,6 @@ import spinal.lib._
 import lanebox.completer.{CompleterParam, TargetPort}
 import lanebox.vocabulary._
 
-/** The parameter of SlavePort. `timeout` is the number of cycles that a front end may take for one
-  * dword.
-  */
-case class SlavePortParam(timeout: Int = Numbers.TargetTimeout) {
-  require(timeout >= 4, s"a timeout of $timeout cycles: no front end answers in fewer than 4")
-}
-
 /** A port of the Completer for LitePCIe's slave-port front ends, which take single dwords.
   *
   * Requests are split into dwords in address order. Dwords without an enabled byte are left out.
@@ -41,7 +34,18 @@ case class SlavePort(p: SlavePortParam) extends Component {
   }
   noIoPrefix()
 
-  val Piece = 32 // The most dwords of a completion: completions end at boundaries of 128 B.
+  val OrderBits = 20 // Bits of the number of a write, by which reads are ordered with writes.
+  val Piece     = 32 // The most dwords of a completion: completions end at boundaries of 128 B.
+
+  /** A read by the host that waits in SlavePort until it is its turn at the front end. */
+  case class WaitingRead() extends Bundle {
+    val offset          = UInt(32 bits)
+    val dwords          = UInt(11 bits)
+    val firstBe, lastBe = Bits(4 bits)
+    val address         = UInt(64 bits)
+    val requester       = RequesterId()
+    val after           = UInt(OrderBits bits) // Writes that came before the read.
+  }
 
   // One dword at the front end --------------------------------------------------------------------
   val offered, awaiting, expired = RegInit(False)
@@ -89,24 +93,24 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Writes wait at the port, reads wait in a queue ------------------------------------------------
   val request = io.port.request
-  val writeIn = Stream(Fragment(TargetRequest()))
+  val kinds   = StreamDemux(request, request.write.asUInt, 2)
+  val readIn  = kinds(0)
+  val writeIn = kinds(1)
   val writes  = writeIn.m2sPipe()
   val waiting = StreamFifo(WaitingRead(), CompleterParam.Reads, latency = 1)
   waiting.logic.ram.addAttribute("ram_style", "distributed")
 
-  writeIn.valid         := request.valid && request.write
-  writeIn.payload       := request.payload
-  waiting.io.push.valid := request.valid && !request.write
-  waiting.io.push.payload.assignSomeByName(request.fragment)
-  request.ready := request.write ? writeIn.ready | waiting.io.push.ready
-
   // A read waits until all writes that came before it have gone. While it waits, one write may pass
   // it for each dword of the reads before it. That number of writes is far less than half of the
   // counters' range, so the sign of their difference is exact.
-  val writesCame, writesWent = Reg(UInt(WaitingRead.OrderBits bits)) init 0
+  val writesCame, writesWent = Reg(UInt(OrderBits bits)) init 0
   when(writeIn.fire && writeIn.last)(writesCame := writesCame + 1)
   when(writes.fire && writes.last)(writesWent   := writesWent + 1)
-  waiting.io.push.after                         := writesCame
+
+  val came = WaitingRead()
+  came.assignSomeByName(request.fragment)
+  came.after := writesCame
+  waiting.io.push << readIn.translateWith(came)
 
   // Writes ----------------------------------------------------------------------------------------
   val write = new Area {
@@ -195,9 +199,10 @@ case class SlavePort(p: SlavePortParam) extends Component {
     }
 
     val failed     = status =/= CompletionStatus.Success
+    val lastBeat   = (size - 1)(4 downto 3)
     val completion = io.port.completion
     completion.valid           := full
-    completion.last            := failed || sent === (size - 1)(4 downto 3)
+    completion.last            := failed || sent === lastBeat
     completion.requester       := head.requester
     completion.status          := status
     completion.lowerAddress    := lower
@@ -255,18 +260,4 @@ case class SlavePort(p: SlavePortParam) extends Component {
     issue(False, address, read.enables, B(0, 32 bits), read.head.requester.id)
     readsTurn := False
   }
-}
-
-/** A read by the host that waits in SlavePort until it is its turn at the front end. */
-case class WaitingRead() extends Bundle {
-  val offset          = UInt(32 bits)
-  val dwords          = UInt(11 bits)
-  val firstBe, lastBe = Bits(4 bits)
-  val address         = UInt(64 bits)
-  val requester       = RequesterId()
-  val after           = UInt(WaitingRead.OrderBits bits) // Writes that came before the read.
-}
-
-object WaitingRead {
-  val OrderBits = 20
 }

@@ -49,8 +49,7 @@ def slave_request_layout():
     return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
 
 def slave_completion_layout():
-    """Returns the layout of SlaveCompletion in SlaveRequest.scala, which is LitePCIe's completion.
-    """
+    """Returns the layout of SlaveCompletion.scala, which is LitePCIe's completion."""
     return completion_layout(numbers.DATA_WIDTH)
 
 # Ports --------------------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
       inTable ? masked(vector).asBits.resize(32 bits) |
         ((bus.address.resize(indexBits + 2) === 0) ? shown.resize(32 bits) | B(0, 32 bits))
     )
-    bus.readData := RegNext(inTable && !control) ? stored | other
+    val shows = RegNext(inTable && !control)
+    bus.readData := shows ? stored | other
   }
 
   val sender = new Area {
@@ -90,8 +91,9 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
     val set, clear = B(0, vectors bits)
     pending := (pending & ~clear) | set | io.irqs
 
+    val number = chosen.asBits
     io.fence.valid   := False
-    io.fence.payload := chosen.asBits.resized
+    io.fence.payload := number.resized
     io.fenced.ready  := False
     // `revoked`: since the message passed the fence, its vector was masked or MSI-X was off at some
     // time. The message must then be withdrawn.
@@ -110,7 +112,8 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
       chose := False
     }
 
-    io.busy := RegNext(sendable.orR || chose) init False
+    val busy = RegNext(sendable.orR || chose) init False
+    io.busy := busy
 
     val machine = new StateMachine {
       val choose: State = new State with EntryPoint {

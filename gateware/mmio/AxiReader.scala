@@ -17,8 +17,9 @@ import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
   * has failed or has timed out. If the burst failed or timed out, the read ends with an error
   * completion, and its other pieces are dropped.
   */
-case class AxiReader(p: MmioParameters) extends Component {
-  import MmioParameters._
+case class AxiReader(p: MmioParam) extends Component {
+  import CompletionBuilder.Fetch
+  import MmioParam._
 
   val config = AxiTarget.config(p.axiAddressWidth)
 
@@ -113,6 +114,7 @@ case class AxiReader(p: MmioParameters) extends Component {
 
     val next   = !busy || (go && closes)
     val failed = RegNextWhen(!io.mayStart, next)
+    // A read is held for all of its pieces, and no operator makes several pieces of one read.
     queue.io.pop.ready := next && (io.mayStart || overdue)
     io.start           := queue.io.pop.fire && io.mayStart
     io.skip            := queue.io.pop.fire && !io.mayStart
@@ -150,15 +152,16 @@ case class AxiReader(p: MmioParameters) extends Component {
     places.write(place, entry, go)
     starts.write(place, (rowInPiece ## epoch), go)
 
-    // The burst reads rows up to the end of the piece, or up to the end of the request.
+    // The burst reads rows up to the end of the piece, or up to the end of the request. A piece takes
+    // a place even if it makes no burst, so no operator joins the two.
     val inPiece = lastRows +^ U(1)
-    val toEnd   = ((current.left +^ shift) >> 3) + 1
+    val toEnd   = (((current.left +^ shift) >> 3) + 1).resize(PieceRowBits + 1)
     bursts.io.push.valid    := busy && !full && !nothing && !failed
     bursts.io.push.place    := place
     bursts.io.push.epoch    := epoch
     bursts.io.push.address  := current.address
     bursts.io.push.firstGap := entry.firstGap
-    bursts.io.push.rows     := closes ? toEnd.resize(PieceRowBits + 1) | inPiece
+    bursts.io.push.rows     := closes ? toEnd | inPiece
     bursts.io.push.single   := current.left === 0 && first
   }
 
@@ -256,13 +259,18 @@ case class AxiReader(p: MmioParameters) extends Component {
       epoch := epoch + 1
     }
 
-    io.error.valid := RegNext(fetch.fire && bad) init False
-    io.error.kind := RegNext(
-      (done(number) && started(number)) ? MmioErrorKind.busError | MmioErrorKind.timeout
-    )
+    // Flow.m2sPipe would make registers of the constant fields, too.
+    val report = new Area {
+      val answered = done(number) && started(number)
+      val valid    = RegNext(fetch.fire && bad) init False
+      val kind     = RegNext(answered ? MmioErrorKind.busError | MmioErrorKind.timeout)
+      val address  = RegNext(entry.address @@ U"00")
+    }
+    io.error.valid   := report.valid
+    io.error.kind    := report.kind
     io.error.count   := 1
     io.error.write   := False
-    io.error.address := RegNext(entry.address @@ U"00")
+    io.error.address := report.address
   }
 
   for (n <- 0 until Slots) {

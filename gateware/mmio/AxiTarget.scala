@@ -10,23 +10,6 @@ import spinal.lib.bus.amba4.axi.{Axi4, Axi4Config}
 
 import lanebox.vocabulary.{HardBlock, Numbers}
 
-object AxiTarget {
-  val WriteBeats = 32
-  val IdWidth    = Numbers.AxiIdWidth
-  val EpochBits  = IdWidth - MmioParameters.SlotWidth
-
-  def config(addressWidth: Int) = Axi4Config(
-    addressWidth = addressWidth,
-    dataWidth = HardBlock.DataWidth,
-    idWidth = IdWidth,
-    useRegion = false,
-    useLock = false,
-    useCache = false,
-    useQos = false,
-    useProt = false
-  )
-}
-
 /** A 256-bit AXI4 master for the host's accesses to user logic. A read is cut into pieces of one
   * completion each. Every piece is a burst with an ID of its own. Up to 32 bursts may be in flight.
   *
@@ -39,8 +22,9 @@ object AxiTarget {
   * bytes behind the end are read and thrown away. A read of a single dword is one beat of 4 bytes.
   * Write strobes are exact.
   */
-case class AxiTarget(p: MmioParameters) extends Component {
-  import MmioParameters._
+case class AxiTarget(p: MmioParam) extends Component {
+  import CompletionBuilder.Fetch
+  import MmioParam._
 
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
@@ -83,4 +67,21 @@ case class AxiTarget(p: MmioParameters) extends Component {
   reading.io.fetched := io.fetched
   reading.io.landing <> io.landing
   io.readError << reading.io.error
+}
+
+object AxiTarget {
+  val WriteBeats = 32
+  val IdWidth    = Numbers.AxiIdWidth
+  val EpochBits  = IdWidth - MmioParam.SlotWidth
+
+  def config(addressWidth: Int) = Axi4Config(
+    addressWidth = addressWidth,
+    dataWidth = HardBlock.DataWidth,
+    idWidth = IdWidth,
+    useRegion = false,
+    useLock = false,
+    useCache = false,
+    useQos = false,
+    useProt = false
+  )
 }

@@ -17,7 +17,7 @@ import lanebox.vocabulary.HardBlock
   * fails to come in time. Then all responses that are due are given up, and later bursts use the
   * next ID. Responses with another ID than the present one are ignored.
   */
-case class AxiWriter(p: MmioParameters) extends Component {
+case class AxiWriter(p: MmioParam) extends Component {
   val config = AxiTarget.config(p.axiAddressWidth)
   val most   = 32 // The most bursts that may wait for their response.
 
@@ -45,33 +45,35 @@ case class AxiWriter(p: MmioParameters) extends Component {
     val spills = Bool()
   }
 
-  val starts = StreamFifo(Start(), AxiTarget.WriteBeats, latency = 1)
-  starts.io.push.valid   := io.write.valid && io.write.first
-  starts.io.push.address := io.write.address
-  starts.io.push.rows    := io.write.rows
+  val starts   = StreamFifo(Start(), AxiTarget.WriteBeats, latency = 1)
+  val newStart = Start()
+  newStart.assignSomeByName(io.write.payload)
+  starts.io.push << io.write.takeWhen(io.write.first).toStream.translateWith(newStart)
 
-  val beats = StreamFifo(Data(), AxiTarget.WriteBeats, latency = 1)
-  beats.io.push.valid := io.write.valid
-  beats.io.push.payload.assignSomeByName(io.write.payload)
-  beats.io.push.shift := io.write.address(2 downto 0)
-  io.writesLeft       := beats.io.occupancy.resized
+  val beats   = StreamFifo(Data(), AxiTarget.WriteBeats, latency = 1)
+  val newBeat = Data()
+  newBeat.assignSomeByName(io.write.payload)
+  newBeat.shift := io.write.address(2 downto 0)
+  beats.io.push << io.write.toStream.translateWith(newBeat)
+  io.writesLeft := beats.io.occupancy.resized
 
   val epoch = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val due   = Reg(UInt(log2Up(most + 1) bits)) init 0
 
   // A response has not come in time, so all responses that are due are given up.
-  val giveUp = Bool()
+  val giveUp = RegInit(False)
   // The addresses of the bursts that wait for their response, for error reports.
   val issued = StreamFifo(UInt(30 bits), most, latency = 1)
 
   val address = new Area {
-    val start = starts.io.pop.haltWhen(due.msb || giveUp)
-    val aw    = Stream(Axi4Aw(config))
+    val mayStart = !due.msb && !giveUp
+    val start    = starts.io.pop.continueWhen(mayStart)
+    val aw       = Stream(Axi4Aw(config))
     aw.arbitrationFrom(start)
     aw.id   := epoch.resized
     aw.addr := (start.address @@ U"00").resized
     aw.len  := (start.rows - 1).resized
-    aw.size := log2Up(MmioParameters.RowBytes)
+    aw.size := log2Up(MmioParam.RowBytes)
     aw.setBurstINCR()
     io.aw << aw.m2sPipe()
   }
@@ -118,7 +120,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     val b      = io.b.toFlow
     val mine   = b.valid && b.id === epoch.resized && due =/= 0
     val waited = Reg(UInt(log2Up(p.timeout) bits))
-    giveUp := RegNext(waited === p.timeout - 2 && !mine && due =/= 0) init False
+    giveUp := waited === p.timeout - 2 && !mine && due =/= 0
     waited := waited + 1
     when(mine || due === 0 || giveUp) { waited := 0 }
     val ended = giveUp ? due | mine.asUInt.resized
@@ -126,17 +128,25 @@ case class AxiWriter(p: MmioParameters) extends Component {
     when(giveUp) { epoch := epoch + 1 }
     io.done := ended
 
-    issued.io.push.valid   := address.start.fire
-    issued.io.push.payload := address.start.address
-    issued.io.pop.ready    := mine
-    issued.io.flush        := giveUp
+    val begun = address.start.toFlowFire
+    issued.io.push << begun.translateWith(begun.address).toStream
+    issued.io.pop.ready := mine
+    issued.io.flush     := giveUp
 
-    io.error.valid   := RegNext(giveUp || (mine && b.resp(1))) init False
-    io.error.kind    := RegNext(giveUp ? MmioErrorKind.timeout | MmioErrorKind.busError)
-    io.error.count   := RegNext(giveUp ? due | U(1))
+    // Flow.m2sPipe would make a register of the constant field, too.
+    val report = new Area {
+      val valid   = RegNext(giveUp || (mine && b.resp(1))) init False
+      val kind    = RegNext(giveUp ? MmioErrorKind.timeout | MmioErrorKind.busError)
+      val count   = RegNext(giveUp ? due | U(1))
+      val address = RegNext(issued.io.pop.payload @@ U"00")
+    }
+    io.error.valid   := report.valid
+    io.error.kind    := report.kind
+    io.error.count   := report.count
     io.error.write   := True
-    io.error.address := RegNext(issued.io.pop.payload @@ U"00")
+    io.error.address := report.address
   }
 
-  io.busy := RegNext(due =/= 0 || beats.io.pop.valid || data.flush) init False
+  val busy = RegNext(due =/= 0 || beats.io.pop.valid || data.flush) init False
+  io.busy := busy
 }

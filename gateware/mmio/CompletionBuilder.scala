@@ -7,25 +7,7 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.HardBlock
-
-/** The header of a completion for the host, without the fields that MmioBridge keeps in the read
-  * slot of the completion's read.
-  */
-case class CompletionHeader() extends Bundle {
-  val slot         = UInt(MmioParameters.SlotWidth bits)
-  val status       = Bits(3 bits)
-  val lowerAddress = UInt(7 bits)
-  val byteCount    = UInt(13 bits)
-  val dwords       = UInt(8 bits)
-  val final_       = Bool()
-}
-
-/** A beat of a completion for the host. Every beat carries the completion's header. */
-case class CompletionBeat() extends Bundle {
-  val header = CompletionHeader()
-  val data   = Bits(HardBlock.DataWidth bits)
-}
+import lanebox.vocabulary.{CompletionStatus, HardBlock}
 
 /** Reads lane memories and makes completions of the data, a beat in every cycle.
   *
@@ -37,8 +19,9 @@ case class CompletionBeat() extends Bundle {
   *
   * A beat is at `beats` as many cycles after its fetch as the memory's latency has, plus 2.
   */
-case class CompletionBuilder(p: MmioParameters) extends Component {
-  import MmioParameters._
+case class CompletionBuilder(p: MmioParam) extends Component {
+  import CompletionBuilder._
+  import MmioParam._
 
   val io = new Bundle {
     val fetch = slave(Stream(Fetch(p)))
@@ -70,6 +53,7 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
 
     // Where a request is cut, a row of the memory ends. So the request's next piece starts at lane
     // 0.
+    val nextRow = LaneMemoryPort.next(current.row)
     val lastRow = (current.row(PieceRowBits - 1 downto 0) | ~io.pieceMask).andR
     val few     = current.left < 8
     val inRow   = (current.left(2 downto 0) +^ current.shift) < 8
@@ -81,10 +65,11 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     val hazard = Bool()
     val go     = busy && room && !hazard
 
+    // A fetch is held for all of its beats, and no operator makes several beats of one fetch.
     io.fetch.ready := !busy || (go && closes)
     when(go) {
       first        := ends || lastRow
-      current.row  := Lanes.next(current.row)
+      current.row  := nextRow
       current.left := current.left - (lastRow ? (U(8, 4 bits) - current.shift) | U(8, 4 bits))
       when(lastRow) {
         current.shift    := 0
@@ -103,7 +88,7 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     beat.last  := ends || lastRow
 
     val chosen = UIntToOh(current.source, p.latencies.size)
-    io.rows := Lanes.rows(current.row, current.shift)
+    io.rows := LaneMemoryPort.rows(current.row, nextRow, current.shift)
     // The memory is enabled by `busy` and not by `go`, which is late in the cycle. A read of the
     // memory that turns out not to be needed does no harm.
     io.enables := chosen.andMask(busy)
@@ -178,17 +163,67 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     // lower address in the header says by how many lanes.
     val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
     val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
-    data.write(stored, Lanes.turnBackEven(arrived.lanes, arrived.fetch.shift), arrived.valid)
+    data.write(
+      stored,
+      LaneMemoryPort.turnBackEven(arrived.lanes, arrived.fetch.shift),
+      arrived.valid
+    )
     stored := stored + arrived.valid.asUInt
     given  := given + header.fire.asUInt
 
+    val half  = data.readAsync(given)
+    val shift = header.lowerAddress(4 downto 2)
     io.beats.arbitrationFrom(header)
     io.beats.last   := header.last
     io.beats.header := header.fragment
-    io.beats.data   := Lanes.turnBackOdd(data.readAsync(given), header.lowerAddress(4 downto 2))
+    io.beats.data   := LaneMemoryPort.turnBackOdd(half, shift)
 
     val taken = Reg(UInt(log2Up(roomBeats + 1) bits)) init 0
     taken := taken + issue.go.asUInt - io.beats.fire.asUInt
     room  := !taken.msb
+  }
+}
+
+object CompletionBuilder {
+
+  /** An order to CompletionBuilder: fetch data from a lane memory (32 bytes a row) and send it as
+    * completions.
+    *
+    * `left` counts from the start of this fetch to the end of the request. The last four bits of
+    * `row` are bits 5 to 8 of the byte address. A completion ends with the row in which these bits
+    * are all ones, as far as they are below the largest payload size.
+    */
+  case class Fetch(p: MmioParam) extends Bundle {
+    val slot = UInt(MmioParam.SlotWidth bits)
+    // The number of the lane memory that the data is fetched from (MmioParam).
+    val source   = UInt(p.sourceWidth bits)
+    val row      = UInt(p.rowWidth bits)
+    val shift    = UInt(3 bits)  // Lane of the row in which the data begins.
+    val left     = UInt(10 bits) // Dwords to the end of the request, less one.
+    val firstGap = UInt(2 bits)  // Bytes of the first dword before the first enabled byte.
+    val lastGap  = UInt(2 bits)  // Bytes of the last dword after the last enabled byte.
+    val status   = Bits(3 bits)
+    val onePiece = Bool() // The fetch gives one completion; its request may have more fetches.
+    val closes   = Bool() // The fetch is the last one of its request.
+
+    def isError = status =/= CompletionStatus.Success
+  }
+
+  /** The header of a completion for the host, without the fields that MmioBridge keeps in the read
+    * slot of the completion's read.
+    */
+  case class CompletionHeader() extends Bundle {
+    val slot         = UInt(MmioParam.SlotWidth bits)
+    val status       = Bits(3 bits)
+    val lowerAddress = UInt(7 bits)
+    val byteCount    = UInt(13 bits)
+    val dwords       = UInt(8 bits)
+    val final_       = Bool()
+  }
+
+  /** A beat of a completion for the host. Every beat carries the completion's header. */
+  case class CompletionBeat() extends Bundle {
+    val header = CompletionHeader()
+    val data   = Bits(HardBlock.DataWidth bits)
   }
 }

@@ -13,6 +13,8 @@ import spinal.lib._
   * set all counters to 0. That takes `bins` cycles, and events that come meanwhile are not counted.
   */
 case class Histogram(bins: Int) extends Component {
+  require(isPow2(bins) && bins >= 2, s"$bins bins: must be a power of two, at least 2")
+
   val io = new Bundle {
     val event  = slave(Flow(UInt(log2Up(bins) bits)))
     val clear  = in Bool ()
@@ -35,5 +37,12 @@ case class Histogram(bins: Int) extends Component {
     data = (old + 1).andMask(!clearing),
     enable = clearing || event.valid
   )
-  io.count := RegNext(counts.readAsync(io.select))
+  val count = RegNext(counts.readAsync(io.select))
+  io.count := count
+}
+
+object Histogram {
+
+  /** Returns the number of the highest set bit in `value`, counted from 0; 0 if no bit is set. */
+  def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
 }

@@ -17,6 +17,8 @@ import lanebox.vocabulary.HardBlock
   * sees the writes of earlier cycles.
   */
 case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
+  require(rowWidth >= 1, s"row addresses of $rowWidth bits: a lane memory has at least 2 rows")
+
   val writeRows  = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val writeData  = Bits(HardBlock.DataWidth bits)
   val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // A bit for each byte: 1 if it is written.
@@ -33,7 +35,7 @@ case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
 /** Rotates beats between the order of a TLP's payload (dword 0 in lane 0) and the order of a lane
   * memory (the dword's address says the lane).
   */
-object Lanes {
+object LaneMemoryPort {
   private val count = HardBlock.Dwords
 
   /** Rotates a beat from payload order to lane order, in two steps: `turnEven` by the even part of
@@ -58,18 +60,16 @@ object Lanes {
     shift(0) ? even.rotateRight(widthOf(even) / count) | even
 
   /** Returns the row address of each lane for an access to 32 bytes of a lane memory that starts in
-    * lane `shift` of row `row`.
+    * lane `shift` of row `row`. `following` is the row after it, as `next` computes it.
     */
-  def rows(row: UInt, shift: UInt): Vec[UInt] = {
-    val following = next(row)
+  def rows(row: UInt, following: UInt, shift: UInt): Vec[UInt] =
     Vec((0 until count).map(lane => (shift > lane) ? following | row))
-  }
 
   /** Returns the address of the row after `row` in a lane memory. No request crosses a page of 4
     * KiB, so only the row's bits inside the page need an adder.
     */
   def next(row: UInt): UInt = {
-    val inPage = log2Up(MmioParameters.Page / MmioParameters.RowBytes)
+    val inPage = log2Up(MmioParam.Page / MmioParam.RowBytes)
     if (widthOf(row) <= inPage) row + 1
     else row(widthOf(row) - 1 downto inPage) @@ (row(inPage - 1 downto 0) + 1)
   }

@@ -33,8 +33,9 @@ import lanebox.vocabulary._
   * If nothing else is under way, `completion` is valid 2 cycles and the memory's latency after
   * `request`.
   */
-case class MmioBridge(p: MmioParameters) extends Component {
-  import MmioParameters._
+case class MmioBridge(p: MmioParam) extends Component {
+  import CompletionBuilder.Fetch
+  import MmioParam._
 
   noIoPrefix()
   val io = new Bundle {
@@ -51,7 +52,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     // With `strict`, completions come in the order of all reads, whatever their targets. The bridge
     // takes a new value of `strict` only while no read is inside.
     val strict          = in Bool ()
-    val stop            = in Bool ()  // While high no new request is taken.
+    val stop            = in Bool ()  // No new request is taken.
     val idle            = out Bool () // No read is inside and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
@@ -109,6 +110,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
   // Writes: rotated into lanes, one cycle to every target -----------------------------------------
 
   val write = new Area {
+    import LaneMemoryPort.{turnEven, turnOdd}
+
     // Number of a row of 32 bytes in its page: the row of this beat, and the row of the next beat.
     val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits)
     // Dwords of the write from this beat on, less one.
@@ -135,14 +138,15 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val shift    = RegNext(decode.shift)
     // The even part of a write's rotation is in front of the registers and the odd part behind
     // them. So there are two short paths instead of a long one.
-    val mask     = Lanes.turnOdd(Lanes.turnEven(RegNext(enables), shift), shift)
-    val data     = Lanes.turnOdd(RegNext(Lanes.turnEven(request.data, decode.shift)), shift)
+    val mask     = turnOdd(turnEven(RegNext(enables), shift), shift)
+    val data     = turnOdd(RegNext(turnEven(request.data, decode.shift)), shift)
     val isFirst  = RegNext(first)
     val isLast   = RegNext(request.last)
     val spills   = RegNext((leftNow(2 downto 0) +^ decode.shift).msb)
     val rows     = RegNext(((leftFirst +^ decode.shift) >> 3).resize(6) + 1)
     val memories = decode.memories.map(RegNext(_))
-    val laneRows = Lanes.rows(row, shift)
+    val nextRow  = LaneMemoryPort.next(row)
+    val laneRows = LaneMemoryPort.rows(row, nextRow, shift)
 
     // Memories have initial contents, but `valid` is undefined before the first clock edge. `awake`
     // stays low until then, so that nothing overwrites these contents.
@@ -237,6 +241,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
   }
 
   // Slow targets ----------------------------------------------------------------------------------
+  // The slow targets share the registers of the payloads (`write.beat`, `slowRead`), so each of them
+  // has only the registers of `valid`, and no Flow.m2sPipe.
 
   /** Decides whether the write queue of a slow target (Wishbone or AXI), which has 32 beats, takes
     * a write. A write of up to 512 bytes is taken if fewer than 8 beats are in the queue. A larger
@@ -264,10 +270,12 @@ case class MmioBridge(p: MmioParameters) extends Component {
     target.io.start.read  := newRead
     target.io.start.data  := request.data(31 downto 0)
     assert(!target.io.started || accept, "a request has begun that is not taken")
-    val taken = accept && decode.wishbone
-    target.io.write.valid   := RegNext(taken && request.write) init False
+    val taken     = accept && decode.wishbone
+    val writeCame = RegNext(taken && request.write) init False
+    val readCame  = RegNext(taken && !request.write) init False
+    target.io.write.valid   := writeCame
     target.io.write.payload := write.beat
-    target.io.read.valid    := RegNext(taken && !request.write) init False
+    target.io.read.valid    := readCame
     target.io.read.payload  := slowRead
     target.io.fetched       := builder.io.fetched(p.wishboneSource)
     attach(target.io.landing, p.wishboneSource)
@@ -279,10 +287,12 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val target    = AxiTarget(p)
     val admission = new Admission(target.io.writesLeft, decode.axi)
     target.io.pieceMask := pieceMask
-    val writes = accept && request.write && decode.axi && !write.dropping
-    target.io.write.valid   := RegNext(writes) init False
+    val writes    = accept && request.write && decode.axi && !write.dropping
+    val writeCame = RegNext(writes) init False
+    val readCame  = RegNext(isRead && decode.axi) init False
+    target.io.write.valid   := writeCame
     target.io.write.payload := write.beat
-    target.io.read.valid    := RegNext(isRead && decode.axi) init False
+    target.io.read.valid    := readCame
     target.io.read.payload  := slowRead
     target.io.fetched       := builder.io.fetched(p.axiSource)
     attach(target.io.landing, p.axiSource)
@@ -311,8 +321,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishboneTurn = 1
     val axiTurn      = if (p.wishbone) 2 else 1
 
-    // With `strict`, `turns` holds the target of each read, in order. The head of each queue is in
-    // a register, because it would come late in the cycle from a memory.
+    // With `strict`, `turns` holds the target of each read, in order. It has a place for every read
+    // slot, so a push need not wait for `ready`. The head of each queue is in a register, because it
+    // would come late in the cycle from a memory.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
     val next  = turns.io.pop.combStage()
     val turn  = next.stage()
@@ -321,11 +332,11 @@ case class MmioBridge(p: MmioParameters) extends Component {
     when(decode.wishbone) { turns.io.push.payload := wishboneTurn }
     when(decode.axi) { turns.io.push.payload := axiTurn }
 
-    def mayGo(whose: Int) = !strict || (turn.valid && turn.payload === whose)
+    val mayGo = Vec((0 to slow.size).map(n => !strict || (turn.valid && turn.payload === n)))
 
     // `direct` (the read that comes in now) is known late in the cycle, through the whole decoder.
-    // So the choice of the next fetch does not depend on `direct`: it bypasses the queue only if no
-    // other fetch waits.
+    // So the choice of the next fetch does not depend on `direct`, as that of a StreamArbiter would:
+    // `direct` bypasses the queue only if no other fetch waits.
     val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
@@ -369,40 +380,46 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     val ends   = io.completion.fire && io.completion.last
     val closes = ends && io.completion.final_
-    slots.io.free.valid   := RegNext(closes) init False
-    slots.io.free.payload := RegNext(beat.header.slot)
+    val freed  = Flow(UInt(SlotWidth bits))
+    freed.valid   := closes
+    freed.payload := beat.header.slot
+    slots.io.free << freed.m2sPipe()
   }
 
+  val wrote = RegNext(write.valid)
   val writesBusy = (if (p.wishbone) wishbone.target.io.busy else False) ||
-    (if (p.axi) axi.target.io.busy else False) || write.valid || RegNext(write.valid)
-  io.idle := RegNext(slots.io.used === 0 && !writesBusy && !request.fire) init False
+    (if (p.axi) axi.target.io.busy else False) || write.valid || wrote
+  val quiet = RegNext(slots.io.used === 0 && !writesBusy && !request.fire) init False
+  io.idle := quiet
 
   // Statistics ------------------------------------------------------------------------------------
 
   val counts = new Area {
-    val clear                      = io.clearStatistics
-    def counter(event: Bool): UInt = EventCounter(event, clear)
-    def errors(which: Flow[MmioError] => Bool): UInt =
-      EventCounter.sum(slow.map(e => e.count.andMask(e.valid && which(e))), clear)
+    val clear                            = io.clearStatistics
+    def count(event: Bool): EventCounter = EventCounter(event, clear)
+    def errors(which: Flow[MmioError] => Bool): EventCounter.Sum =
+      EventCounter.Sum(slow.map(e => e.count.andMask(e.valid && which(e))), clear)
 
     val slow = (if (p.wishbone) Seq(wishbone.target.io.error) else Nil) ++
       (if (p.axi) Seq(axi.target.io.readError, axi.target.io.writeError) else Nil)
-    val own   = Flow(MmioError())
-    val began = RegNext(accept && first) init False
-    own.valid := began &&
-      RegNext(decode.nothing || (request.write && (decode.readOnly || full.drops)))
-    own.kind := RegNext(request.write.mux(
+    val own     = Flow(MmioError())
+    val began   = RegNext(accept && first) init False
+    val refused = RegNext(decode.nothing || (request.write && (decode.readOnly || full.drops)))
+    val ownKind = RegNext(request.write.mux(
       True -> decode.nothing.mux(
         True  -> MmioErrorKind.unmappedWrite(),
         False -> decode.axi.mux(True -> MmioErrorKind.held(), False -> MmioErrorKind.readOnly())
       ),
       False -> MmioErrorKind.unmappedRead()
     ))
+    // Flow.m2sPipe would make a register of the constant field, too.
+    own.valid   := began && refused
+    own.kind    := ownKind
     own.count   := 1
     own.write   := RegNext(request.write)
     own.address := RegNext(request.offset)
 
-    val lastError = Reg(MmioLastError())
+    val lastError = Reg(MmioStatistics.LastError())
     lastError.kind init MmioErrorKind.none
     lastError.write init False
     lastError.address init 0
@@ -419,36 +436,42 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val bytes   = RegNext(ByteEnables.span(request.dwords, request.firstBe, request.lastBe))
     val latency = Histogram(32)
     latency.io.event.valid := Delay(answer.closes, 2, init = False)
-    val high = RegNext(Statistics.log2(age))
-    latency.io.event.payload := (high > 15) ? U(31, 5 bits) |
+    val high = RegNext(Histogram.log2(age))
+    val latencyBin = (high > 15) ? U(31, 5 bits) |
       (high.resize(4 bits) @@ (ageThen << 1 >> high)(0).asUInt)
-    latency.io.clear  := clear
-    latency.io.select := io.latencySelect
-    val size = Histogram(32)
+    latency.io.event.payload := latencyBin
+    latency.io.clear         := clear
+    latency.io.select        := io.latencySelect
+    val size    = Histogram(32)
+    val sizeBin = Histogram.log2(bytes).resize(4 bits)
     size.io.event.valid   := began
-    size.io.event.payload := own.write.asUInt @@ Statistics.log2(bytes).resize(4 bits)
+    size.io.event.payload := own.write.asUInt @@ sizeBin
     size.io.clear         := clear
     size.io.select        := io.sizeSelect
 
+    val writes        = count(accept && first && request.write)
+    val reads         = count(isRead)
+    val completions   = count(answer.ends)
+    val unsupported   = count(own.valid && !own.write)
+    val aborted       = errors(!_.write)
+    val timeouts      = errors(_.kind === MmioErrorKind.timeout)
+    val writesDropped = count(own.valid && own.write)
+    val writesFailed  = errors(e => e.write && e.kind =/= MmioErrorKind.partial)
+    val writesRefused = errors(_.kind === MmioErrorKind.partial)
+
     io.statistics.readsNow      := slots.io.used
     io.statistics.readsMax      := max
-    io.statistics.writes        := counter(accept && first && request.write)
-    io.statistics.reads         := counter(isRead)
-    io.statistics.completions   := counter(answer.ends)
-    io.statistics.unsupported   := counter(own.valid && !own.write)
-    io.statistics.aborted       := errors(!_.write)
-    io.statistics.timeouts      := errors(_.kind === MmioErrorKind.timeout)
-    io.statistics.writesDropped := counter(own.valid && own.write)
-    io.statistics.writesFailed  := errors(e => e.write && e.kind =/= MmioErrorKind.partial)
-    io.statistics.writesRefused := errors(_.kind === MmioErrorKind.partial)
+    io.statistics.writes        := writes.count
+    io.statistics.reads         := reads.count
+    io.statistics.completions   := completions.count
+    io.statistics.unsupported   := unsupported.count
+    io.statistics.aborted       := aborted.count
+    io.statistics.timeouts      := timeouts.count
+    io.statistics.writesDropped := writesDropped.count
+    io.statistics.writesFailed  := writesFailed.count
+    io.statistics.writesRefused := writesRefused.count
     io.statistics.lastError     := lastError
     io.statistics.latencyCount  := latency.io.count
     io.statistics.sizeCount     := size.io.count
   }
-}
-
-object Statistics {
-
-  /** Returns the number of the highest set bit in `value`, counted from 0; 0 if no bit is set. */
-  def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
 }

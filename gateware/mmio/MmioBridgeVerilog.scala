@@ -6,8 +6,7 @@ package lanebox.mmio
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes MmioBridge.v into the folder args(0). Further words are `key=value` for MmioParameters.
-  */
+/** Writes MmioBridge.v into the folder args(0). Further words are `key=value` for MmioParam. */
 object MmioBridgeVerilog extends App {
-  LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParameters.parse(args.tail.toSeq)))
+  LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParam(args.tail.toSeq)))
 }

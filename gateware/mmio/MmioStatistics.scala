@@ -20,6 +20,16 @@ case class MmioStatistics() extends Bundle {
   val writesDropped, writesFailed = UInt(32 bits)
   // Dwords of registers that were not written because not all of their bytes were enabled.
   val writesRefused           = UInt(32 bits)
-  val lastError               = MmioLastError()
+  val lastError               = MmioStatistics.LastError()
   val latencyCount, sizeCount = UInt(32 bits)
+}
+
+object MmioStatistics {
+
+  /** The last failed access of the host, as the bridge's error registers show it to software. */
+  case class LastError() extends Bundle {
+    val kind    = MmioErrorKind()
+    val write   = Bool()
+    val address = UInt(32 bits) // Byte address, with the meaning that it has in MmioError.
+  }
 }

@@ -10,15 +10,6 @@ import spinal.lib.bus.wishbone.{Wishbone, WishboneConfig}
 
 import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
 
-object WishboneTarget {
-  val WriteBeats = 32 // Beats of the write queue: a write of 1 KiB fills it.
-  // After a timeout no access begins for this many cycles. A late answer that comes in this time is
-  // ignored, so it is not taken for the answer to the next access.
-  val Quiet = 16
-
-  val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
-}
-
 /** Carries out the host's accesses on a classic 32-bit Wishbone bus: one access for each dword, in
   * address order.
   *
@@ -35,8 +26,10 @@ object WishboneTarget {
   * access of a write may follow the access before it without a cycle in between. A piece is offered
   * to CompletionBuilder in the cycle after its last answer.
   */
-case class WishboneTarget(p: MmioParameters) extends Component {
-  import MmioParameters._
+case class WishboneTarget(p: MmioParam) extends Component {
+  import CompletionBuilder.Fetch
+  import MmioParam._
+  import WishboneTarget.TargetStart
 
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
@@ -63,10 +56,11 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   }
   val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
   // The request that comes in this cycle has already begun, at `start`, so it is not queued.
-  val begun = RegNext(io.started) init False
-  val write = io.write.takeWhen(!begun)
-  writes.io.push.valid := write.valid
-  writes.io.push.payload.assignSomeByName(write.payload)
+  val begun   = RegNext(io.started) init False
+  val write   = io.write.takeWhen(!begun)
+  val newBeat = Write()
+  newBeat.assignSomeByName(write.payload)
+  writes.io.push << write.toStream.translateWith(newBeat)
   val beat = writes.io.pop.stage() // The beat that is being written to the bus.
 
   val reads = StreamFifo(TargetRead(), Slots, latency = 1)
@@ -189,8 +183,9 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     }
     val ends = access.ends && access.write && access.closes
   }
-  beat.ready    := onWrite.steps && onWrite.isLast
-  order.io.done := (onWrite.ends.asUInt +^ onWrite.skipped.asUInt).resized
+  beat.ready := onWrite.steps && onWrite.isLast
+  val ended = onWrite.ends.asUInt +^ onWrite.skipped.asUInt
+  order.io.done := ended.resized
 
   val onRead = new Area {
     val address = Reg(UInt(30 bits)) // Dword address of the dword that is read next.
@@ -293,18 +288,44 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   // State -----------------------------------------------------------------------------------------
 
   // A dword of a write is refused only while no access is on the bus, so one error report serves
-  // both a refused dword and a failed access.
-  val kind = onWrite.refused.mux(
-    True  -> MmioErrorKind.partial(),
-    False -> access.expired.mux(True -> MmioErrorKind.timeout(), False -> MmioErrorKind.busError())
+  // both a refused dword and a failed access. Flow.m2sPipe would make a register of the constant
+  // field, too.
+  val failure = access.expired.mux(
+    True  -> MmioErrorKind.timeout(),
+    False -> MmioErrorKind.busError()
   )
-  io.error.valid   := RegNext(access.failed || onWrite.refused) init False
-  io.error.kind    := RegNext(kind)
+  val report = new Area {
+    val valid   = RegNext(access.failed || onWrite.refused) init False
+    val kind    = RegNext(onWrite.refused.mux(True -> MmioErrorKind.partial(), False -> failure))
+    val write   = RegNext(access.write)
+    val address = RegNext(access.address @@ U"00")
+  }
+  io.error.valid   := report.valid
+  io.error.kind    := report.kind
   io.error.count   := 1
-  io.error.write   := RegNext(access.write)
-  io.error.address := RegNext(access.address @@ U"00")
-  io.writesLeft    := writes.io.occupancy.resized
-  io.busy := RegNext(
-    writes.io.pop.valid || beat.valid || (access.active && access.write)
-  ) init False
+  io.error.write   := report.write
+  io.error.address := report.address
+
+  val holdsWrite = writes.io.pop.valid || beat.valid || (access.active && access.write)
+  val busy       = RegNext(holdsWrite) init False
+  io.busy       := busy
+  io.writesLeft := writes.io.occupancy.resized
+}
+
+object WishboneTarget {
+  val WriteBeats = 32 // Beats of the write queue: a write of 1 KiB fills it.
+  // After a timeout no access begins for this many cycles. A late answer that comes in this time is
+  // ignored, so it is not taken for the answer to the next access.
+  val Quiet = 16
+
+  val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
+
+  /** A request of the host for a slow target, a cycle before it comes as TargetRead or TargetWrite.
+    * An idle target may begin the request at once. It is a read, or a write of one whole dword.
+    */
+  case class TargetStart() extends Bundle {
+    val write = Bool()
+    val read  = TargetRead()  // The read; for a write only `read.address` is valid.
+    val data  = Bits(32 bits) // For a write: the dword to be written.
+  }
 }

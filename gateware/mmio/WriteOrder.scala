@@ -15,6 +15,8 @@ import spinal.lib._
   * `free` counts it, even if the counters wrap meanwhile.
   */
 case class WriteOrder(width: Int = 8) extends Component {
+  require(width >= 2, s"counters of $width bits: `done` has one bit less, so there must be 2")
+
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered the target.
     val done     = in UInt (width - 1 bits) // How many writes have ended in this cycle.
@@ -28,13 +30,13 @@ case class WriteOrder(width: Int = 8) extends Component {
   accepted := accepted + io.accepted.asUInt
   done     := done + io.done
 
-  val behind = StreamFifo(UInt(width bits), MmioParameters.Slots, latency = 1)
+  val behind = StreamFifo(UInt(width bits), MmioParam.Slots, latency = 1)
   behind.io.push.valid   := io.read
   behind.io.push.payload := accepted
   val reached = !(done - behind.io.pop.payload).msb
   behind.io.pop.ready := reached || io.skip
 
-  val free = Reg(UInt(log2Up(MmioParameters.Slots + 1) bits)) init 0
+  val free = Reg(UInt(log2Up(MmioParam.Slots + 1) bits)) init 0
   free        := free + (behind.io.pop.fire && !io.skip).asUInt - io.start.asUInt
   io.mayStart := free =/= 0
 }

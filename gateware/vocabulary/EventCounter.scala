@@ -6,31 +6,27 @@ package lanebox.vocabulary
 
 import spinal.core._
 
-/** Makes a register that counts events since reset or `clear`, and wraps.
+/** Counts the cycles in which `event` is set, since reset or `clear`. The count wraps.
   *
   * An event goes into a register before it is counted. So the count is a cycle late, and the path
   * from the event into the counter's carry chain is short. An event that is in this register in the
   * cycle of `clear` is not counted.
   */
+case class EventCounter(event: Bool, clear: Bool) extends Area {
+  val count = Reg(UInt(EventCounter.Width bits)) init 0
+  val seen  = RegNext(event) init False
+  when(seen)(count  := count + 1)
+  when(clear)(count := 0)
+}
+
 object EventCounter {
   val Width = 32
 
-  /** Counts the cycles in which `event` is set. */
-  def apply(event: Bool, clear: Bool = False, width: Int = Width): UInt = {
-    val counter = Reg(UInt(width bits)) init 0
-    val seen    = RegNext(event) init False
-    when(seen)(counter  := counter + 1)
-    when(clear)(counter := 0)
-    counter
-  }
-
-  /** Makes a counter with several inputs: in each cycle it adds all values in `events`. The sum of
-    * one cycle must fit 7 bits.
-    */
-  def sum(events: Seq[UInt], clear: Bool): UInt = {
-    val counter = Reg(UInt(Width bits)) init 0
-    counter             := counter + RegNext(events.map(_.resize(7 bits)).reduce(_ + _)).init(0)
-    when(clear)(counter := 0)
-    counter
+  /** A counter that adds all of `amounts` in each cycle. Their sum must fit 7 bits. */
+  case class Sum(amounts: Seq[UInt], clear: Bool) extends Area {
+    val count = Reg(UInt(Width bits)) init 0
+    val seen  = RegNext(amounts.map(_.resize(7 bits)).reduce(_ + _)) init 0
+    count             := count + seen
+    when(clear)(count := 0)
   }
 }

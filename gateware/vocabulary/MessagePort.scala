@@ -7,12 +7,6 @@ package lanebox.vocabulary
 import spinal.core._
 import spinal.lib._
 
-/** An MSI-X message, which is a write of one dword to the host. */
-case class Message() extends Bundle {
-  val address = UInt(64 bits) // Byte address of the write, dword aligned.
-  val data    = Bits(32 bits)
-}
-
 /** The port from MsixTable to the request path, on which MSI-X messages go to RQ. A message can be
   * withdrawn as long as it is not offered at RQ's pins.
   *
@@ -22,7 +16,7 @@ case class Message() extends Bundle {
   * It must stay set until `shown` (the message is at the pins) or `dropped` comes.
   */
 case class MessagePort() extends Bundle with IMasterSlave {
-  val offer          = Stream(Message())
+  val offer          = Stream(MessagePort.Message())
   val withdraw       = Bool()
   val shown, dropped = Bool() // Each message taken gets a pulse on one of the two, a cycle late.
 
@@ -30,5 +24,14 @@ case class MessagePort() extends Bundle with IMasterSlave {
     master(offer)
     out(withdraw)
     in(shown, dropped)
+  }
+}
+
+object MessagePort {
+
+  /** An MSI-X message, which is a write of one dword to the host. */
+  case class Message() extends Bundle {
+    val address = UInt(64 bits) // Byte address of the write, dword aligned.
+    val data    = Bits(32 bits)
   }
 }

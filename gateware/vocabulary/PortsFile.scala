@@ -16,9 +16,13 @@ import spinal.core.internals._
   * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
   * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
   * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
-  * The list leaves out names that SpinalHDL makes up itself, like those of conditions.
+  * `unnamed` lists each register or condition behind a port that has no name in Scala, so that
+  * SpinalHDL calls it `_zz_` and the port's name. Components of SpinalHDL's library are left out,
+  * and so are other names that SpinalHDL makes up.
   */
 object PortsFile {
+  private val Anonymous = "_zz_" // The prefix of names that SpinalHDL makes up for signals.
+
   def addTo(phases: mutable.ArrayBuffer[Phase]): Unit = {
     val names    = new Names
     val allocate = phases.indexWhere(_.isInstanceOf[PhaseAllocateNames])
@@ -28,16 +32,21 @@ object PortsFile {
 
   /** Notes the names of all declarations before SpinalHDL makes them unique. */
   private class Names extends PhaseMisc {
-    val wanted = mutable.LinkedHashMap[Nameable, String]()
+    val wanted  = mutable.LinkedHashMap[Nameable, String]()
+    val unnamed = mutable.ArrayBuffer[BaseType]()
 
     override def impl(pc: PhaseContext): Unit = pc.walkDeclarations {
       case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
         wanted(node) = node.getName()
-      case _ =>
+      case signal: BaseType if isBehindPort(signal) => unnamed += signal
+      case _                                        =>
     }
 
-    private def madeUp(name: String) =
-      Seq("when_", "switch_", "_zz_").exists(name.startsWith)
+    private def madeUp(name: String) = Seq("when_", "switch_", Anonymous).exists(name.startsWith)
+
+    private def isBehindPort(signal: BaseType) =
+      !signal.component.getClass.getName.startsWith("spinal.lib.") &&
+        signal.component.getAllIo.exists(port => signal.getName() == Anonymous + port.getName())
   }
 
   private class Write(names: Names) extends PhaseMisc {
@@ -49,11 +58,14 @@ object PortsFile {
       }
       val renamed = for ((node, name) <- names.wanted.toSeq if node.getName() != name)
         yield s"""{"scala": "$name", "verilog": "${node.getName()}"}"""
+      val unnamed = for (signal <- names.unnamed.toSeq)
+        yield s""""${signal.component.definitionName}.${signal.getName()}""""
       val text =
         s"""{
            |  "component": "${top.definitionName}",
            |  "ports": ${list(ports.toSeq)},
-           |  "renamed": ${list(renamed)}
+           |  "renamed": ${list(renamed)},
+           |  "unnamed": ${list(unnamed)}
            |}
            |""".stripMargin
       val file = Paths.get(pc.config.targetDirectory, s"${top.definitionName}.ports.json")

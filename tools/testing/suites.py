@@ -31,14 +31,14 @@ REST = "*"  # all other sources of the folder
 # REST has a suite and the reason why one suite is right for a whole folder.
 ELSEWHERE: Table = {
     "gateware/capture": {
-        "BlockExpander Blocks": "RecordBuilderTest.scala",
+        "Block BlockExpander": "RecordBuilderTest.scala",
         "CaptureParam": "CaptureTest.scala",
         "CaptureUnit registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog GeneratorVerilog": (
             "gateware/test/vocabulary/test_spinal_instance.py"
         ),
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
-        "FreeCells StagingMemory": "StagingTest.scala",
+        "StagingMemory": "StagingTest.scala",
         "RecordSizer": "MbufPlacerTest.scala",
     },
     "gateware/completer": {
@@ -52,7 +52,7 @@ ELSEWHERE: Table = {
     "gateware/endpoint": {
         "RequesterParam": "RequesterTest.scala",
         "RequesterVerilog SlavePortVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "SlaveRequest": "SlavePortTest.scala",
+        "SlaveCompletion SlavePortParam SlaveRequest": "SlavePortTest.scala",
     },
     "gateware/interrupt": {
         "RegisterPort": "MsixTableTest.scala",
@@ -60,7 +60,6 @@ ELSEWHERE: Table = {
     "gateware/mmio": {
         "Histogram MmioStatistics": "MmioErrorTest.scala",
         "MmioBridgeVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "MmioParameters": "MmioWriteBytesTest.scala",
         "axi": "test_axi_memory.py",
         "bridge": "gateware/test/endpoint/test_lanebox.py",
         REST: ("MmioBridgeTest.scala", "They are the stages of MmioBridge, which connects them."),
@@ -91,7 +90,7 @@ ELSEWHERE: Table = {
         "HardBlock Requests": "gateware/test/endpoint/RequesterTest.scala",
         "LaneboxConfig PortsFile": "test_spinal_instance.py",
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",
-        "Reads": "gateware/test/requester/rc/ReturnPathTest.scala",
+        "LargestRead ReadClaim": "gateware/test/requester/rc/ReturnPathTest.scala",
         "layouts": "gateware/test/endpoint/test_lanebox.py",
     },
     "sim": {

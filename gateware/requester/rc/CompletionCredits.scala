@@ -21,13 +21,13 @@ import lanebox.vocabulary.{LargestRead, Numbers}
   * bytes of data begun take one unit.
   */
 case class CompletionCredits(pooled: Boolean = false) extends Component {
+  import CompletionCredits._
   val io = new Bundle {
     val offered = slave(Flow(ReadExtent())) // The read to be claimed next; stable until its claim.
     val take    = slave(Flow(ReadExtent()))
-    val give    = slave(Flow(SpaceReturn()))
+    val give    = slave(Flow(ReadTable.SpaceReturn()))
     val fits    = out Bool ()               // There is space for the completions of `offered`.
   }
-  import CompletionCredits._
 
   case class Space() extends Bundle {
     val headers = UInt(4 bits)
@@ -35,9 +35,7 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
   }
 
   /** Returns the credits for the dwords from address `from` up to `to` (dword addresses, less than
-    * 1 KiB apart). Each block of 64 or 128 bytes (the read completion boundary) takes one header
-    * credit, and every 16 bytes take one data credit. A last part that is not full counts only with
-    * `upwards`.
+    * 1 KiB apart). A last block of 64, 128 or 16 bytes that is not full counts only with `upwards`.
     */
   def pieces(from: UInt, to: UInt, rcb128: Bool, upwards: Bool): Space = {
     def count(unit: Int): UInt = {
@@ -74,8 +72,7 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     else headers <= Headers - Late * mostHeaders && data <= Data - Late * mostData
   ) init False
 
-  // `plenty`: so much completion space is left that no read needs to wait for exact counts,
-  // whatever its size.
+  // While `plenty` is set, a read of any size fits without waiting for exact counts.
   val plenty = roomForLate(MostHeaders, MostData)
 
   // A small read, which one completion can answer, needs less space. It need not wait for exact
@@ -109,19 +106,17 @@ object CompletionCredits {
   val MostHeaders = LargestRead.Bytes / 64 + 1
   val MostData    = LargestRead.Bytes / Numbers.CompletionUnitBytes + 1
 
-  /** The most credits that a small read needs: one that asks for at most 128 bytes and that one
-    * completion can answer.
-    */
+  /** The most credits that a small read needs: at most 128 bytes in one completion. */
   val SmallHeaders = 1
   val SmallData    = 8
 
   /** The most claims that the counts of credits do not include yet, the present one among them. */
   val Late = 4
-}
 
-/** The address and the length of a read TLP, by which its completion space is computed. */
-case class ReadExtent() extends Bundle {
-  val address = UInt(8 bits) // The eight lowest bits of the first dword's dword address.
-  val dwords  = UInt(8 bits)
-  val rcb128  = Bool()
+  /** The address and the length of a read TLP, by which its completion space is computed. */
+  case class ReadExtent() extends Bundle {
+    val address = UInt(8 bits) // The eight lowest bits of the first dword's dword address.
+    val dwords  = UInt(8 bits)
+    val rcb128  = Bool()
+  }
 }

@@ -9,21 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, ReadError}
 
-/** The report that ReadEnds gets when a completion has landed or was dropped, or when a tag was
-  * probed for a timeout.
-  */
-case class CompletionEnd(p: ReturnParam) extends Bundle {
-  val tag        = UInt(p.tagWidth bits)
-  val generation = Bool()
-  val client     = UInt(p.clientWidth bits)
-  val order      = UInt(p.orderWidth + 1 bits)
-  val waited     = Bool()
-  val error      = ReadError()
-  val finish     = Bool()
-  val free       = Bool()
-  val suspect    = Bool()
-}
-
 /** Writes the payload of completions to the landing memory, eight dwords at a time.
   *
   * A completion's beats are rotated so that each dword is in the lane in which it is stored. A
@@ -32,16 +17,16 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   * rounded up, and the write port keeps up with beats that hold parts of two completions.
   */
 case class CompletionLander(p: ReturnParam) extends Component {
+  import CompletionLander._
   val io = new Bundle {
-    val step    = slave(Flow(RcStep()))
-    val landing = slave(Flow(Landing(p))) // Comes two cycles after the `step` that it is for.
-    val verdict = slave(Flow(Verdict(p))) // Comes three cycles after the `step` that it is for.
-    val write   = master(Flow(LandingWrite(p)))
-    val end     = master(Flow(CompletionEnd(p)))
+    val step    = slave(Flow(RcUnpacker.Step()))
+    val landing = slave(Flow(ReadTable.Landing(p))) // Two cycles after the `step` that it is for.
+    val verdict = slave(Flow(ReadTable.Verdict(p))) // Three cycles after the `step` that it is for.
+    val write   = master(Flow(LandingMemory.Write(p)))
+    val end     = master(Flow(End(p)))
   }
   val Dwords = HardBlock.Dwords
 
-  /** Rotates a beat of a completion, so that each dword is in the lane in which it is stored. */
   val turner = new Area {
     val step = {
       val first = io.step.stage()
@@ -59,8 +44,6 @@ case class CompletionLander(p: ReturnParam) extends Component {
     val by    = step.first ? turn(step.high) | later
     val lanes = step.data.rotateLeft(by @@ U(0, 5 bits))
     // `dwords` counts the payload dwords in this step, including those held from the step before.
-    // If a completion's last step does not have as many as its header still promises, the
-    // completion is malformed.
     val lane   = step.lane.resize(4 bits)
     val dwords = Mux(step.first, lane - (step.high ? U(6) | U(2)), lane + (step.high ? U(2) | U(6)))
   }
@@ -71,7 +54,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
 
   /** The completion that is landing, from its first step until its held dwords are written. */
   val current = new Area {
-    val verdict = Reg(Verdict(p))
+    val verdict = Reg(ReadTable.Verdict(p))
     val high    = Reg(Bool())
     val row     = Reg(UInt(p.rowWidth bits))
     val left    = Reg(UInt(8 bits)) // Dwords of the completion that are not written yet.
@@ -100,7 +83,8 @@ case class CompletionLander(p: ReturnParam) extends Component {
   val head = RegNext(turner.step.data(32 * (Dwords - 1), 32 bits))
   when(step.valid) { held := step.head ? Vec.fill(Dwords)(head).asBits | turned }
 
-  val write = LandingWrite(p)
+  val write = Flow(LandingMemory.Write(p))
+  write.valid  := (writes || rest) && current.verdict.lands
   write.client := current.verdict.client
   write.row    := current.row
   for (lane <- 0 until Dwords) {
@@ -110,8 +94,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
     write.enable(lane)             := current.left >= Dwords || place < current.left(2 downto 0)
     write.data(32 * lane, 32 bits) := (waits ? held | turned)(32 * lane, 32 bits)
   }
-  io.write.valid   := RegNext((writes || rest) && current.verdict.lands) init False
-  io.write.payload := RegNext(write)
+  io.write << write.m2sPipe()
 
   // If ReadTable found an error in the completion's header, that error is reported. If it found
   // none, the completion fails if its payload is not as long as its header says, or if the hard
@@ -120,12 +103,28 @@ case class CompletionLander(p: ReturnParam) extends Component {
   val cut     = step.cut || !step.first && current.cut
   val probed  = io.verdict.valid && io.verdict.probe
   val decided = probed ? io.verdict.payload | ofStep
-  val end     = CompletionEnd(p)
-  end.assignSomeByName(decided)
+  val end     = Flow(End(p))
+  end.valid := step.valid && step.last || probed
+  end.payload.assignSomeByName(decided)
   when(!probed && decided.error === ReadError.none) {
     when(due =/= dwords.resized) { end.error := ReadError.malformed }
     when(cut) { end.error := ReadError.cut }
   }
-  io.end.valid   := RegNext(step.valid && step.last || probed) init False
-  io.end.payload := RegNext(end)
+  io.end << end.m2sPipe()
+}
+
+object CompletionLander {
+
+  /** The report of a completion that has landed or was dropped, or of a probe for a timeout. */
+  case class End(p: ReturnParam) extends Bundle {
+    val tag        = UInt(p.tagWidth bits)
+    val generation = Bool()
+    val client     = UInt(p.clientWidth bits)
+    val order      = UInt(p.orderWidth + 1 bits)
+    val waited     = Bool()
+    val error      = ReadError()
+    val finish     = Bool()
+    val free       = Bool()
+    val suspect    = Bool()
+  }
 }

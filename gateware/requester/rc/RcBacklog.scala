@@ -13,11 +13,11 @@ import lanebox.vocabulary.HardBlock
   * reads may bring, so RC is never held off.
   *
   * As a rule few beats wait, in a short queue of LUTRAM. When that queue is full, beats go to a
-  * long queue of UltraRAM until the long queue is empty again. Completion space is given back only
-  * when the unpacker has taken a completion's first beat. So at most `Most` beats and the rest of
-  * one completion can wait, however the host splits its answers and however many steps the unpacker
-  * needs. Completions that no read waits for come on top of that; the long queue has room for some
-  * hundreds of beats more.
+  * long queue of UltraRAM until the long queue is empty again, so they keep their order. Completion
+  * space is given back only when the unpacker has taken a completion's first beat. So at most
+  * `Most` beats and the rest of one completion can wait, however the host splits its answers and
+  * however many steps the unpacker needs. Completions that no read waits for come on top of that; the long
+  * queue has room for some hundreds of beats more.
   */
 case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   import RcBacklog._
@@ -30,7 +30,6 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   far.logic.ram.addAttribute("ram_style", "ultra")
   io.pop << near.io.pop
 
-  // Beats keep their order: while a beat is in the long queue, all new beats go into it, too.
   val back   = far.io.pop.m2sPipe()
   val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // Beats in the long queue and in `back`.
   val behind = RegInit(False)                         // Beats are in the long queue or in `back`.

@@ -7,42 +7,7 @@ package lanebox.requester.rc
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{EndOfFrame, HardBlock}
-
-/** One step of the landing pipeline: the part of an RC beat that belongs to one completion.
-  *
-  * If `head` is set, lanes 4 to 7 of the same beat hold the beginning of the next completion: its
-  * descriptor and first dword. If a completion begins and ends in the same step, `head` is not set.
-  */
-case class RcStep() extends Bundle {
-  val data  = Bits(HardBlock.DataWidth bits)
-  val first = Bool()       // The completion begins in this step.
-  val high  = Bool()       // The completion began at lane 4, in this step or an earlier one.
-  val last  = Bool()       // The completion ends in this step.
-  val lane  = UInt(3 bits) // The lane in which the completion ends.
-  val head  = Bool()
-  val cut   = Bool()       // The hard block ended the completion early ("discontinue").
-
-  def leavesRest: Bool = last && RcStep.leavesRest(high, lane)
-}
-
-object RcStep {
-
-  /** Returns whether the last step of a completion leaves dwords over that do not fit into the row
-    * which the step writes. Writing them takes another cycle. The completion ends in `lane`, and
-    * `high` says that it began at lane 4.
-    */
-  def leavesRest(high: Bool, lane: UInt): Bool =
-    Mux(high, lane === 7, lane >= RcDescriptor.Dwords)
-}
-
-/** An access to ReadTable. It checks the descriptor of a completion, or whether the read with some
-  * tag has timed out (a probe).
-  */
-case class TagVisit() extends Bundle {
-  val header = RcDescriptor()
-  val probe  = Bool() // The visit is a probe for a timeout: only header.tag is valid.
-}
+import lanebox.vocabulary.HardBlock
 
 /** Splits RC beats into steps of one completion each. It works with and without the hard block's
   * straddle option (two completions in one beat): the pins of each beat say where completions begin
@@ -55,10 +20,12 @@ case class TagVisit() extends Bundle {
   * RcBacklog has room for all completions of outstanding reads, so RC is never held off.
   */
 case class RcUnpacker(tagWidth: Int) extends Component {
+  import RcUnpacker._
+  require(tagWidth <= 8, s"tags of $tagWidth bits: a completion's descriptor has 8 bits for a tag")
   val io = new Bundle {
     val rc    = slave(HardBlock.Rc())
     val probe = slave(Stream(UInt(tagWidth bits)))
-    val step  = master(Flow(RcStep())) // In the same cycle as the `visit` of its completion.
+    val step  = master(Flow(Step())) // In the same cycle as the `visit` of its completion.
     val visit = master(Flow(TagVisit()))
   }
 
@@ -66,30 +33,28 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   case class Framed() extends Bundle {
     val data  = Bits(HardBlock.DataWidth bits)
     val start = Vec(Bool(), 2)
-    val end   = Vec(EndOfFrame(), 2)
+    val end   = Vec(HardBlock.EndOfFrame(), 2)
     // In this beat a completion ends and the next begins, and one step is enough for both. joins(0)
     // says so if the completion that ends began at lane 0, joins(1) if it began at lane 4.
     val joins = Vec(Bool(), 2)
     val cut   = Bool()
   }
 
-  val framed = io.rc.translateWith {
-    val beat = Framed()
-    beat.data  := io.rc.data
-    beat.start := io.rc.start
-    beat.end   := io.rc.end
-    when(io.rc.last) { // Never set with straddle, so it marks the end only without straddle.
-      beat.end(0).valid := True
-      beat.end(0).dword := OHToUInt(OHMasking.last(io.rc.keep))
-    }
-    for ((joins, high) <- beat.joins.zip(Seq(false, true)))
-      joins := beat.start(0) && !beat.end(1).valid &&
-        !RcStep.leavesRest(Bool(high), beat.end(0).dword)
-    beat.cut := io.rc.discontinue
-    beat
+  val framing = Framed()
+  framing.data  := io.rc.data
+  framing.start := io.rc.start
+  framing.end   := io.rc.end
+  when(io.rc.last) { // Never set with straddle, so it marks the end only without straddle.
+    framing.end(0).valid := True
+    framing.end(0).dword := OHToUInt(OHMasking.last(io.rc.keep))
   }
+  for ((joins, high) <- framing.joins.zip(Seq(false, true)))
+    joins := framing.start(0) && !framing.end(1).valid &&
+      !Step.leavesRest(Bool(high), framing.end(0).dword)
+  framing.cut := io.rc.discontinue
+
   val backlog = RcBacklog(Framed())
-  backlog.io.push << framed
+  backlog.io.push << io.rc.translateWith(framing)
   val beat = backlog.io.pop
 
   // Which completions the beat holds --------------------------------------------------------------
@@ -100,7 +65,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
 
   val two = beat.start(0) && (midTlp || beat.start(1))
 
-  val step = RcStep()
+  val step = Step()
   step.data  := beat.data
   step.first := !midTlp
   step.high  := midTlp && midHigh
@@ -165,6 +130,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val busy   = next.valid && (next.begins || next.step.last)
   val turn   = !busy || urgent
   val barred = arrives && arrivesTag === probed || visited && visitedTag === probed
+  // A probe only shares the visit with a step and goes on in no stream, so no operator fits.
   io.probe.ready := turn
   val probes = io.probe.fire && !barred
   waited := (io.probe.valid && !turn) ? (waited +| 1) | U(0)
@@ -182,8 +148,46 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val follows = isHigh ? (visit.header.tag === high.tag) | (visit.header.tag === low.tag)
   again := moves ? follows | (probed === next.header.tag)
 
-  io.step.valid    := RegNext(takes) init False
-  io.step.payload  := RegNext(next.step)
+  val taken = Flow(Step())
+  taken.valid   := takes
+  taken.payload := next.step
+  io.step << taken.m2sPipe()
   io.visit.valid   := visited && !(isProbe && next.valid && close)
   io.visit.payload := RegNext(visit)
+}
+
+object RcUnpacker {
+
+  /** One step of the landing pipeline: the part of an RC beat that belongs to one completion.
+    *
+    * If `head` is set, lanes 4 to 7 of the same beat hold the descriptor and the first dword of the
+    * next completion. If a completion begins and ends in the same step, `head` is not set.
+    */
+  case class Step() extends Bundle {
+    val data  = Bits(HardBlock.DataWidth bits)
+    val first = Bool()       // The completion begins in this step.
+    val high  = Bool()       // The completion began at lane 4, in this step or an earlier one.
+    val last  = Bool()       // The completion ends in this step.
+    val lane  = UInt(3 bits) // The lane in which the completion ends.
+    val head  = Bool()
+    val cut   = Bool()       // The hard block ended the completion early ("discontinue").
+
+    def leavesRest: Bool = last && Step.leavesRest(high, lane)
+  }
+
+  object Step {
+
+    /** Returns whether the last step of a completion leaves dwords over that do not fit into the
+      * row which the step writes. Writing them takes another cycle. The completion ends in `lane`,
+      * and `high` says that it began at lane 4.
+      */
+    def leavesRest(high: Bool, lane: UInt): Bool =
+      Mux(high, lane === 7, lane >= RcDescriptor.Dwords)
+  }
+
+  /** An access to ReadTable: for a completion, or to find out whether a read has timed out. */
+  case class TagVisit() extends Bundle {
+    val header = RcDescriptor()
+    val probe  = Bool() // The visit is a probe for a timeout: only header.tag is valid.
+  }
 }

@@ -9,39 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{ByteEnables, Numbers, ReadClaim}
 
-/** A read TLP of the card that has just got its tag. ReadTable enters it as outstanding. */
-case class ReadIssue(p: ReturnParam) extends Bundle {
-  val tag   = UInt(p.tagWidth bits)
-  val entry = ReadEntry(p)
-}
-
-/** The data that a client gets for one read TLP. RingReader delivers the data when the read has
-  * ended and all earlier reads of the client have been delivered.
-  *
-  * A client's request may be cut into several reads. A beat that holds dwords of two of them is
-  * delivered with the later read.
-  */
-case class AwaitedRead() extends Bundle {
-  val beats = UInt(5 bits) // Beats delivered with this read: 0 to 17.
-  // Lane (0 to 7) of the read's last dword. Used only if the read ends its request.
-  val lastDword = UInt(3 bits)
-  // The read ends inside a beat. The dwords in that beat are delivered with the client's next read.
-  val partial       = Bool()
-  val lastOfRequest = Bool()
-  val dwords        = UInt(11 bits) // Dwords of the client's whole request, not of this read.
-  val context       = Bits(16 bits)
-}
-
-/** The end of a client's ring in the landing memory: the place and the number of the client's next
-  * read.
-  */
-case class RingEnd(p: ReturnParam) extends Bundle {
-  // The ring position, in dwords, in which the first dword of the client's next read lands.
-  val dword = UInt(p.dwordWidth bits)
-  // The number of the client's next read. Numbers wrap: the upper bit toggles with each round.
-  val order = UInt(p.orderWidth + 1 bits)
-}
-
 /** Reserves for each read TLP of the card a tag, space in its client's ring of the landing memory,
   * and space for its completions in the hard block's receive buffer. Says where the read's data
   * lands.
@@ -50,16 +17,17 @@ case class RingEnd(p: ReturnParam) extends Bundle {
   * gaps. The data of every request starts on a new beat.
   */
 case class ReadClaims(p: ReturnParam) extends Component {
+  import ReadClaims._
   val io = new Bundle {
     val claim  = slave(Stream(ReadClaim(p.clients)))
     val tag    = out UInt (Numbers.TagWidth bits)
     val rcb128 = in Bool ()
     val tick   = in UInt (7 bits)
 
-    val tags = slave(Stream(FreeTag(p)))
+    val tags = slave(Stream(TagPool.FreeTag(p)))
 
-    val offered = master(Flow(ReadExtent()))
-    val take    = master(Flow(ReadExtent()))
+    val offered = master(Flow(CompletionCredits.ReadExtent()))
+    val take    = master(Flow(CompletionCredits.ReadExtent()))
     val fits    = in Bool ()
 
     val issue   = master(Flow(ReadIssue(p)))
@@ -68,12 +36,13 @@ case class ReadClaims(p: ReturnParam) extends Component {
     val ends    = out Vec (RingEnd(p), p.clients)
   }
 
+  // With StreamJoin the claim's `ready` would also depend on its `valid`: a longer path.
   io.claim.ready := io.tags.valid && io.fits
   io.tag         := io.tags.tag.resized
   io.tags.ready  := io.claim.fire
 
-  def extent(claim: ReadClaim): ReadExtent = {
-    val read = ReadExtent()
+  def extent(claim: ReadClaim): CompletionCredits.ReadExtent = {
+    val read = CompletionCredits.ReadExtent()
     read.address := claim.address(9 downto 2)
     read.dwords  := claim.dwords
     read.rcb128  := io.rcb128
@@ -83,7 +52,8 @@ case class ReadClaims(p: ReturnParam) extends Component {
   val claim = RegNext(io.claim.payload)
   val tag   = RegNext(io.tags.payload)
   val read  = extent(claim)
-  io.offered.valid   := RegNext(io.claim.valid && !io.claim.ready) init False
+  val waits = RegNext(io.claim.valid && !io.claim.ready) init False
+  io.offered.valid   := waits
   io.offered.payload := read
   io.take.valid      := fired
   io.take.payload    := read
@@ -91,8 +61,8 @@ case class ReadClaims(p: ReturnParam) extends Component {
   val start = RingEnd(p)
   val stop  = start.dword + claim.dwords
   val up    = (stop(2 downto 0) =/= 0).asUInt // 1 if the read's last beat is not full.
-  for ((end, client) <- io.ends.zipWithIndex) {
-    val next = Reg(RingEnd(p))
+  val rings = Vec.fill(p.clients)(Reg(RingEnd(p)))
+  for ((next, client) <- rings.zipWithIndex) {
     next.dword init 0
     next.order init 0
     when(fired && claim.client === client) {
@@ -100,11 +70,12 @@ case class ReadClaims(p: ReturnParam) extends Component {
       next.dword := stop
       when(claim.lastOfRequest) { next.dword := ((stop >> 3) + up) @@ U(0, 3 bits) }
     }
-    end := next
   }
-  start := io.ends(claim.client)
+  io.ends := rings
+  start   := rings(claim.client)
 
-  val issue = ReadIssue(p)
+  val issue = Flow(ReadIssue(p))
+  issue.valid            := fired
   issue.tag              := tag.tag
   issue.entry.generation := !tag.generation
   issue.entry.client     := claim.client
@@ -117,8 +88,7 @@ case class ReadClaims(p: ReturnParam) extends Component {
     ByteEnables.lastGap(claim.dwords === 1, claim.firstBe, claim.lastBe)
   issue.entry.rcb128 := io.rcb128
   issue.entry.stamp  := io.tick
-  io.issue.valid     := RegNext(fired) init False
-  io.issue.payload   := RegNext(issue)
+  io.issue << issue.m2sPipe()
 
   val awaited = AwaitedRead()
   // `begun` and `ends` count dwords from lane 0 of the read's first beat up to the read's end.
@@ -133,4 +103,35 @@ case class ReadClaims(p: ReturnParam) extends Component {
   io.awaited.valid      := io.issue.valid
   io.awaited.payload    := RegNext(awaited)
   io.client             := RegNext(claim.client)
+}
+
+object ReadClaims {
+
+  /** A read TLP of the card that has just got its tag. */
+  case class ReadIssue(p: ReturnParam) extends Bundle {
+    val tag   = UInt(p.tagWidth bits)
+    val entry = ReadTable.Entry(p)
+  }
+
+  /** The data that a client gets for one read TLP. RingReader delivers the data when the read has
+    * ended and all earlier reads of the client have been delivered.
+    *
+    * A client's request may be cut into several reads. A beat that holds dwords of two of them is
+    * delivered with the later read.
+    */
+  case class AwaitedRead() extends Bundle {
+    val beats     = UInt(5 bits) // Beats delivered with this read: 0 to 17.
+    val lastDword = UInt(3 bits) // Lane of the read's last dword. Used only with `lastOfRequest`.
+    // The read ends inside a beat, whose dwords are delivered with the client's next read.
+    val partial       = Bool()
+    val lastOfRequest = Bool()
+    val dwords        = UInt(11 bits) // Dwords of the client's whole request, not of this read.
+    val context       = Bits(16 bits)
+  }
+
+  /** The end of a client's ring: the place and the number of the client's next read. */
+  case class RingEnd(p: ReturnParam) extends Bundle {
+    val dword = UInt(p.dwordWidth bits)     // Ring position of the next read's first dword.
+    val order = UInt(p.orderWidth + 1 bits) // Wraps: the upper bit toggles with each round.
+  }
 }

@@ -19,12 +19,12 @@ import lanebox.vocabulary.{HardBlock, ReadData}
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
     val clear     = slave(Flow(UInt(p.orderWidth bits))) // Clears the marks of RingReader at reset.
-    val awaited   = slave(Flow(AwaitedRead()))
+    val awaited   = slave(Flow(ReadClaims.AwaitedRead()))
     val client    = in UInt (p.clientWidth bits)         // The client that `awaited` is for.
-    val finished  = slave(Flow(FinishedRead(p)))
-    val ends      = in Vec (RingEnd(p), p.clients)
+    val finished  = slave(Flow(ReadEnds.FinishedRead(p)))
+    val ends      = in Vec (ReadClaims.RingEnd(p), p.clients)
     val room      = out Vec (Bool(), p.clients)
-    val read      = master(Flow(LandingRead(p)))
+    val read      = master(Flow(LandingMemory.Read(p)))
     val data      = in Bits (HardBlock.DataWidth bits)   // Valid two cycles after `read`.
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)
@@ -35,16 +35,14 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val readers = for (client <- 0 until p.clients) yield {
     val reader = RingReader(p)
     reader.io.clear << io.clear
-    reader.io.awaited.valid    := io.awaited.valid && io.client === client
-    reader.io.awaited.payload  := io.awaited.payload
-    reader.io.finished.valid   := io.finished.valid && io.finished.client === client
-    reader.io.finished.payload := io.finished.payload
-    reader.io.end              := io.ends(client)
-    io.room(client)            := reader.io.room
+    reader.io.awaited << io.awaited.takeWhen(io.client === client)
+    reader.io.finished << io.finished.takeWhen(io.finished.client === client)
+    reader.io.end   := io.ends(client)
+    io.room(client) := reader.io.room
     reader
   }
   val mayRead = Vec(Bool(), p.clients)
-  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(RingBeat(p), p.clients)
+  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(RingReader.Beat(p), p.clients)
   for (client <- 0 until p.clients)
     arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(mayRead(client))
 
@@ -53,16 +51,17 @@ case class ReadDelivery(p: ReturnParam) extends Component {
     val beat   = arbiter.io.output.toFlow.stage()
     val client = RegNext(arbiter.io.chosen)
   }
-  io.read.valid  := fetch.beat.valid
-  io.read.client := fetch.client.resized
-  io.read.row    := fetch.beat.row
-  io.read.show   := fetch.beat.show
+  val read = LandingMemory.Read(p)
+  read.client := fetch.client.resized
+  read.row    := fetch.beat.row
+  read.show   := fetch.beat.show
+  io.read << fetch.beat.translateWith(read)
 
   /** Cycle 3 of a beat's delivery: its data has come from the landing memory. */
   val arrival = new Area {
-    val valid  = Delay(fetch.beat.valid, 2, init = False)
     val client = Delay(fetch.client, 2)
-    val beat   = Fragment(ReadData())
+    val beat   = Flow(Fragment(ReadData()))
+    beat.valid   := Delay(fetch.beat.valid, 2, init = False)
     beat.last    := Delay(fetch.beat.lastOfRequest, 2)
     beat.data    := io.data
     beat.dwords  := Delay(fetch.beat.dwords, 2)
@@ -73,14 +72,14 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val outputs =
     for (client <- 0 until p.clients) yield new Area {
       val fifo = new StreamFifo(Fragment(ReadData()), Depth, withAsyncRead = true)
-      fifo.io.push.valid   := arrival.valid && arrival.client === client
-      fifo.io.push.payload := arrival.beat
+      fifo.io.push << arrival.beat.takeWhen(arrival.client === client).toStream
       val pop = fifo.io.pop.m2sPipe()
       io.returns(client) << pop
-      io.delivered(client) := RegNext(pop.fire && pop.last) init False
+      val delivered = RegNext(pop.fire && pop.last) init False
+      io.delivered(client) := delivered
 
-      // `promised` counts the client's beats that are in its FIFO or on their way to it from the
-      // landing memory.
+      // `promised` counts the client's beats that are in its FIFO or on their way to it, so every
+      // beat that comes has room.
       val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0
       promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
       mayRead(client) := !promised.msb

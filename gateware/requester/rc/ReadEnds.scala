@@ -9,14 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.ReadError
 
-/** Says to a client's RingReader that the read with number `order` has ended, and with what error.
-  */
-case class FinishedRead(p: ReturnParam) extends Bundle {
-  val client = UInt(p.clientWidth bits)
-  val order  = UInt(p.orderWidth + 1 bits)
-  val error  = ReadError()
-}
-
 /** Says which reads of the card have ended, and with what error. The error of a read is the first
   * one found in its completions.
   *
@@ -24,10 +16,11 @@ case class FinishedRead(p: ReturnParam) extends Bundle {
   * kept in a table, by tag, until the read ends.
   */
 case class ReadEnds(p: ReturnParam) extends Component {
+  import ReadEnds._
   val io = new Bundle {
-    val clear    = slave(Flow(FreeTag(p)))
-    val end      = slave(Flow(CompletionEnd(p)))
-    val free     = master(Flow(FreeTag(p)))
+    val clear    = slave(Flow(TagPool.FreeTag(p)))
+    val end      = slave(Flow(CompletionLander.End(p)))
+    val free     = master(Flow(TagPool.FreeTag(p)))
     val suspect  = out Bool () // Valid with `free`: the last read with the freed tag timed out.
     val finished = master(Flow(FinishedRead(p)))
   }
@@ -56,13 +49,27 @@ case class ReadEnds(p: ReturnParam) extends Component {
     enable = io.clear.valid || io.end.valid && end.waited
   )
 
-  io.free.valid      := RegNext(io.end.valid && io.end.free) init False
-  io.free.tag        := RegNext(io.end.tag)
-  io.free.generation := RegNext(io.end.generation)
-  io.suspect         := RegNext(io.end.suspect)
+  val free = Flow(TagPool.FreeTag(p))
+  free.valid      := io.end.valid && end.free
+  free.tag        := end.tag
+  free.generation := end.generation
+  io.free << free.m2sPipe()
+  io.suspect := RegNext(end.suspect)
 
-  io.finished.valid  := RegNext(io.end.valid && io.end.finish) init False
-  io.finished.client := RegNext(end.client)
-  io.finished.order  := RegNext(end.order)
-  io.finished.error  := RegNext(error)
+  val finished = Flow(FinishedRead(p))
+  finished.valid  := io.end.valid && end.finish
+  finished.client := end.client
+  finished.order  := end.order
+  finished.error  := error
+  io.finished << finished.m2sPipe()
+}
+
+object ReadEnds {
+
+  /** The end of the client's read with number `order`, for its RingReader. */
+  case class FinishedRead(p: ReturnParam) extends Bundle {
+    val client = UInt(p.clientWidth bits)
+    val order  = UInt(p.orderWidth + 1 bits)
+    val error  = ReadError()
+  }
 }

@@ -9,73 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{CompletionStatus, ReadError}
 
-/** An entry of ReadTable. The completions of an outstanding read are checked against it, and it
-  * says where they land. It is written once, when the read is issued.
-  */
-case class ReadEntry(p: ReturnParam) extends Bundle {
-  val generation = Bool()                      // Toggles with every read that has the tag.
-  val client     = UInt(p.clientWidth bits)
-  val order      = UInt(p.orderWidth + 1 bits) // The read's number among those of its client.
-  // Ring position behind the read's last dword, in dwords.
-  val landingEnd = UInt(p.dwordWidth bits)
-  val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
-  val dwords     = UInt(8 bits)
-  val skip       = UInt(2 bits) // Bytes of the read's first dword that are not asked for.
-  val trail      = UInt(2 bits) // Bytes of the read's last dword that are not asked for.
-  val rcb128     = Bool()
-  val stamp      = UInt(7 bits) // ReadClock's tick when the read was issued.
-}
-
-/** The progress of an outstanding read. The read's completions and the probes for a timeout write
-  * it.
-  */
-case class ReadProgress() extends Bundle {
-  // If `generation` differs from that of the read's entry, the progress is that of an earlier read
-  // with the tag, and does not count.
-  val generation = Bool()
-  val waiting    = Bool()       // The read waits for completions.
-  val overdue    = Bool()       // The read has timed out, so its completions are dropped.
-  val begun      = Bool()       // Some of the read's data has landed.
-  val broken     = Bool()       // A completion was wrong, so later ones may not fit.
-  val left       = UInt(8 bits) // Dwords of the read that have not landed yet.
-}
-
-/** The place in the landing memory at which a completion's first dword is written. */
-case class Landing(p: ReturnParam) extends Bundle {
-  val client = UInt(p.clientWidth bits)
-  val dword  = UInt(p.dwordWidth bits) // Dword position in the client's ring.
-}
-
-/** The decision of ReadTable about a completion or a probe, one cycle after `landing`. */
-case class Verdict(p: ReturnParam) extends Bundle {
-  val probe      = Bool()
-  val tag        = UInt(p.tagWidth bits)
-  val generation = Bool()
-  val client     = UInt(p.clientWidth bits)
-  val order      = UInt(p.orderWidth + 1 bits)
-  val lands      = Bool()                  // The payload is what the read waits for, so it lands.
-  val dwords     = UInt(8 bits)            // Dwords of the completion's payload, if it lands.
-  val dword      = UInt(p.dwordWidth bits) // Where in the client's ring the payload is written.
-  val waited     = Bool()                  // Until this visit the read waited for completions.
-  val error      = ReadError()
-  val finish     = Bool()                  // The read has ended.
-  val free       = Bool()                  // The tag is free again.
-  val suspect    = Bool()                  // Valid with `free`: the tag's read had timed out.
-  // For the counters: the kinds of completions that no read waits for.
-  val unexpected, late, duplicate = Bool()
-}
-
-/** Gives back completion space of a read: that for the dwords from `from` up to `to`, or, if `all`
-  * is set, up to `end`, the end of the read. All three are dword addresses.
-  */
-case class SpaceReturn() extends Bundle {
-  val all      = Bool()
-  val from, to = UInt(8 bits) // The eight lowest bits of two dword addresses.
-  // The dword address behind the read's last dword, its eight lowest bits.
-  val end    = UInt(8 bits)
-  val rcb128 = Bool()
-}
-
 /** Holds the outstanding reads of the card by tag, checks completions against them, and finds reads
   * that have timed out.
   *
@@ -84,20 +17,34 @@ case class SpaceReturn() extends Bundle {
   * visit takes three cycles. Two visits to the same tag must not follow each other directly.
   */
 case class ReadTable(p: ReturnParam) extends Component {
+  import ReadTable._
   val io = new Bundle {
     val clear   = in Bool ()                  // After reset: marks the tag of `issue` as unused.
-    val issue   = slave(Flow(ReadIssue(p)))
+    val issue   = slave(Flow(ReadClaims.ReadIssue(p)))
     val tick    = in UInt (7 bits)
-    val visit   = slave(Flow(TagVisit()))
+    val visit   = slave(Flow(RcUnpacker.TagVisit()))
     val landing = master(Flow(Landing(p)))    // Valid two cycles after `visit`.
     val verdict = master(Flow(Verdict(p)))    // Valid three cycles after `visit`.
     val space   = master(Flow(SpaceReturn())) // Valid three cycles after `visit`.
   }
-  val entries  = Mem(ReadEntry(p), p.tags)
-  val progress = Mem(ReadProgress(), p.tags)
+
+  /** The progress of an outstanding read, which its completions and probes write. */
+  case class Progress() extends Bundle {
+    // If `generation` differs from that of the read's entry, the progress is that of an earlier
+    // read with the tag, and does not count.
+    val generation = Bool()
+    val waiting    = Bool()       // The read waits for completions.
+    val overdue    = Bool()       // The read has timed out, so its completions are dropped.
+    val begun      = Bool()       // Some of the read's data has landed.
+    val broken     = Bool()       // A completion was wrong, so later ones may not fit.
+    val left       = UInt(8 bits) // Dwords of the read that have not landed yet.
+  }
+
+  val entries  = Mem(Entry(p), p.tags)
+  val progress = Mem(Progress(), p.tags)
   entries.write(io.issue.tag, io.issue.entry, io.issue.valid)
 
-  val decided = Flow(ReadProgress())
+  val decided = Flow(Progress())
   val decides = UInt(p.tagWidth bits)
 
   /** Cycle 1 of a visit: entry and progress of the tag are read. `changes` says that an earlier
@@ -213,7 +160,8 @@ case class ReadTable(p: ReturnParam) extends Component {
   io.landing.client := decide.entry.client
   io.landing.dword  := decide.landing
 
-  val verdict = Verdict(p)
+  val verdict = Flow(Verdict(p))
+  verdict.valid      := decide.valid
   verdict.probe      := decide.visit.probe
   verdict.tag        := decide.tag
   verdict.generation := decide.entry.generation
@@ -230,17 +178,16 @@ case class ReadTable(p: ReturnParam) extends Component {
   verdict.unexpected := !decide.visit.probe && !decide.answers
   verdict.late       := decide.completes && decide.overdue
   verdict.duplicate  := verdict.unexpected && decide.known && !decide.overdue
-  io.verdict.valid   := RegNext(decide.valid) init False
-  io.verdict.payload := RegNext(verdict)
+  io.verdict << verdict.m2sPipe()
 
-  val space = SpaceReturn()
-  space.all        := decide.free
-  space.from       := decide.from
-  space.to         := decide.from + decide.header.dwords.resized
-  space.end        := decide.entry.addressEnd
-  space.rcb128     := decide.entry.rcb128
-  io.space.valid   := RegNext(decide.valid && (decide.free || decide.lands)) init False
-  io.space.payload := RegNext(space)
+  val space = Flow(SpaceReturn())
+  space.valid  := decide.valid && (decide.free || decide.lands)
+  space.all    := decide.free
+  space.from   := decide.from
+  space.to     := decide.from + decide.header.dwords.resized
+  space.end    := decide.entry.addressEnd
+  space.rcb128 := decide.entry.rcb128
+  io.space << space.m2sPipe()
 }
 
 object ReadTable {
@@ -274,5 +221,58 @@ object ReadTable {
     when(header.code === RcDescriptor.Reset) { error := ReadError.cut }
     when(header.code === RcDescriptor.Timeout) { error := ReadError.timeout }
     error
+  }
+
+  /** The completions of an outstanding read are checked against its entry, which also says where
+    * they land. The entry is written once, when the read is issued.
+    */
+  case class Entry(p: ReturnParam) extends Bundle {
+    val generation = Bool()                      // Toggles with every read that has the tag.
+    val client     = UInt(p.clientWidth bits)
+    val order      = UInt(p.orderWidth + 1 bits) // The read's number among those of its client.
+    // Ring position behind the read's last dword, in dwords.
+    val landingEnd = UInt(p.dwordWidth bits)
+    val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
+    val dwords     = UInt(8 bits)
+    val skip       = UInt(2 bits) // Bytes of the read's first dword that are not asked for.
+    val trail      = UInt(2 bits) // Bytes of the read's last dword that are not asked for.
+    val rcb128     = Bool()
+    val stamp      = UInt(7 bits) // ReadClock's tick when the read was issued.
+  }
+
+  /** The place in the landing memory at which a completion's first dword is written. */
+  case class Landing(p: ReturnParam) extends Bundle {
+    val client = UInt(p.clientWidth bits)
+    val dword  = UInt(p.dwordWidth bits) // Dword position in the client's ring.
+  }
+
+  /** The decision of ReadTable about a completion or a probe, one cycle after `landing`. */
+  case class Verdict(p: ReturnParam) extends Bundle {
+    val probe      = Bool()
+    val tag        = UInt(p.tagWidth bits)
+    val generation = Bool()
+    val client     = UInt(p.clientWidth bits)
+    val order      = UInt(p.orderWidth + 1 bits)
+    val lands      = Bool()                  // The payload is what the read waits for, so it lands.
+    val dwords     = UInt(8 bits)            // Dwords of the completion's payload, if it lands.
+    val dword      = UInt(p.dwordWidth bits) // Where in the client's ring the payload is written.
+    val waited     = Bool()                  // Until this visit the read waited for completions.
+    val error      = ReadError()
+    val finish     = Bool()                  // The read has ended.
+    val free       = Bool()                  // The tag is free again.
+    val suspect    = Bool()                  // Valid with `free`: the tag's read had timed out.
+    // For the counters: the kinds of completions that no read waits for.
+    val unexpected, late, duplicate = Bool()
+  }
+
+  /** Gives back completion space of a read: that for the dwords from `from` up to `to`, or, if
+    * `all` is set, up to `end`, the end of the read. All three are the eight lowest bits of dword
+    * addresses.
+    */
+  case class SpaceReturn() extends Bundle {
+    val all      = Bool()
+    val from, to = UInt(8 bits)
+    val end      = UInt(8 bits)
+    val rcb128   = Bool()
   }
 }

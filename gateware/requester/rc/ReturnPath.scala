@@ -28,8 +28,8 @@ import lanebox.vocabulary._
   *                +--- a tag --- TagPool <--- free --- ReadEnds
   * }}}
   *
-  * Completions land in LandingMemory in any order. ReadDelivery gives each client's data in the
-  * order of its reads. ReadClock tells the table which reads have waited too long.
+  * Completions land in LandingMemory in any order. ReadClock tells the table which reads have
+  * waited too long.
   *
   * A claim reserves for a read TLP, before it goes out, a tag, space in the landing memory, and
   * space for its completions in the hard block's receive buffer. So RC is never held up.
@@ -111,19 +111,19 @@ case class ReturnPath(p: ReturnParam) extends Component {
   for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
   io.delivered := delivery.io.delivered
 
-  /** Clears the memories after reset, since a memory has no reset of its own. A counter runs
-    * through all tags and read numbers. It fills the tag pool, marks every tag in ReadTable as
-    * unused, and clears RingReader's marks of reads that have ended.
+  /** Clears the memories after reset, since a memory has no reset of its own, and fills the tag
+    * pool. A counter runs through all tags and read numbers.
     */
   val start = new Area {
     val count = Reg(UInt(p.orderWidth + 1 bits)) init 0
     val runs  = !count.msb
     when(runs) { count := count + 1 }
-    val tag = FreeTag(p)
+    val tag = TagPool.FreeTag(p)
     tag.tag        := count.resized
     tag.generation := False
-    val ofTag = runs && count < p.tags
-    claims.io.tags << tags.io.pop.haltWhen(runs)
+    val ofTag  = runs && count < p.tags
+    val filled = !runs
+    claims.io.tags << tags.io.pop.continueWhen(filled)
 
     delivery.io.clear.valid   := runs
     delivery.io.clear.payload := count.resized
@@ -143,26 +143,39 @@ case class ReturnPath(p: ReturnParam) extends Component {
 
   val outstanding = Reg(UInt(p.tagWidth + 2 bits)) init 0
   outstanding := outstanding + claims.io.take.valid.asUInt - ends.io.finished.valid.asUInt
-  io.idle := RegNext(
+  val idle = RegNext(
     outstanding === 0 && !io.claim.fire && !claims.io.take.valid && !claims.io.awaited.valid &&
       delivery.io.idle
   ) init False
+  io.idle := idle
 
   /** The counters behind the registers of the return path. Each counts its event a cycle late. */
   val counts = new Area {
-    def count(event: Bool): UInt = EventCounter(event, io.clear)
-    def failed(error: SpinalEnumElement[ReadError.type]): UInt =
+    def count(event: Bool): EventCounter = EventCounter(event, io.clear)
+    def failed(error: SpinalEnumElement[ReadError.type]): EventCounter =
       count(ends.io.finished.valid && ends.io.finished.error === error)
     val seen = reads.io.verdict
-    io.statistics.unsupported  := failed(ReadError.unsupported)
-    io.statistics.aborted      := failed(ReadError.aborted)
-    io.statistics.poisoned     := failed(ReadError.poisoned)
-    io.statistics.timeouts     := failed(ReadError.timeout)
-    io.statistics.malformed    := failed(ReadError.malformed)
-    io.statistics.cut          := failed(ReadError.cut)
-    io.statistics.unexpected   := count(seen.valid && seen.unexpected)
-    io.statistics.late         := count(seen.valid && seen.late)
-    io.statistics.duplicates   := count(seen.valid && seen.duplicate)
-    io.statistics.backPressure := count(io.rc.valid && !io.rc.ready)
+
+    val unsupported  = failed(ReadError.unsupported)
+    val aborted      = failed(ReadError.aborted)
+    val poisoned     = failed(ReadError.poisoned)
+    val timeouts     = failed(ReadError.timeout)
+    val malformed    = failed(ReadError.malformed)
+    val cut          = failed(ReadError.cut)
+    val unexpected   = count(seen.valid && seen.unexpected)
+    val late         = count(seen.valid && seen.late)
+    val duplicates   = count(seen.valid && seen.duplicate)
+    val backPressure = count(io.rc.valid && !io.rc.ready)
+
+    io.statistics.unsupported  := unsupported.count
+    io.statistics.aborted      := aborted.count
+    io.statistics.poisoned     := poisoned.count
+    io.statistics.timeouts     := timeouts.count
+    io.statistics.malformed    := malformed.count
+    io.statistics.cut          := cut.count
+    io.statistics.unexpected   := unexpected.count
+    io.statistics.late         := late.count
+    io.statistics.duplicates   := duplicates.count
+    io.statistics.backPressure := backPressure.count
   }
 }

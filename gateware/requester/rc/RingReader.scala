@@ -17,19 +17,19 @@ import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
   * the client's next read.
   */
 case class RingReader(p: ReturnParam) extends Component {
+  import RingReader._
   val io = new Bundle {
     val clear    = slave(Flow(UInt(p.orderWidth bits))) // After reset: number of a mark to clear.
-    val awaited  = slave(Flow(AwaitedRead()))
-    val finished = slave(Flow(FinishedRead(p)))
-    val beat     = master(Stream(RingBeat(p)))
-    val end      = in(RingEnd(p))
+    val awaited  = slave(Flow(ReadClaims.AwaitedRead()))
+    val finished = slave(Flow(ReadEnds.FinishedRead(p)))
+    val beat     = master(Stream(Beat(p)))
+    val end      = in(ReadClaims.RingEnd(p))
     val room     = out Bool ()
     val idle     = out Bool ()
   }
 
-  /** Says that the client's read with some number has ended, and with what error. Read numbers
-    * wrap. `round` toggles with each round of the numbers, so an old mark under the same number is
-    * not taken for a new one.
+  /** Says that a read has ended, and with what error. `round` toggles with each round of the read
+    * numbers, so an old mark under the same number is not taken for a new one.
     */
   case class Mark() extends Bundle {
     val round = Bool()
@@ -45,18 +45,18 @@ case class RingReader(p: ReturnParam) extends Component {
     enable = io.clear.valid || io.finished.valid
   )
 
-  /** A read of the client that has ended and is to be delivered, with `error` if it failed. */
   case class Ended() extends Bundle {
-    val read  = AwaitedRead()
+    val read  = ReadClaims.AwaitedRead()
     val error = ReadError()
   }
-  val queue = new StreamFifo(AwaitedRead(), p.reads)
+  val queue = new StreamFifo(ReadClaims.AwaitedRead(), p.reads)
   queue.io.push << io.awaited.toStream // The queue is never full, because `room` falls before.
-  val next  = queue.io.pop.m2sPipe()
-  val order = Reg(UInt(p.orderWidth + 1 bits)) init 0
-  val mark  = marks.readAsync(order.resize(p.orderWidth bits))
-  val ended = Stream(Ended())
-  ended.arbitrationFrom(next.continueWhen(mark.round === order.msb))
+  val next     = queue.io.pop.m2sPipe()
+  val order    = Reg(UInt(p.orderWidth + 1 bits)) init 0
+  val mark     = marks.readAsync(order.resize(p.orderWidth bits))
+  val ended    = Stream(Ended())
+  val hasEnded = mark.round === order.msb
+  ended.arbitrationFrom(next.continueWhen(hasEnded))
   ended.read  := next.payload
   ended.error := mark.error
   when(ended.fire) { order := order + 1 }
@@ -66,8 +66,7 @@ case class RingReader(p: ReturnParam) extends Component {
   val row  = Reg(UInt(p.rowWidth bits)) init 0
   val beat = Reg(UInt(5 bits)) init 0
   val last = beat + 1 === read.beats
-  // `none`: the read fills only a part of one beat, so a later read of the same request delivers
-  // that beat.
+  // With `none` the read fills a part of one beat, which a later read of the request delivers.
   val none  = read.beats === 0
   val carry = Reg(ReadError()) init ReadError.none
   val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
@@ -98,23 +97,26 @@ case class RingReader(p: ReturnParam) extends Component {
     val used   = RegNext((io.end.dword >> 3) - row)
     val reads  = RegNext(io.end.order - order)
     val rows   = used < p.rows - RingReader.MostRows * unseen
-    io.room := RegNext(rows && reads < p.reads - unseen) init False
+    val enough = RegNext(rows && reads < p.reads - unseen) init False
+    io.room := enough
   }
-  io.idle := RegNext(queue.io.occupancy === 0 && !next.valid && !current.valid) init False
+  val idle = RegNext(queue.io.occupancy === 0 && !next.valid && !current.valid) init False
+  io.idle := idle
 }
 
 object RingReader {
 
   /** The most rows of the ring that one read touches, whole or in part. */
   val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
-}
 
-/** A beat that is to be read from a client's ring and delivered to the client. */
-case class RingBeat(p: ReturnParam) extends Bundle {
-  val row           = UInt(p.rowWidth bits)
-  val lastOfRequest = Bool()
-  val dwords        = UInt(11 bits)               // Dwords of the client's whole request.
-  val context       = Bits(16 bits)
-  val error         = ReadError()
-  val show          = Bits(HardBlock.Dwords bits) // A bit for each lane: 1 gives its data, 0 zero.
+  /** A beat that is to be read from the ring and delivered. */
+  case class Beat(p: ReturnParam) extends Bundle {
+    val row           = UInt(p.rowWidth bits)
+    val lastOfRequest = Bool()
+    val dwords        = UInt(11 bits) // Dwords of the client's whole request.
+    val context       = Bits(16 bits)
+    val error         = ReadError()
+    // A bit for each lane: 1 gives the lane's data, 0 gives zero.
+    val show = Bits(HardBlock.Dwords bits)
+  }
 }

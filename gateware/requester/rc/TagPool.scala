@@ -9,12 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.Numbers
 
-/** A free tag, and the generation (a bit that toggles with every read) of the last read with it. */
-case class FreeTag(p: ReturnParam) extends Bundle {
-  val tag        = UInt(p.tagWidth bits)
-  val generation = Bool()
-}
-
 /** Holds the free tags and gives them to new reads. The tag that has been free for longest is given
   * first. So a late completion rarely finds its tag in use by a new read.
   *
@@ -24,6 +18,7 @@ case class FreeTag(p: ReturnParam) extends Bundle {
   * on are given before tags 0 to 31.
   */
 case class TagPool(p: ReturnParam) extends Component {
+  import TagPool._
   val io = new Bundle {
     val extended = in Bool ()
     val free     = slave(Flow(FreeTag(p)))
@@ -34,9 +29,9 @@ case class TagPool(p: ReturnParam) extends Component {
     val depth = if (isUpper) 1 << log2Up(p.tags - TagPool.Lower) else TagPool.Lower
     val queue = new StreamFifo(FreeTag(p), depth, withAsyncRead = true)
     val upper = io.free.tag.drop(log2Up(TagPool.Lower)).orR
-    queue.io.push.valid := io.free.valid &&
-      upper === Bool(isUpper) && io.suspect === Bool(isSuspect)
-    queue.io.push.payload := io.free.payload
+    val mine  = upper === Bool(isUpper) && io.suspect === Bool(isSuspect)
+    val freed = io.free.takeWhen(mine)
+    queue.io.push << freed.toStream // A queue has room for all its tags.
     val pop = queue.io.pop.m2sPipe()
   }
   val lower        = Queue(isUpper = false, isSuspect = false)
@@ -47,16 +42,10 @@ case class TagPool(p: ReturnParam) extends Component {
   val upperIsFree = io.extended && upper.pop.valid
   val useSuspect  = !lower.pop.valid && !upperIsFree
   val useUpper    = useSuspect ? (io.extended && upperSuspect.pop.valid) | upperIsFree
-  io.pop.valid := !useSuspect || lowerSuspect.pop.valid || useUpper
-  io.pop.payload := useSuspect ?
-    (useUpper ? upperSuspect.pop.payload | lowerSuspect.pop.payload) |
-    (useUpper ? upper.pop.payload | lower.pop.payload)
-  lower.pop.ready        := io.pop.ready && !useSuspect && !useUpper
-  upper.pop.ready        := io.pop.ready && !useSuspect && useUpper
-  lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
-  upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
+  val source      = (useSuspect ## useUpper).asUInt
+  io.pop << StreamMux(source, Seq(lower.pop, upper.pop, lowerSuspect.pop, upperSuspect.pop))
 
-  // The number of free tags. No logic uses it, only tests read it.
+  // No logic uses the number of free tags, only tests read it.
   val free = Reg(UInt(p.tagWidth + 1 bits)) init 0
   free := free + io.free.valid.asUInt - io.pop.fire.asUInt
 }
@@ -65,4 +54,12 @@ object TagPool {
 
   /** The number of tags that may be used if the host has not enabled extended tags. */
   val Lower = Numbers.ShortReadTags
+
+  /** A free tag, and the generation of the last read that had it: a bit that toggles with every
+    * read with the tag.
+    */
+  case class FreeTag(p: ReturnParam) extends Bundle {
+    val tag        = UInt(p.tagWidth bits)
+    val generation = Bool()
+  }
 }

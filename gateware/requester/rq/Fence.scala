@@ -7,18 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-/** Says how far the writes in front of an interrupt message must have gone before the message may
-  * pass the fence.
-  */
-sealed trait FenceKind
-object FenceKind {
-  // With `Ordered` the writes have gone to RQ. That is enough for MSI-X, whose message follows the
-  // writes on RQ.
-  case object Ordered extends FenceKind
-  // With `Sent` the writes have left the hard block. MSI needs this, since its message does not go
-  // through RQ.
-  case object Sent extends FenceKind
-}
+import lanebox.vocabulary.ModuleName
 
 /** Holds an interrupt message back until all requests that clients handed over before it are done.
   *
@@ -28,15 +17,15 @@ object FenceKind {
   * TLP of an earlier request. The fence holds one message at a time. `delivered` pulses when a
   * reading client has taken the last data of a request.
   */
-case class Fence(p: RequestParam, kind: FenceKind) extends Component {
+case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
+  ModuleName(this, s"$kind")
   val io = new Bundle {
-    val progress  = in(RequestProgress(p))
+    val progress  = in(RequestPath.Progress(p))
     val delivered = in Vec (Bool(), p.readers.size)
     val message   = slave(Stream(Bits(8 bits)))
     val passed    = master(Stream(Bits(8 bits)))
   }
-  // Bits of a count of requests: enough for all the requests that the stores, the tags and the
-  // landing memory can hold.
+  // Bits to count all the requests that the stores, the tags and the landing memory can hold.
   val countBits = 10
 
   val held    = io.message.m2sPipe() // The message is delayed by a cycle, like io.progress.
@@ -61,8 +50,8 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val delivered = over(reads)
 
   val gone = kind match {
-    case FenceKind.Ordered => issued
-    case FenceKind.Sent    =>
+    case Fence.Ordered => issued
+    case Fence.Sent    =>
       // At most 31 issued writes have not left the hard block yet, so at first the sign of the
       // 6-bit difference is exact. While the fence goes on waiting for a read, the count of
       // returned writes runs on, and the sign becomes wrong. So `gone` is kept in a register.
@@ -75,4 +64,19 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   when(begins)(waiting         := True)
   when(io.passed.fire)(waiting := False)
   io.passed << held.continueWhen(passing)
+}
+
+object Fence {
+
+  /** Says how far the writes in front of an interrupt message must have gone before the message may
+    * pass the fence.
+    */
+  sealed trait Kind
+
+  /** The writes have gone to RQ. That is enough for MSI-X, whose message follows them on RQ. */
+  case object Ordered extends Kind
+
+  /** The writes have left the hard block. MSI needs this, since its message does not go through RQ.
+    */
+  case object Sent extends Kind
 }

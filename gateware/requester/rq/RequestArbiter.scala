@@ -15,6 +15,7 @@ import spinal.lib._
   * change while it is offered and not taken, so a register must follow.
   */
 case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Component {
+  require(ways >= 1, s"an arbiter of $ways inputs: it needs one")
   val io = new Bundle {
     val inputs = Vec(slave(Stream(payload())), ways)
     val output = master(Stream(payload()))
@@ -30,8 +31,11 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
   val itself    = grant.msb && io.again
   when(io.output.fire)(behind := above | (itself.asBits.resize(ways) |<< (ways - 1)))
 
-  io.grant          := grant
-  io.output.valid   := offered.orR
-  io.output.payload := MuxOH(grant, io.inputs.map(_.payload))
-  for ((input, turn) <- io.inputs.zip(grant.asBools)) input.ready := turn && io.output.ready
+  io.grant        := grant
+  io.output.valid := offered.orR
+  val turns  = grant.asBools
+  val chosen = MuxOH(turns, io.inputs.map(_.payload))
+  io.output.payload := chosen
+  // StreamMux takes the number of an input, but the grant is one-hot.
+  for ((input, turn) <- io.inputs.zip(turns)) input.ready := turn && io.output.ready
 }

@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{HardBlock, Request}
+import lanebox.vocabulary.{HardBlock, ModuleName, Request}
 
 /** Takes one client's requests in order, cuts them into pieces of one TLP each, and stores their
   * write data.
@@ -16,6 +16,7 @@ import lanebox.vocabulary.{HardBlock, Request}
   * the oldest row (32 bytes) of the store that is still needed.
   */
 case class RequestClient(p: RequestParam, config: ClientConfig) extends Component {
+  ModuleName(this, config.name)
   val io = new Bundle {
     val payloadDwords, readDwords = in UInt (8 bits)
     val stop                      = in Bool ()  // While high no new request is taken.
@@ -34,8 +35,9 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   val entry = new Area {
     val inRequest = if (config.writes) RegInit(False) else False
     if (config.writes) when(io.request.fire)(inRequest := !io.request.last)
-    val held  = io.request.haltWhen(io.stop && !inRequest).m2sPipe()
-    val first = if (config.writes) RegNextWhen(held.last, held.fire) init True else True
+    val mayBegin = !(io.stop && !inRequest)
+    val held     = io.request.continueWhen(mayBegin).m2sPipe()
+    val first    = if (config.writes) RegNextWhen(held.last, held.fire) init True else True
     io.entered      := io.request.fire && io.request.last
     io.enteredWrite := io.request.write
   }
@@ -69,7 +71,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   // The cutter's `ready` is late in the cycle, and `held.ready` goes on into the client's own
   // logic. So the headers go through a FIFO, and the FIFO's room is registered. The register does
   // not count the latest header yet, so it asks for room for two headers.
-  val headers       = StreamFifo(RequestHeader(p), 4, latency = 1)
+  val headers       = StreamFifo(RequestCutter.Header(p), 4, latency = 1)
   val roomForHeader = RegNext(headers.io.availability > 1) init False
   headers.logic.ram.addAttribute("ram_style", "distributed")
   held.ready := room && (!entry.first || roomForHeader)
@@ -87,9 +89,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   cutter.io.request << headers.io.pop
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
-  // The `ready` of the FIFO of pieces would be too late in the cycle, so the FIFO's room is
-  // registered. The register does not count the latest piece yet, so it asks for room for two
-  // pieces.
+  // The room of the FIFO of pieces is registered for the same reason, and also asks for two.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

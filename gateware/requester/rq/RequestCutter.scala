@@ -16,18 +16,18 @@ import spinal.lib._
   * data of such a piece takes longer than that on RQ or RC.
   */
 case class RequestCutter(p: RequestParam) extends Component {
+  import RequestCutter._
   val io = new Bundle {
     // Most dwords of a write's piece and of a read's piece: 32, 64 or 128.
     val payloadDwords, readDwords = in UInt (8 bits)
-    val request                   = slave(Stream(RequestHeader(p)))
+    val request                   = slave(Stream(Header(p)))
     val pieces                    = master(Stream(RequestPiece(p)))
   }
 
-  /** The part of a request that is still to be cut. */
   case class Rest() extends Bundle {
     // `dwords`, `row` and `lastBe` of the header are those of the whole request. Its `address` and
     // `firstBe` are those of the part that is left.
-    val header     = RequestHeader(p)
+    val header     = Header(p)
     val left       = UInt(11 bits)
     val toBoundary = UInt(11 bits)             // Dwords to the next 4 KiB boundary: 1 to 1024.
     val position   = UInt(p.positionBits bits) // Place in the store of the first dword left.
@@ -63,6 +63,8 @@ case class RequestCutter(p: RequestParam) extends Component {
   }
 
   val restComes = cutValid && !cutLast
+  // A request may enter `rest` in the cycle in which the last part of the request before it leaves.
+  // A pipeline stage has no such rule.
   io.request.ready      := (restValid ? (moves && rest.small) | !restComes)
   when(moves)(restValid := False)
   when(io.request.fire) {
@@ -95,6 +97,9 @@ case class RequestCutter(p: RequestParam) extends Component {
   // request, they must be the request's last byte enables.
   val single = cutDwords === 1
   val header = cut.header
+  val behind = cutDwords + RequestParam.Descriptor - 1 // Dwords of the TLP behind the first one.
+  val lastAt = cut.position + cutDwords - 1            // Position in the store of the last dword.
+  val beats  = behind >> 3
   io.pieces.valid         := cutValid
   io.pieces.write         := header.write
   io.pieces.address       := header.address
@@ -103,9 +108,25 @@ case class RequestCutter(p: RequestParam) extends Component {
   io.pieces.lastBe        := single ? B"0000" | (cutLast ? header.lastBe | B"1111")
   io.pieces.attributes    := header.attributes
   io.pieces.lastOfRequest := cutLast
-  io.pieces.moreBeats     := header.write ? ((cutDwords + RequestParam.Descriptor - 1) >> 3) | U(0)
+  io.pieces.moreBeats     := header.write ? beats | U(0)
   io.pieces.window        := cut.position - RequestParam.Descriptor
-  io.pieces.lastRow       := (cut.position + cutDwords - 1) >> 3
+  io.pieces.lastRow       := lastAt >> 3
   io.pieces.context       := header.context
   io.pieces.requestDwords := header.dwords
+}
+
+object RequestCutter {
+
+  /** A client's request without its data. `row` is the row of the client's store in which the
+    * request's write data begins.
+    */
+  case class Header(p: RequestParam) extends Bundle {
+    val write           = Bool()
+    val address         = UInt(62 bits) // Dword address in host memory.
+    val dwords          = UInt(11 bits)
+    val firstBe, lastBe = Bits(4 bits)
+    val attributes      = Bits(3 bits)
+    val context         = Bits(16 bits)
+    val row             = UInt(p.rowBits bits)
+  }
 }

@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{HardBlock, Numbers, RqBeat}
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 /** Turns the card's request TLPs into RQ beats: the descriptor (PG213, "Requester Request
   * Descriptor"), then the payload. No cycle is lost inside a TLP or between two.
@@ -17,9 +17,10 @@ import lanebox.vocabulary.{HardBlock, Numbers, RqBeat}
   * interrupt message is one beat. It can be withdrawn until it is in the registers at the pins.
   */
 case class RequestFramer(p: RequestParam) extends Component {
+  import RequestFramer._
   val writers = p.writers.size
   val io = new Bundle {
-    val issue  = slave(Stream(RequestIssue(p)))
+    val issue  = slave(Stream(Issue(p)))
     val source = in Bits (p.sources bits)       // For a write: the source of its data, one-hot.
     val number = in UInt (5 bits)               // Sequence number for a write.
     val window = out UInt (p.positionBits bits) // Where the beat's eight dwords begin in the store.
@@ -58,6 +59,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val next   = Reg(UInt(p.rowBits bits))
     val last   = more === 0
 
+    // One TLP fills the stage for several beats, which no stage of a Stream does.
     io.issue.ready := go && (!valid || last)
     when(go) {
       first            := False
@@ -79,7 +81,8 @@ case class RequestFramer(p: RequestParam) extends Component {
     }
     io.window := window
     io.next   := next
-    for ((freed, mine) <- io.freed.zip(source.asBools)) {
+    val sources = source.asBools
+    for ((freed, mine) <- io.freed.zip(sources)) {
       freed.valid   := valid && mine
       freed.payload := window >> laneBits
     }
@@ -108,7 +111,7 @@ case class RequestFramer(p: RequestParam) extends Component {
       U(RequestParam.Descriptor)
     val ends = B((0 until HardBlock.Dwords).map(lane => filled === 0 || filled > lane))
 
-    val beat = Fragment(RqBeat())
+    val beat = Fragment(HardBlock.RqBeat())
     beat.data                                := turned
     when(read.first)(beat.data(127 downto 0) := descriptor)
     beat.keep                                := read.last ? ends | B(0xff, HardBlock.Dwords bits)
@@ -125,15 +128,44 @@ case class RequestFramer(p: RequestParam) extends Component {
 
   // RQ's `ready` pin goes into a register first, and RQ's other pins are driven by registers alone.
   val next = sent.beats.s2mPipe()
-  val kept = p.messages match {
-    case false => next
-    case true =>
-      val message = next.valid && RequestNumbers.isMessage(next.sequence)
-      val drops   = message && io.withdraw
-      io.dropped := RegNext(drops) init False
-      io.shown   := RegNext(message && !drops && next.ready) init False
-      next.throwWhen(drops)
+  val messages = p.messages generate new Area {
+    val present = next.valid && RequestNumbers.isMessage(next.sequence)
+    val drops   = present && io.withdraw
+    val dropped = RegNext(drops) init False
+    val shown   = RegNext(present && !drops && next.ready) init False
+    val kept    = next.throwWhen(drops)
+    io.dropped := dropped
+    io.shown   := shown
   }
+  val kept = if (p.messages) messages.kept else next
   io.rq << kept.m2sPipe()
   io.idle := !reading.valid && !read.valid && !sent.beats.valid && go && !io.rq.valid
+}
+
+object RequestFramer {
+
+  /** A TLP that may go to RQ: a write whose data is in the store, or a read that has its tag and
+    * its completion space.
+    */
+  case class Issue(p: RequestParam) extends Bundle {
+    val write           = Bool()
+    val address         = UInt(62 bits)
+    val dwords          = UInt(8 bits)
+    val firstBe, lastBe = Bits(4 bits)
+    val attributes      = Bits(3 bits)
+    val lastOfRequest   = Bool()
+    val moreBeats       = UInt(5 bits)
+    val window          = UInt(p.positionBits bits)
+    val tag             = UInt(Numbers.TagWidth bits)
+
+    def of(piece: RequestPiece): Unit = {
+      write         := piece.write
+      address       := piece.address
+      dwords        := piece.dwords
+      firstBe       := piece.firstBe
+      lastBe        := piece.lastBe
+      attributes    := piece.attributes
+      lastOfRequest := piece.lastOfRequest
+    }
+  }
 }

@@ -28,10 +28,13 @@ case class RequestLanes(p: RequestParam) extends Component {
   val laneBits = log2Up(HardBlock.Dwords)
   val lane     = io.window(laneBits - 1 downto 0)
   val rows     = Seq(io.window >> laneBits, io.next)
-  for (bank <- 0 until HardBlock.Dwords) {
-    val memory = Mem(Bits(32 bits), p.storeBeats)
-    memory.setName(s"bank$bank").addAttribute("ram_style", "distributed")
-    memory.write(io.row.resized, io.write.payload(bank * 32, 32 bits), io.write.valid)
-    io.data(bank * 32, 32 bits) := memory.readAsync(((lane > bank) ? rows(1) | rows(0)).resized)
-  }
+  val banks =
+    for (bank <- 0 until HardBlock.Dwords) yield new Area {
+      val memory = Mem(Bits(32 bits), p.storeBeats)
+      memory.setName(s"bank$bank").addAttribute("ram_style", "distributed")
+      memory.write(io.row.resized, io.write.payload(bank * 32, 32 bits), io.write.valid)
+      val row  = (lane > bank) ? rows(1) | rows(0)
+      val word = memory.readAsync(row.resized)
+      io.data(bank * 32, 32 bits) := word
+    }
 }

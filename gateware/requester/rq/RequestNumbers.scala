@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Message, SequencePins}
+import lanebox.vocabulary.HardBlock
 
 /** Gives each write TLP of the card a sequence number, and counts how many write TLPs have left the
   * hard block.
@@ -21,7 +21,7 @@ import lanebox.vocabulary.{Message, SequencePins}
   */
 case class RequestNumbers() extends Component {
   val io = new Bundle {
-    val pins     = in(SequencePins())
+    val pins     = in(HardBlock.SequencePins())
     val issue    = in Bool ()        // A write takes `number`. Allowed only while `free` is set.
     val free     = out Bool ()
     val number   = out UInt (5 bits)
@@ -35,9 +35,7 @@ case class RequestNumbers() extends Component {
   val issued, returned = Reg(UInt(6 bits)) init 0
   when(io.issue)(issued := issued + 1)
 
-  /** Finds how many writes, modulo 32, had left the hard block when the latest sequence number came
-    * back.
-    */
+  /** Counts the writes, modulo 32, for which the latest sequence number stands. */
   val latest = new Area {
     val pins   = RegNext(io.pins) // Registered, because the hard block's pins are far away.
     val counts = Vec(pins.numbers.map(_.payload(4 downto 0) + 1))
@@ -53,8 +51,7 @@ case class RequestNumbers() extends Component {
     returned := (returned.msb ^ (latest.count < returned(4 downto 0))).asUInt @@ latest.count
   }
 
-  // `free` is a cycle late, so one more write may have been issued meanwhile. So one number is kept
-  // back.
+  // `free` is a cycle late, so one number is kept back for a write that was issued meanwhile.
   val free = RegInit(True)
   free        := underWay < most - 1
   io.free     := free

@@ -9,11 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, LargestRead, Numbers}
 
-/** A client of the RequestPath, with a name. It reads host memory, writes it, or does both. */
-case class ClientConfig(name: String, reads: Boolean, writes: Boolean) {
-  require(reads || writes, s"client $name neither reads nor writes")
-}
-
 /** The parameters of the request path, which brings the clients' requests to RQ. `clients` are the
   * clients in the order of their ports. `storeBeats` is the number of beats of write data that the
   * store of each writing client holds. `messages` says that MSI-X messages go to RQ, too.

@@ -9,21 +9,6 @@ import spinal.lib._
 
 import lanebox.vocabulary._
 
-/** The signals by which the request path tells the interrupt fences and the counters how far
-  * requests have gone. Every signal is a cycle late.
-  */
-case class RequestProgress(p: RequestParam) extends Bundle {
-  // Bit i: client i has handed over a whole write request, or a read request.
-  val writeEntered, readEntered = Bits(p.clients.size bits)
-  // Bit i: the last TLP of a write request of client i goes to RQ.
-  val writeIssued = Bits(p.clients.size bits)
-  // Counts of write TLPs, modulo 64. `issued` counts those that went to RQ, `returned` those that
-  // have left the hard block.
-  val issued, returned = UInt(6 bits)
-  val waitsForClaim    = Bool() // A read waits: it has no tag or no completion space yet.
-  val waitsForNumber   = Bool() // Writes wait: too many have not left the hard block yet.
-}
-
 /** Brings the clients' requests to RQ.
   *
   * {{{
@@ -53,8 +38,9 @@ case class RequestProgress(p: RequestParam) extends Bundle {
   * still go out.
   */
 case class RequestPath(p: RequestParam) extends Component {
+  import RequestPath._
   val io = new Bundle {
-    val settings = in(LinkSettings())
+    val settings = in(HardBlock.LinkSettings())
     val stop     = in Bool ()
     val idle     = out Bool ()
     val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
@@ -63,8 +49,8 @@ case class RequestPath(p: RequestParam) extends Component {
     val room     = in Vec (Bool(), p.readers.size) // Room in client i's ring in the landing memory.
     val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
-    val sequence = in(SequencePins())
-    val progress = out(RequestProgress(p))
+    val sequence = in(HardBlock.SequencePins())
+    val progress = out(Progress(p))
   }
 
   val settings = new Area {
@@ -96,29 +82,30 @@ case class RequestPath(p: RequestParam) extends Component {
   reads.io.tag  := io.tag
   reads.io.room := io.room
 
-  val arbiter  = RequestArbiter(RequestIssue(p), p.sources + 1)
+  val arbiter = RequestArbiter(RequestFramer.Issue(p), p.sources + 1)
+  ModuleName(arbiter, "turns")
   val mayWrite = settings.enable && numbers.io.free
-  for ((client, config) <- clients.zip(p.clients)) client.io.piece.ready := False
-  for ((index, input)   <- p.writers.zip(arbiter.io.inputs)) {
-    val piece = clients(index).io.piece
-    input.valid := piece.valid && piece.write && mayWrite
-    input.payload.of(piece.payload)
-    input.moreBeats               := piece.moreBeats
-    input.window                  := piece.window
-    input.tag                     := 0
-    when(piece.write)(piece.ready := input.ready && mayWrite)
+  val pieces =
+    for ((client, config) <- clients.zip(p.clients)) yield new Area {
+      val kind   = client.io.piece.write.asUInt
+      val ways   = StreamDemux(client.io.piece, kind, 2)
+      val reads  = ways(0)
+      val writes = ways(1)
+      if (!config.reads) reads.ready   := False
+      if (!config.writes) writes.ready := False
+    }
+  for ((index, input) <- p.writers.zip(arbiter.io.inputs)) {
+    val writes = pieces(index).writes
+    input.arbitrationFrom(writes.continueWhen(mayWrite))
+    input.payload.of(writes.payload)
+    input.moreBeats := writes.moreBeats
+    input.window    := writes.window
+    input.tag       := 0
   }
-  for ((index, read) <- p.readers.zip(reads.io.pieces)) {
-    val piece = clients(index).io.piece
-    read.valid                     := piece.valid && !piece.write
-    read.payload                   := piece.payload
-    when(!piece.write)(piece.ready := read.ready)
-  }
+  for ((index, read) <- p.readers.zip(reads.io.pieces)) read << pieces(index).reads
   arbiter.io.inputs.last << reads.io.issue
 
-  /** Counts how many more beats on RQ the writes have had than the reads, up to about `most`. The
-    * reads may then have as many turns running.
-    */
+  /** Counts how many more beats on RQ the writes have had than the reads, up to about `most`. */
   val lead = new Area {
     val most  = RequestPath.MostLead
     val beats = Reg(UInt(log2Up(2 * most) bits)) init 0
@@ -171,10 +158,11 @@ case class RequestPath(p: RequestParam) extends Component {
 
   val issued = arbiter.io.output.fire
   numbers.io.issue := B(p.writers.indices.map(arbiter.io.inputs(_).fire)).orR
-  io.idle          := RegNext(reads.io.idle && framer.io.idle && !issued) init False
+  val idle = RegNext(reads.io.idle && framer.io.idle && !issued) init False
+  io.idle := idle
 
   val progress = new Area {
-    val next = RequestProgress(p)
+    val next = Progress(p)
     next.writeEntered := B(clients.map(client => client.io.entered && client.io.enteredWrite))
     next.readEntered  := B(clients.map(client => client.io.entered && !client.io.enteredWrite))
     next.writeIssued  := 0
@@ -190,7 +178,19 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** The most beats of reads, about, for which a write waits: as many as a write of 512 bytes has.
-    */
+  /** A write waits for about this many beats of reads: as many as a write of 512 bytes has. */
   val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
+
+  /** Tells the fences and the counters how far requests have gone. Each signal is a cycle late. */
+  case class Progress(p: RequestParam) extends Bundle {
+    // Bit i: client i has handed over a whole write request, or a read request.
+    val writeEntered, readEntered = Bits(p.clients.size bits)
+    // Bit i: the last TLP of a write request of client i goes to RQ.
+    val writeIssued = Bits(p.clients.size bits)
+    // Counts of write TLPs, modulo 64. `issued` counts those that went to RQ, `returned` those that
+    // have left the hard block.
+    val issued, returned = UInt(6 bits)
+    val waitsForClaim    = Bool() // A read waits: it has no tag or no completion space yet.
+    val waitsForNumber   = Bool() // Writes wait: too many have not left the hard block yet.
+  }
 }

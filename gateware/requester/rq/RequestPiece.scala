@@ -5,22 +5,6 @@
 package lanebox.requester.rq
 
 import spinal.core._
-import spinal.lib._
-
-import lanebox.vocabulary.Numbers
-
-/** A client's request without its data, as RequestCutter takes it. `row` is the row of the client's
-  * store in which the request's write data begins.
-  */
-case class RequestHeader(p: RequestParam) extends Bundle {
-  val write           = Bool()
-  val address         = UInt(62 bits) // Dword address in host memory.
-  val dwords          = UInt(11 bits)
-  val firstBe, lastBe = Bits(4 bits)
-  val attributes      = Bits(3 bits)
-  val context         = Bits(16 bits)
-  val row             = UInt(p.rowBits bits)
-}
 
 /** The part of a client's request that goes into one TLP. */
 case class RequestPiece(p: RequestParam) extends Bundle {
@@ -41,29 +25,4 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   // The fields `context` and `requestDwords` are for reads only.
   val context       = Bits(16 bits)
   val requestDwords = UInt(11 bits)
-}
-
-/** A TLP that may go to RQ: a write whose data is in the store, or a read that has its tag and its
-  * completion space.
-  */
-case class RequestIssue(p: RequestParam) extends Bundle {
-  val write           = Bool()
-  val address         = UInt(62 bits)
-  val dwords          = UInt(8 bits)
-  val firstBe, lastBe = Bits(4 bits)
-  val attributes      = Bits(3 bits)
-  val lastOfRequest   = Bool()
-  val moreBeats       = UInt(5 bits)
-  val window          = UInt(p.positionBits bits)
-  val tag             = UInt(Numbers.TagWidth bits)
-
-  def of(piece: RequestPiece): Unit = {
-    write         := piece.write
-    address       := piece.address
-    dwords        := piece.dwords
-    firstBe       := piece.firstBe
-    lastBe        := piece.lastBe
-    attributes    := piece.attributes
-    lastOfRequest := piece.lastOfRequest
-  }
 }

@@ -7,7 +7,7 @@ package lanebox.requester.rq
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Numbers, ReadClaim}
+import lanebox.vocabulary.{ModuleName, Numbers, ReadClaim}
 
 /** Chooses among the reads of all clients and holds one at a time, until `claim` has reserved what
   * its completions need: a tag, landing space and completion space.
@@ -24,33 +24,35 @@ case class RequestReads(p: RequestParam) extends Component {
     val claim  = master(Stream(ReadClaim(clients)))
     val tag    = in UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
     val room   = in Vec (Bool(), clients)        // Room in client i's ring in the landing memory.
-    val issue  = master(Stream(RequestIssue(p)))
+    val issue  = master(Stream(RequestFramer.Issue(p)))
     val idle   = out Bool ()
   }
 
-  /** A piece of a read, and the number of the client that it comes from. */
   case class Wanted() extends Bundle {
     val client = UInt(log2Up(clients) bits)
     val piece  = RequestPiece(p)
   }
 
   val arbiter = RequestArbiter(RequestPiece(p), clients)
+  ModuleName(arbiter, "reads")
   for (((input, piece), room) <- arbiter.io.inputs.zip(io.pieces).zip(io.room))
     input << piece.continueWhen(room)
   arbiter.io.again := False
-  val chosen = Stream(Wanted())
-  chosen.arbitrationFrom(arbiter.io.output)
-  chosen.client := OHToUInt(arbiter.io.grant)
-  chosen.piece  := arbiter.io.output.payload
-  val waiting = chosen.m2sPipe()
+  val wanted = Wanted()
+  wanted.client := OHToUInt(arbiter.io.grant)
+  wanted.piece  := arbiter.io.output.payload
+  val waiting = arbiter.io.output.translateWith(wanted).m2sPipe()
 
-  val claimed = Stream(RequestIssue(p))
+  val claimed = Stream(RequestFramer.Issue(p))
   val piece   = waiting.piece
+  val address = piece.address @@ U(0, 2 bits)
+  // The tag comes back in the cycle of the claim, so `waiting`, `claim` and `claimed` move
+  // together. No operator does that: StreamFork lets one output go before the other.
   io.claim.valid         := waiting.valid && claimed.ready && io.enable
   io.claim.client        := waiting.client
   io.claim.context       := piece.context
   io.claim.dwords        := piece.dwords
-  io.claim.address       := (piece.address @@ U(0, 2 bits)).resized
+  io.claim.address       := address.resized
   io.claim.firstBe       := piece.firstBe
   io.claim.lastBe        := piece.lastBe
   io.claim.requestDwords := piece.requestDwords

@@ -45,7 +45,7 @@ class AccountsTest extends AnyFunSuite {
         }
         if (!fates.valid.toBoolean || fates.ready.toBoolean) {
           fates.valid #= r.nextDouble() < share
-          fates.fate #= Fate.elements(r.nextInt(4))
+          fates.fate #= Accounts.Fate.elements(r.nextInt(4))
           fates.port #= r.nextInt(Frames.Ports)
           fates.bytes #= r.nextInt(1 << 16)
         }

@@ -175,11 +175,15 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     }
     def plus(a: (Long, Long), b: (Long, Long)) = (a._1 + b._1, a._2 + b._2)
     (0 until 16).map { port =>
-      val lost = plus(entry(port, Fate.lostRing), entry(port, Fate.lostNoCell))
-      port -> PortAccount(entry(port, Fate.delivered), entry(port, Fate.bad), lost)
+      val lost = plus(entry(port, Accounts.Fate.lostRing), entry(port, Accounts.Fate.lostNoCell))
+      port -> PortAccount(
+        entry(port, Accounts.Fate.delivered),
+        entry(port, Accounts.Fate.bad),
+        lost
+      )
     }.toMap
   }
-  private type SpinalFate = spinal.core.SpinalEnumElement[Fate.type]
+  private type SpinalFate = spinal.core.SpinalEnumElement[Accounts.Fate.type]
 
   private def kept(frame: TestFrame): Int = {
     val largest = (1 << mbufLog2) - 128

@@ -8,12 +8,12 @@ import scala.util.Random
 import spinal.core.sim._
 import spinal.lib._
 
-import lanebox.vocabulary.Frame
+import lanebox.vocabulary.Frames
 
 /** Drives frames into a port, beat by beat. `next` gives the next frame, if any. `pauses` is the
   * chance of a cycle without a beat before each beat.
   */
-class FrameDriver(port: Stream[Fragment[Frame]], random: Random)(next: => Option[TestFrame]) {
+class FrameDriver(port: Stream[Fragment[Frames.Beat]], random: Random)(next: => Option[TestFrame]) {
   var pauses                           = 0.0
   var begun: TestFrame => Unit         = _ => () // Called when a frame's first beat has been taken.
   private var frame: Option[TestFrame] = None

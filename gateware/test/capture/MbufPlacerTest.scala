@@ -63,7 +63,7 @@ class MbufPlacerTest extends AnyFunSuite {
       val size = b.units.toInt
       val f    = frame
       b.kind.toEnum match {
-        case BlockKind.record =>
+        case Block.Kind.packet =>
           assert(!closing && (begun || allowed) && size == units(f.get), s"$size units for $f")
           assert(b.counting.toBoolean == pending(f.get.port) > 0)
           if (b.counting.toBoolean) assert(b.drops.toLong == pending(f.get.port))
@@ -72,9 +72,9 @@ class MbufPlacerTest extends AnyFunSuite {
           pending(f.get.port) = 0
           records += 1
           bytes += f.get.original
-        case BlockKind.lost =>
+        case Block.Kind.lost =>
           pending(f.get.port) += 1
-          val ring = dut.io.fates.fate.toEnum == Fate.lostRing
+          val ring = dut.io.fates.fate.toEnum == Accounts.Fate.lostRing
           assert(!lossless)
           if (ring) assert(!begun && !closing && (!allowed || allowedSince < 8))
           else {
@@ -85,7 +85,7 @@ class MbufPlacerTest extends AnyFunSuite {
             assert(!placed, s"$f lost at $fill though $known cells are free")
           }
           lost(if (ring) 1 else 2) += 1
-        case BlockKind.filler =>
+        case Block.Kind.filler =>
           closing = true
           assert(begun && size >= 2 && size == (512 min (mbuf - 8 - fill)), s"a filler of $size")
           place(size)

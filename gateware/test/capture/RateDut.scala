@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.requester.rq.{ClientConfig, RequestParam, RequestPath}
-import lanebox.vocabulary.{HardBlock, SequencePins}
+import lanebox.vocabulary.HardBlock
 
 /** Generator, capture block and the endpoint's request path, to measure the rate of TLPs on RQ. */
 case class RateDut(p: CaptureParam) extends Component {
@@ -17,12 +17,12 @@ case class RateDut(p: CaptureParam) extends Component {
     ClientConfig("other", reads = true, writes = false)
   )
   val io = new Bundle {
-    val settings   = in(CaptureSettings(p))
+    val settings   = in(Capture.Settings(p))
     val clear      = in Bool ()
     val size       = in UInt (14 bits)
     val maxPayload = in UInt (3 bits)
     val rq         = master(HardBlock.Rq())
-    val sequence   = in(SequencePins())
+    val sequence   = in(HardBlock.SequencePins())
     val position   = out UInt (64 bits)
   }
   val generator = Generator()

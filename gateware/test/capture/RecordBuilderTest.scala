@@ -72,7 +72,7 @@ class RecordBuilderTest extends AnyFunSuite {
 
     private def drive(job: Job): Unit = {
       val to = dut.io.blocks.payload
-      dut.io.blocks.kind #= BlockKind.elements(job.kind)
+      dut.io.blocks.kind #= Block.Kind.elements(job.kind)
       to.units #= (if (job.units == 0) r.nextInt(2048) else job.units)
       to.counting #= job.drops != 0
       to.drops #= job.drops
@@ -97,7 +97,7 @@ class RecordBuilderTest extends AnyFunSuite {
           r.nextInt(),
           job.units * 8
         )
-        to.seal.reason #= SealReason.elements(seal.reason)
+        to.seal.reason #= Block.SealReason.elements(seal.reason)
         to.seal.number #= BigInt(seal.number)
         to.seal.time #= BigInt(seal.time)
         to.seal.records #= BigInt(seal.records)

@@ -12,14 +12,14 @@ import lanebox.vocabulary.Request
 /** Staging and HostWriter, connected as in Capture. The test bench makes the blocks itself. */
 case class WriterDut(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val beats         = slave(Flow(BlockBeat()))
+    val beats         = slave(Flow(RecordBuilder.BlockBeat()))
     val freed         = out Bool ()
     val patience      = in UInt (24 bits)
     val relaxed       = in Bool ()
     val statusAddress = in UInt (64 bits)
     val segmentLog2   = in UInt (5 bits)
     val lastSegment   = in UInt (p.segmentWidth bits)
-    val segment       = slave(Flow(Segment(p)))
+    val segment       = slave(Flow(RingSegments.Segment(p)))
     val clear         = in Bool ()
     val request       = master(Stream(Fragment(Request())))
     val position      = out UInt (64 bits)

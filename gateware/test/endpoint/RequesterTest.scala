@@ -13,7 +13,7 @@ import spinal.lib._
 
 import lanebox.requester.rc.{HostTiming, RcPins, ReturnHost, TestClaim}
 import lanebox.requester.rq.{ClientRequest, RequestModel, RequestSender, RequestTlp}
-import lanebox.vocabulary.{Clearing, LaneboxSim, ReadData, ReadError, RqBeat, Seed}
+import lanebox.vocabulary.{Clearing, HardBlock, LaneboxSim, ReadData, ReadError, Seed}
 
 /** Tests the request path (RQ) and the return path (RC) together, against a model of the host with
   * memory: data that a client wrote is read back unchanged.
@@ -79,7 +79,7 @@ class RequesterTest extends AnyFunSuite {
       if (shows) number.payload #= numbers.dequeue()
     }
 
-    private def toMessages(rq: Stream[Fragment[RqBeat]]): Boolean =
+    private def toMessages(rq: Stream[Fragment[HardBlock.RqBeat]]): Boolean =
       (rq.data.toBigInt & ((BigInt(1) << 64) - 4)) >= messages
 
     private def take(tlp: RequestTlp): Unit = {

@@ -15,7 +15,7 @@ import lanebox.vocabulary.{HardBlock, LaneboxSim, TargetCompletion, TargetReques
 /** Ports of the MMIO bridge under test, without those of the memories. They are a Bundle of their
   * own because tests use them in every cycle.
   */
-case class MmioDutPorts(p: MmioParameters) extends Bundle {
+case class MmioDutPorts(p: MmioParam) extends Bundle {
   // Low until the reset has ended. Before it, registers have random values in simulation, and no
   // memory may be written.
   val awake      = in Bool ()
@@ -36,7 +36,7 @@ case class MmioDutPorts(p: MmioParameters) extends Bundle {
 }
 
 /** The MMIO bridge with its memories, one for each lane of 32 bits, as in the FPGA. */
-case class MmioDut(p: MmioParameters) extends Component {
+case class MmioDut(p: MmioParam) extends Component {
   val io     = MmioDutPorts(p)
   val bridge = MmioBridge(p)
   bridge.io.request << io.request
@@ -79,12 +79,12 @@ object MmioDut {
     * ROM, the Wishbone bus and the AXI bus. All are small, so that requests often meet at the same
     * address.
     */
-  val parameters = MmioParameters(
+  val parameters = MmioParam(
     memories = Seq(
-      MemoryParameters("bram0", 4096, 1, writable = true),
-      MemoryParameters("bram1", 4096, 1, writable = true),
-      MemoryParameters("uram", 16384, 3, writable = true),
-      MemoryParameters("identity", 4096, 1, writable = false)
+      MemoryParam("bram0", 4096, 1, writable = true),
+      MemoryParam("bram1", 4096, 1, writable = true),
+      MemoryParam("uram", 16384, 3, writable = true),
+      MemoryParam("identity", 4096, 1, writable = false)
     ),
     windows = Seq(
       Window(0, 0x0, 0x10000, "wishbone"),

@@ -14,10 +14,10 @@ import lanebox.vocabulary.{LaneboxSim, Seed, Window}
 class MmioWriteBytesTest extends AnyFunSuite {
   val most = 512
 
-  val parameters = MmioParameters(
+  val parameters = MmioParam(
     memories = Seq(
-      MemoryParameters("bram0", 4096, 1, writable = true),
-      MemoryParameters("uram", 16384, 3, writable = true)
+      MemoryParam("bram0", 4096, 1, writable = true),
+      MemoryParam("uram", 16384, 3, writable = true)
     ),
     windows = Seq(
       Window(0, 0x0, 0x10000, "wishbone"),

@@ -213,11 +213,7 @@ def header_ports(verilog):
     return ports
 
 
-# The capture block has signals called `inside` and `units`, which become inside_1 and units_1.
-NAMED = [component for component in COMPONENTS if not component.startswith("capture.")]
-
-
-@pytest.mark.parametrize("component", NAMED)
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_verilog_has_every_name_as_scala_has_it(component):
     """SpinalHDL renames no signal of our components in the Verilog, as it would if a signal were
     called like a keyword.
@@ -226,15 +222,25 @@ def test_verilog_has_every_name_as_scala_has_it(component):
     assert json.loads(verilog.with_suffix(".ports.json").read_text())["renamed"] == []
 
 
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_verilog_names_what_is_behind_a_port(component):
+    """No register or condition of our components is called `_zz_` and the name of a port, which
+    says nothing to somebody who reads a waveform.
+    """
+    verilog = generate(component, **COMPONENTS[component])
+    assert json.loads(verilog.with_suffix(".ports.json").read_text())["unnamed"] == []
+
+
 CLASHING = """
 package lanebox
 import spinal.core._
 import lanebox.vocabulary.LaneboxConfig
 
 case class Clashing() extends Component {
-  val io = new Bundle { val up = in UInt (4 bits); val down = out UInt (4 bits) }
+  val io = new Bundle { val up = in UInt (4 bits); val down, late = out UInt (4 bits) }
   val inside = RegNext(io.up)
   io.down := inside
+  io.late := RegNext(io.up + 1)
 }
 object ClashingVerilog extends App { LaneboxConfig(args(0)).generateVerilog(Clashing()) }
 """
@@ -249,4 +255,14 @@ def test_a_keyword_as_a_name_is_found(tmp_path):
     assert "inside_1" in verilog.read_text()
     assert json.loads(verilog.with_suffix(".ports.json").read_text())["renamed"] == [
         {"scala": "inside", "verilog": "inside_1"}
+    ]
+
+
+def test_a_register_without_a_name_is_found(tmp_path):
+    """A register that is assigned to an output without a name of its own is listed as unnamed."""
+    (tmp_path / "Clashing.scala").write_text(CLASHING)
+    verilog = generate("Clashing", tmp_path)
+    assert "_zz_io_late" in verilog.read_text()
+    assert json.loads(verilog.with_suffix(".ports.json").read_text())["unnamed"] == [
+        "Clashing._zz_io_late"
     ]

@@ -7,7 +7,7 @@ package lanebox.requester.rc
 import spinal.core.sim._
 import spinal.lib._
 
-import lanebox.vocabulary.RcBeat
+import lanebox.vocabulary.HardBlock.RcBeat
 
 /** A completion as the hard block presents it on RC: the fields of its descriptor, and its data. */
 case class RcCompletion(

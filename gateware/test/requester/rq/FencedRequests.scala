@@ -8,15 +8,15 @@ import spinal.core._
 import spinal.core.sim._
 import spinal.lib._
 
-import lanebox.vocabulary.{HardBlock, LinkSettings, ReadClaim, Request, SequencePins}
+import lanebox.vocabulary.{HardBlock, ReadClaim, Request}
 
 /** A RequestPath with two fences: one whose messages go through RQ (Ordered), and one whose
   * messages do not (Sent).
   */
 case class FencedRequests(p: RequestParam) extends Component {
-  val kinds = Seq(FenceKind.Ordered, FenceKind.Sent)
+  val kinds = Seq(Fence.Ordered, Fence.Sent)
   val io = new Bundle {
-    val settings  = in(LinkSettings())
+    val settings  = in(HardBlock.LinkSettings())
     val stop      = in Bool ()
     val idle      = out Bool ()
     val clients   = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
@@ -24,7 +24,7 @@ case class FencedRequests(p: RequestParam) extends Component {
     val tag       = in UInt (8 bits)
     val room      = in Vec (Bool(), p.readers.size)
     val rq        = master(HardBlock.Rq())
-    val sequence  = in(SequencePins())
+    val sequence  = in(HardBlock.SequencePins())
     val delivered = in Vec (Bool(), p.readers.size)
     val messages  = Vec(slave(Stream(Bits(8 bits))), kinds.size)
     val passed    = Vec(master(Stream(Bits(8 bits))), kinds.size)

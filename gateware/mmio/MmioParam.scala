@@ -8,28 +8,11 @@ import spinal.core._
 
 import lanebox.vocabulary.{Arguments, HardBlock, Numbers, TargetRequest, Window}
 
-/** The parameters of a lane memory that the MMIO bridge shows to the host. `latency` is the number
-  * of cycles from a read address to its data.
-  */
-case class MemoryParameters(name: String, bytes: BigInt, latency: Int, writable: Boolean) {
-  require(
-    isPow2(bytes) && bytes >= MmioParameters.Page,
-    s"memory $name of $bytes bytes: the size must be a power of two, at least a page"
-  )
-  require(
-    latency >= 1 && latency <= 4,
-    s"memory $name: a read latency of $latency cycles; it must be 1 to 4"
-  )
-
-  val rows     = bytes / MmioParameters.RowBytes
-  val rowWidth = log2Up(rows)
-}
-
 /** The parameters of an MMIO bridge. The target of a window is the name of a memory, "wishbone" or
   * "axi".
   */
-case class MmioParameters(
-    memories: Seq[MemoryParameters],
+case class MmioParam(
+    memories: Seq[MemoryParam],
     windows: Seq[Window[String]],
     wishbone: Boolean = true,
     axi: Boolean = false,
@@ -38,7 +21,7 @@ case class MmioParameters(
     timeout: Int = Numbers.TargetTimeout,
     writeBytes: Int = Numbers.PageBytes // Bytes of the largest write that can come from the host.
 ) {
-  import MmioParameters._
+  import MmioParam._
 
   val targets = memories.map(_.name) ++ (if (wishbone) Seq(WishboneName) else Nil) ++
     (if (axi) Seq(AxiName) else Nil)
@@ -91,7 +74,7 @@ case class MmioParameters(
   val rowWidth       = (memories.map(_.rowWidth) :+ landingRowWidth).max
 }
 
-object MmioParameters {
+object MmioParam {
   val RowBytes  = HardBlock.BeatBytes
   val Page      = Window.Page
   val Slots     = Numbers.MmioReads // The most host reads inside the bridge: one for each credit.
@@ -113,12 +96,12 @@ object MmioParameters {
     *
     * `memories` and `windows` may come several times, once for each memory or window.
     */
-  def parse(words: Seq[String]): MmioParameters = {
+  def apply(words: Seq[String]): MmioParam = {
     val lists     = Seq("memories", "windows")
     val single    = Seq("wishbone", "axi", "axiAddressWidth", "timeout", "writeBytes")
     val arguments = Arguments(words, lists ++ single: _*)
-    val default   = MmioParameters(Nil, Seq(Window(0, 0, Page, WishboneName)))
-    MmioParameters(
+    val default   = MmioParam(Nil, Seq(Window(0, 0, Page, WishboneName)))
+    MmioParam(
       memories = arguments.all("memories").map(memory),
       windows = arguments.all("windows").map(Window.parse(_)(identity)),
       wishbone = arguments.flag("wishbone", default.wishbone),
@@ -129,11 +112,11 @@ object MmioParameters {
     )
   }
 
-  private def memory(text: String): MemoryParameters = {
+  private def memory(text: String): MemoryParam = {
     import Arguments.number
     text.split(",") match {
       case Array(name, bytes, latency, mode @ ("rw" | "ro")) =>
-        MemoryParameters(name, number(bytes), number(latency).toInt, mode == "rw")
+        MemoryParam(name, number(bytes), number(latency).toInt, mode == "rw")
       case _ =>
         throw new IllegalArgumentException(s"memory $text: not NAME,BYTES,LATENCY,rw|ro")
     }
