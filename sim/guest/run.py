@@ -124,7 +124,7 @@ def run_guest(
     guest: Guest | None = None,
     folder: Folder | None = None,
     more: Callable[[Initramfs], None] | None = None,
-    timeout: float = 120,
+    timeout: float = 240,
     live: bool = False,
     interactive: bool = False,
     alive: Callable[[], str | None] | None = None,
