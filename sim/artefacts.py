@@ -103,6 +103,11 @@ def utility(headers: Path, static: bool = False) -> Path:
     return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
 
 
+def capture_tool(headers: Path) -> Path:
+    """Build lanebox-capture, which every gateware uses, and return its path."""
+    return _software(ROOT / "software" / "user", "lanebox-capture", headers, False)
+
+
 def library() -> Path:
     """Build the shared library liblitepcie, which every gateware uses. Return its path."""
     out = BUILD / "software" / "library"

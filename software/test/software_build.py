@@ -30,6 +30,10 @@ class Built:
     def util(self):
         return self.out / "litepcie_util"
 
+    @property
+    def capture(self):
+        return self.out / "lanebox-capture"
+
 
 def build_software():
     """Build the user software with sanitizers, for the default gateware. Returns a Built.
@@ -47,6 +51,7 @@ def build_software():
         "SANITIZE=1",
         f"OUT={OUT}",
         "litepcie_util",
+        "lanebox-capture",
         "tests",
     ]
     with locked(OUT.with_suffix(".lock")):
@@ -56,7 +61,7 @@ def build_software():
 
 
 def make(out, *options):
-    """Build litepcie_util and the C tests in the folder `out`, with `options` of the Makefile.
+    """Build both programs and the C tests in the folder `out`, with `options` of the Makefile.
 
     Returns `out`.
     """
@@ -68,6 +73,7 @@ def make(out, *options):
         *options,
         f"OUT={out}",
         "litepcie_util",
+        "lanebox-capture",
         "tests",
     ]
     with locked(out.with_suffix(".lock")):

@@ -35,13 +35,16 @@
 #define LITEPCIE_BUFFER_COUNT	256u
 
 /*
- * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, and the notices
- * (records and status lines that the card writes, see notices.h).
+ * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, the notices
+ * (records and status lines that the card writes, see notices.h), and the ring and the status line
+ * of a capture (capture.h).
  */
 #define LITEPCIE_MEMORY_H2C	0u
 #define LITEPCIE_MEMORY_C2H	1u
 #define LITEPCIE_MEMORY_NOTICES	2u
-#define LITEPCIE_MEMORIES	3u
+#define LITEPCIE_MEMORY_CAPTURE	3u
+#define LITEPCIE_MEMORY_CAPTURE_STATUS	4u
+#define LITEPCIE_MEMORIES	5u
 
 /*
  * A mapping of memory of a ring or of the notices. It counts its users, and is unmapped when the
@@ -258,6 +261,8 @@ struct litepcie_backend {
 	 */
 	int (*memory)(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		      struct litepcie_memory **memory, uint64_t *iova);
+	/* Take memory of @kind from the card and free it. Nothing happens if there is none. */
+	void (*memory_free)(struct litepcie *dev, unsigned int kind);
 	/*
 	 * Sleep until the card interrupts, at most @timeout_ms. Returns 1 after an interrupt, with
 	 * stats.interrupts brought up to date. Returns 0 when the time is over or litepcie_timer()
@@ -357,6 +362,20 @@ struct litepcie_slot_registers {
 	uint64_t mask;
 };
 
+/*
+ * Offsets in BAR0 of the registers of the capture block, which gateware/capture/registers.py
+ * describes.
+ */
+struct litepcie_capture_registers {
+	uint32_t control;	/* offset 0: the card has no capture block of a known version */
+	uint32_t snap, wait, mbuf_log2, segment_log2, last_segment;
+	uint32_t status_base, segment_base, segment_index, limit;
+	uint32_t generator_control, generator_size, generator_period, generator_count;
+	uint32_t generator_seed, generator_port_mask, generator_made;
+	uint32_t status, position, account_control, account_frames, account_bytes;
+	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
+};
+
 #define STREAM_RC		3
 #define STREAM_PAYLOAD_BYTES	3
 
@@ -379,7 +398,8 @@ struct litepcie_map {
 	struct litepcie_dma_registers h2c, c2h;
 	struct litepcie_notice_registers notices;
 	struct litepcie_slot_registers slot;
-	/* bit of each direction's DMA interrupt cause in irq_enable, irq_clear and irq_vector */
+	struct litepcie_capture_registers capture;
+	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
 	/*
 	 * bit of the user's interrupt in irq_enable, irq_clear and irq_vector; 0: the capability
@@ -519,7 +539,9 @@ struct litepcie {
 	bool				user_enabled, user_raised;
 	/* true: the card's pattern generator or checker is on for the active directions */
 	bool				pattern;
-	/* those counts of litepcie_stats() that are not in the rings or tables */
+	/* the open capture of this handle, or NULL */
+	struct litepcie_capture		*capture;
+	/* counts for litepcie_stats() that are not in the rings or tables */
 	struct litepcie_stats		stats;
 };
 
@@ -579,6 +601,12 @@ void litepcie_registers_sort(struct litepcie *dev);
  * it has an error already.
  */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc);
+
+/*
+ * Switch off the capture block, which an earlier client may have left running. It does not wait
+ * until the block is at rest.
+ */
+int litepcie_capture_quiesce(struct litepcie *dev);
 
 /*
  * Switch the card's pattern on or off for the active directions, before or after they run. The bits

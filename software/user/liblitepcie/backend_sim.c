@@ -117,6 +117,12 @@ static void *map_file(int fd, size_t size, void *place)
 	return mmap(place, size, PROT_READ | PROT_WRITE, flags | (place ? MAP_FIXED : 0), fd, 0);
 }
 
+static void sim_memory_free(struct litepcie *dev, unsigned int kind)
+{
+	vfio_user_unmap(&sim_of(dev)->vu, kind);
+	free_memory(sim_of(dev), kind);
+}
+
 static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size_t size,
 		      struct litepcie_memory **memory, uint64_t *iova)
 {
@@ -149,6 +155,8 @@ static int sim_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
 
+	if (rc == 0)
+		rc = litepcie_capture_quiesce(dev);
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
 	if (rc == 0 && !dev->c2h.memory)
@@ -332,6 +340,7 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.exchanges = true,
 	.reset = sim_reset,
 	.memory = sim_memory,
+	.memory_free = sim_memory_free,
 	.event_fd = sim_event_fd,
 	.sleep = sim_sleep,
 	.gone = sim_gone,

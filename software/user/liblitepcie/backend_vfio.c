@@ -81,7 +81,7 @@ static void vfio_close(struct litepcie *dev)
 		set_command(dev, 0, PCI_COMMAND_MASTER);
 	litepcie_engine_free(dev);
 	vfio_irq_disable(dev);
-	vfio_memory_free(dev);
+	vfio_memory_free_all(dev);
 	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
 		if (vfio->bar[n].base)
 			munmap((void *)vfio->bar[n].base, vfio->bar[n].size);
@@ -113,6 +113,8 @@ static int vfio_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
 
+	if (rc == 0)
+		rc = litepcie_capture_quiesce(dev);
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
 	if (rc == 0 && !dev->c2h.memory)
@@ -227,6 +229,7 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.bar_map = vfio_bar_map,
 	.mmio_path = vfio_mmio_path,
 	.memory = vfio_memory,
+	.memory_free = vfio_memory_free,
 	.event_fd = vfio_event_fd,
 	.sleep = vfio_sleep,
 	.merges = true,

@@ -76,6 +76,8 @@ int litepcie_reset(struct litepcie *dev)
 {
 	int rc = litepcie_check_idle(dev);
 
+	if (rc == 0 && dev->capture)
+		rc = litepcie_fail(dev, -EBUSY, "this handle has a capture open: close it first");
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);

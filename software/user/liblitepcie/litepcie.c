@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "litepcie_capture.h"
 
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
@@ -178,6 +179,7 @@ void litepcie_close(struct litepcie *dev)
 {
 	if (!dev)
 		return;
+	litepcie_capture_close(dev->capture);
 	litepcie_dma_stop(dev);
 	if (dev->user_enabled)
 		litepcie_user_enable(dev, false);

@@ -138,6 +138,53 @@ static int find_slot(struct litepcie *dev)
 	return rc;
 }
 
+/*
+ * Find the registers of the capture block. If the block is of another version, its registers may
+ * lie elsewhere, so it is not used.
+ */
+static int find_capture(struct litepcie *dev)
+{
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_CAPTURE, 0);
+	struct litepcie_capture_registers *capture = &dev->map.capture;
+	struct {
+		const char *name;
+		uint32_t *offset;
+	} wanted[] = {
+		{ "capture_control", &capture->control },
+		{ "capture_snap", &capture->snap },
+		{ "capture_wait", &capture->wait },
+		{ "capture_mbuf_log2", &capture->mbuf_log2 },
+		{ "capture_segment_log2", &capture->segment_log2 },
+		{ "capture_last_segment", &capture->last_segment },
+		{ "capture_status_base", &capture->status_base },
+		{ "capture_segment_base", &capture->segment_base },
+		{ "capture_segment_index", &capture->segment_index },
+		{ "capture_limit", &capture->limit },
+		{ "capture_generator_control", &capture->generator_control },
+		{ "capture_generator_size", &capture->generator_size },
+		{ "capture_generator_period", &capture->generator_period },
+		{ "capture_generator_count", &capture->generator_count },
+		{ "capture_generator_seed", &capture->generator_seed },
+		{ "capture_generator_port_mask", &capture->generator_port_mask },
+		{ "capture_generator_made", &capture->generator_made },
+		{ "capture_status", &capture->status },
+		{ "capture_position", &capture->position },
+		{ "capture_account_control", &capture->account_control },
+		{ "capture_account_frames", &capture->account_frames },
+		{ "capture_account_bytes", &capture->account_bytes },
+	};
+	int rc = 0;
+
+	if (!block || block->version != 1 ||
+	    block->parameters <= LITEPCIE_CAPTURE_STAGING_BYTES)
+		return 0;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		litepcie_need(dev, wanted[i].name, wanted[i].offset, &rc);
+	capture->staging_bytes = block->parameter[LITEPCIE_CAPTURE_STAGING_BYTES];
+	return rc;
+}
+
 static int find_streams(struct litepcie *dev)
 {
 	static const char *const streams[4] = { "cq", "cc", "rq", "rc" };
@@ -189,5 +236,7 @@ int litepcie_map_build(struct litepcie *dev)
 		rc = find_dma(dev);
 	if (rc == 0)
 		rc = find_slot(dev);
+	if (rc == 0)
+		rc = find_capture(dev);
 	return rc < 0 ? rc : find_notices(dev);
 }

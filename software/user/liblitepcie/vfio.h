@@ -115,7 +115,8 @@ int vfio_device_number(const struct vfio *vfio);
  */
 int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);
-void vfio_memory_free(struct litepcie *dev);
+void vfio_memory_free(struct litepcie *dev, unsigned int kind);
+void vfio_memory_free_all(struct litepcie *dev);
 
 int vfio_irq_enable(struct litepcie *dev);
 void vfio_irq_disable(struct litepcie *dev);

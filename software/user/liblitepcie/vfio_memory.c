@@ -82,8 +82,8 @@ static void *get_pages(unsigned int kind, size_t *size, int *fd)
 	void *memory = MAP_FAILED;
 
 	*fd = -1;
-	/* memory for records and status lines is too small for a huge page of its own */
-	if (kind != LITEPCIE_MEMORY_NOTICES) {
+	/* notices and status line are too small for a huge page of their own */
+	if (kind != LITEPCIE_MEMORY_NOTICES && kind != LITEPCIE_MEMORY_CAPTURE_STATUS) {
 		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
 		memory = map_file(*fd, NULL, whole);
 	}
@@ -109,7 +109,7 @@ static uint64_t iova_of(unsigned int kind)
 	return IOVA + (uint64_t)kind * IOVA_STEP;
 }
 
-static void free_memory(struct litepcie *dev, unsigned int kind)
+void vfio_memory_free(struct litepcie *dev, unsigned int kind)
 {
 	struct vfio *vfio = vfio_of(dev);
 
@@ -127,7 +127,7 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	void *base = place;
 	int rc, fd = -1;
 
-	free_memory(dev, kind);
+	vfio_memory_free(dev, kind);
 	bytes = round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
 	if (!place)
 		base = get_pages(kind, &bytes, &fd);
@@ -146,8 +146,8 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	return 0;
 }
 
-void vfio_memory_free(struct litepcie *dev)
+void vfio_memory_free_all(struct litepcie *dev)
 {
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
-		free_memory(dev, kind);
+		vfio_memory_free(dev, kind);
 }

@@ -220,6 +220,7 @@ int main(int argc, char **argv)
 
 	if (!util)
 		return EXIT_FAILED;
+	util->program = "litepcie_util";
 	util->device = DEFAULT_DEVICE;
 	status = parse_globals(util, argc, argv);
 	if (status < 0 && optind == argc)

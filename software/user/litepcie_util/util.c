@@ -71,9 +71,9 @@ double util_tick_ns(const struct litepcie *dev)
 static void print_failures(const struct util *util)
 {
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
-		fprintf(stderr, "litepcie_util: %s: %s\n", util->command, util->failures[i]);
+		fprintf(stderr, "%s: %s: %s\n", util->program, util->command, util->failures[i]);
 	if (util->failed > UTIL_FAILURES)
-		fprintf(stderr, "litepcie_util: %s: and %u failures more\n", util->command,
+		fprintf(stderr, "%s: %s: and %u failures more\n", util->program, util->command,
 			util->failed - UTIL_FAILURES);
 }
 

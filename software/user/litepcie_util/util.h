@@ -6,7 +6,7 @@
 
 /*
  * The parts that all commands of litepcie_util share: the open card, the failures found, and how a
- * command ends.
+ * command ends. lanebox-capture uses them, too.
  */
 #ifndef LITEPCIE_UTIL_H
 #define LITEPCIE_UTIL_H
@@ -36,6 +36,7 @@ struct util_stock {
 };
 
 struct util {
+	const char			*program;	/* name of the program, for its messages */
 	const char			*command;
 	const char			*device;
 	bool				json;
@@ -60,6 +61,7 @@ struct command {
 	int (*run)(struct util *util, int argc, char **argv);
 };
 
+/* The commands of litepcie_util. */
 extern const struct command cmd_list;
 extern const struct command cmd_info;
 extern const struct command cmd_peek;

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Make the manual pages of liblitepcie, one for each call, from the comments
-of liblitepcie.h.
+of liblitepcie.h and litepcie_capture.h.
 
-A fact is written once: in liblitepcie.h, which says what a call does, or in
+A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
 comment from "Returns" on become the section RETURN VALUE. The words after
 "Threads:" choose the text of the section ATTRIBUTES.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HEADER = HERE.parent / "liblitepcie" / "liblitepcie.h"
+HEADERS = [HERE.parent / "liblitepcie" / name for name in ("liblitepcie.h", "litepcie_capture.h")]
 LICENCE = (
     '.\\" This file is part of Lanebox.',
     '.\\" Copyright (c) 2026 Lanebox contributors',
@@ -28,13 +28,19 @@ THREADS = {
     "any": "It may be called at any time, from any number of threads.",
     "one way": "One thread may be in it for h2c and one for c2h, and these may be two.",
     "alone": "No other call on the same handle may be under way at the same time.",
+    "one": "One thread at a time may be in the calls of one capture. Other threads may be in "
+    "other calls on the same card.",
 }
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the header: its name, its declaration, and the paragraphs of its comment."""
+    """One call of a header: its name, its declaration, and the paragraphs of its comment.
 
+    `header` is the path of the header.
+    """
+
+    header: Path
     name: str
     prototype: str
     paragraphs: list
@@ -70,24 +76,28 @@ def paragraphs(comment):
     return [" ".join(part.split()) for part in "\n".join(lines).strip().split("\n\n")]
 
 
-def calls(header):
-    """Return a `Call` for each call that the header declares.
+def calls(path):
+    """Return a `Call` for each call that the header at `path` declares or defines inline.
 
-    A call without a comment of its own is an error.
+    A call without a comment of its own is an error. Inline functions whose comment begins with
+    "Used by" are no calls.
     """
+    helper = r"^/\*\n \* Used by (?:(?!\*/).)*?\*/\nstatic inline .*?^\}\n"
+    helper += r"|^/\* Used by [^\n]*\*/\nstatic inline .*?^\}\n"
+    header = re.sub(helper, "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     pattern = (
-        r"/\*\n((?: \*[^\n]*\n)+?) \*/\n"
+        r"/\*\n((?: \*[^\n]*\n)+?) \*/\n(?:static inline )?"
         r"((?:const |void |int |bool |size_t |uint64_t |unsigned )[^;{]*?"
-        r"\b(litepcie_\w+)\([^;]*\);)"
+        r"\b(litepcie_\w+)\([^;{]*\))(?:;|\n\{)"
     )
     found = [
-        Call(name, " ".join(prototype.split()), paragraphs(comment))
+        Call(path, name, " ".join(prototype.split()) + ";", paragraphs(comment))
         for comment, prototype, name in re.findall(pattern, header)
     ]
     declared = re.findall(r"^\w[\w \*]*\b(litepcie_\w+)\(", header, re.MULTILINE)
     silent = set(declared) - {call.name for call in found}
     if silent:
-        raise ValueError(f"{HEADER}: no comment right before {', '.join(sorted(silent))}")
+        raise ValueError(f"{path}: no comment right before {', '.join(sorted(silent))}")
     return found
 
 
@@ -144,7 +154,7 @@ def page(header, call, others):
         f"{call.name} \\- {escape(summary(call))}",
         ".SH SYNOPSIS",
         ".nf",
-        ".B #include <liblitepcie.h>",
+        *(f".B #include <{name}>" for name in dict.fromkeys(("liblitepcie.h", call.header.name))),
         ".PP",
         f".B {escape(call.prototype)}",
         ".fi",
@@ -194,11 +204,11 @@ def neighbours(found, call):
 
 def write(folder):
     """Write the manual pages of all library calls into `folder`, and return the calls."""
-    header = HEADER.read_text()
-    found = calls(header)
+    found = [call for path in HEADERS for call in calls(path)]
     folder.mkdir(parents=True, exist_ok=True)
     for call in found:
-        (folder / f"{call.name}.3").write_text(page(header, call, neighbours(found, call)))
+        text = page(call.header.read_text(), call, neighbours(found, call))
+        (folder / f"{call.name}.3").write_text(text)
     return found
 
 

@@ -27,6 +27,7 @@ static bool works(const char *device) {
 #else
 #include <liblitepcie.h>
 #include <litepcie_capability.h>
+#include <litepcie_capture.h>
 
 static bool works(const char *device) {
     struct litepcie_block memory;
@@ -41,6 +42,12 @@ static bool works(const char *device) {
     litepcie_register_write(dev, "ctrl_scratch", 0x600dcafe);
     litepcie_register_read(dev, "ctrl_scratch", &value);
     if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory) < 0) value = 0;
+    litepcie_capture *capture;
+    litepcie_span span = {};
+    litepcie_packet packet;
+    size_t at = 0;
+    if (litepcie_capture_open(dev, nullptr, &capture) != -ENODEV) value = 0;
+    if (litepcie_record_next(&span, &at, &packet) != 0) value = 0;
     litepcie_close(dev);
     return value == 0x600dcafe && std::strlen(litepcie_strerror(-5)) > 0;
 }

@@ -1,0 +1,91 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
+ * line and hands out spans of the ring, capture_counts.c has accounts and generator, and
+ * capture_file.c the header of a file. gateware/capture/README.md describes what the card writes.
+ */
+#ifndef LITEPCIE_CAPTURE_INTERNAL_H
+#define LITEPCIE_CAPTURE_INTERNAL_H
+
+#include "backend.h"
+#include "layout.h"
+#include "litepcie_capture.h"
+
+/* Bits of the registers capture_status and capture_account_control. */
+#define CAPTURE_IDLE		(1u << LITEPCIE_CAPTURE_STATUS_IDLE_OFFSET)
+#define CAPTURE_ACCOUNTS_BUSY	(1u << LITEPCIE_CAPTURE_STATUS_ACCOUNTS_BUSY_OFFSET)
+#define CAPTURE_GENERATOR_IDLE	(1u << LITEPCIE_CAPTURE_STATUS_GENERATOR_IDLE_OFFSET)
+#define CAPTURE_SNAPSHOT	(1u << LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_OFFSET)
+
+/* The status line in host memory. All below @position is whole blocks, in the ring already. */
+struct litepcie_capture_line {
+	uint64_t	position;	/* bytes since the start */
+	uint64_t	records;
+	uint64_t	lost;
+	uint64_t	time;		/* device time in ns */
+};
+
+struct litepcie_capture {
+	struct litepcie				*dev;
+	struct litepcie_capture_config		config;
+	const uint8_t				*ring;
+	const struct litepcie_capture_line	*line;
+	uint64_t				ring_iova, line_iova;
+	/* the status line as it was read last */
+	struct litepcie_capture_line		seen;
+	uint64_t				given;		/* bytes handed out by next() */
+	uint64_t				released;	/* of these, bytes given back */
+	uint64_t				limit;		/* as the card was told last */
+	uint64_t				limits;		/* number of limits told */
+	uint64_t				overwritten;
+	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
+	int64_t					check_ms;
+	bool					running;
+};
+
+/* Begin at position 0 again: nothing is in the ring. */
+void litepcie_capture_rewind(struct litepcie_capture *capture);
+
+/*
+ * Read the status line into capture->seen. Returns 0, or -EIO with a sentence if the line cannot be
+ * true.
+ */
+int litepcie_capture_look(struct litepcie_capture *capture);
+
+/* Tell the card of a new limit. */
+int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit);
+
+/* Write a register of 64 bits: the card takes the value over with its lower half. */
+int litepcie_capture_put64(struct litepcie_capture *capture, uint32_t offset, uint64_t value);
+
+/*
+ * Check that the card still answers, and that the kernel does not want it back. @status gets the
+ * register capture_status.
+ */
+int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
+
+/* Wait until the bits @mask of capture_status have @value. Returns -ETIMEDOUT with a sentence. */
+int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
+			   const char *what);
+
+/* Sleep for @nap_us, and double it up to 1 ms. Returns -EINTR if a signal was handled. */
+int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);
+
+/*
+ * Copy a struct that begins with its size in from the program. What the program's struct does not
+ * have is 0. Returns -EINVAL with a sentence if it is larger than the library's @size and has
+ * something there, or has no size.
+ */
+int litepcie_capture_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
+			const char *name);
+
+/* Copy a struct that begins with its size out to the program, as far as the program's goes. */
+int litepcie_capture_out(struct litepcie *dev, void *theirs, const void *ours, size_t size,
+			 const char *name);
+
+#endif /* LITEPCIE_CAPTURE_INTERNAL_H */

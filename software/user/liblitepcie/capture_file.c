@@ -1,0 +1,114 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The header of a recording: the first page of a file, behind which MBUFs stand as they are in the
+ * ring. It is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an interface for each
+ * port. All interfaces are alike, since libpcap refuses a file whose interfaces differ in link type
+ * or snap length.
+ */
+#include "capture.h"
+
+#include <stdio.h>
+
+#define SECTION		0x0a0d0d0au
+#define ORDER_MAGIC	0x1a2b3c4du
+#define INTERFACE	1u
+#define ETHERNET	1u	/* link type */
+#define NANOSECONDS	9u	/* of if_tsresol: time is in 10^-9 s */
+
+/* Options of a section and of an interface. */
+#define SHB_HARDWARE	2u
+#define SHB_USERAPPL	4u
+#define IF_NAME		2u
+#define IF_TSRESOL	9u
+
+static void put(uint8_t **to, const void *data, size_t size)
+{
+	memcpy(*to, data, size);
+	*to += size;
+}
+
+static void put32(uint8_t **to, uint32_t value)
+{
+	put(to, &value, sizeof(value));
+}
+
+/* Write an option, with zeros up to a multiple of 4 bytes. */
+static void put_option(uint8_t **to, uint32_t code, const void *data, uint32_t bytes)
+{
+	put32(to, code | bytes << 16);
+	memset(*to, 0, (bytes + 3) & ~3u);
+	memcpy(*to, data, bytes);
+	*to += (bytes + 3) & ~3u;
+}
+
+static uint8_t *begin(uint8_t **to, uint32_t type)
+{
+	uint8_t *block = *to;
+
+	put32(to, type);
+	put32(to, 0);
+	return block;
+}
+
+static void end(uint8_t **to, uint8_t *block)
+{
+	uint32_t length = (uint32_t)(*to - block) + 4;
+
+	memcpy(block + 4, &length, sizeof(length));
+	put32(to, length);
+}
+
+static void put_section(const struct litepcie_capture *capture, uint8_t **to)
+{
+	static const char program[] = "liblitepcie";
+	const int64_t unknown = -1;	/* length of the section */
+	char hardware[64];
+	int length = snprintf(hardware, sizeof(hardware), "Lanebox card, %s",
+			      capture->dev->card.target);
+	uint8_t *block = begin(to, SECTION);
+
+	put32(to, ORDER_MAGIC);
+	put32(to, 1);	/* version 1.0 */
+	put(to, &unknown, sizeof(unknown));
+	put_option(to, SHB_HARDWARE, hardware, (uint32_t)length);
+	put_option(to, SHB_USERAPPL, program, sizeof(program) - 1);
+	put32(to, 0);
+	end(to, block);
+}
+
+static void put_interface(const struct litepcie_capture *capture, uint8_t **to, unsigned int port)
+{
+	const uint8_t resolution = NANOSECONDS;
+	char name[16];
+	int length = snprintf(name, sizeof(name), "port%u", port);
+	uint8_t *block = begin(to, INTERFACE);
+
+	put32(to, ETHERNET);
+	put32(to, capture->config.snap);
+	put_option(to, IF_NAME, name, (uint32_t)length);
+	put_option(to, IF_TSRESOL, &resolution, sizeof(resolution));
+	put32(to, 0);
+	end(to, block);
+}
+
+int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes)
+{
+	uint8_t *to = buffer, *last = to + LITEPCIE_CAPTURE_HEADER_BYTES, *block;
+
+	if (bytes < LITEPCIE_CAPTURE_HEADER_BYTES)
+		return litepcie_fail(capture->dev, -EINVAL, "%zu bytes for the header of a file: "
+				     "it has %u", bytes, LITEPCIE_CAPTURE_HEADER_BYTES);
+	put_section(capture, &to);
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
+		put_interface(capture, &to, port);
+	block = begin(&to, LITEPCIE_PCAPNG_FILLER);
+	memset(to, 0, (size_t)(last - to));
+	to = last - 4;
+	end(&to, block);
+	return (int)LITEPCIE_CAPTURE_HEADER_BYTES;
+}

@@ -1,0 +1,234 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Read the status line of a capture, hand out what is in the ring, and give it back to the card.
+ *
+ * Two counts of bytes are the whole protocol: `position`, which the card writes to host memory
+ * behind the data, and `limit`, up to which the card may write. Both only grow.
+ */
+#include "capture.h"
+
+#include <string.h>
+
+#define BLOCK_UNIT	8u	/* each block of the ring is a multiple of so many bytes */
+/* number of times that the card is told of a new limit in a round of the ring */
+#define LIMIT_STEPS	8u
+#define FIRST_NAP_US	10u
+
+/* Position and limit -------------------------------------------------------------------------- */
+
+/*
+ * The memory is zero when the card begins, so that the line of an earlier start cannot be taken for
+ * one of this start.
+ */
+void litepcie_capture_rewind(struct litepcie_capture *capture)
+{
+	memset((void *)capture->line, 0, sizeof(*capture->line));
+	memset(&capture->seen, 0, sizeof(capture->seen));
+	capture->given = capture->released = capture->overwritten = 0;
+	capture->limit = capture->limits = 0;
+}
+
+static int check_line(const struct litepcie_capture *capture,
+		      const struct litepcie_capture_line *line)
+{
+	uint64_t position = line->position;
+
+	if (position < capture->seen.position)
+		return litepcie_fail(capture->dev, -EIO, "the status line says %llu bytes after it "
+				     "said %llu: the card has lost its state",
+				     (unsigned long long)position,
+				     (unsigned long long)capture->seen.position);
+	if (position % BLOCK_UNIT || (!capture->config.newest && position > capture->limit))
+		return litepcie_fail(capture->dev, -EIO, "the status line says %llu bytes: it must "
+				     "be a multiple of %u up to the limit of %llu",
+				     (unsigned long long)position, BLOCK_UNIT,
+				     (unsigned long long)capture->limit);
+	return 0;
+}
+
+/*
+ * The card may write a new line while this one is read. So the line is read until its position is
+ * the same before and after. With acquire ordering no data of the ring is read before the position.
+ */
+int litepcie_capture_look(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_line *line = capture->line;
+	struct litepcie_capture_line now;
+	int rc;
+
+	now.position = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
+	if (now.position == capture->seen.position)
+		return 0;
+	for (;;) {
+		uint64_t again;
+
+		now.records = __atomic_load_n(&line->records, __ATOMIC_RELAXED);
+		now.lost = __atomic_load_n(&line->lost, __ATOMIC_RELAXED);
+		now.time = __atomic_load_n(&line->time, __ATOMIC_ACQUIRE);
+		again = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
+		if (again == now.position)
+			break;
+		now.position = again;
+	}
+	rc = check_line(capture, &now);
+	if (rc == 0)
+		capture->seen = now;
+	return rc;
+}
+
+int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
+{
+	int rc = litepcie_capture_put64(capture, capture->dev->map.capture.limit, limit);
+
+	if (rc == 0) {
+		capture->limit = limit;
+		capture->limits++;
+	}
+	return rc;
+}
+
+/* Spans --------------------------------------------------------------------------------------- */
+
+/*
+ * Returns the position from which on the ring's data is whole, with `newest`. A card that runs may
+ * have written beyond the position that it told: as much as its staging memory holds.
+ */
+static uint64_t oldest(const struct litepcie_capture *capture)
+{
+	uint64_t ring = capture->config.ring_bytes, mbuf = capture->config.mbuf_bytes;
+	uint64_t ahead = capture->running ? capture->dev->map.capture.staging_bytes : 0;
+	uint64_t written = capture->seen.position + ahead;
+
+	return written > ring ? (written - ring + mbuf - 1) / mbuf * mbuf : 0;
+}
+
+static void skip_overwritten(struct litepcie_capture *capture)
+{
+	uint64_t from = capture->config.newest ? oldest(capture) : 0;
+
+	if (from <= capture->given)
+		return;
+	capture->overwritten += from - capture->given;
+	capture->given = capture->released = from;
+}
+
+static int give(struct litepcie_capture *capture, struct litepcie_span *span)
+{
+	uint64_t mbuf = capture->config.mbuf_bytes, from = capture->given;
+	uint64_t end = (from / mbuf + 1) * mbuf, to = capture->seen.position;
+	struct litepcie_span found = {
+		.data = capture->ring + (from & (capture->config.ring_bytes - 1)),
+		.position = from,
+		.mbuf = from / mbuf,
+		.records = capture->seen.records,
+		.lost = capture->seen.lost,
+		.time_ns = capture->seen.time,
+	};
+	int rc;
+
+	if (to >= end) {
+		to = end;
+		found.sealed = true;
+	}
+	found.bytes = to - from;
+	rc = litepcie_capture_out(capture->dev, span, &found, sizeof(found), "litepcie_span");
+	if (rc < 0)
+		return rc;
+	capture->given = to;
+	capture->check_ms = 0;
+	return 1;
+}
+
+/* Look for blocks that have not been given yet. Returns 1 if there are some. */
+static int look_for_more(struct litepcie_capture *capture)
+{
+	int rc;
+
+	/* What was seen already needs no look, unless the card may have written over it. */
+	if (capture->given < capture->seen.position && !capture->config.newest)
+		return 1;
+	rc = litepcie_capture_look(capture);
+	if (rc < 0)
+		return rc;
+	skip_overwritten(capture);
+	return capture->given < capture->seen.position;
+}
+
+/*
+ * Look whether the card is still there, if nothing has come for a while. Waits of any length count,
+ * so that a program whose waits are short notices, too.
+ */
+static int check_card(struct litepcie_capture *capture)
+{
+	uint32_t status;
+
+	if (!capture->check_ms)
+		capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
+	if (litepcie_now_ms() < capture->check_ms)
+		return 0;
+	capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
+	return litepcie_capture_status(capture, &status);
+}
+
+int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
+			  int timeout_ms)
+{
+	int64_t deadline = 0;
+	unsigned int nap_us = FIRST_NAP_US;
+	int rc;
+
+	for (;;) {
+		rc = look_for_more(capture);
+		if (rc)
+			return rc < 0 ? rc : give(capture, span);
+		if (!capture->running || !timeout_ms)
+			return 0;
+		if (!deadline)
+			deadline = litepcie_deadline(timeout_ms);
+		if (!litepcie_slice(deadline))
+			return 0;
+		rc = litepcie_capture_nap(capture, &nap_us);
+		if (rc == 0)
+			rc = check_card(capture);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+/* Returns the limit that the card may be told, in steps of an eighth of the ring or an MBUF. */
+static uint64_t limit_of(const struct litepcie_capture *capture)
+{
+	uint64_t ring = capture->config.ring_bytes, step = ring / LIMIT_STEPS;
+
+	if (step < capture->config.mbuf_bytes)
+		step = capture->config.mbuf_bytes;
+	return capture->released / step * step + ring;
+}
+
+int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
+{
+	uint64_t first = capture->released, limit;
+	int rc = 0;
+
+	if (bytes > capture->given - first)
+		return litepcie_fail(capture->dev, -EINVAL, "a release of %zu bytes: %llu were "
+				     "given and not released", bytes,
+				     (unsigned long long)(capture->given - first));
+	capture->released += bytes;
+	if (capture->config.newest) {
+		rc = litepcie_capture_look(capture);
+		if (rc == 0 && bytes && oldest(capture) > first)
+			rc = litepcie_fail(capture->dev, -EOVERFLOW, "the card has written over "
+					   "%zu bytes while they were read", bytes);
+		return rc;
+	}
+	limit = limit_of(capture);
+	if (capture->running && limit > capture->limit)
+		rc = litepcie_capture_allow(capture, limit);
+	return rc;
+}

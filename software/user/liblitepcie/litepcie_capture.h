@@ -1,0 +1,347 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Capture of frames: the card writes them as pcapng blocks into a ring in host memory, and the
+ * program uses the blocks in place. A page of header and then the ring's bytes are a file that
+ * Wireshark opens, so a recorder copies nothing and looks at no packet.
+ *
+ * The ring is divided into MBUFs of equal size. No block crosses the end of an MBUF, and the last
+ * block of each is its seal, which has the number of the MBUF and the counts so far. A frame is a
+ * record: an Enhanced Packet Block with the time in ns since the card's reset. Frames for which the
+ * ring has no room are lost as a whole. The card counts each lost frame once, by its cause, and the
+ * next record of the same port has the number of frames that are missing before it.
+ *
+ * The errors are those of liblitepcie.h. A card needs the capture block, which is in gateware that
+ * was built with --capture. The kernel driver cannot capture yet, so the card is opened through
+ * "vfio:" or "sim:".
+ *
+ * The first member of a struct that is passed to the library is its size, sizeof(struct ...). So
+ * the structs can grow, and programs that were compiled before still run.
+ */
+#ifndef LITEPCIE_CAPTURE_H
+#define LITEPCIE_CAPTURE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Smallest and largest ring and MBUF in bytes, and the sizes that 0 stands for. */
+#define LITEPCIE_CAPTURE_RING_SMALLEST	(UINT64_C(64) << 10)
+#define LITEPCIE_CAPTURE_RING_LARGEST	(UINT64_C(1) << 30)
+#define LITEPCIE_CAPTURE_RING_DEFAULT	(UINT64_C(64) << 20)
+#define LITEPCIE_CAPTURE_MBUF_SMALLEST	(4u << 10)
+#define LITEPCIE_CAPTURE_MBUF_LARGEST	(4u << 20)
+#define LITEPCIE_CAPTURE_MBUF_DEFAULT	(1u << 20)
+
+#define LITEPCIE_CAPTURE_PORTS		16u	/* ports that a frame may come from */
+#define LITEPCIE_CAPTURE_FRAME_LARGEST	16383u	/* most bytes of a frame */
+/* value of wait_ns with which records do not wait for more */
+#define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
+#define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* size of the header of a file */
+
+/* The types of pcapng blocks in a ring. */
+#define LITEPCIE_PCAPNG_RECORD		6u
+#define LITEPCIE_PCAPNG_SEAL		0x80004c42u
+#define LITEPCIE_PCAPNG_FILLER		0x80004c46u
+
+struct litepcie;
+struct litepcie_capture;
+
+struct litepcie_capture_config {
+	size_t		struct_size;
+	/* bytes of the ring: a power of two from 64 KiB to 1 GiB; 0: 64 MiB */
+	uint64_t	ring_bytes;
+	/*
+	 * bytes of an MBUF: a power of two from 4 KiB to 4 MiB, at most a quarter of the ring; 0: 1
+	 * MiB, or a quarter of the ring if that is less
+	 */
+	uint32_t	mbuf_bytes;
+	/* bytes to keep of a frame; 0: all. An MBUF less 128 bytes is kept at most. */
+	uint32_t	snap;
+	/*
+	 * ns that whole records may wait on the card for more before they are written; 0: 1000,
+	 * LITEPCIE_CAPTURE_AT_ONCE: they do not wait
+	 */
+	uint32_t	wait_ns;
+	/* record the frames that their source found bad, too */
+	bool		keep_bad;
+	/* frames wait for room where they would be lost, so their source must be able to wait */
+	bool		lossless;
+	/*
+	 * The card writes over the oldest data and does not wait for litepcie_capture_release().
+	 * The ring must have four times the card's staging memory or more: 4 MiB.
+	 */
+	bool		newest;
+};
+
+/*
+ * Whole blocks in the ring, inside one MBUF. They stay as they are until they are released. With
+ * `newest` the card may write over them at any time.
+ */
+struct litepcie_span {
+	size_t		struct_size;
+	const uint8_t	*data;
+	size_t		bytes;
+	/* bytes of the ring's data before this span, since the start */
+	uint64_t	position;
+	uint64_t	mbuf;		/* number of the MBUF, from 0 */
+	bool		sealed;		/* the span ends with the MBUF's seal */
+	/*
+	 * counts since the start, as of the card's last status line, which may be about more than
+	 * this span: records in the ring, frames lost, and the device time of the line in ns
+	 */
+	uint64_t	records;
+	uint64_t	lost;
+	uint64_t	time_ns;
+};
+
+/* A frame, in place. */
+struct litepcie_packet {
+	const uint8_t	*data;
+	uint64_t	time_ns;	/* device time in ns, since the card's reset */
+	uint32_t	port;
+	uint32_t	kept;		/* bytes at @data */
+	uint32_t	length;		/* bytes that the frame had at its source */
+	uint32_t	flags;		/* pcapng's epb_flags; 0: the frame has none */
+	/* frames of this port that were lost right before this one */
+	uint64_t	dropped;
+};
+
+/* Frames of one fate, and the bytes that they had at their source. */
+struct litepcie_account {
+	uint64_t	frames;
+	uint64_t	bytes;
+};
+
+/*
+ * What became of the frames of one port. Each frame is in one account: it was delivered, or dropped
+ * because its source found it bad, or lost because the ring had no room, or because the card's
+ * staging memory had none.
+ */
+struct litepcie_port_accounts {
+	struct litepcie_account	delivered, bad, lost_ring, lost_staging;
+};
+
+/* The accounts are those of one moment. The other counts are of the last status line. */
+struct litepcie_capture_stats {
+	size_t		struct_size;
+	uint64_t	position;	/* bytes in the ring since the start */
+	uint64_t	records;
+	uint64_t	lost;		/* lost frames, of any cause, when the line was written */
+	uint64_t	time_ns;	/* device time at which the line was written */
+	uint64_t	released;	/* bytes that the program has given back */
+	uint64_t	overwritten;	/* bytes that `newest` wrote over before they were given */
+	uint64_t	limits;		/* how often the card was told of a new limit */
+	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
+};
+
+/*
+ * The settings of the generator in the card. gateware/capture/Generator.scala describes its frames.
+ */
+struct litepcie_generator {
+	size_t		struct_size;
+	uint32_t	size;		/* bytes of a frame: 1 to 16383 */
+	/* time from frame to frame in 1/256 of a clock cycle; 0: as fast as it can */
+	uint32_t	period;
+	uint32_t	count;		/* frames to make; 0: without end */
+	uint32_t	seed;		/* seed of the frames' data */
+	uint32_t	port_mask;	/* frame n comes from port n & this; 0 to 15 */
+};
+
+/*
+ * Get the card's capture block ready: memory for the ring, and its settings. A card has one, and
+ * its DMA may run at the same time. Nothing is captured before litepcie_capture_start(). While it
+ * is open, litepcie_reset() is refused. If @config is NULL, all settings are 0. litepcie_close()
+ * closes the capture, too.
+ *
+ * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
+ * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture, -EOPNOTSUPP: the card
+ * is behind the kernel driver, which cannot capture yet. Threads: alone.
+ */
+int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
+			  struct litepcie_capture **capture);
+
+/*
+ * End the capture and free its memory. Spans of it are not valid any more. @capture may be NULL.
+ * Threads: alone.
+ */
+void litepcie_capture_close(struct litepcie_capture *capture);
+
+/*
+ * Get the settings of a capture, with the sizes that it really has. Returns 0, or -EINVAL if
+ * @config does not say its size. Threads: any.
+ */
+int litepcie_capture_settings(const struct litepcie_capture *capture,
+			      struct litepcie_capture_config *config);
+
+/*
+ * Begin to take frames, at position 0 and with all accounts at 0. Data of an earlier start is lost.
+ * Returns 0 or -errno; -EBUSY: it takes frames already. Threads: one.
+ */
+int litepcie_capture_start(struct litepcie_capture *capture);
+
+/*
+ * Get the next blocks of the ring, and wait up to @timeout_ms for them, for ever if it is negative.
+ * Each call continues where the last one ended. With a timeout of 0 the call looks into memory and
+ * does not wait. There is no interrupt: a wait sleeps for 10 us at first, and for 1 ms in the end.
+ * A wait reads a register only if nothing has come for a fifth of a second, to see whether the card
+ * is still there. After litepcie_capture_stop() the call does not wait, and returns 0 when all has
+ * been given.
+ *
+ * With `newest` the blocks that the card has written over, or is about to, are skipped.
+ *
+ * Returns 1 and the blocks in @span, 0 if none came in time, or -errno; -EINTR: a signal was
+ * handled, -EIO: the card was reset, or its status line cannot be true. Threads: one.
+ */
+int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
+			  int timeout_ms);
+
+/*
+ * Give the oldest @bytes that litepcie_capture_next() has given back to the card. The card is told
+ * when an eighth of the ring or an MBUF has come together, whichever is more. Returns 0 or -errno;
+ * -EINVAL: so many bytes were not given, -EOVERFLOW: with `newest` the card has written over a part
+ * of them meanwhile, so what the program has read there may be wrong. Threads: one.
+ */
+int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
+
+/*
+ * Take no more frames. All frames before are written to the ring, the last MBUF is sealed, and then
+ * the card writes no more. litepcie_capture_next() gives what is left. If the ring is full, a frame
+ * that waits for room, with `lossless`, is lost and counted. Frames that come while nothing is
+ * captured are not counted. Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest.
+ * Threads: one.
+ */
+int litepcie_capture_stop(struct litepcie_capture *capture);
+
+/*
+ * Get what became of all frames since the start, and how far the card is. The accounts of all ports
+ * are copied at one moment, so for each port all its frames are in them. Returns 0 or -errno.
+ * Threads: one.
+ */
+int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats);
+
+/*
+ * Write the header of a file to @buffer: LITEPCIE_CAPTURE_HEADER_BYTES with a section, an interface
+ * for each port, and a filler. Whole MBUFs of the ring behind it make a valid pcapng file. Returns
+ * the number of bytes, or -EINVAL if @bytes is less. Threads: any.
+ */
+int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes);
+
+/*
+ * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
+ * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
+ * the generator stops. Returns 0 or -errno; -EINVAL: a setting is out of its range, -ETIMEDOUT: the
+ * generator does not come to rest. Threads: one.
+ */
+int litepcie_capture_generate(struct litepcie_capture *capture,
+			      const struct litepcie_generator *generator);
+
+/*
+ * Find out how many frames the generator has made since its start. Their fates may not be decided
+ * yet. A generator that was stopped has made 0. Returns 1 if no frame is being made, 0 if one is,
+ * or -errno. Threads: one.
+ */
+int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
+
+/* Records, in place --------------------------------------------------------------------------- */
+
+/* Used by litepcie_record_next(): 32 bits of a block, which is little-endian as the host is. */
+static inline uint32_t litepcie_record_word(const uint8_t *data)
+{
+	uint32_t word;
+
+	memcpy(&word, data, sizeof(word));
+	return word;
+}
+
+/*
+ * Used by litepcie_record_next(): take over the options of a record from @data to @end. Returns 1,
+ * or -EBADMSG if an option reaches beyond the end.
+ */
+static inline int litepcie_record_options(const uint8_t *data, const uint8_t *end,
+					  struct litepcie_packet *packet)
+{
+	while (end - data >= 4) {
+		uint32_t head = litepcie_record_word(data), bytes = head >> 16;
+
+		data += 4;
+		if ((head & 0xffff) == 0)
+			break;
+		if (bytes > (size_t)(end - data))
+			return -EBADMSG;
+		if (head == 0x00040002)
+			packet->flags = litepcie_record_word(data);
+		else if (head == 0x00080004)
+			packet->dropped = litepcie_record_word(data) |
+					  (uint64_t)litepcie_record_word(data + 4) << 32;
+		bytes = (bytes + 3) & ~3u;
+		if (bytes > (size_t)(end - data))
+			return -EBADMSG;
+		data += bytes;
+	}
+	return 1;
+}
+
+/*
+ * Get the next frame of a span. *@at is the place in the span in bytes, 0 at first, and is moved
+ * behind the frame. Fillers and seals are skipped. Nothing outside the span is read, whatever its
+ * bytes are. Returns 1 and the frame in @packet, 0 at the end of the span, or -EBADMSG if the block
+ * at *@at cannot be one. Threads: any.
+ */
+static inline int litepcie_record_next(const struct litepcie_span *span, size_t *at,
+				       struct litepcie_packet *packet)
+{
+	while (*at < span->bytes) {
+		const uint8_t *block = span->data + *at;
+		size_t left = span->bytes - *at;
+		uint32_t length, kept;
+
+		if (left < 12)
+			return -EBADMSG;
+		length = litepcie_record_word(block + 4);
+		if (length < 12 || length % 4 || length > left ||
+		    litepcie_record_word(block + length - 4) != length)
+			return -EBADMSG;
+		if (litepcie_record_word(block) != LITEPCIE_PCAPNG_RECORD) {
+			*at += length;
+			continue;
+		}
+		if (length < 32)
+			return -EBADMSG;
+		kept = litepcie_record_word(block + 20);
+		if (kept > length - 32)
+			return -EBADMSG;
+		packet->port = litepcie_record_word(block + 8);
+		packet->time_ns = (uint64_t)litepcie_record_word(block + 12) << 32 |
+				  litepcie_record_word(block + 16);
+		packet->kept = kept;
+		packet->length = litepcie_record_word(block + 24);
+		packet->data = block + 28;
+		packet->flags = 0;
+		packet->dropped = 0;
+		kept = (kept + 3) & ~3u;
+		/* Behind the data four bytes are the end of options, or padding. */
+		if (length - 32 > kept + 4 &&
+		    litepcie_record_options(block + 28 + kept, block + length - 4, packet) < 0)
+			return -EBADMSG;
+		*at += length;
+		return 1;
+	}
+	return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LITEPCIE_CAPTURE_H */

@@ -1,0 +1,364 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test the walk through the blocks of a recording: litepcie_record_next() of the library, and the
+ * rules of `lanebox-capture check`. A recording is made up at random, found again, and then broken:
+ * once for each rule, and many times at random. The address sanitizer finds a read outside, since
+ * each copy has memory of exactly its size. No card is needed. The argument is a seed, which is
+ * printed.
+ */
+#include <stdlib.h>
+
+#include "capture.h"
+#include "check.h"
+
+#include "../lanebox_capture/check.c"
+
+#define MBUF		4096u
+#define MBUFS		6u
+#define SIZE		(LITEPCIE_CAPTURE_HEADER_BYTES + MBUFS * MBUF)
+#define MOST		400u	/* most records of a recording; more do not fit */
+#define CORRUPTIONS	20000u
+
+struct made {
+	struct litepcie_packet	packet;
+	uint8_t			data[256];
+	size_t			offset;
+};
+
+static struct made records[MOST];
+static uint32_t made;
+static size_t seals[MBUFS], first_filler;
+static uint32_t seed;
+
+static uint32_t any(uint32_t below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (uint32_t)((uint64_t)seed * below >> 32);
+}
+
+/* Making a recording -------------------------------------------------------------------------- */
+
+static void set32(uint8_t *at, uint32_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static void set64(uint8_t *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static void frame_block(uint8_t *block, uint32_t type, uint32_t length)
+{
+	set32(block, type);
+	set32(block + 4, length);
+	set32(block + length - 4, length);
+}
+
+/* Make up a packet, and write its record to @block. Returns its length, or 0 without room. */
+static uint32_t add_record(uint8_t *block, uint32_t room, uint64_t time)
+{
+	struct made *record = &records[made];
+	struct litepcie_packet *packet = &record->packet;
+	uint32_t kept = 1 + any(200), at = 28 + ((kept + 3) & ~3u), length;
+	uint64_t dropped = any(4) ? 0 : 1 + any(9);
+	uint32_t flags = any(4) ? 0 : 1u << (24 + any(8));
+
+	length = (at + (dropped ? 12 : 0) + (flags ? 8 : 0) + 4 + 7) & ~7u;
+	if (length > room)
+		return 0;
+	for (uint32_t i = 0; i < kept; i++)
+		record->data[i] = (uint8_t)any(256);
+	*packet = (struct litepcie_packet) {
+		.time_ns = time, .port = any(LITEPCIE_CAPTURE_PORTS), .kept = kept,
+		.length = kept + any(3) * 100, .flags = flags, .dropped = dropped,
+	};
+	frame_block(block, LITEPCIE_PCAPNG_RECORD, length);
+	set32(block + 8, packet->port);
+	set32(block + 12, (uint32_t)(time >> 32));
+	set32(block + 16, (uint32_t)time);
+	set32(block + 20, kept);
+	set32(block + 24, packet->length);
+	memcpy(block + 28, record->data, kept);
+	if (dropped) {
+		set32(block + at, 0x00080004);
+		set64(block + at + 4, dropped);
+		at += 12;
+	}
+	if (flags) {
+		set32(block + at, 0x00040002);
+		set32(block + at + 4, flags);
+	}
+	made++;
+	return length;
+}
+
+/* Close the MBUF that ends at @end: fillers from @at on, and the seal. */
+static void close_mbuf(uint8_t *data, size_t at, size_t end, uint32_t number, uint64_t time)
+{
+	uint64_t bytes = 0, lost = 0;
+	uint32_t length = 64;
+	uint8_t *seal;
+
+	while (end - at > 72) {
+		uint32_t rest = (uint32_t)(end - at) - 64;
+
+		if (!first_filler)
+			first_filler = at;
+		frame_block(data + at, LITEPCIE_PCAPNG_FILLER, rest);
+		at += rest;
+	}
+	if (end - at == 72)
+		length = 72;
+	for (uint32_t i = 0; i < made; i++) {
+		bytes += records[i].packet.length;
+		lost += records[i].packet.dropped;
+	}
+	seal = data + end - length;
+	seals[number] = end - length;
+	frame_block(seal, LITEPCIE_PCAPNG_SEAL, length);
+	set32(seal + 8, SEAL_MAGIC);
+	set32(seal + 12, number == MBUFS - 1 ? SEAL_STOPPED << 16 : 0);
+	set64(seal + 16, number);
+	set64(seal + 24, time);
+	set64(seal + 32, made);
+	set64(seal + 40, bytes);
+	set32(seal + 48, (uint32_t)lost);
+}
+
+static void make_recording(uint8_t *data)
+{
+	struct litepcie dev = { .card.target = "test" };
+	struct litepcie_capture capture = { .dev = &dev };
+	uint64_t time = (1 + (uint64_t)any(100)) << 32;
+
+	memset(data, 0, SIZE);
+	made = 0;
+	first_filler = 0;
+	CHECK_EQUAL(litepcie_capture_header(&capture, data, SIZE), LITEPCIE_CAPTURE_HEADER_BYTES);
+	for (uint32_t number = 0; number < MBUFS; number++) {
+		size_t at = LITEPCIE_CAPTURE_HEADER_BYTES + number * MBUF, end = at + MBUF;
+		uint32_t length;
+
+		do {
+			records[made].offset = at;
+			time += any(1000);
+			length = add_record(data + at, (uint32_t)(end - at) - 64, time);
+			at += length;
+		} while (length && any(40) && made < MOST - 1);
+		close_mbuf(data, at, end, number, time);
+	}
+}
+
+/* Finding it again ---------------------------------------------------------------------------- */
+
+static bool is_same(const struct litepcie_packet *got, const struct made *record)
+{
+	const struct litepcie_packet *wanted = &record->packet;
+
+	return got->time_ns == wanted->time_ns && got->port == wanted->port &&
+	       got->kept == wanted->kept && got->length == wanted->length &&
+	       got->flags == wanted->flags && got->dropped == wanted->dropped &&
+	       memcmp(got->data, record->data, got->kept) == 0;
+}
+
+static void records_are_found(const uint8_t *data)
+{
+	uint32_t found = 0, right = 0;
+
+	for (uint32_t number = 0; number < MBUFS; number++) {
+		const struct litepcie_span span = {
+			.data = data + LITEPCIE_CAPTURE_HEADER_BYTES + number * MBUF, .bytes = MBUF,
+		};
+		struct litepcie_packet packet;
+		size_t at = 0;
+		int rc;
+
+		while ((rc = litepcie_record_next(&span, &at, &packet)) == 1 && found < made)
+			right += is_same(&packet, &records[found++]);
+		CHECK_EQUAL(rc, 0);
+		CHECK_EQUAL(at, MBUF);
+	}
+	CHECK_EQUAL(found, made);
+	CHECK_EQUAL(right, made);
+}
+
+static void counts_are_found(const uint8_t *data)
+{
+	uint64_t bytes = 0, kept = 0, lost = 0;
+	struct check check;
+
+	for (uint32_t i = 0; i < made; i++) {
+		bytes += records[i].packet.length;
+		kept += records[i].packet.kept;
+		lost += records[i].packet.dropped;
+	}
+	CHECK(check_bytes(&check, data, SIZE));
+	CHECK(check.ours && check.stopped && !check.unordered);
+	CHECK_EQUAL(check.packets, made);
+	CHECK_EQUAL(check.bytes, bytes);
+	CHECK_EQUAL(check.kept_bytes, kept);
+	CHECK_EQUAL(check.lost, lost);
+	CHECK_EQUAL(check.lost_ring, lost);
+	CHECK_EQUAL(check.mbufs, MBUFS);
+	CHECK_EQUAL(check.mbuf_bytes, MBUF);
+	CHECK_EQUAL(check.interfaces, LITEPCIE_CAPTURE_PORTS);
+	CHECK_EQUAL(check.first_ns, records[0].packet.time_ns);
+	CHECK_EQUAL(check.last_ns, records[made - 1].packet.time_ns);
+	/* A later file of a recording does not begin with MBUF 0. */
+	memmove((uint8_t *)data + LITEPCIE_CAPTURE_HEADER_BYTES,
+		data + LITEPCIE_CAPTURE_HEADER_BYTES + MBUF, (MBUFS - 1) * MBUF);
+	CHECK(check_bytes(&check, data, SIZE - MBUF));
+	CHECK_EQUAL(check.first_mbuf, 1);
+	CHECK_EQUAL(check.mbufs, MBUFS - 1);
+}
+
+/* Breaking it --------------------------------------------------------------------------------- */
+
+/*
+ * Set 32 bits of a copy, @at in the block at @block. Check that this breaks the rule whose sentence
+ * has @words, in the block at @where.
+ */
+static void breaks_at(const uint8_t *data, size_t where, size_t block, size_t at, uint32_t value,
+		      const char *words)
+{
+	uint8_t *copy = malloc(SIZE);
+	struct check check;
+
+	memcpy(copy, data, SIZE);
+	set32(copy + block + at, value);
+	CHECK(!check_bytes(&check, copy, SIZE));
+	CHECK(check.broken && strstr(check.rule, words) != NULL);
+	if (!check.broken || !strstr(check.rule, words))
+		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, check.rule);
+	CHECK_EQUAL(check.offset, where);
+	free(copy);
+}
+
+static void breaks(const uint8_t *data, size_t block, size_t at, uint32_t value, const char *words)
+{
+	breaks_at(data, block, block, at, value, words);
+}
+
+static void each_rule_is_noticed(const uint8_t *data)
+{
+	size_t record = records[2].offset, seal = seals[1], last = seals[MBUFS - 1];
+	uint32_t length = litepcie_record_word(data + record + 4);
+	struct check check;
+
+	breaks(data, 0, 0, 0xa1b2c3d4, "a pcapng file with 0x0a0d0d0a");
+	breaks(data, 0, 8, 0x11111111, "byte order");
+	breaks(data, 0, 12, 2, "version 2 of pcapng");
+	breaks(data, record, 4, length + 1, "a multiple of 4");
+	breaks(data, record, 4, 8, "12 or more");
+	breaks(data, record, 4, 0x7ffffff8, "the file ends after");
+	breaks(data, record, length - 4, length + 8, "at its end");
+	breaks(data, record, 8, LITEPCIE_CAPTURE_PORTS, "the section has 16");
+	breaks(data, record, 20, length, "its block has room for");
+	breaks(data, record, 12, 0, "is before that of the last");
+	breaks(data, record, 0, 5, "an MBUF has packets, fillers and a seal");
+	breaks(data, seal, 8, 0, "the seal begins with");
+	breaks(data, seal, 16, 2, "the seal of MBUF 2 follows that of 0");
+	breaks(data, seal, 28, 0, "is before that of what it seals");
+	breaks(data, seal, 32, 0, "records in MBUF 1");
+	breaks(data, seal, 40, 0, "bytes of frames in MBUF 1");
+	breaks(data, last, 48, 0, "lost for the ring");
+	breaks_at(data, seal, seals[0], 16, 9, "the seal of MBUF 1 follows that of 9");
+	if (first_filler)
+		breaks(data, first_filler, 8, 1, "is not zero");
+	CHECK(!check_bytes(&check, data, SIZE - MBUF / 2));
+	CHECK(!check_bytes(&check, data, 0));
+}
+
+/* The first seal of the lossy MBUF counts fewer lost frames than the drop counts in front of it. */
+static void lost_drop_counts_are_noticed(const uint8_t *data)
+{
+	uint8_t *copy = malloc(SIZE);
+	struct check check;
+
+	memcpy(copy, data, SIZE);
+	for (uint32_t number = 0; number < MBUFS; number++)
+		set32(copy + seals[number] + 48, 0);
+	CHECK(!check_bytes(&check, copy, SIZE));
+	CHECK(strstr(check.rule, "drop counts") != NULL);
+	free(copy);
+}
+
+/*
+ * Change some bytes at random, most of them in the first words of a block, and cut the end at
+ * random. Whatever comes out, nothing outside is read, and each packet lies in its span. Returns
+ * true if `check` found a broken rule.
+ */
+static bool survives(const uint8_t *data)
+{
+	size_t size = any(4) ? SIZE : any(SIZE + 1), at = 0;
+	uint8_t *copy = malloc(size ? size : 1);
+	struct litepcie_span span = { .data = copy, .bytes = size };
+	struct litepcie_packet packet;
+	struct check check;
+	bool right;
+
+	memcpy(copy, data, size);
+	for (uint32_t n = 1 + any(4); n && size; n--) {
+		size_t place = any(3) ? records[any(made)].offset + any(32) : any((uint32_t)size);
+
+		if (place < size)
+			copy[place] = any(2) ? (uint8_t)any(256) : (uint8_t)(copy[place] + 4);
+	}
+	while (litepcie_record_next(&span, &at, &packet) == 1) {
+		CHECK(packet.data >= copy && packet.kept <= size);
+		CHECK((size_t)(packet.data - copy) + packet.kept <= at);
+		CHECK(at <= size);
+	}
+	CHECK(at <= size);
+	right = check_bytes(&check, copy, size);
+	CHECK(right == !check.broken && check.offset <= size);
+	free(copy);
+	return !right;
+}
+
+/* The last option of the last record says that it has more bytes than the record. */
+static void an_option_ends_with_its_record(void)
+{
+	const uint32_t words[] = {
+		LITEPCIE_PCAPNG_RECORD, 40, 0, 0, 0, 0, 0, 1, 0x00080004, 40,
+	};
+	uint8_t *copy = malloc(sizeof(words));
+	const struct litepcie_span span = { .data = copy, .bytes = sizeof(words) };
+	struct litepcie_packet packet;
+	size_t at = 0;
+
+	memcpy(copy, words, sizeof(words));
+	CHECK_EQUAL(litepcie_record_next(&span, &at, &packet), -EBADMSG);
+	CHECK_EQUAL(at, 0);
+	free(copy);
+}
+
+int main(int argc, char **argv)
+{
+	uint8_t *data = malloc(SIZE);
+	uint32_t noticed = 0;
+
+	seed = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 0) : 1;
+	printf("capture_blocks: seed %u\n", seed);
+	an_option_ends_with_its_record();
+	for (uint32_t round = 0; round < 20; round++) {
+		make_recording(data);
+		records_are_found(data);
+		each_rule_is_noticed(data);
+		lost_drop_counts_are_noticed(data);
+		for (uint32_t i = 0; i < CORRUPTIONS / 20 && !failed_checks; i++)
+			noticed += survives(data);
+		counts_are_found(data);
+	}
+	/* Changes of a packet's bytes and of its flags break no rule, most others do. */
+	CHECK(noticed > CORRUPTIONS / 2);
+	printf("capture_blocks: %u of %u corruptions noticed\n", noticed, CORRUPTIONS);
+	free(data);
+	return failed_checks != 0;
+}
