@@ -45,6 +45,7 @@ IN_THE_TEXT = {
     "make soak SOAK=kernels": "sim/test/util/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
     "make -C software/kernel": "sim/test/commands/test_readme.py::test_the_driver_is_built_by_its_makefile",
     "man software/user/litepcie_util.1": "software/test/test_software_util.py::test_the_manual_page_is_well_formed",
+    "man software/user/lanebox-capture.1": "software/test/test_capture_tool.py::test_the_manual_page_is_well_formed",
     "pip install ./software/python": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
     "lanebox-live": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
     "targets/ku5p.py --compat seed000": "sim/test/card/test_compat.py::test_the_memories_are_where_the_seed_has_them",

@@ -1,0 +1,235 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Take MBUFs from the ring and write each as a whole. While the disk takes its time the ring holds
+ * what comes. What does not fit is lost by the card, which counts it.
+ */
+#include "record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_MS		20	/* a wait for data ends after this time, to look at the limits */
+#define ASK_S		0.02	/* time from one look at the generator to the next */
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void disk_failed(struct util *util, const struct recording *recording)
+{
+	util_fail(util, "%s", recording->output.why);
+}
+
+/* Data ---------------------------------------------------------------------------------------- */
+
+/* Take the times of a span: the first packet's if there was none before, and the last one's. */
+static void take_times(struct recording *recording, const struct litepcie_span *span)
+{
+	struct litepcie_packet packet;
+	size_t at = 0;
+
+	if (recording->first_ns != UINT64_MAX)
+		return;
+	if (litepcie_record_next(span, &at, &packet) == 1)
+		recording->first_ns = recording->last_ns = packet.time_ns;
+}
+
+/* Look for the last packet's time, in the last MBUF. The card is at rest, so the MBUF is there. */
+static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
+{
+	struct litepcie_packet packet;
+	size_t at = 0;
+
+	while (mbuf->data && litepcie_record_next(mbuf, &at, &packet) == 1)
+		recording->last_ns = packet.time_ns;
+}
+
+/*
+ * Take the next span, waiting up to @timeout_ms. When it ends an MBUF, the whole MBUF is written
+ * and given back. Returns 1, 0 if none came in time, or -1 after a failure, which is noted.
+ */
+static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
+		struct litepcie_span *last, int timeout_ms)
+{
+	size_t mbuf = recording->config.mbuf_bytes;
+	int rc = litepcie_capture_next(recording->capture, span, timeout_ms);
+
+	if (rc == -EINTR)
+		return 0;
+	util_check(util, rc, "recording");
+	if (rc <= 0)
+		return rc < 0 ? -1 : 0;
+	take_times(recording, span);
+	if (!span->sealed)
+		return 1;
+	*last = *span;
+	last->data = span->data + span->bytes - mbuf;
+	last->bytes = mbuf;
+	if (!output_write(&recording->output, last->data, mbuf)) {
+		disk_failed(util, recording);
+		return -1;
+	}
+	rc = litepcie_capture_release(recording->capture, mbuf);
+	util_check(util, rc, "giving the ring back");
+	return rc < 0 ? -1 : 1;
+}
+
+/* Ends ---------------------------------------------------------------------------------------- */
+
+/* True if the generator has made all its frames. Their number is then kept. */
+static bool has_ended(struct util *util, struct recording *recording)
+{
+	int rc;
+
+	if (!recording->generates || !recording->generator.count)
+		return false;
+	rc = litepcie_capture_generated(recording->capture, &recording->made);
+	util_check(util, rc, "asking the generator");
+	recording->made_known = rc == 1 && recording->made >= recording->generator.count;
+	return rc < 0 || recording->made_known;
+}
+
+/* Record until a limit. Returns false after a failure. */
+static bool follow(struct util *util, struct recording *recording, struct litepcie_span *last)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	double begun = now_s(), asked = begun;
+	int rc = 0;
+
+	while (rc >= 0 && !util_interrupted()) {
+		double now;
+
+		rc = take(util, recording, &span, last, LOOK_MS);
+		if (rc > 0 && recording->packets && span.records >= recording->packets)
+			break;
+		now = now_s();
+		if (recording->seconds > 0 && now - begun >= recording->seconds)
+			break;
+		if (now - asked >= ASK_S && has_ended(util, recording))
+			break;
+		if (now - asked >= ASK_S)
+			asked = now;
+	}
+	return rc >= 0 && !util->failed;
+}
+
+/*
+ * Stop the generator. With --lossless its last frame may wait for room, so data is taken until it
+ * is out.
+ */
+static bool end_generator(struct util *util, struct recording *recording,
+			  struct litepcie_span *last)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	uint64_t made;
+	int rc;
+
+	if (!recording->generates || recording->made_known)
+		return true;
+	rc = litepcie_capture_generate(recording->capture, NULL);
+	while (rc == 0) {
+		rc = litepcie_capture_generated(recording->capture, &made);
+		if (rc == 0 && take(util, recording, &span, last, LOOK_MS) < 0)
+			return false;
+	}
+	util_check(util, rc, "stopping the generator");
+	return rc >= 0;
+}
+
+/* Stop the capture, and write what is left in the ring. */
+static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	int rc = litepcie_capture_stop(recording->capture);
+
+	util_check(util, rc, "stopping the capture");
+	while (rc >= 0 && (rc = take(util, recording, &span, last, 0)) > 0)
+		;
+	return rc >= 0;
+}
+
+/* The recording ------------------------------------------------------------------------------- */
+
+/* Open the first file, before frames come. */
+static bool prepare(struct util *util, struct recording *recording)
+{
+	const uint64_t page = LITEPCIE_CAPTURE_HEADER_BYTES;
+	uint64_t least;
+
+	litepcie_capture_settings(recording->capture, &recording->config);
+	least = page + recording->config.mbuf_bytes;
+	recording->header = aligned_alloc(page, page);
+	if (!recording->header) {
+		util_fail(util, "%s", strerror(ENOMEM));
+		return false;
+	}
+	litepcie_capture_header(recording->capture, recording->header, page);
+	if (recording->file_bytes && recording->file_bytes < least) {
+		util_fail(util, "--size %llu: it must be %llu or more, so that a file has an MBUF "
+			  "behind its header", (unsigned long long)recording->file_bytes,
+			  (unsigned long long)least);
+		return false;
+	}
+	if (output_open(&recording->output, recording->target, recording->file_bytes,
+			recording->header, page))
+		return true;
+	disk_failed(util, recording);
+	return false;
+}
+
+static bool start(struct util *util, struct recording *recording)
+{
+	int rc = litepcie_capture_start(recording->capture);
+
+	if (rc == 0 && recording->generates)
+		rc = litepcie_capture_generate(recording->capture, &recording->generator);
+	recording->refused = rc == -EINVAL;
+	if (!recording->refused)
+		util_check(util, rc, "starting the capture");
+	return rc == 0;
+}
+
+static void run(struct util *util, struct recording *recording)
+{
+	struct litepcie_span last = { .struct_size = sizeof(last) };
+	bool right = follow(util, recording, &last);
+
+	right = end_generator(util, recording, &last) && right;
+	if (right)
+		right = end(util, recording, &last);
+	else
+		litepcie_capture_stop(recording->capture);
+	take_last_time(recording, &last);
+	util_check(util, litepcie_capture_stats(recording->capture, &recording->stats),
+		   "reading the accounts");
+	if (!output_close(&recording->output))
+		disk_failed(util, recording);
+}
+
+bool record(struct util *util, struct recording *recording)
+{
+	bool begun;
+
+	recording->first_ns = UINT64_MAX;
+	begun = prepare(util, recording) && start(util, recording);
+	if (begun)
+		run(util, recording);
+	else
+		output_discard(&recording->output);
+	/* The sentence about a refused setting is still wanted, so litepcie_close() ends it. */
+	if (!recording->refused)
+		litepcie_capture_close(recording->capture);
+	recording->capture = NULL;
+	return begun;
+}

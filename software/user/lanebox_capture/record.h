@@ -1,0 +1,42 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* A recording: from the ring of a capture to files. */
+#ifndef LANEBOX_CAPTURE_RECORD_H
+#define LANEBOX_CAPTURE_RECORD_H
+
+#include "../litepcie_util/util.h"
+#include "litepcie_capture.h"
+#include "output.h"
+
+struct recording {
+	/* what the command line wants */
+	const char			*target;
+	struct litepcie_capture_config	config;
+	struct litepcie_generator	generator;
+	bool				generates;
+	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
+	double				seconds;	/* 0: no limit */
+	uint64_t			packets;	/* 0: no limit */
+	/* what it became */
+	struct litepcie_capture		*capture;
+	struct output			output;
+	void				*header;
+	struct litepcie_capture_stats	stats;
+	/* times of the first and the last packet; first_ns is UINT64_MAX without a packet */
+	uint64_t			first_ns, last_ns;
+	uint64_t			made;		/* frames that the generator has made */
+	bool				made_known;
+	bool				refused;	/* the library has refused a setting */
+};
+
+/*
+ * Record until one of the limits, a signal or an error, and close the capture. Failures are noted.
+ * Returns true if there are files to tell about.
+ */
+bool record(struct util *util, struct recording *recording);
+
+#endif /* LANEBOX_CAPTURE_RECORD_H */
