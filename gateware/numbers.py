@@ -71,6 +71,10 @@ COMPLETION_HEADERS    = 256
 COMPLETION_UNITS      = 2048
 COMPLETION_UNIT_BYTES = 16
 
+# Bytes of a descriptor, which stands before the payload of each TLP on its stream (PG213).
+REQUEST_DESCRIPTOR    = 16 # On RQ and CQ.
+COMPLETION_DESCRIPTOR = 12 # On CC and RC.
+
 # Descriptors of the DMA ---------------------------------------------------------------------------
 
 # The DMA's descriptors have LitePCIe's format: one 32-bit word with the length in bytes and the
@@ -116,6 +120,11 @@ STATUS_CYCLES = 1024
 CAPTURE_SEGMENTS = 2048 # A capture's ring in host memory consists of at most this many segments.
 # The capture block's staging memory on the card has this many cells of 4 KiB.
 CAPTURE_CELLS    = 256
+
+# A status line of a capture is written after this many cells at the latest.
+CAPTURE_CELLS_PER_LINE = 4
+CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
+CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 

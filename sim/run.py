@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gateware.numbers import MEMORY_BASES
 from sim import artefacts, examples
 from sim.board.process import BoardProcess
 from sim.card import Card
@@ -349,8 +350,12 @@ def parse() -> argparse.Namespace:
         metavar="NAME",
         help=f"the user slot's logic: a folder, or {', '.join(examples.names())}",
     )
-    add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
-    add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")
+    add(
+        "--memory0",
+        metavar="FILE",
+        help=f"contents at BAR0 + {MEMORY_BASES[0]:#x}: .hex, .coe or .bin (zeros)",
+    )
+    add("--memory1", metavar="FILE", help=f"contents at BAR0 + {MEMORY_BASES[1]:#x} (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add(

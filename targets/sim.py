@@ -18,6 +18,7 @@ from pathlib import Path
 # Python must search the repository's root, from which the modules below are imported.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from gateware.numbers import MEMORY_BASES
 from tools.environment import ROOT, enter_environment
 
 EPILOG = """
@@ -45,9 +46,9 @@ def parse_arguments():
     target.add_argument("--endpoint", default="lanebox", metavar="NAME",
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--memory0", metavar="FILE",
-        help="contents of the 4 KiB at BAR0 + 0x10000 (default: zero)")
+        help=f"contents of the 4 KiB at BAR0 + {MEMORY_BASES[0]:#x} (default: zero)")
     target.add_argument("--memory1", metavar="FILE",
-        help="contents of the 4 KiB at BAR0 + 0x14000 (default: zero)")
+        help=f"contents of the 4 KiB at BAR0 + {MEMORY_BASES[1]:#x} (default: zero)")
     target.add_argument("--msix", action="store_true",
         help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
     target.add_argument("--completion-pool", action="store_true",

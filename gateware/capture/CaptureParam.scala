@@ -53,5 +53,5 @@ object CaptureParam {
   val MbufRest = 128
 
   /** The number of cells that are sent between two status lines while more data waits. */
-  val CellsPerLine = 4
+  val CellsPerLine = Numbers.CaptureCellsPerLine
 }

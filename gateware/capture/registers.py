@@ -19,11 +19,12 @@ from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
 from tools.verilog.spinal_build import generate
 
-LENGTH_BITS = 14 # Width of a frame's length in bytes (Frames.scala).
+LENGTH_BITS  = numbers.CAPTURE_LENGTH_BITS
 SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
 # Width of the number of a capture account (a count of frames by port and fate): the fate is in bits
 # 0 and 1, the port above them (Accounts.scala).
-INDEX_BITS  = 6
+FATE_BITS  = 2
+INDEX_BITS = FATE_BITS + numbers.CAPTURE_PORT_BITS
 
 def check_capture(capture, endpoint):
     """Raises ValueError if `capture` is asked for with LitePCIe's endpoint, which does not cut
@@ -139,7 +140,7 @@ class Capture(LiteXModule):
             description="Time from frame to frame in 1/256 of a cycle; 0: as fast as it can.")
         self._generator_count = CSRStorage(32, description="Frames to make; 0: without end.")
         self._generator_seed = CSRStorage(32, description="Seed of the frames' data.")
-        self._generator_port_mask = CSRStorage(4,
+        self._generator_port_mask = CSRStorage(numbers.CAPTURE_PORT_BITS,
             description="Frame n comes from port n & this.")
         self._generator_made = CSRStatus(32, description="Frames made since the generator began.")
 

@@ -9,8 +9,8 @@ import spinal.lib._
 
 /** The stream of frames: every source of frames has it as output, and every sink as input. */
 object Frames {
-  val LengthWidth = 14
-  val PortWidth   = 4
+  val LengthWidth = Numbers.CaptureLengthBits
+  val PortWidth   = Numbers.CapturePortBits
   val Ports       = 1 << PortWidth
   val BeatBytes   = HardBlock.DataWidth / 8
 

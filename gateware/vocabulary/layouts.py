@@ -18,6 +18,7 @@ from gateware.numbers import (
     DWORDS_PER_BEAT,
     MSI_WIDTH,
     STREAM_BYTES,
+    TAG_WIDTH,
     TARGET_WINDOWS,
 )
 
@@ -124,7 +125,8 @@ def requester_layout():
     """Returns the fields of a host's request that the card must repeat in the completions of the
     request.
     """
-    return [("id", 16), ("tag", 8), ("traffic_class", 3), ("attributes", 3), ("function", 8)]
+    return [("id", 16), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
+        ("function", 8)]
 
 def target_request_layout():
     """Returns the fields of a beat of a host's request to a target. `window` has one bit for each

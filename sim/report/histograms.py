@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from gateware import numbers
 from sim.report.svg import Axis, Plot, linear, powers
 from sim.trace.tlp import Tlp, matched
 
 BINS = 24
-CYCLE_NS = 4  # The card's clock has a resolution of this many ns.
+CYCLE_NS = numbers.TICK_NS
 TOGETHER = "% took no longer"
 # The styles of the curves in a figure, whose colours are in page.css.
 CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")

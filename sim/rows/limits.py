@@ -29,8 +29,8 @@ READ_OVERHEAD = 24
 # A 3DW header is this many bytes shorter. Addresses below 4 GiB, such as BAR0's, have it.
 SHORT_HEADER = 4
 COMPLETION_OVERHEAD = 20
-REQUEST_DESCRIPTOR = 16  # bytes of the hard block's descriptor on RQ and CQ
-COMPLETION_DESCRIPTOR = 12  # bytes of the hard block's descriptor on RC and CC
+REQUEST_DESCRIPTOR = numbers.REQUEST_DESCRIPTOR
+COMPLETION_DESCRIPTOR = numbers.COMPLETION_DESCRIPTOR
 
 # The room in the hard block for the data of read completions, in bytes.
 COMPLETION_SPACE = numbers.COMPLETION_UNITS * numbers.COMPLETION_UNIT_BYTES
@@ -178,7 +178,7 @@ def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
 
 
 # While more data waits, the card writes a status line after this many bytes of the capture ring.
-CAPTURE_LINE = 16384
+CAPTURE_LINE = numbers.CAPTURE_CELLS_PER_LINE * numbers.PAGE_BYTES
 CAPTURE_RECORD = 32  # Bytes of a pcapng record beside the frame: header 28, repeated length 4.
 BUILDER_CYCLES = 3  # The capture block takes at least this many cycles for a pcapng record.
 

@@ -20,9 +20,13 @@ from typing import TextIO
 from gateware import numbers
 from sim.trace.tlp import Read, Tlp, matched
 
-CYCLE_NS = 4  # period of user_clk, the gateware's clock, in ns
+CYCLE_NS = numbers.TICK_NS
 BEAT_BYTES = numbers.BEAT_BYTES
-DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
+DESCRIPTOR_BYTES = {
+    **dict.fromkeys(("CQ", "RQ"), numbers.REQUEST_DESCRIPTOR),
+    **dict.fromkeys(("CC", "RC"), numbers.COMPLETION_DESCRIPTOR),
+    "MSI": 0,
+}
 TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}
 LAST_BEAT = {"RQ", "CC", "MSI"}  # interfaces for which the trace has the time of a TLP's last beat
 PID = 1

@@ -25,7 +25,17 @@ def test_the_table_is_what_the_formulas_give():
 
 
 def _expected(
-    monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddle, rcb=64, cycle_ns=4
+    monkeypatch,
+    gen,
+    lanes,
+    mps,
+    mrrs,
+    completion,
+    tags,
+    rtt,
+    straddle,
+    rcb=64,
+    cycle_ns=limits.CYCLE_NS,
 ):
     monkeypatch.setattr(limits, "RAW", limits.LANE[gen] * lanes)
     monkeypatch.setattr(limits, "CYCLE_NS", cycle_ns)

@@ -10,7 +10,7 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kCreditBytes = 16;
+constexpr unsigned kCreditBytes = numbers::kCompletionUnitBytes;
 
 // Returns how many aligned blocks of `size` bytes the range [address, address + bytes) touches.
 unsigned touched(uint64_t address, unsigned bytes, unsigned size) {

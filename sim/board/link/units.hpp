@@ -9,17 +9,21 @@
 
 #include <cstdint>
 
+#include "link/numbers.hpp"
+
 namespace lanebox {
 
 using Time = uint64_t;
 
 constexpr Time kNanosecond = 8000;
-constexpr Time kCycle = 4 * kNanosecond;  // one period of user_clk, which has 250 MHz
-constexpr Time kSymbol = 8125;            // time of one byte on every lane at 8 GT/s, 128b/130b
+constexpr Time kCycle =
+    numbers::kTickNs * kNanosecond;  // one period of user_clk, which has 250 MHz
+constexpr Time kSymbol = 8125;       // time of one byte on every lane at 8 GT/s, 128b/130b
 
-constexpr unsigned kBeatDwords = 8;  // dwords of a beat: the user interface has 256 bits
+constexpr unsigned kBeatDwords =
+    numbers::kDwordsPerBeat;  // dwords of a beat: the user interface has 256 bits
 // Dwords of PG213's descriptors, which stand in front of the payload.
-constexpr unsigned kRequestDescriptorDwords = 4;
-constexpr unsigned kCompletionDescriptorDwords = 3;
+constexpr unsigned kRequestDescriptorDwords = numbers::kRequestDescriptor / 4;
+constexpr unsigned kCompletionDescriptorDwords = numbers::kCompletionDescriptor / 4;
 
 }  // namespace lanebox

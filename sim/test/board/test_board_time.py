@@ -11,10 +11,11 @@ import time
 
 import pytest
 
+from gateware import numbers
 from sim.test.board.board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from tools.testing.seeds import SHIFT
 
-TICK_NS = 4  # a tick of device time is a cycle of the card's 250 MHz clock
+TICK_NS = numbers.TICK_NS
 MOST_OVERHEAD = 24  # ticks of 4 ns that gateware and link may add, both ways, to a host read
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gateware import numbers
 from sim.test.board.board_client import HIGH_MEMORY
 
-TICK_NS = 4
+TICK_NS = numbers.TICK_NS
 BACK = HIGH_MEMORY + 4096  # bus address of the host's buffer that c2h writes
 BAR0_OFFSETS = 0x1FFFF  # mask of the address bits that are the offset in BAR0
 

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from gateware import numbers
 from sim.board.process import BoardFailed
 from sim.test.board.board_client import (
     C2H_GENERATE,
@@ -24,7 +25,7 @@ from sim.test.board.board_client import (
 
 TOTAL = 32 * 1024
 MPS = 256
-CYCLE_NS = 4
+CYCLE_NS = numbers.TICK_NS
 # cycles of 4 ns; more than a reset of the card takes when no read is outstanding
 RESET_CYCLES = 1000
 PLANTINGS = ["option", "command"]

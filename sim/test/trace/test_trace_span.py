@@ -6,6 +6,7 @@ stalls included."""
 
 import pytest
 
+from gateware import numbers
 from sim.clients.vfio import BAR0
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_client import HIGH_MEMORY, slices
@@ -18,7 +19,7 @@ from tools.testing.seeds import SHIFT
 TOTAL = 16384
 # bytes of the descriptor that comes before a TLP's data
 HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}
-CYCLE_NS, BEAT = 4, 32
+CYCLE_NS, BEAT = numbers.TICK_NS, numbers.BEAT_BYTES
 
 
 def loopback(card):
