@@ -9,17 +9,18 @@
 `timescale 1ns / 1ps
 
 module jtag_bench (
-    // The TAP's signals as primitive BSCANE2 has them; `selected` has a bit for each of the
-    // instructions USER1 to USER4.
+    // Signals of the FPGA's JTAG controller (TAP), named as the ports of primitive BSCANE2. Bit n
+    // of `selected` is set while instruction USERn is selected.
     input            tck, tdi, capture, shift, update,
     input      [4:1] selected,
     output reg [4:1] tdo,
-    // Signals of primitive STARTUPE3: the SPI pins of the configuration flash, and CFGMCLK.
+    // Signals that the design reaches through primitive STARTUPE3: the SPI pins of the
+    // configuration flash, and CFGMCLK, the clock of the FPGA's own oscillator.
     output           cs_n, sck, mosi,
     input            miso,
     input            cfgmclk,
-    // The design's own pins: `pins` has their levels from the board, `driven` says which of them
-    // the design drives, and `levels` to what levels.
+    // The pins of the design under test: `pins` has their levels as the board drives them, `driven`
+    // says which of them the design drives, and `levels` has the levels that the design drives.
     input      [63:0] pins,
     output     [63:0] driven, levels,
     input      [7:0]  clocks
@@ -51,8 +52,9 @@ module FDRE #(parameter INIT = 0, parameter IS_C_INVERTED = 0) (
     always @(posedge clock) if (R) Q <= 1'b0; else if (CE) Q <= D;
 endmodule
 
-// Model of primitive STARTUPE3. The first three pulses of USRCCLKO are lost while the source of the
-// configuration clock is switched (UG570).
+// Model of primitive STARTUPE3. On an FPGA the first three pulses of USRCCLKO do not reach the
+// flash, since the source of the configuration clock is being switched (UG570). The model drops
+// them.
 module STARTUPE3 #(parameter PROG_USR = "FALSE") (
     input        FCSBO, FCSBTS, USRCCLKO, USRCCLKTS, USRDONEO, USRDONETS, GSR, GTS, KEYCLEARB, PACK,
     input  [3:0] DO, DTS,

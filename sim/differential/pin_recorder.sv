@@ -22,7 +22,8 @@ module pin_recorder (
 );
     integer file  = 0;
     integer cycle = 0;
-    // The initial value is one that config_pins never has, so the first real value is recorded.
+    // The value of config_pins that was written last. It begins with a value that config_pins never
+    // has, so the first real value is written, too.
     reg [31:0] config_written = 32'hffff_ffff;
 
     wire rq = rq_valid & rq_ready;
@@ -32,7 +33,8 @@ module pin_recorder (
 
     always @(posedge clk) if (!reset) begin
         cycle = cycle + 1;
-        // The file is opened with the first beat: by then the run's folder is the current one.
+        // pins.txt is opened at the first beat, since the simulation's current folder is the run's
+        // folder only by then.
         if (file == 0 && (rq | rc | cq | cc)) file = $fopen("pins.txt", "w");
         if (cq) $fwrite(file, "CQ %0d %b %h %h %h\n", cycle, cq_last, cq_keep, cq_user, cq_data);
         if (cc) $fwrite(file, "CC %0d %b %h %h %h\n", cycle, cc_last, cc_keep, cc_user, cc_data);
@@ -47,8 +49,8 @@ module pin_recorder (
     end
 endmodule
 
-// The tready of RQ and CC has one bit or four equal bits. The recorder's one-bit port takes the
-// lowest.
+// In the models of the hard block, tready of RQ and CC has one bit or four equal bits. The
+// recorder's port has one bit and takes the lowest.
 bind pcie_usp pin_recorder recorder (
     .clk(user_clk), .reset(user_reset),
     .rq_data(s_axis_rq_tdata), .rq_keep(s_axis_rq_tkeep), .rq_user(s_axis_rq_tuser),

@@ -31,9 +31,10 @@ WRITES = 100_000
 WRITE_WINDOW = (8192, 8192 + (1 << 18))
 # The peer's job walks through this many bytes of the card's memory again and again.
 PAGE = numbers.PAGE_BYTES
-# Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
-# job begins. Even the slowest client has set up the card by then. So a job is the same however busy
-# the machine is.
+# Cycles of device time at which the peer, a second simulated device behind the root complex, begins
+# its jobs. At FILL it writes the PAGE bytes of the card's memory that it reads later. At START the
+# measured reads or writes begin. Even the slowest client has set up the card by FILL, so a job is
+# the same however busy the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
 # Pairs of MPS and the sizes of the reads that are measured with it, all in bytes.

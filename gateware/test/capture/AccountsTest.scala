@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Frames, LaneboxSim, Seed}
 
-/** Accounts counts the fate of every frame exactly once. A snapshot shows all counts as they were
-  * at one moment.
+/** Tests that Accounts, the capture block's counters by port and fate, counts the fate of every
+  * frame exactly once. A snapshot shows all counts as they were at one moment.
   */
 class AccountsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(Accounts())
@@ -66,7 +66,8 @@ class AccountsTest extends AnyFunSuite {
       for (load <- Seq(0.3, 1.0, 0.05, 1.0)) {
         share = load
         for (_ <- 0 until 1500) cycle()
-        // Under load the copy shows an earlier moment, so no entry of it is above the present sums.
+        // Frames are still counted while a snapshot is copied. The snapshot is older than the
+        // test's own sums, which are read after the copy, so no count in it is above its sum.
         val before = taken
         val seen   = copy()
         assert(seen.zip(sums).forall { case (a, b) => a._1 <= b._1 && a._2 <= b._2 })

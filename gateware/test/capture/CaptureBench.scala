@@ -9,7 +9,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** Settings of a capture block, and how often its surroundings pause in a test. */
+/** Settings of a capture block in a test, and how often the frame source and the host pause. */
 case class CaptureSetup(
     mbufLog2: Int = 12,
     segments: Int = 4,
@@ -22,18 +22,22 @@ case class CaptureSetup(
     waits: Int = 50,
     framePauses: Double = 0,
     hostPauses: Double = 0,
-    // Chance, in each cycle, that the host reads what the ring holds and raises the limit.
+    // Chance, in each cycle, that the host has read the ring up to the card's position and raises
+    // the limit, which the card's writes must not pass.
     limits: Double = 0.01,
-    seals: Double = 0 // In each cycle, the chance that software asks for a seal.
+    // Chance, in each cycle, that software asks for a seal, which ends the present MBUF early.
+    seals: Double = 0
 )
 
-/** The block's account of a port, by fate: (frames, bytes) delivered, bad and lost. */
+/** The capture block's counts for one port, as (frames, bytes) for each fate of a frame: delivered
+  * to the ring, dropped as bad, or lost.
+  */
 case class PortAccount(delivered: (Long, Long), bad: (Long, Long), lost: (Long, Long)) {
   def total: (Long, Long) = (delivered._1 + bad._1 + lost._1, delivered._2 + bad._2 + lost._2)
 }
 
-/** A frame that is in the ring, how many of its bytes were kept, and how many frames of its port
-  * were lost since the port's previous record.
+/** A frame whose record is in the ring, how many bytes of the frame were kept, and how many frames
+  * of its port were lost since the port's previous record.
   */
 case class Delivered(frame: TestFrame, kept: Int, drops: Long)
 
@@ -44,17 +48,20 @@ case class Delivered(frame: TestFrame, kept: Int, drops: Long)
   */
 class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
   import setup._
-  val ring    = RingHost.ring(random, segments, segmentLog2)
-  val host    = new RingHost(dut.io.request, random, ring)
-  val seen    = mutable.ArrayBuffer[TestFrame]() // Frames that began while `run` was on.
+  val ring = RingHost.ring(random, segments, segmentLog2)
+  val host = new RingHost(dut.io.request, random, ring)
+  // Frames whose first beat was taken while the setting `run` was on, in order.
+  val seen    = mutable.ArrayBuffer[TestFrame]()
   val begunAt = mutable.ArrayBuffer[Long]()
   val source  = mutable.Queue[TestFrame]()
   val driver =
     new FrameDriver(dut.io.frames, random)(Option.when(source.nonEmpty)(source.dequeue()))
-  var now          = 0L
-  var run          = false
-  private var ran  = false // `run` as the block saw it at the last clock edge.
-  var holds        = false // While true, the host does not raise the limit.
+  var now = 0L
+  var run = false
+  // The value of the input `run` that the capture block saw at the last clock edge.
+  private var ran = false
+  // While true, the host does not raise the limit, so the card may fill the ring but not go on.
+  var holds        = false
   private var time = 0x1122334400000000L + random.nextInt()
 
   driver.pauses = framePauses
@@ -87,13 +94,14 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     val raises = !newest && !holds && random.nextDouble() < limits
     if (raises) host.limit = host.position + host.size
     dut.io.limit.valid #= raises || random.nextInt(100) == 0
-    // Sometimes the host writes a smaller limit, which the block must ignore.
+    // Sometimes the host writes a limit below the present one, which the capture block must ignore.
     dut.io.limit.payload #= (if (raises) host.position + host.size
                              else random.nextInt(host.position.toInt + 1).toLong)
   }
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** Sets all inputs to their values at rest. `first` also starts the clock and resets the block.
+  /** Sets all inputs of the capture block to their values at rest. `first` also starts the clock
+    * and resets the block.
     */
   def reset(first: Boolean = true): Unit = {
     dut.io.frames.valid #= false
@@ -119,7 +127,9 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     dut.clockDomain.waitSampling(10)
   }
 
-  /** Writes the addresses of the ring's segments to the block, clears it and starts a recording. */
+  /** Writes the addresses of the ring's segments to the capture block, clears the block and starts
+    * a recording.
+    */
   def begin(): Unit = {
     for ((base, index) <- ring.segments.zipWithIndex) {
       dut.io.segment.valid #= true
@@ -144,7 +154,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     cycle()
   }
 
-  /** Runs until all offered frames were taken, for at most `most` cycles. */
+  /** Runs until the capture block has taken all offered frames. Fails after `most` cycles. */
   def drain(most: Int): Unit = {
     val end = now + most
     while ((source.nonEmpty || !driver.idle) && now < end) cycle()
@@ -190,8 +200,8 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     Seq(frame.data.size, largest, if (snap == 0) largest else snap).min
   }
 
-  /** Compares the recording with the frames that were sent, and all counts with each other. Returns
-    * the frames that were delivered.
+  /** Compares the recording in host memory with the frames that were sent, and the card's counts
+    * with the test's own. Returns the frames whose records are in the ring, in order.
     */
   def check(): Seq[Delivered] = {
     val mbufs      = Pcapng.checkMbufs(host.stream.toArray, 1 << mbufLog2)
@@ -221,7 +231,8 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
         case seal: Pcapng.Sealed =>
           val sum = delivered.map(_.frame.original.toLong).sum
           assert(seal.records == delivered.size && seal.bytes == sum, s"$seal")
-          // The seal counts at least all frames that were lost before the MBUF's last record.
+          // A seal's counts of lost frames include at least all frames that were lost before the
+          // last record in the seal's MBUF.
           val lost = seal.lostRing + seal.lostNoCell
           assert(lost >= seen.take(last + 1).count(good.contains) - delivered.size)
         case _ =>

@@ -16,13 +16,14 @@ import lanebox.vocabulary.LaneboxSim
 class CaptureRateTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RateDut(CaptureParam(cells = 16, segments = 2)))
 
-  /** Bytes of ring data, without status lines, that a Gen3 x8 link carries in a cycle, by MPS. The
-    * values are those of wire() in sim/rows/limits.py.
+  /** Bytes of ring data, without status lines, that a Gen3 x8 link carries in a cycle of 4 ns, by
+    * MPS. The values are those of wire() in sim/rows/limits.py.
     */
   val Link = Map(128 -> 26.1, 256 -> 28.4, 512 -> 29.6)
 
-  /** Returns which of builder, RQ and link limits the rate, and that limit in bytes of the ring in
-    * a cycle. `size` is the length of a frame in bytes.
+  /** Returns which part limits the rate of the capture block (RecordBuilder, the RQ interface or
+    * the PCIe link), and that limit in bytes written to the ring in a cycle. `size`, the length of
+    * a frame, and `mps` are in bytes.
     */
   def limit(size: Int, mps: Int): (String, Double) = {
     val record  = (32 + (size + 3) / 4 * 4 + 7) / 8 * 8
@@ -41,7 +42,8 @@ class CaptureRateTest extends AnyFunSuite {
         val to = dut.io.settings
         for (flag <- Seq(to.run, to.keepBad, to.relaxed, dut.io.clear)) flag #= false
         to.newest #= true
-        to.lossless #= true // The source waits, so no frame is lost.
+        // The generator waits while the capture block takes no frame, so no frame is lost.
+        to.lossless #= true
         to.snap #= 0
         to.patience #= 250
         to.mbufLog2 #= 20
@@ -63,14 +65,14 @@ class CaptureRateTest extends AnyFunSuite {
         def cycles(count: Int): Unit = for (_ <- 0 until count) {
           dut.clockDomain.waitSampling()
           now += 1
-          // The test returns a TLP's sequence number at once: a TLP has left the hard block when
-          // its last beat was taken.
+          // The test returns a TLP's sequence number when RQ has taken the TLP's last beat, as if
+          // the hard block sent each TLP at once.
           val pin = dut.io.sequence.numbers(0)
           pin.valid #= dut.io.rq.valid.toBoolean && dut.io.rq.last.toBoolean
           pin.payload #= dut.io.rq.sequence.toInt
         }
-        // `position` moves in steps, with each status line. So the rate is measured from one step
-        // to a later one.
+        // `position`, the number of bytes written to the ring, moves in steps, with each status
+        // line. So the rate is measured from one step to a later one.
         def position() = dut.io.position.toBigInt
         def step(): BigInt = {
           val before = position()
@@ -83,7 +85,8 @@ class CaptureRateTest extends AnyFunSuite {
         cycles(12000)
         val rate = (step() - before).toDouble / (now - begin)
         info(f"$rate%.2f B a cycle, ${rate / most}%.4f of the limit")
-        // No link is behind RQ in this test, so the rate may be above the limit of the link.
+        // No link is behind RQ in this test, so the measured rate may be above the limit of the
+        // link.
         assert(rate >= 0.99 * most && (binds == "link" || rate <= 1.005 * most))
       }
     }

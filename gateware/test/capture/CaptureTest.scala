@@ -83,7 +83,7 @@ class CaptureTest extends AnyFunSuite {
         bench.cycles(500 + random.nextInt(1000))
         bench.stop()
         bench.check()
-        // Frames that the block did not take before its stop are now taken and dropped.
+        // The capture block takes and drops the frames that it had not taken before its stop.
         while (bench.source.nonEmpty || !bench.driver.idle) bench.cycle()
       }
     }

@@ -10,18 +10,21 @@ import spinal.lib._
 
 import lanebox.vocabulary.Frames
 
-/** Drives frames into a port, beat by beat. `next` gives the next frame, if any. `pauses` is the
-  * chance of a cycle without a beat before each beat.
+/** Drives frames into a frame port of the capture block, beat by beat. `next` gives the next frame,
+  * or None. `pauses` is the chance in a cycle that no new beat is offered.
   */
 class FrameDriver(port: Stream[Fragment[Frames.Beat]], random: Random)(next: => Option[TestFrame]) {
-  var pauses                           = 0.0
-  var begun: TestFrame => Unit         = _ => () // Called when a frame's first beat has been taken.
+  var pauses = 0.0
+  // Is called with a frame when the port has taken the frame's first beat.
+  var begun: TestFrame => Unit         = _ => ()
   private var frame: Option[TestFrame] = None
   private var beat                     = 0
   private var offered                  = false
   def idle: Boolean                    = frame.isEmpty
 
-  /** Samples and drives the port. The bench calls it once in each cycle, after the clock edge. */
+  /** Samples the port's `ready`, then drives the port. The bench calls this once in each cycle,
+    * after the clock edge.
+    */
   def cycle(): Unit = {
     if (offered && port.ready.toBoolean) {
       if (beat == 0) begun(frame.get)
@@ -50,7 +53,8 @@ class FrameDriver(port: Stream[Fragment[Frames.Beat]], random: Random)(next: => 
     port.last #= last
     port.bytes #= (if (last) f.data.size % 32 else random.nextInt(32))
     port.error #= f.error
-    // The head is valid in a frame's first beat only, so later beats have random values there.
+    // A frame's `head` (time, port, lengths) is valid only in its first beat, so later beats have
+    // random values in it.
     val first = beat == 0
     port.head.time #= (if (first) f.time else random.nextLong() & Long.MaxValue)
     port.head.original #= (if (first) f.original else random.nextInt(1 << 16))

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** FrameTrim passes the frames that begin while `run` is set, each cut to the bytes that are to be
-  * kept, and drops all others.
+/** Tests FrameTrim, the first stage of the capture block. It passes the frames that begin while
+  * `run` is set, each cut to the bytes that are to be kept, and drops all others.
   */
 class FrameTrimTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(FrameTrim())

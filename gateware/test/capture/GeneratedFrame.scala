@@ -6,7 +6,9 @@ package lanebox.capture
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-/** Computes the bytes of the generator's frames, as a program on the host would. */
+/** Computes the bytes of a frame that the card's traffic generator makes, from the frame's number,
+  * its port and the generator's seed, as a program on the host would.
+  */
 object GeneratedFrame {
   def data(seed: Int, number: Int, port: Int, size: Int): IndexedSeq[Byte] = {
     val beats = (size + 31) / 32

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** The generator's frames have the bytes that GeneratedFrame computes, and come at the rate that
-  * was asked for.
+/** Tests Generator, the card's source of test frames: its frames have the bytes that GeneratedFrame
+  * computes, and come at the rate that was asked for.
   */
 class GeneratorTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(Generator())

@@ -12,9 +12,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** HostWriter writes a full cell (4 KiB of the ring) to host memory at once, and part of a cell
-  * when that part has waited for `patience` cycles. The status line follows the data that it
-  * counts.
+/** Tests that HostWriter writes a full cell (4 KiB of the ring) to host memory at once, and part of
+  * a cell when that part has waited for `patience` cycles. The status line, the card's report of
+  * its position, follows the data that it counts.
   */
 class HostWriterTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 16)
@@ -52,8 +52,9 @@ class HostWriterTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(10)
     }
 
-    /** Drives one cycle: the next beat of a block, or the beginning of a new block of `units` (8
-      * bytes each), if `may` is true and cells are free for it.
+    /** Drives one cycle: offers the next beat of the present block. If no block is under way, `may`
+      * is true and the cells and the ring have room, a new block of `units` units of 8 bytes
+      * begins.
       */
     def cycle(may: Boolean, units: => Int = 12): Unit = {
       dut.clockDomain.waitSampling()
@@ -63,7 +64,8 @@ class HostWriterTest extends AnyFunSuite {
       if (left == 0 && may) {
         val wanted  = units
         val crossed = (written.size % 4096 / 8 + wanted) / 512
-        // A block must not overwrite bytes of the ring that the host has not yet read.
+        // A new block must not overwrite bytes of the ring that no status line has reported yet,
+        // since the model of the host reads them only then.
         if (crossed <= free && written.size + 8 * wanted - host.position < host.size) {
           free -= crossed
           left = wanted

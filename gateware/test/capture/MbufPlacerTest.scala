@@ -23,17 +23,20 @@ class MbufPlacerTest extends AnyFunSuite {
   case class Sized(port: Int, original: Int, bad: Boolean, plain: Int)
 
   class Bench(dut: MbufPlacer, r: Random, mbufLog2: Int, lossless: Boolean) {
-    val mbuf                 = 1 << (mbufLog2 - 3)
-    var fill                 = 0
-    var free                 = param.cells - 1
-    var known                = mutable.Queue.fill(8)(free) // Values of `free` in the last 8 cycles.
-    var begun                = false
-    var allowed              = true
-    var allowedSince         = 0                           // Cycles since `allowed` rose.
-    var number               = 0
-    var records              = 0L
-    var bytes                = 0L
-    val lost                 = mutable.Map(1 -> 0, 2 -> 0) // Lost frames: 1 ring full, 2 no cell.
+    val mbuf = 1 << (mbufLog2 - 3)
+    var fill = 0
+    var free = param.cells - 1
+    // Values of `free`, the number of free cells, in the last 8 cycles.
+    var known   = mutable.Queue.fill(8)(free)
+    var begun   = false
+    var allowed = true
+    // Cycles since an MBUF ended or `allowed` last rose. `allowed` lets the next MBUF begin.
+    var allowedSince = 0
+    var number       = 0
+    var records      = 0L
+    var bytes        = 0L
+    // Counts of lost frames by cause: key 1 if the ring was full, key 2 if no cell was free.
+    val lost                 = mutable.Map(1 -> 0, 2 -> 0)
     val pending              = Array.fill(16)(0L)
     val fates                = mutable.ArrayBuffer[Int]()
     var asked                = 0
@@ -42,8 +45,8 @@ class MbufPlacerTest extends AnyFunSuite {
     val blocks               = mutable.Queue[() => Unit]()
     var frames               = 0
     var stopping             = false
-    // `closing`: a filler was seen, so the placer is closing the MBUF. `mayClose`: the placer may
-    // have decided to close the MBUF, but no block has shown it yet.
+    // `closing`: MbufPlacer has handed over a filler, so it is closing the MBUF. `mayClose`: it may
+    // have decided to close the MBUF, but has not yet handed over a block that shows it.
     private var closing, mayClose = false
 
     private def units(f: Sized)     = f.plain + (if (pending(f.port) > 0) 2 else 0)
@@ -55,9 +58,7 @@ class MbufPlacerTest extends AnyFunSuite {
       begun = true
     }
 
-    /** Checks a block that the placer has handed over, together with the fate of its frame if it
-      * has one.
-      */
+    /** Checks a block that MbufPlacer has handed over, and for a lost frame also its fate. */
     private def block(): Unit = {
       val b    = dut.io.blocks.payload
       val size = b.units.toInt
@@ -78,8 +79,8 @@ class MbufPlacerTest extends AnyFunSuite {
           assert(!lossless)
           if (ring) assert(!begun && !closing && (!allowed || allowedSince < 8))
           else {
-            // If a record is longer than the rest of the MBUF, the placer closes the MBUF, even if
-            // the frame is lost.
+            // If a record is longer than the rest of the MBUF, MbufPlacer closes the MBUF, even if
+            // the record's frame is lost.
             if (fill + units(f.get) > mbuf - 8) mayClose = true
             val placed = !closing && !mayClose && crossed(units(f.get)) <= known.min
             assert(!placed, s"$f lost at $fill though $known cells are free")
@@ -127,14 +128,15 @@ class MbufPlacerTest extends AnyFunSuite {
       dut.io.fates.ready #= r.nextInt(5) > 0
       val frees = free < param.cells - 1 && r.nextInt(if (r.nextInt(1000) < 3) 1000 else 90) == 0
       dut.io.freed #= frees
-      known += free // The placer sees a freed cell later.
+      // MbufPlacer sees a freed cell some cycles later, so the bench keeps older values of `free`.
+      known += free
       known.dequeue()
       if (frees) free += 1
       if (!allowed && r.nextInt(50) == 0) {
         allowed = true
         allowedSince = 0
       }
-      // The input `known` is low after a seal, until `allowed` is about the next MBUF.
+      // After an MBUF has ended, the input `known` is low until `allowed` is about the next MBUF.
       dut.io.known #= allowedSince > 2 || begun
       dut.io.allowed #= allowed
       val asks = r.nextInt(1000) == 0

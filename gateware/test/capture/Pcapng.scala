@@ -7,8 +7,8 @@ package lanebox.capture
 import java.nio.{ByteBuffer, ByteOrder}
 import scala.collection.mutable
 
-/** An independent model of the capture block's blocks, written from the pcapng specification: it
-  * makes records, and it reads blocks strictly.
+/** A model of the blocks that the capture block writes to the ring, made from the pcapng
+  * specification and not from the hardware. It makes records, and it reads blocks strictly.
   */
 object Pcapng {
   val SealSize = 64
@@ -16,7 +16,7 @@ object Pcapng {
   private def buffer(size: Int) = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN)
 
   /** Returns the bytes of a frame's record (an Enhanced Packet Block), with the first `kept` bytes
-    * of the frame and the number of lost frames `drops`.
+    * of the frame, and with `drops` as the number of lost frames before it.
     */
   def record(frame: TestFrame, kept: Int, drops: Long): IndexedSeq[Byte] = {
     val options = buffer(20)
@@ -57,7 +57,9 @@ object Pcapng {
   ) extends Item
   case class Filler(size: Int) extends Item
 
-  /** Splits `bytes` into blocks. Fails unless all blocks are whole and well formed. */
+  /** Splits the bytes of a recording into pcapng blocks. Fails unless all blocks are whole and well
+    * formed.
+    */
   def read(bytes: Array[Byte]): Seq[Item] = {
     val items = mutable.ArrayBuffer[Item]()
     val in    = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
@@ -117,8 +119,8 @@ object Pcapng {
     Packet(in.getInt(at + 8), time, kept, in.getInt(at + 24), data, flags, drops, size)
   }
 
-  /** Splits a recording into MBUFs of `mbuf` bytes and returns the blocks of each. Checks that each
-    * MBUF has packets, then fillers, then a seal at its end.
+  /** Splits a recording into MBUFs (parts of the ring, `mbuf` bytes each) and returns the blocks of
+    * each. Checks that each MBUF has packets, then fillers, then a seal at its end.
     */
   def checkMbufs(bytes: Array[Byte], mbuf: Int): Seq[Seq[Item]] =
     bytes.grouped(mbuf).toSeq.zipWithIndex.map { case (part, number) =>
@@ -126,8 +128,8 @@ object Pcapng {
       assert(items.head.isInstanceOf[Packet], s"MBUF $number begins with ${items.head}")
       val rest = items.dropWhile(_.isInstanceOf[Packet])
       assert(rest.init.forall(_.isInstanceOf[Filler]), s"MBUF $number ends with $rest")
-      // An MBUF must have as few fillers as possible, and a seal of 72 bytes only where no filler
-      // fits.
+      // All fillers of an MBUF but the last must have the largest size, 4096 bytes. A seal has 64
+      // bytes, or 72 where 8 bytes are left over, which are too few for a filler.
       val fillers = rest.init.map(_.size)
       assert(fillers.dropRight(1).forall(_ == 4096), s"fillers $fillers")
       rest.last match {

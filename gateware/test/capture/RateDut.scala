@@ -10,7 +10,9 @@ import spinal.lib._
 import lanebox.requester.rq.{ClientConfig, RequestParam, RequestPath}
 import lanebox.vocabulary.HardBlock
 
-/** Generator, capture block and the endpoint's request path, to measure the rate of TLPs on RQ. */
+/** Generator, capture block and the endpoint's request path, connected as on the card, so that a
+  * test can measure the rate of TLPs on RQ.
+  */
 case class RateDut(p: CaptureParam) extends Component {
   val clients = Seq(
     ClientConfig("capture", reads = false, writes = true),

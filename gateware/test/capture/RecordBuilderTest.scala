@@ -12,14 +12,14 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RecordBuilder makes blocks with exactly the bytes that pcapng demands, in as many cycles as
-  * their bytes need beats.
+/** Tests that RecordBuilder makes pcapng blocks with exactly the bytes that the format demands, in
+  * as many cycles as the blocks' bytes need beats.
   */
 class RecordBuilderTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RecordBuilder())
 
-  /** A block to build: the frame whose data it consumes, if any, and the bytes expected of the
-    * block.
+  /** A block that RecordBuilder must build: the frame whose data the block consumes, if any, and
+    * the bytes that the block must have.
     */
   case class Job(
       kind: Int,
@@ -125,7 +125,8 @@ class RecordBuilderTest extends AnyFunSuite {
       if (!sent && jobs.nonEmpty && r.nextDouble() >= pauses) {
         drive(jobs.head)
         for (frame <- jobs.head.frame) {
-          // The last beat of a frame has random bytes after the end of the data.
+          // A frame's last beat has random bytes after the end of the data, which must not get into
+          // a block.
           val junk = IndexedSeq.fill(32)(r.nextInt().toByte)
           beats ++= (frame.data ++ junk.take(-frame.data.size & 31)).grouped(32).map(TestFrame.bits)
         }

@@ -21,16 +21,18 @@ import lanebox.vocabulary.Request
   */
 class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.Ring) {
   import ring._
-  var pauses                     = 0.0
-  val memory                     = Array.fill(segments.size)(Array.fill(segmentBytes)(0xa5.toByte))
-  val stream                     = mutable.ArrayBuffer[Byte]()
-  var position, records, lost    = 0L
-  var time                       = 0L
-  var lines                      = 0
-  var requests, partial          = 0
-  var beats                      = 0L
-  var lastLineBeat               = 0L            // Cycle of the last status line.
-  var limit                      = Long.MaxValue // Position in bytes that writes must not pass.
+  var pauses                  = 0.0
+  val memory                  = Array.fill(segments.size)(Array.fill(segmentBytes)(0xa5.toByte))
+  val stream                  = mutable.ArrayBuffer[Byte]()
+  var position, records, lost = 0L
+  var time                    = 0L
+  var lines                   = 0
+  var requests, partial       = 0
+  var beats                   = 0L
+  // The cycle in which the card's last status line was written.
+  var lastLineBeat = 0L
+  // Position in the recording, in bytes, that the card's writes must not pass.
+  var limit                      = Long.MaxValue
   var cycles                     = 0L
   private val open               = mutable.ArrayBuffer[Byte]()
   private var fixed: Seq[BigInt] = Nil
@@ -71,12 +73,13 @@ class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.R
       assert(segment >= 0, f"a write to $address%x")
       val offset = (address - segments(segment)).toInt
       data.copyToArray(memory(segment), offset)
-      // The position of the write in the recording. The ring wraps, so it is the first such
-      // position at which the write does not end inside the bytes that were handed over before.
+      // `begin` is the write's position in the recording, in bytes. The ring wraps, so an address
+      // stands for many positions. The write's is the first one at which the write does not end
+      // inside the bytes that an earlier status line reported.
       var begin = segment.toLong * segmentBytes + offset
       while (begin + data.length < stream.size) begin += size
       assert(begin + data.length <= limit, s"a write to $begin, and the limit is $limit")
-      // Bytes that were handed over and are written again must have the same values.
+      // Bytes that a status line has reported may be written again only with the same values.
       if (begin < stream.size) {
         assert(stream.size - begin < 64, "more than a line is written again")
         val known = stream.drop(begin.toInt)

@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RingLimit allows an MBUF to begin if and only if all of it is below the largest limit that was
-  * given, or if `newest` is set.
+/** Tests that RingLimit allows an MBUF (a fixed part of the ring) to begin if and only if all of it
+  * is below the largest limit that the host gave, or if `newest` is set, which means no limit.
   */
 class RingLimitTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(RingLimit())
@@ -20,10 +20,11 @@ class RingLimitTest extends AnyFunSuite {
   for (mbufLog2 <- Seq(12, 16, 22); newest <- Seq(false, true))
     test(s"MBUFs of 2^$mbufLog2 bytes, newest $newest, seed ${Seed.value}") {
       compiled.doSim(s"$mbufLog2$newest", Seed.value) { dut =>
-        val r                = new Random(Seed.value)
-        val mbuf             = 1L << mbufLog2
-        var limit            = 0L
-        var done             = 0L // The number of complete MBUFs.
+        val r     = new Random(Seed.value)
+        val mbuf  = 1L << mbufLog2
+        var limit = 0L
+        // The number of MBUFs that are complete.
+        var done             = 0L
         var allowed, refused = 0
         dut.io.newest #= newest
         dut.io.mbufLog2 #= mbufLog2
@@ -38,8 +39,8 @@ class RingLimitTest extends AnyFunSuite {
         dut.clockDomain.waitSampling(5)
         for (turn <- 0 until 2000) {
           if (r.nextInt(3) == 0) {
-            // Limits may be smaller than before, or no multiple of the MBUF's size. In the last
-            // quarter of the test they grow in large steps.
+            // The host's limits may be smaller than before, or no multiple of the MBUF's size. In
+            // the last quarter of the test they grow in large steps.
             val step  = if (turn > 1500) mbuf << 20 else mbuf
             val value = (done * mbuf + ((r.nextDouble() * 3 - 1) * step).toLong) max 0
             dut.io.limit.valid #= true
@@ -57,7 +58,8 @@ class RingLimitTest extends AnyFunSuite {
             dut.clockDomain.waitSampling()
             dut.io.advance #= false
             done += 1
-            // Whenever `known` is high, `allowed` must be right.
+            // Whenever RingLimit's output `known` is high, `allowed` must be right for the next
+            // MBUF.
             for (_ <- 0 until 4) {
               dut.clockDomain.waitSampling()
               if (dut.io.known.toBoolean)

@@ -11,8 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RingSegments places cells (4 KiB each) in the segments in order, and starts again at the first
-  * segment after the last.
+/** Tests that RingSegments gives the ring's cells (4 KiB each) their places in host memory: segment
+  * by segment, in order, and from the first segment again after the last.
   */
 class RingSegmentsTest extends AnyFunSuite {
   val param         = CaptureParam(segments = 16)

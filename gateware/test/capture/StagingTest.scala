@@ -12,8 +12,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** The staging memory gives back the bytes that were written to it. Each cell's entry says where
-  * the last whole block in the cell ends.
+/** Tests the staging memory, the capture block's buffer of cells (4 KiB each). It gives back the
+  * bytes that were written to it. Each cell's entry says where the last whole block in the cell
+  * ends.
   */
 class StagingTest extends AnyFunSuite {
   val param         = CaptureParam(cells = 8, segments = 2)
@@ -21,13 +22,20 @@ class StagingTest extends AnyFunSuite {
   val cellBytes     = CaptureParam.CellBytes
 
   class Bench(dut: Staging, r: Random) {
-    val written = mutable.ArrayBuffer[Byte]()           // All bytes written to the memory.
-    val ends    = mutable.ArrayBuffer[(Int, Boolean)]() // Each block's end, and if it is a record.
-    val read    = mutable.ArrayBuffer[Byte]()           // All bytes read back from the memory.
-    var free    = param.cells - 1                       // Cells that a block may reserve.
-    var cells   = 0                                     // Cells read back.
-    var full    = 0                                     // Largest number of cells in use.
-    private var left   = 0 // Units (8 bytes) of the block still to be written.
+    // All bytes that the bench has written to the staging memory.
+    val written = mutable.ArrayBuffer[Byte]()
+    // Where each written block ends, in bytes, and whether the block is a record.
+    val ends = mutable.ArrayBuffer[(Int, Boolean)]()
+    // All bytes that the bench has read back from the staging memory.
+    val read = mutable.ArrayBuffer[Byte]()
+    // Number of cells that a new block may still reserve.
+    var free = param.cells - 1
+    // Number of cells that were read back.
+    var cells = 0
+    // The largest number of cells that were in use at one time.
+    var full = 0
+    // Units (8 bytes) of the present block that are still to be written.
+    private var left   = 0
     private var packet = false
 
     private def whole(cell: Int, below: Int): (Int, Int) = {
@@ -73,8 +81,8 @@ class StagingTest extends AnyFunSuite {
 
     private def checkOpen(): Unit = {
       val open = dut.io.open
-      // The output `open` lags by some cycles: it may show fewer whole blocks than were written,
-      // never more.
+      // The output `open` shows the whole blocks in the cell that is being filled. It lags by some
+      // cycles: it may show fewer whole blocks than were written, never more.
       val cell = (0 to 1).map(written.size / cellBytes - _).find(_ % 16 == open.sequence.toInt)
       assert(cell.nonEmpty, s"sequence ${open.sequence.toInt} with ${written.size} bytes")
       val end = cell.get * cellBytes + 8 * open.whole.units.toInt

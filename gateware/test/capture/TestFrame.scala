@@ -6,8 +6,8 @@ package lanebox.capture
 
 import scala.util.Random
 
-/** A frame of a test: what a source sends, with its time in ns, its port and its length `original`
-  * on the wire.
+/** A frame that a source sends in a test: its data, its time in ns, its port, and `original`, its
+  * length in bytes on the wire.
   */
 case class TestFrame(
     time: Long,

@@ -9,7 +9,9 @@ import spinal.lib._
 
 import lanebox.vocabulary.Request
 
-/** Staging and HostWriter, connected as in Capture. The test bench makes the blocks itself. */
+/** The components Staging and HostWriter, connected as in Capture. The test bench makes the pcapng
+  * blocks itself.
+  */
 case class WriterDut(p: CaptureParam) extends Component {
   val io = new Bundle {
     val beats         = slave(Flow(RecordBuilder.BlockBeat()))

@@ -23,11 +23,13 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var ccHeld                                          = false
   // True if the model of the hard block already has all 32 non-posted credits, so that a further
   // grant may be lost. Only the test that resets the Completer without this model sets `saturates`.
-  var saturates   = false
-  var answerDelay = 0   // The longest delay, in cycles, until a port answers. Each delay is random.
-  var failures    = 0.0 // The share of reads that a port answers with an error.
-  var cycle       = 0L
-  val ports       = Seq.tabulate(dut.p.ports)(new Port(_))
+  var saturates = false
+  // A client answers each request after a random delay of fewer cycles than this.
+  var answerDelay = 0
+  // The share of reads, 0 to 1, that a client answers with an error.
+  var failures = 0.0
+  var cycle    = 0L
+  val ports    = Seq.tabulate(dut.p.ports)(new Port(_))
 
   // The host's side -------------------------------------------------------------------------------
   // Gives the next request of the host, if any. The argument says whether a non-posted request is
@@ -37,15 +39,17 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var onBegun: HostRequest => Unit         = _ => ()
   var credits, granted, consumed           = 0
   var inside, insideMost                   = 0
-  var cqStalls, ccStalls                   = 0 // Cycles with an untaken beat on CQ, and on CC.
-  val grantedAt, cqAt, ccAt                = mutable.ArrayBuffer[Long]()
-  private var sending: Option[HostRequest] = None
-  private var at                           = 0
-  private var answer                       = mutable.ArrayBuffer[Long]()
-  private var answerFrom                   = 0L
+  // Cycles in which a beat was offered and not taken, on CQ by the card and on CC by the bench.
+  var cqStalls, ccStalls                                 = 0
+  val grantedAt, cqAt, ccAt                              = mutable.ArrayBuffer[Long]()
+  private var sending: Option[HostRequest]               = None
+  private var at                                         = 0
+  private var answer                                     = mutable.ArrayBuffer[Long]()
+  private var answerFrom                                 = 0L
   private var offered: Option[(BigInt, BigInt, Boolean)] = None
 
-  /** Says whether this completion is the last one of its request. Set by the test. */
+  /** Says whether a completion on CC is the last one of its request. The test sets this function.
+    */
   var isFinal: HostCompletion => Boolean = _ => true
 
   def midRequest: Boolean    = sending.nonEmpty && at > 0
@@ -141,12 +145,15 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   case class Beat(last: Boolean, first: Boolean, fill: TargetCompletion => Unit)
 
   class Port(index: Int) {
-    val port   = dut.io.ports(index)
-    val memory = mutable.Map[(Int, Int), Int]() // The client's bytes: (bar, offset) -> byte.
-    // The first cycle in which each request was offered.
+    val port = dut.io.ports(index)
+    // The memory of this port's client: (BAR, offset in bytes) -> byte.
+    val memory = mutable.Map[(Int, Int), Int]()
+    // For each request that the Completer passed to this port: the cycle in which it was first
+    // offered.
     val validAt = mutable.ArrayBuffer[Long]()
     val answeredAt =
-      mutable.ArrayBuffer[Long]() // The first cycle in which each completion was offered.
+      // For each completion that this port's client sent: the cycle in which it was first offered.
+      mutable.ArrayBuffer[Long]()
     var writes, reads                                     = 0
     var answer: (HostRequest => Seq[Int])                 = _ => Nil
     private val due                                       = mutable.ArrayBuffer[(Long, Seq[Beat])]()
@@ -222,7 +229,8 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
           c.status #= status
           c.lowerAddress #= (offset & 0x7c) + r.skip
           c.byteCount #= r.span
-          // The length of a completion with an error has no meaning, so it is random.
+          // In a completion with an error the length has no meaning, so the client sends a random
+          // one.
           c.dwords #= random.nextInt(2048)
           c.final_ #= true
           c.request.address #= r.address

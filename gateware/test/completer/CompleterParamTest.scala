@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.{TargetRequest, Window}
 
-/** CompleterParam makes the Completer's parameters from words of a command line, or fails with the
-  * reason.
+/** Tests that CompleterParam makes the Completer's parameters from the words of a command line, or
+  * fails with the reason.
   */
 class CompleterParamTest extends AnyFunSuite {
   test("words on the command line make the parameters") {

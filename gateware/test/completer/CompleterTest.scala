@@ -36,7 +36,8 @@ class CompleterTest extends AnyFunSuite {
   class Golden(dut: Completer, bench: CompleterBench) {
     val memory  = mutable.Map[(Int, Int), Int]()
     val waiting = mutable.Map[(Int, Int), (HostRequest, Option[Seq[Int]])]()
-    // `done` is not used. `dwords`: for each read, by (requester, tag), how many dwords have come.
+    // `dwords` has, for each outstanding read of the host by (requester, tag), the number of dwords
+    // that have come back. `done` is not used.
     var done   = mutable.Map[(Int, Int), Int]()
     val dwords = mutable.Map[(Int, Int), Int]()
     var reads, writes, unsupported, dropped, malformed, discontinued, failed = 0
@@ -187,8 +188,8 @@ class CompleterTest extends AnyFunSuite {
     )
   }
 
-  /** Returns the request as it is, with byte enables that break a rule, or as a write that the hard
-    * block discontinues, each in a third of all cases.
+  /** Returns the host's request unchanged, or with byte enables that break a rule of PCIe, or as a
+    * write that the hard block discontinues, each in a third of all cases.
     */
   def spoiled(r: HostRequest, random: Random): HostRequest = random.nextInt(3) match {
     case 0 => r.copy(firstBe = 0, lastBe = 9)

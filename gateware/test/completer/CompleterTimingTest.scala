@@ -47,7 +47,7 @@ class CompleterTimingTest extends AnyFunSuite {
       }
     }
 
-  /** Lets the host send these requests in order, each as soon as there is a credit for it. */
+  /** Lets the host send these requests in order. A non-posted request waits for a credit. */
   def send(bench: CompleterBench, requests: Seq[HostRequest]): mutable.Queue[HostRequest] = {
     val queue = mutable.Queue.from(requests)
     bench.next = nonPosted =>
@@ -93,8 +93,8 @@ class CompleterTimingTest extends AnyFunSuite {
       for (
         (bytes, beats) <- Seq(4 -> 1, 20 -> 1, 24 -> 2, 64 -> 3, 128 -> 5, 256 -> 9, 512 -> 17)
       ) {
-        // The reads go to both ports in turn. CC is held until enough completions wait to keep CC
-        // busy without a gap.
+        // The host's reads go to both ports in turn. The bench takes no beat on CC until enough
+        // completions wait to keep CC busy without a gap.
         val count = 32
         done = 0
         bench.ccAt.clear()
@@ -308,8 +308,8 @@ class CompleterTimingTest extends AnyFunSuite {
       dut.clockDomain.deassertReset()
       bench.run(60)
       assert(!bench.midRequest && bench.ports(0).writes == 0)
-      // The model of the hard block still had all 32 credits, so the credits that the Completer
-      // granted after its reset had no effect.
+      // The model of the hard block still had all 32 non-posted credits from before the reset, so
+      // the credits that the Completer granted after its reset had no effect.
       assert(bench.credits == 32)
       var done = false
       bench.onCompletion = _ => done = true

@@ -11,7 +11,8 @@ import scala.util.Random
   */
 case class HostRequest(
     kind: Int,
-    address: BigInt, // Byte address of the first dword, a multiple of 4, as in the TLP.
+    // Byte address of the request's first dword, as in the TLP, so a multiple of 4.
+    address: BigInt,
     dwords: Int,
     firstBe: Int,
     lastBe: Int,
@@ -54,8 +55,8 @@ case class HostRequest(
 
   def skip: Int = (0 to 3).find(i => (firstBe >> i & 1) == 1).getOrElse(0)
 
-  /** The number of bytes from the first enabled one to the last enabled one; 1 for a zero-length
-    * read.
+  /** The number of bytes of the request from the first enabled one to the last enabled one; 1 for a
+    * zero-length read.
     */
   def span: Int = {
     val enabled =
@@ -69,8 +70,8 @@ object HostRequest {
   val Read  = 0
   val Write = 1
 
-  /** Chooses random byte enables (first, last) that a host may send. Over time all legal ones
-    * appear.
+  /** Chooses random byte enables (first, last) for a request of the host, only such as PCIe allows.
+    * Over time all of these appear.
     */
   def enables(random: Random, address: BigInt, dwords: Int): (Int, Int) =
     if (dwords == 1) (random.nextInt(16), 0)

@@ -50,15 +50,16 @@ class NonPostedCreditsTest extends AnyFunSuite {
         while (granted - returned > from) step(true)
         settle()
         for (limit <- 1 to 32; returns <- Seq(false, true)) {
-          // The limit changes while `from` credits are lent.
+          // The limit changes from `from` to `limit` for two cycles, while `from` credits are lent
+          // to the host.
           dut.io.limit #= limit
           step(false)
           step(returns)
           dut.io.limit #= from
           step(false)
           step(false)
-          // In the two cycles after a limit was raised, no more credits may be granted than the new
-          // limit allows.
+          // In these two cycles no more credits may have been granted than the larger of the two
+          // limits allows.
           val lent = granted - returned
           assert(lent <= (limit max from), s"$lent credits lent, from $from with limit $limit")
           settle()
@@ -76,7 +77,7 @@ class NonPostedCreditsTest extends AnyFunSuite {
       val random = new Random(Seed.value)
       lendAll(dut)
       var lent = 32
-      // The limits of the last cycles. NonPostedCredits obeys a new limit two cycles later, so a
+      // The limits of the last cycles. NonPostedCredits obeys a new limit two cycles later, so each
       // grant is checked against the highest of these limits.
       var limits = Seq(32, 32, 32)
       def step(limit: Int, returns: Boolean): Unit = {

@@ -21,7 +21,11 @@ pytestmark = pytest.mark.model
 
 
 class Bench(CsrBench):
-    """The loopback, with each of its four streams."""
+    """A bench of DmaLoopback that drives or takes each of its four streams.
+
+    All fields of a stream's beat are one number, so the tests compare whole beats. `h2c` and
+    `c2h` are the streams of the DMA channel, `to_user` and `from_user` those of the user slot.
+    """
 
     def __init__(self):
         super().__init__(DmaLoopback())

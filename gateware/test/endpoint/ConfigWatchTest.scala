@@ -10,8 +10,9 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** ConfigWatch reads Device Control through the hard block's management port again and again.
-  * `extendedTags` follows the bit Extended Tag Field Enable, and is low until the first read.
+/** Tests that ConfigWatch reads Device Control through the hard block's management port again and
+  * again. Its output `extendedTags` follows the bit Extended Tag Field Enable, and is low until the
+  * first read.
   */
 class ConfigWatchTest extends AnyFunSuite {
   val period = 64
@@ -38,7 +39,8 @@ class ConfigWatchTest extends AnyFunSuite {
           port.readData #= (if (left == 0) control else simRandom.nextInt() & 0xffffffffL)
         }
       }
-      dut.clockDomain.waitSampling() // Before the reset a register may have any value.
+      // In simulation the card's registers have random values before the reset.
+      dut.clockDomain.waitSampling()
       assert(!dut.io.extendedTags.toBoolean)
       for (_ <- 0 until 50) {
         val tags = simRandom.nextBoolean()

@@ -21,12 +21,14 @@ import lanebox.vocabulary.{Clearing, HardBlock, LaneboxSim, ReadData, ReadError,
 class RequesterTest extends AnyFunSuite {
   val vectors = 32
   val param   = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
-  val area    = 1 << 14 // Number of dwords that are written and read back.
-  // Byte address of the page that the second client writes, behind `area`.
+  // Number of dwords of host memory, from address 0 on, that client 0 writes and reads back.
+  val area = 1 << 14
+  // Byte address in host memory of the page that client 1 writes, behind the dwords of client 0.
   val ring          = 1 << 17
   lazy val compiled = LaneboxSim(Requester(param))
 
-  /** Base address of interrupt messages: above 4 GiB, and above the addresses of the host's memory.
+  /** Base address of the card's interrupt messages: above 4 GiB, and above the addresses of the
+    * host's memory.
     */
   val messages = BigInt("fedc00000000", 16)
 
@@ -36,20 +38,26 @@ class RequesterTest extends AnyFunSuite {
 
   /** Model of the hard block and the host behind RQ and RC: memory, read requests, interrupts. */
   class Host(dut: Requester, random: Random) {
-    val pins    = new RcPins(dut.io.rc, true)
-    val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
-    val arrived = mutable.Queue[Int]() // The vectors of the interrupts that have arrived.
+    val pins   = new RcPins(dut.io.rc, true)
+    val memory = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
+    // Vectors of the interrupt messages that the host has got, in order of arrival.
+    val arrived = mutable.Queue[Int]()
     var reads   = 0
-    // While true, the model returns no sequence number, as if no write had left the hard block.
-    var holds           = false
-    var blocks          = false // While true, RQ takes no beat.
-    var now             = 0
-    var shown           = 0     // The cycle in which the latest message was first offered on RQ.
+    // While true, the model of the hard block returns no sequence number to the card, as if no
+    // write had left the hard block.
+    var holds = false
+    // While true, the model of the hard block takes no beat on RQ.
+    var blocks = false
+    var now    = 0
+    // The cycle in which the latest interrupt message was first offered on RQ.
+    var shown           = 0
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
-    private var message = false // RQ took a message in the cycle before.
-    private var stands  = false // RQ did not take the beat that was offered in the cycle before.
+    // The hard block took an interrupt message on RQ in the cycle before.
+    private var message = false
+    // The card offered a beat on RQ in the cycle before, and the hard block did not take it.
+    private var stands = false
     dut.io.rq.ready #= false
     dut.io.rc.valid #= false
     dut.io.sequence.numbers.foreach(_.valid #= false)
@@ -109,7 +117,9 @@ class RequesterTest extends AnyFunSuite {
     }
   }
 
-  /** Test bench of the Requester with a model of the host. Client 0 reads back what it wrote. */
+  /** Test bench of the Requester with a model of the host. Client 0 reads back from host memory
+    * what it wrote there.
+    */
   class Bench(dut: Requester, timeoutCycles: Int) {
     val random           = new Random(simRandom.nextLong())
     val host             = new Host(dut, random)
@@ -140,9 +150,10 @@ class RequesterTest extends AnyFunSuite {
       if (back.valid.toBoolean && back.ready.toBoolean) takeBack(back)
       back.ready #= random.nextInt(4) != 0
     }
-    dut.clockDomain.waitSampling(300) // The return path fills its tag pool in this time.
+    // The return path fills its pool of read tags in this time.
+    dut.clockDomain.waitSampling(300)
 
-    /** Writes the entry of a vector in the MSI-X table and unmasks the vector. */
+    /** Writes the entry of an interrupt vector in the card's MSI-X table and unmasks the vector. */
     def program(vector: Int, data: Int): Unit = {
       val address = messages + 16 * vector
       val words   = Seq(address & 0xffffffffL, address >> 32, BigInt(data), BigInt(0))
@@ -241,18 +252,20 @@ class RequesterTest extends AnyFunSuite {
     bench.finish(400)
   }
 
-  // RQ stalls at random, so that a message may wait at any place between the table and RQ's pins
-  // when its vector is masked.
+  // RQ stalls at random, so that an interrupt message may wait at any place between the MSI-X table
+  // and RQ's pins when its vector is masked.
   check("a message that was masked before RQ was shown it comes after the unmasking, once", 0) {
     (dut, bench) =>
       import bench.{host, random, senders}
       val control = 3
-      // The last cycle after the mask in which a message may still be offered on RQ.
+      // An interrupt message may still be offered on RQ up to this many cycles after its vector was
+      // masked.
       val latest        = 2
       var before, after = 0
 
-      /** Stops the messages of a vector in one of several ways. Returns a function that allows them
-        * again.
+      /** Stops the messages of an interrupt vector in one of several ways: by its mask, the
+        * function mask, MSI-X Enable, Bus Master Enable or `stop`. Returns a function that allows
+        * them again.
         */
       def close(vector: Int): () => Unit = random.nextInt(8) match {
         case 0 =>
@@ -330,8 +343,8 @@ class RequesterTest extends AnyFunSuite {
     bench.toAsk = Int.MaxValue
     Clearing.underLoad(dut.io.counters, dut.io.clear, bench.random, busy) {
       now += 1
-      // The host returns no sequence numbers for 500 cycles at a time, long enough to use up all
-      // that writes may have.
+      // The host returns no sequence numbers for 500 cycles at a time. In that time the card uses
+      // up all numbers that its writes may have.
       bench.host.holds = now / 500 % 2 == 1
       dut.clockDomain.waitSampling()
     }

@@ -31,30 +31,33 @@ class SlavePortTest extends AnyFunSuite {
 
   /** The two kinds of LitePCIe front end that may be connected to the slave port. */
   sealed trait FrontEnd
-  // A front end that takes a read from the port only in the cycle in which it answers it.
+  // A front end that, as LitePCIe's Wishbone master, takes a read from the slave port only in the
+  // cycle in which it answers the read.
   case object WishboneMaster extends FrontEnd
-  // A front end that takes a read at once, and answers it later.
+  // A front end that takes a read from the slave port at once, and answers it later.
   case class Queueing(errors: Double = 0) extends FrontEnd
 
   class Bench(dut: SlavePort, kind: FrontEnd, random: Random) {
     var cycle                       = 0L
     var requestGap, completionStall = 0.3
     var delay                       = 6
-    // Says of an access whether the front end answers it only when `awake` is set.
+    // Says of an access whether the front end keeps its answer back until `awake` is set.
     var hang: Access => Boolean = _ => false
-    // True: the front end now gives the answers that it has kept back.
+    // While true, the front end gives the answers that it has kept back.
     var awake           = false
     val accesses        = mutable.ArrayBuffer[Access]()
     val accessesOfReads = mutable.ArrayBuffer[Access]()
     val writes          = mutable.ArrayBuffer[Access]()
     val sentReads       = mutable.Queue[Sent]()
-    val wanted          = mutable.ArrayBuffer[Access]() // The dwords that the host has written.
+    // The dwords that the host has written, as accesses that the front end must get.
+    val wanted                                                = mutable.ArrayBuffer[Access]()
     var answered, successes, unsupported, aborts, lateAnswers = 0
-    // Counts of what the port does if a front end fails, taken from signals inside the port:
-    // time-outs, dropped writes, unwanted answers.
+    // What the slave port does if a front end fails, counted from signals inside the port: reads
+    // that time out, writes that it drops, and answers that no read waits for.
     var expired, droppedWrites, unwanted = 0
-    var heldReads                        = 0 // Cycles with a read that was not taken.
-    val completionsAt, requestsAt        = mutable.ArrayBuffer[Long]()
+    // Cycles in which the slave port did not take a read that was offered to it.
+    var heldReads                 = 0
+    val completionsAt, requestsAt = mutable.ArrayBuffer[Long]()
 
     // The Completer -------------------------------------------------------------------------------
     val queue                         = mutable.Queue[HostRequest]()
@@ -145,15 +148,15 @@ class SlavePortTest extends AnyFunSuite {
     }
 
     private val data = mutable.ArrayBuffer[Long]()
-    // The front end's answers (data), by the number of the read access.
+    // The data of the front end's answers, by the number of the read access.
     private val replies = mutable.Map[Int, Long]()
-    // For each read access, by its number: how many writes came to the front end before it.
+    // For each read access, by its number: how many writes the front end had got before it.
     private val began = mutable.Map[Int, Int]()
-    // The number of read accesses that belong to reads already answered.
+    // How many of the front end's read accesses belong to reads of the host that were answered.
     private var used = 0
 
-    /** Checks a read that has been answered: the front end's accesses for it came in order and
-      * after all earlier writes, and its data is what the front end gave.
+    /** Checks a read of the host that has been answered: the front end got the accesses for it in
+      * order and after all earlier writes, and the host got the data that the front end gave.
       */
     private def finish(r: HostRequest, before: Int, got: Int, failed: Boolean): Unit = {
       var dword = 0
@@ -369,7 +372,8 @@ class SlavePortTest extends AnyFunSuite {
       bench.hang = _ => random.nextInt(40) == 0
       bench.start()
       for (_ <- 0 until 60) {
-        bench.awake = random.nextBoolean() // Kept answers come in time, or too late.
+        // The front end's kept answers come either before the slave port's timeout or after it.
+        bench.awake = random.nextBoolean()
         dut.clockDomain.waitSampling(random.nextInt(200))
       }
       bench.awake = false
@@ -413,8 +417,8 @@ class SlavePortTest extends AnyFunSuite {
       assert(bench.aborts == 33 && bench.writes.isEmpty && bench.heldReads == 0)
       assert(bench.droppedWrites == writes)
       assert(bench.expired == 1)
-      // The bus acknowledges after all. The port drops its late answer, and the next read gets the
-      // right data.
+      // The Wishbone bus now answers the first read after all. The slave port drops this late
+      // answer, and the next read gets the right data.
       bench.hang = _ => false
       bench.awake = true
       bench.runUntil(!bench.stuck, 20)

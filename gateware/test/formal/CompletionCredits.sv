@@ -17,8 +17,8 @@
   reg [11:0] all_headers = 0;
   reg [15:0] all_data    = 0;
 
-  // Returns the number of units of `size` dwords that a read needs between two dword addresses.
-  // With `whole` a last unit that is not full counts, too.
+  // Returns how many units of `size` dwords a read takes up that goes from dword address `from` to
+  // dword address `to`. With `whole` a last unit that is not full counts, too.
   function [9:0] units(input [7:0] from, input [7:0] to, input [9:0] size, input whole);
     reg [9:0] stop;
     begin

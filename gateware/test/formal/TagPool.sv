@@ -21,21 +21,25 @@
   wire steps = \lowerSuspect_queue.logic_ptr_doPop ;
 
   reg       started = 0;
-  reg       in_pool = 0; // The tag is in the pool, as seen from outside of the module.
-  reg       suspect = 0; // The last read with the tag timed out.
-  // The tag is in the memory of its FIFO of free tags: lower_queue, or lowerSuspect_queue if its last
-  // read timed out. It has not moved on to the register at that FIFO's output.
+  // The tag is in the pool of free tags, judged by the module's ports alone.
+  reg       in_pool = 0;
+  // The last read that had the tag timed out.
+  reg       suspect = 0;
+  // The tag is in the memory of its FIFO of free tags: lower_queue, or lowerSuspect_queue if its
+  // last read timed out. It has not moved on to the register at that FIFO's output.
   reg       queued  = 0;
-  reg [4:0] at      = 0; // The place of the tag in its FIFO of free tags.
+  // The place of the tag in its FIFO of free tags, 0 to 31.
+  reg [4:0] at      = 0;
   wire [5:0] lower = \lower_queue.logic_ptr_push  - \lower_queue.logic_ptr_pop ;
   wire [5:0] lowest =
     \lowerSuspect_queue.logic_ptr_push  - \lowerSuspect_queue.logic_ptr_pop ;
 
-  // For each place of a queue: whether it holds a tag. `lowers` and `lates` say that these are the
-  // places between the queue's pointers. The other assertions then need no arithmetic, which keeps
-  // the proof short.
-  reg [31:0] full = 0; // Bit n: place n of the first queue holds a tag.
-  // Bit n: place n of the second queue, for tags whose reads timed out, holds a tag.
+  // `full` and `late` say for each place of the two FIFOs whether it holds a tag. `lowers` and
+  // `lates` say that these are the places between the FIFO's pointers. The other assertions then
+  // need no arithmetic, which keeps the proof short. Bit n of `full`: place n of lower_queue holds
+  // a tag.
+  reg [31:0] full = 0;
+  // Bit n: place n of lowerSuspect_queue, for tags whose reads timed out, holds a tag.
   reg [31:0] late = 0;
   reg        once, lowers, lates;
   reg [4:0]  place;

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** MsixTable turns interrupt causes into messages by the rules of MSI-X (PCI specification), and
-  * never loses an interrupt.
+/** Tests that the card's MsixTable turns interrupt causes into messages by the rules of MSI-X (PCI
+  * specification), and never loses an interrupt.
   */
 class MsixTableTest extends AnyFunSuite {
   val vectors = 32
@@ -26,12 +26,15 @@ class MsixTableTest extends AnyFunSuite {
     val random   = new Random(simRandom.nextLong())
     val table    = Array.fill(vectors, 4)(0L)
     val messages = mutable.ArrayBuffer[(BigInt, Long)]()
-    // The message in the fence, and for how many more cycles it stays there.
+    // The interrupt message that the modelled fence holds, and for how many more cycles.
     var fence = Option.empty[(BigInt, Int)]
-    var delay = 20    // The longest time in cycles that the fence holds a message.
+    // The longest time, in cycles, for which the modelled fence holds a message.
+    var delay = 20
     var hold  = false
-    var busy  = false // While true, RQ takes no message.
-    var stuck = false // While true, a message that RQ's queue has taken does not reach RQ.
+    // While true, the model of RQ takes no interrupt message.
+    var busy = false
+    // While true, an interrupt message that the queue before RQ has taken does not reach RQ.
+    var stuck = false
     var onWay = false
 
     dut.io.enable #= true
@@ -54,8 +57,8 @@ class MsixTableTest extends AnyFunSuite {
       dut.io.fenced.valid #= fence.exists(_._2 <= 0)
       for ((message, _) <- fence) dut.io.fenced.payload #= message
 
-      // The model of RQ shows a message some time after it was taken, unless the table withdraws it
-      // before that.
+      // The model of RQ shows an interrupt message some time after it took the message, unless the
+      // MSI-X table withdraws the message before that.
       val port    = dut.io.message
       val offer   = port.offer
       val reaches = onWay && random.nextInt(4) == 0 && !stuck
@@ -138,7 +141,7 @@ class MsixTableTest extends AnyFunSuite {
     assert(bench.messages.size == vectors && bench.pending == 0)
   }
 
-  // Each way to hold a vector back: its name, how to do it, and how to undo it.
+  // Each way to hold an interrupt vector back: its name, how to do it, and how to undo it.
   for (
     (what, close, open) <- Seq[(String, (MsixTable, Bench) => Unit, (MsixTable, Bench) => Unit)](
       ("its mask", (_, bench) => bench.mask(5, true), (_, bench) => bench.mask(5, false)),
@@ -180,8 +183,8 @@ class MsixTableTest extends AnyFunSuite {
     }
   }
 
-  // The places where a message may be when its vector is masked. For each place: how the bench
-  // holds the message there, and how it lets the message go.
+  // The places where an interrupt message may be when its vector is masked. For each place: how the
+  // bench holds the message there, and how it lets the message go.
   for (
     (where, halt, let) <- Seq[(String, Bench => Unit, Bench => Unit)](
       ("for RQ to take it", _.busy = true, _.busy = false),

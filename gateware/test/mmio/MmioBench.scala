@@ -8,7 +8,7 @@ import scala.util.Random
 import spinal.core.sim._
 
 /** Test bench of the MMIO bridge. It steps the model of the host, the bridge and the models of the
-  * slow targets together.
+  * slow targets (Wishbone and AXI) together.
   */
 class MmioBench(val dut: MmioDut, seed: Int) {
   val random   = new Random(seed)
@@ -37,7 +37,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
   }
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** Runs cycles until `done` is true; fails after `most` cycles. */
+  /** Runs the bench until `done` is true. Fails after `most` cycles and says `what` was missing. */
   def until(most: Int, what: => String)(done: => Boolean): Unit = {
     var left = most
     while (!done) {
@@ -82,8 +82,8 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     r.copy(write = true, data = data)
   }
 
-  /** Chooses a random page (4 KiB) of a window that shows one of `targets`. Returns its BAR and its
-    * offset in the BAR.
+  /** Chooses a random page (4 KiB) of a window that shows one of `targets`. Returns the page's BAR
+    * and its offset in the BAR, in bytes.
     */
   def page(targets: Seq[String]): (Int, Int) = {
     val window = dut.p.windows.filter(w => targets.contains(w.target))
@@ -91,8 +91,8 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     (w.bar, (w.base + 4096 * BigInt(random.nextInt((w.size / 4096).toInt))).toInt)
   }
 
-  /** Makes a random request of up to `most` bytes, often a small one. Its byte enables may have
-    * holes where PCIe allows them.
+  /** Makes a random request of the host, of up to `most` bytes, often a small one. Its byte enables
+    * may have holes where PCIe allows them.
     */
   def any(targets: Seq[String], write: Boolean, most: Int, near: Boolean): HostRequest = {
     val (bar, base) = page(targets)

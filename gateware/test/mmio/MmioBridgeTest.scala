@@ -51,7 +51,8 @@ class MmioBridgeTest extends AnyFunSuite {
         settle()
       }
       assert(host.completed > 1000, s"only ${host.completed} reads")
-      // The bus slaves hold what the host wrote, and no other byte has changed.
+      // The models of the Wishbone and AXI slaves hold what the host wrote, and no other byte has
+      // changed.
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
       assert(host.refused > 0 && dut.io.statistics.writesRefused.toLong == host.refused)
@@ -97,8 +98,8 @@ class MmioBridgeTest extends AnyFunSuite {
       maxPayload(code)
       for (target <- all if target != "identity"; dwords <- Seq(1, 2, 3, 8, 9, 32)) {
         stalls(bench, Seq(0.0, 0.4)(random.nextInt(2)))
-        // The write starts in each of the eight lanes. It crosses the end of a memory row (32
-        // bytes), and an address at which completions are cut.
+        // The write starts in each of the eight lanes of a memory row (32 bytes). If it is long
+        // enough, it crosses the end of the row, at an address at which completions may be cut.
         for (lane <- 0 until 8; (first, last) <- enables(dwords, 4 * lane)) {
           val (bar, base) = page(Seq(target))
           val at          = base + 128 * (1 + random.nextInt(20)) + 96 + 4 * lane
@@ -130,7 +131,8 @@ class MmioBridgeTest extends AnyFunSuite {
         until(1000, "the first answers")(host.reads.size > 8)
         cycles(random.nextInt(60))
         assert(host.reads.nonEmpty)
-        dut.io.maxPayload #= next // The host still expects pieces of the old size.
+        // The model of the host still expects completions cut by the old MPS.
+        dut.io.maxPayload #= next
         settle()
       }
     }
@@ -163,8 +165,8 @@ class MmioBridgeTest extends AnyFunSuite {
       import bench._
       wishbone.atOnce(atOnce)
       val (bar, base) = page(Seq("wishbone"))
-      // The kinds of requests to the bus: reads and writes of a whole dword, which the bridge
-      // starts at once if the bus is idle, and others, which it queues.
+      // The kinds of requests to the Wishbone bus: reads and writes of a whole dword, which the
+      // bridge starts at once if the bus is idle, and others, which the bridge queues.
       val kinds = Seq[Int => HostRequest](
         write(bar, _, 4),
         write(bar, _, 2),
@@ -175,8 +177,8 @@ class MmioBridgeTest extends AnyFunSuite {
       for (gap <- 0 to 8; delay <- 0 to 2; first <- kinds; second <- kinds) {
         host.requestGap = () => gap
         wishbone.delay = () => delay
-        // The address of the last dword before a cut of completions: a longer read from here has
-        // two completions.
+        // Address of the last dword before a multiple of 128 bytes, where completions are cut. A
+        // read of more than this dword has two completions.
         val at = base + 128 * (1 + random.nextInt(30)) - 4
         host.waiting ++= Seq(first(at), second(at), read(bar, at, 12))
         settle()

@@ -16,13 +16,13 @@ import lanebox.vocabulary.{HardBlock, LaneboxSim, TargetCompletion, TargetReques
   * own because tests use them in every cycle.
   */
 case class MmioDutPorts(p: MmioParam) extends Bundle {
-  // Low until the reset has ended. Before it, registers have random values in simulation, and no
-  // memory may be written.
+  // `awake` is low until the reset has ended. Before that, registers have random values in
+  // simulation, and no memory may be written.
   val awake      = in Bool ()
   val request    = slave(Stream(Fragment(TargetRequest())))
   val completion = master(Stream(Fragment(TargetCompletion())))
   val wishbone   = master(Wishbone(WishboneTarget.config))
-  // While high, the Wishbone bus answers a write in its first cycle.
+  // While high, the Wishbone bus answers a write in the first cycle of the access.
   val atOnce          = in Bool ()
   val axi             = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
   val maxPayload      = in UInt (3 bits)
@@ -94,7 +94,7 @@ object MmioDut {
       Window(2, 0x0, 4096, "bram0"),
       Window(2, 0x4000, 4096, "bram1"),
       Window(2, 0x8000, 0x4000, "uram"),
-      // A second window that shows the third page of `uram`.
+      // A second window onto `uram`, which shows its third page of 4 KiB.
       Window(2, 0xc000, 0x1000, "uram", 0x2000),
       Window(2, 0x10000, 0x10000, "axi", 0x30000)
     ),

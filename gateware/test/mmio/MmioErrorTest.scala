@@ -11,16 +11,15 @@ import lanebox.vocabulary.{Clearing, Seed}
 
 /** The MMIO bridge answers and counts each failed access once. Later requests are not affected. */
 class MmioErrorTest extends AnyFunSuite {
-  // Says how a slow target (AXI or Wishbone) answers at a byte address. The first 4 KiB always
-  // answer well. In each 16 KiB, the blocks 5, 7, 9 and 11 of 1 KiB answer with an error, never or
-  // too late.
+  // Says how a slow target (AXI or Wishbone) answers at a byte address. Of each 16 blocks of 1 KiB,
+  // blocks 5 and 9 answer with an error, block 7 never, block 11 too late, and the others well.
   def kindOf(address: Int) = (address >> 10) & 15 match {
     case 5 | 9 => Answer.error
     case 7     => Answer.lost
     case 11    => Answer.late
     case _     => Answer.good
   }
-  // BAR and offset of the window of each slow target.
+  // BAR and offset in bytes of the window of each slow target.
   val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000))
 
   def spoil(bench: MmioBench): Unit = {
@@ -61,8 +60,8 @@ class MmioErrorTest extends AnyFunSuite {
       assert(dut.io.statistics.aborted.toLong == host.errors, "an abort was not counted once")
       println(s"${host.errors} aborts, ${dut.io.statistics.timeouts.toLong} timeouts, " +
         s"${host.completed} reads, ${host.cycle} cycles")
-      // Late answers of failed accesses still arrive while the bridge waits for others. They must
-      // not affect any request.
+      // Late answers of failed accesses still come from the bus models while the bridge waits for
+      // other answers. They must not affect any request.
       wishbone.answer = _ => Answer.good
       axi.answer = _ => Answer.good
       for ((name, _) <- slow) host.targets(name).bad = _ => false
@@ -117,8 +116,8 @@ class MmioErrorTest extends AnyFunSuite {
         val stored = writes.count { w =>
           wishbone.bytes.slice(w.offset, w.offset + 4).sameElements(w.data)
         }
-        // In the cycle in which the bridge gives up an access, the bus may still carry it out. So a
-        // write that is reported as lost may have been done.
+        // In the cycle in which the bridge gives up an access, the Wishbone bus may still carry it
+        // out. So a write that the bridge reports as lost may have been done.
         assert(
           (lost == 0 && stored == count) || lost == count,
           s"answers after $delay cycles: of $count writes $stored are done, $lost reported"
@@ -126,7 +125,7 @@ class MmioErrorTest extends AnyFunSuite {
         cycles(40)
         lost
       }
-      // With a given delay either all writes are in time or none is.
+      // With a given delay of the bus's answers either all writes are in time or none is.
       assert(failed.sorted == failed && failed.toSet == Set(0, count), s"$failed")
     }
   }
@@ -141,7 +140,7 @@ class MmioErrorTest extends AnyFunSuite {
         host.waiting += write(0, offset, 4).copy(firstBe = first)
         host.waiting += read(0, offset, 4)
         settle()
-        // A dword without any enabled byte is skipped, not refused.
+        // The bridge skips a dword without any enabled byte and does not refuse it.
         if (first != 0 && first != 15) {
           refused += 1
           assert(s.lastError.kind.toEnum == MmioErrorKind.partial && s.lastError.write.toBoolean)
@@ -149,13 +148,14 @@ class MmioErrorTest extends AnyFunSuite {
         }
         assert(s.writesRefused.toLong == refused, s"enables $first in lane $lane")
       }
-      // Between two refused dwords of one request, the whole dwords are written.
+      // The bridge refuses the write's first and last dword, of which only some bytes are enabled,
+      // and writes the whole dwords between them.
       val before = wishbone.accesses
       host.waiting += write(0, 0x40, 40).copy(firstBe = 8, lastBe = 1)
       settle()
       assert(wishbone.accesses - before == 8 && s.writesRefused.toLong == refused + 2)
       assert(host.targets("wishbone").bytes.sameElements(wishbone.bytes))
-      // Refused dwords are not counted as failed, dropped or timed out.
+      // The bridge does not count refused dwords as failed, dropped or timed out.
       assert(s.writesFailed.toLong + s.writesDropped.toLong + s.timeouts.toLong == 0)
     }
   }
@@ -164,8 +164,8 @@ class MmioErrorTest extends AnyFunSuite {
     MmioBench("clear", Seed.value) { bench =>
       import bench._
       spoil(bench)
-      // A bus error, a bus timeout, an unmapped address, a write to a read-only memory, and a write
-      // of half a register.
+      // Requests that cause a bus error, a bus timeout, a read of an unmapped address, a write to a
+      // read-only memory, and a write of half a register.
       host.waiting += read(0, 5 * 1024, 4)
       host.waiting += write(0, 7 * 1024, 4)
       host.waiting += read(0, 0x11000, 4)
@@ -173,7 +173,8 @@ class MmioErrorTest extends AnyFunSuite {
       host.waiting += write(0, 0x40, 2)
       settle(20000)
       assert(dut.io.statistics.readsMax.toInt > 0)
-      // The counts of the histograms may be zero in this test, since each shows a single bin.
+      // The counts of the histograms may be zero in this test, since each register shows a single
+      // bin.
       val bins = Set("latencyCount", "sizeCount")
       Clearing.check(dut.io.statistics, dut.io.clearStatistics, dut.clockDomain, rest = bins)
       assert(dut.io.statistics.readsMax.toInt == 0)

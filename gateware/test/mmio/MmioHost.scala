@@ -10,7 +10,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Window
 
-/** Model of a target: the bytes that the host should find in it.
+/** Model of a target behind a BAR window: the bytes that the host should find in it.
   *
   * With `whole` a dword is written only if all four of its bytes are enabled. Otherwise the dword
   * keeps its value.
@@ -21,8 +21,9 @@ class TargetModel(
     val writable: Boolean = true,
     val whole: Boolean = false
 ) {
-  val bytes               = new Array[Byte](size)
-  var bad: Int => Boolean = _ => false // Says for a byte address whether accesses to it fail.
+  val bytes = new Array[Byte](size)
+  // Says for a byte address in the target whether accesses to it fail.
+  var bad: Int => Boolean = _ => false
 }
 
 /** A memory request of the host to a BAR. `data` has all bytes of a write's dwords, enabled or not.
@@ -38,7 +39,7 @@ case class HostRequest(
 ) {
   def beats               = if (write) (dwords + 7) / 8 else 1
   def enables(dword: Int) = if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 15
-  // Says whether byte n of the request, counted from its first dword, is enabled.
+  // Says whether byte n of the request is enabled. Byte 0 is the lowest byte of the first dword.
   def enabled(n: Int)     = ((enables(n / 4) >> (n % 4)) & 1) == 1
   def partial(dword: Int) = enables(dword) != 0 && enables(dword) != 15
   val single              = dwords == 1
@@ -50,8 +51,8 @@ case class HostRequest(
   val bytes = 4 * dwords - firstGap - lastGap
 }
 
-/** A completion that the host expects for a read. `start` is the offset of its first dword in the
-  * BAR.
+/** A completion that the host expects for a read. `start` is the offset of the completion's first
+  * dword in the BAR, in bytes.
   */
 case class ExpectedPiece(
     start: Int,
@@ -92,7 +93,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     val target  = find(request.bar, request.offset)
     val address = request.offset.toLong + 0x123400000000L
     val id      = random.nextInt(1 << 16)
-    // Traffic class, attributes and function number of the request.
+    // Random values of the request's traffic class (bits 2:0), attributes (5:3) and function number
+    // (13:6).
     val other = random.nextInt(1 << 14)
     val snapshot = target.fold(Array[Byte]()) { case (t, a) =>
       t.bytes.slice(a, a + 4 * request.dwords)
@@ -102,11 +104,13 @@ class MmioHost(dut: MmioDut, val random: Random) {
     var begun  = false
   }
 
-  var mps               = 128
-  val reads             = mutable.Map[Int, Read]() // Outstanding reads, by tag.
+  var mps = 128
+  // The host's outstanding reads, by tag.
+  val reads             = mutable.Map[Int, Read]()
   private val freeTags  = mutable.Queue.range(0, 256)
   private var readsSent = 0
-  private var returning = mutable.Queue[Long]()    // Cycles in which credits return.
+  // The cycles in which non-posted credits return to the host.
+  private var returning = mutable.Queue[Long]()
   var credits           = 32
   var creditDelay       = 0
   val waiting           = mutable.Queue[HostRequest]()
@@ -117,19 +121,22 @@ class MmioHost(dut: MmioDut, val random: Random) {
   var completed         = 0
   var errors            = 0
   var longest           = 0L
-  // The cycles in which the last beats of requests were taken.
+  // For each request of the host: the cycle in which the bridge took its last beat.
   val acceptedAt = mutable.ArrayBuffer[Long]()
-  // The cycles in which the first beats of requests were first offered.
+  // For each request of the host: the cycle in which its first beat was first offered to the
+  // bridge.
   val offeredAt = mutable.ArrayBuffer[Long]()
-  // (cycle, tag) of each completion beat that was taken.
+  // (cycle, tag) of each completion beat that the host has taken from the bridge.
   val completionBeats = mutable.ArrayBuffer[(Long, Int)]()
-  // The cycles in which the first beats of completions were first offered.
+  // For each completion: the cycle in which the bridge first offered its first beat.
   val completionOffered = mutable.ArrayBuffer[Long]()
   var writesTaken       = 0
-  var refused           = 0 // Written dwords that were refused.
+  // Number of written dwords that the bridge must refuse, since only some of their bytes are
+  // enabled.
+  var refused = 0
 
-  /** Returns the byte enables that outstanding reads have for the dword at `address` of the target
-    * `name`.
+  /** Returns the byte enables that the host's outstanding reads have for the dword at byte
+    * `address` of the target `name`.
     */
   def asked(name: String)(address: Int): Set[Int] = {
     for (
@@ -138,8 +145,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     ) yield read.request.enables(n)
   }.toSet
 
-  /** Returns the completions that a read must get, computed from the PCIe specification and not
-    * from the hardware's code.
+  /** Returns the completions that a read of the host must get, computed from the PCIe specification
+    * and not from the hardware's code.
     */
   def expected(r: HostRequest, target: Option[(TargetModel, Int)]): List[ExpectedPiece] = {
     val end   = r.offset + 4 * r.dwords
@@ -200,7 +207,9 @@ class MmioHost(dut: MmioDut, val random: Random) {
       q.requester.attributes #= (read.other >> 3) & 7
       q.requester.function #= read.other >> 6
     } else {
-      write(r) // A write counts from its first beat on: reads under way may then see it.
+      // The model carries out a write when its first beat is offered, since reads under way may
+      // return the new bytes from then on.
+      write(r)
       q.requester.tag #= random.nextInt(256)
     }
     offeredAt += cycle
@@ -218,8 +227,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
       }
   }
 
-  /** Applies a write to the model of its target. Notes its bytes for the outstanding reads that it
-    * may overtake, since they may return either value.
+  /** Applies a write to the model of its target. Notes the written bytes for the outstanding reads
+    * that the write may overtake, since these reads may return either value.
     */
   private def write(r: HostRequest): Unit = for ((t, a) <- find(r.bar, r.offset) if t.writable) {
     val passed  = reads.values.filter(_.target.exists(_._1 eq t)).toSeq

@@ -9,8 +9,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** If a target of the MMIO bridge is stuck, writes and reads of other targets still go on, as PCIe
-  * requires.
+/** Tests that writes and reads of the MMIO bridge's other targets still go on while one target is
+  * stuck, as PCIe requires.
   */
 class MmioStarvationTest extends AnyFunSuite {
 
@@ -23,8 +23,8 @@ class MmioStarvationTest extends AnyFunSuite {
         host.waiting += (if (n % 2 == 0) read(2, 0x10000 + 64 * n, 64) else read(0, 64 * n, 4))
       cycles(80)
       assert(host.reads.size == 30)
-      // 30 of the 32 reads are stuck, and two non-posted credits are left for reads of memories.
-      // Writes to a memory still go on in every cycle.
+      // 30 of the host's 32 possible reads are stuck, and two non-posted credits are left for reads
+      // of memories. Writes to a memory still go on in every cycle.
       val from = host.offeredAt.size
       for (n <- 0 until 150) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(310)
@@ -32,7 +32,7 @@ class MmioStarvationTest extends AnyFunSuite {
       for (n <- 0 until 100) host.waiting += read(2, 64 * n % 4096, 64)
       cycles(100 / 2 * 9 + 50)
       assert(host.completed == 100 && host.reads.size == 30, "memory reads were held up")
-      // All 32 reads are stuck at the buses, so no credit is left.
+      // All 32 reads of the host are now stuck at the AXI and Wishbone buses, so no credit is left.
       for (n <- 0 until 2) host.waiting += read(2, 0x10000, 4)
       cycles(10)
       assert(host.reads.size == 32)
@@ -68,7 +68,7 @@ class MmioStarvationTest extends AnyFunSuite {
       until(60000, s"${host.waiting.size} writes are stuck behind reads")(host.waiting.isEmpty)
       cycles(3000)
       assert(host.completed == 0)
-      // Writes to memories alone lose no cycle.
+      // Writes to memories alone lose no cycle, although the host takes no completion.
       val from = host.offeredAt.size
       for (n <- 0 until 200) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(410)
@@ -85,7 +85,7 @@ class MmioStarvationTest extends AnyFunSuite {
       import bench._
       axi.awReady = () => false
       axi.wReady = () => false
-      // Reads of AXI end with an abort, since the writes before them never end.
+      // Reads of the AXI target end with an abort, since the writes before them never end.
       host.targets("axi").bad = _ => true
       for (n <- 0 until 64) host.waiting += write(2, 0x10000 + 64 * n, 64)
       for (n <- 0 until 64) host.waiting += write(2, 64 * n, 64)
@@ -97,8 +97,8 @@ class MmioStarvationTest extends AnyFunSuite {
       assert(dropped > 16 && dropped < 64, s"$dropped writes were dropped")
       assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.timeout ||
         dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.held)
-      // The AXI bus works again. The bridge carries out the writes that it has kept, and new writes
-      // go through.
+      // The AXI bus takes writes again. The bridge carries out the writes that it has kept, and new
+      // writes go through.
       axi.awReady = () => true
       axi.wReady = () => true
       cycles(4 * MmioDut.Timeout)

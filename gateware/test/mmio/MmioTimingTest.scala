@@ -14,7 +14,7 @@ import lanebox.vocabulary.Seed
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 3, "bram1" -> 3, "identity" -> 3, "uram" -> 5)
 
-  /** Returns the cycles from a read of the Wishbone bus to its completion: the cycles of a block
+  /** Returns the cycles from a read of the Wishbone bus to its completion: as many as for a block
     * memory, one for the bus, one for its answer, one to hand it on, and three for each further
     * dword.
     */
@@ -70,7 +70,7 @@ class MmioTimingTest extends AnyFunSuite {
       for (n <- 1 to 20) {
         host.waiting += write(bar, base + 4 * random.nextInt(1000), 4)
         until(100, "no access")(wishbone.accesses == n)
-        // The bus model counts an access at the end of its first cycle.
+        // The model of the Wishbone bus counts an access at the end of the access's first cycle.
         val cycles = host.cycle - host.offeredAt.last
         assert(cycles == 2, s"the access was seen after $cycles cycles")
         settle()
@@ -92,15 +92,15 @@ class MmioTimingTest extends AnyFunSuite {
       val start = host.cycle
       until(10 * count, s"${wishbone.accesses} of $count accesses")(wishbone.accesses == count)
       val cycles = host.cycle - start
-      // If the bus answers a cycle later, the second dword passes through the bridge's queue, which
-      // takes two cycles more.
+      // If the bus answers a cycle later, the second dword written passes through the bridge's
+      // queue, which takes two cycles more.
       val wanted = if (atOnce) count - 1 else 2 * (count - 1) + 2
       assert(cycles == wanted, s"${count - 1} accesses took $cycles cycles")
       settle()
     }
   }
 
-  /** Returns BAR and offset of a target's first window. */
+  /** Returns BAR and byte offset of a target's first window. */
   private def windowOf(target: String) = {
     val window = MmioDut.parameters.windows.find(_.target == target).get
     (window.bar, window.base.toInt)
@@ -129,7 +129,8 @@ class MmioTimingTest extends AnyFunSuite {
       maxPayload(code)
       axi.latency = () => 50
       axi.mixing = false
-      host.creditDelay = 8 // Cycles after which the Completer returns a credit.
+      // A non-posted credit returns to the host this many cycles after its read was answered.
+      host.creditDelay = 8
       // CC takes beats as CcFramer does: the completion's descriptor of 12 bytes costs each
       // completion one more beat.
       val data = bytes / 32
@@ -140,7 +141,8 @@ class MmioTimingTest extends AnyFunSuite {
       val count = 16384 / bytes
       for (n <- 0 until count) host.waiting += read(2, 0x10000 + bytes * n % 8192, bytes)
       settle()
-      // The time is counted from the first completion beat on.
+      // The time is counted from the first completion beat on, so the first read's latency is left
+      // out.
       val beats   = host.completionBeats.map(_._1)
       val cycles  = beats.last - beats.head + 1
       val ceiling = count * (data + 1) - 1

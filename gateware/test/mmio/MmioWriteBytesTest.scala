@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.{LaneboxSim, Seed, Window}
 
-/** Tests the MMIO bridge with the card's parameter `writeBytes`: no write has more than 512 bytes,
-  * and the bridge's counters are only as wide as that needs.
+/** Tests the MMIO bridge with the card's parameter `writeBytes` = 512: no write of the host has
+  * more bytes, and the bridge's counters are only as wide as that needs.
   */
 class MmioWriteBytesTest extends AnyFunSuite {
   val most = 512
@@ -50,7 +50,7 @@ class MmioWriteBytesTest extends AnyFunSuite {
         axi.wReady = () => random.nextDouble() >= share
         for (_ <- 0 until 400) {
           val write = random.nextBoolean()
-          // A write of MPS less three bytes fits into the dwords of one MPS at any byte offset.
+          // A write of three bytes less than MPS has at most MPS / 4 dwords at any byte offset.
           val bytes = if (write) (128 << code) - 3 else 1024
           host.waiting += any(targets, write, bytes, near = true)
         }

@@ -30,7 +30,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
   var answer: Int => Answer.Value = _ => Answer.good
   var delay                       = () => 0
   var lateness                    = MmioDut.Timeout + 3
-  // Returns the byte enables that the outstanding reads have for the dword at an address.
+  // Returns the byte enables that the host's outstanding reads have for the dword at an address.
   var asked: Int => Set[Int]    = _ => Set()
   var accesses                  = 0
   private var left: Option[Int] = None
@@ -61,7 +61,8 @@ class WishboneModel(dut: MmioDut, random: Random) {
         else left = left.map(_ - 1)
       }
     } else if (left.nonEmpty && !acked) {
-      // The bridge has given up the access, but the model may still send its late answer.
+      // The bridge has given up the access, but the model of the bus may still send its late
+      // answer.
       if (left.get == 0) bus.ACK #= true else left = left.map(_ - 1)
       if (left.get == 0) left = None
     }
@@ -85,7 +86,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
     if (kind == Answer.good || kind == Answer.late) {
       if (bus.WE.toBoolean) store(address)
       else {
-        // Bytes that the access did not select are random.
+        // In the bus's answer the bytes that the access did not select are random.
         val word = (0 until 4).map { n =>
           val asked = ((bus.SEL.toInt >> n) & 1) == 1
           val b     = if (asked) bytes(address + n) & 255 else random.nextInt(256)
@@ -130,7 +131,8 @@ class AxiModel(dut: MmioDut, random: Random) {
   private val beats                  = mutable.Queue[(Array[Byte], Int, Boolean)]()
   private val responses              = mutable.Queue[(Int, Long, Boolean, () => Unit)]()
   private var current: Option[Burst] = None
-  // (address, beats, size of a beat) of each burst.
+  // For each read burst on AXI: its address, its number of beats, and its size code, which is the
+  // base-2 logarithm of the bytes in a beat.
   val lengths = mutable.ArrayBuffer[(Int, Int, Int)]()
 
   def step(): Unit = {

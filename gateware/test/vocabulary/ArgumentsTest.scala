@@ -6,8 +6,8 @@ package lanebox.vocabulary
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Arguments understands every word (name=value) on a generator's command line, or refuses it by
-  * its name.
+/** Tests that Arguments understands every word (name=value) on the command line of a Verilog
+  * generator, or refuses it by its name.
   */
 class ArgumentsTest extends AnyFunSuite {
   test("a value is a number, a truth value, a text, or an element of a list") {

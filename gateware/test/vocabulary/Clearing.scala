@@ -18,8 +18,8 @@ object Clearing {
 
   def zeros(bundle: Bundle): Seq[String] = counters(bundle).collect { case (name, 0) => name }
 
-  /** Fails unless every counter has counted, except those named in `rest`, and all are zero after
-    * one cycle of `clear`.
+  /** Fails unless every counter has counted, except those named in `rest`, and all counters are
+    * zero after one cycle of `clear`.
     */
   def check(bundle: Bundle, clear: Bool, clock: ClockDomain, rest: Set[String] = Set()): Unit = {
     assert(
@@ -43,7 +43,8 @@ object Clearing {
   def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
       cycle: => Unit
   ): Unit = {
-    // Cycles that pass after a clear. A counter counts at most one event in each of them.
+    // Cycles that pass between a clear and the look at the counters. A counter counts at most one
+    // event in each of them.
     val since   = 2
     def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }
     val counted = mutable.Set[String]()

@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import spinal.core._
 
-/** ModuleName names the modules of a component's variants after the top, the component and the
-  * variant.
+/** Tests that ModuleName names the Verilog module of each variant of a component after the top
+  * component, the component and the variant.
   */
 class ModuleNameTest extends AnyFunSuite {
   case class Adder(step: Int) extends Component {

@@ -7,8 +7,8 @@ package lanebox.vocabulary
 import org.scalatest.funsuite.AnyFunSuite
 import scala.util.Random
 
-/** A Window covers exactly the range of a BAR that was asked for, or elaboration fails and gives
-  * the reason.
+/** Tests that a Window covers exactly the range of a BAR that was asked for, or elaboration fails
+  * and gives the reason.
   */
 class WindowTest extends AnyFunSuite {
   test(s"the aligned blocks of a window are the window, no more and no less, seed ${Seed.value}") {

@@ -39,7 +39,8 @@ module lanebox (
     // The bench card has no user slot, so it reports valid, ready and last of the slot's two
     // streams as 0.
     assign user_slot = 6'd0;
-    localparam BEAT = 8;  // a beat of an interface of the hard block has this many dwords
+    // Dwords in a beat of the hard block's interfaces CQ, CC, RQ and RC.
+    localparam BEAT = 8;
 
     wire         clk = pcie_x8_clk_p;
     wire         user_reset, lnk_up;
@@ -155,16 +156,15 @@ module lanebox (
         endcase
     endtask
 
-    // Answer a host read with data. The completions are split at multiples of 128 bytes, the card's
-    // RCB.
+    // Queue the completions that answer a host read with data. They are split at multiples of 128
+    // bytes, the card's RCB.
     task automatic answer(bit bar2, int unsigned address, int unsigned dwords, bit [3:0] first_be,
                           bit [3:0] last_be, bit [31:0] d2, bit [31:0] d3);
         int unsigned skip = 0, unused = 0, left, done = 0, count;
         bit [3:0] top = dwords == 1 ? first_be : last_be;
         while (skip < 3 && !first_be[skip]) skip++;
         while (unused < 3 && !top[3 - unused]) unused++;
-        // PCIe: the completion of a host read without byte enables (zero-length) has the byte count
-        // 1.
+        // PCIe demands the byte count 1 in the completion of a zero-length read (no byte enabled).
         if (first_be == 0) begin skip = 0; unused = 3; end
         left = dwords * 4 - skip - unused;
         while (done < dwords) begin
@@ -186,8 +186,8 @@ module lanebox (
         return !bar2 && index < 1024 ? register(index) : memory[bar2][index % 32768];
     endfunction
 
-    // Answer a host read with the error status in `refuse`. By PG213 such a completion has, behind
-    // its own descriptor, the byte enables and the descriptor of the request.
+    // Queue a completion that answers a host read with the error status in `refuse`. By PG213 it
+    // has, behind its own descriptor, the byte enables and the descriptor of the request.
     task automatic refuse_read(bit [7:0] enables);
         cc_packets.push_back(8);
         cc_packets.push_back(32'd4 << 16);

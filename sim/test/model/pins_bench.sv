@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Stands in the gateware's place around the hard block. It sends three reads with sequence numbers,
-// then selects each view of the credit pins in turn. test_model_verilog.py checks the values of the
-// pins, which are printed here.
+// A bench that stands in the gateware's place around the model of the hard block. It sends three
+// reads with sequence numbers, then selects each view of the flow control credits in turn, and
+// prints the values of the hard block's pins. test_model_verilog.py checks them.
 
 module lanebox (
     input  pcie_x8_clk_p, pcie_x8_rst_n,
@@ -21,7 +21,7 @@ module lanebox (
     reg  [1:0]   sent = 2'd0;
     wire         rq_valid = cycle > 10'd8 && sent != 2'd3;
     wire [5:0]   seq_num = sent == 2'd0 ? 6'h15 : sent == 2'd1 ? 6'h2a : 6'h3f;
-    // the card's writes go to addresses 4 KiB apart, from 4 GiB on
+    // Low half of the next read's address. The three reads are 4 KiB apart, from 4 GiB on.
     wire [31:0]  address = {18'd0, sent, 12'd0};
     wire [3:0]   rq_ready;
     reg  [2:0]   fc_sel = 3'd0;
@@ -65,8 +65,8 @@ module lanebox (
         if (rc_valid) $display("rc %h %h %h %h", rc_last, rc_keep, rc_user, rc_data);
         if (seq_num_vld0) $display("seq %h", seq_num0);
         if (seq_num_vld1) $display("seq %h", seq_num1);
-        // cfg_fc_sel keeps each value for four cycles: the block takes it in one and answers in the
-        // next.
+        // cfg_fc_sel keeps each value for four cycles: the hard block takes it in one cycle and
+        // answers in the next.
         if (cycle >= 10'd600) fc_sel <= cycle[4:2] - 3'd6;
         if (cycle >= 10'd600 && cycle < 10'd632 && cycle[1:0] == 2'd3)
             $display("fc %h %0d %0d %0d %0d %0d %0d", fc_sel, ph, pd, nph, npd, cplh, cpld);

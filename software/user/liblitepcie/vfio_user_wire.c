@@ -347,7 +347,10 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 {
 	struct {
 		struct region_access access;
-		/* header of the next read message, which follows this one without a gap */
+		/*
+		 * The header of the next read request (not of a reply). The requests are sent on
+		 * the socket without a gap, so the next header follows this request's fields.
+		 */
 		struct header next;
 	} reads[VFIO_USER_READS] = { 0 };
 	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,

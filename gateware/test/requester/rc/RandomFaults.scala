@@ -35,7 +35,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now(pieces.updated(at, change(pieces(at))))
   }
 
-  /** Answers with the first few correct completions of a read, and then with `end`. */
+  /** Returns an answer that has the first few correct completions of a read, and then `end`. */
   private def ended(pieces: Seq[RcCompletion], end: RcCompletion): Answers =
     now(pieces.take(random.nextInt(pieces.length)) :+ end)
 
@@ -99,8 +99,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     duplicates += count
   }
 
-  /** Makes a fault: from a random completion on, the answer seems to belong to another read. So the
-    * read must time out.
+  /** Makes a fault: from a random completion on, the answer seems to belong to another read. The
+    * card drops these completions, so the read must time out.
     */
   private def foreign(change: RcCompletion => RcCompletion): Fault = (read, pieces, host) => {
     fails(read, ReadError.timeout)
@@ -153,7 +153,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     })
   )
 
-  /** Faults in which the remaining completions of a read come after its timeout, or never. */
+  /** Faults in which the remaining completions of a read come after the card's timeout, or never.
+    */
   private val lost: Seq[(String, Fault)] = Seq(
     "late" -> ((read, pieces, _) => {
       fails(read, ReadError.timeout)
@@ -174,7 +175,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
       Seq((report(read, 9), timeout * 3 / 2))
     }),
     "no end" -> ((read, pieces, host) => {
-      // All of the data comes, but the hard block never says that the read is complete.
+      // The host sends all of the data, but the hard block never says that the read is complete.
       fails(read, ReadError.malformed)
       host.expire(read, timeout * 5 / 2)
       now(pieces.init :+ pieces.last.copy(done = false))

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RcBacklog is the queue of RC beats that must never hold RC off. It consists of two queues. Beats
-  * keep their order in both of them, and all beats that may be outstanding have room.
+/** Tests RcBacklog, the card's queue of RC beats, which must never hold RC off. It consists of two
+  * queues. Beats keep their order in both, and all beats that may be outstanding have room.
   */
 class RcBacklogTest extends AnyFunSuite {
   private lazy val compiled = LaneboxSim(RcBacklog(UInt(32 bits)))
@@ -27,8 +27,8 @@ class RcBacklogTest extends AnyFunSuite {
     dut.clockDomain.forkStimulus(10)
     dut.clockDomain.waitSampling(5)
 
-    /** Runs a cycle. A beat is offered with the chance `offers`, and the output is taken with the
-      * chance `takes`.
+    /** Runs a cycle. `offers` is the chance that a beat is offered to the backlog, and `takes` the
+      * chance that one is taken from it.
       */
     def cycle(offers: Double, takes: Double): Unit = {
       val (push, pop) = (dut.io.push, dut.io.pop)

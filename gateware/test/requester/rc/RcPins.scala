@@ -15,14 +15,15 @@ case class RcCompletion(
     address: Int,
     byteCount: Int,
     dwords: Int,
-    // The data; it must have `dwords` dwords, unless the test models a broken hard block.
+    // The completion's data. It has `dwords` dwords, unless a test models a broken hard block.
     payload: Seq[Int],
     done: Boolean,
     status: Int = 0,
     poisoned: Boolean = false,
     code: Int = 0,
     cut: Boolean = false,
-    twice: Boolean = false, // The hard block shows the completion twice in a row.
+    // The hard block shows this completion twice in a row on RC.
+    twice: Boolean = false,
     read: Option[HostRead] = None
 ) {
   def words: Array[Int] = Array(
@@ -47,11 +48,12 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
   private var ends         = List[Int]()
   private var cut, showing = false
   private var packet       = Array[Int]()
-  private var cuts         = false // True if the completion being sent is cut short.
-  var beats, backPressure  = 0L
+  // The hard block cuts the present completion short (`discontinue`).
+  private var cuts        = false
+  var beats, backPressure = 0L
 
-  /** Runs one cycle. `next` is called with the number of lanes in use, and gives the next
-    * completion if there is one now.
+  /** Runs one cycle of the RC pins. `next` is called with the number of lanes (dwords) of the beat
+    * that are in use, and gives the completion that begins now, if any.
     */
   def cycle(next: Int => Option[RcCompletion]): Unit = {
     if (showing) {
@@ -100,7 +102,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
     }
   }
 
-  /** Presents the beat on RC. It stays unchanged until RC takes it. */
+  /** Presents a beat on the RC pins. The beat stays unchanged until the card takes it. */
   private def show(): Unit = if (!showing) {
     showing = used > 0 && !pauses()
     rc.valid #= showing
@@ -121,7 +123,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
 
 object RcPins {
 
-  /** Packs dwords into a beat, dword 0 in the lowest bits. */
+  /** Packs dwords into one number for a beat of RC, dword 0 in the lowest bits. */
   def bits(words: Seq[Int]): BigInt = {
     val bytes = new Array[Byte](words.length * 4)
     for (i <- words.indices; b <- 0 to 3)

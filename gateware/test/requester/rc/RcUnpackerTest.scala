@@ -36,11 +36,12 @@ class RcUnpackerTest extends AnyFunSuite {
     * counts probes and completions.
     */
   private class Watch(dut: RcUnpacker) {
-    var arriving: Option[Int] = None // Tag of the completion whose beats pass now.
-    // Tag of the unpacker's visit to the table of reads in the cycle before.
+    // Tag of the completion whose beats the unpacker is passing on.
+    var arriving: Option[Int] = None
+    // Tag that the unpacker looked up in the table of reads in the cycle before.
     private var before: Option[Int]  = None
     var probes, completions, middles = 0
-    // Number of probes of other tags while a completion pauses.
+    // Number of probes that came with another tag while the beats of a completion paused.
     var pauses = 0
 
     def cycle(): Unit = {
@@ -82,8 +83,8 @@ class RcUnpackerTest extends AnyFunSuite {
           dut.clockDomain.waitSampling()
           watch.cycle()
           pins.cycle(_ => Option.when(random.nextInt(4) > 0)(completion(random)))
-          // Most probes are the most dangerous ones: they have the tag of the completion that
-          // passes now.
+          // Most probes have the tag of the completion whose beats pass now. They are the most
+          // dangerous ones.
           val worst = watch.arriving.filter(_ => random.nextInt(3) > 0)
           val tag   = if (worst.isDefined) worst.get else random.nextInt(tagCount)
           dut.io.probe.valid #= random.nextInt(4) > 0

@@ -11,7 +11,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.LaneboxSim
 
-/** Parameters of a simulation of the return path. `mrrs` is in bytes. */
+/** Parameters of a simulation of the return path. `mrrs`, the largest size of a read, is in bytes.
+  */
 case class ReturnRun(
     seed: Int,
     timing: HostTiming = HostTiming(),
@@ -31,7 +32,8 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   var pins: RcPins           = _
   var host: ReturnHost       = _
   var clients: ReturnClients = _
-  var completions            = 0L // Completions looked up by the table of reads.
+  // Completions of the host that the card has looked up in its table of reads.
+  var completions = 0L
 
   begin()
   dut.io.rcb128 #= run.timing.rcb == 128
@@ -40,7 +42,9 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   dut.io.clear #= false
   dut.clockDomain.forkStimulus(10)
 
-  /** Resets the hardware and the models: no read is outstanding any more. */
+  /** Makes new models, in which no read is outstanding, and sets the inputs of the return path to
+    * their values at rest.
+    */
   private def begin(): Unit = {
     pins = new RcPins(dut.io.rc, run.straddle)
     host = new ReturnHost(run.timing, random, pins, run.pooled)
@@ -68,7 +72,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     host.cycle()
   }
 
-  /** Runs until `done` is true. Fails if there is no progress for `limit` cycles. */
+  /** Runs the bench until `done` is true. Fails if nothing was sent or taken for `limit` cycles. */
   def until(what: String, limit: Long = 20000)(done: => Boolean): Unit = {
     var seen, since = 0L
     while (!done) {
@@ -91,9 +95,9 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
 
   def cycles(count: Long): Unit = for (_ <- 0L until count) cycle()
 
-  /** Stops all requests and lets the outstanding ones end. Then checks that all data was delivered,
-    * and that all tags and all completion space were given back. `quarantine` is a further wait in
-    * cycles.
+  /** Stops the clients' requests and lets the outstanding reads end. Then checks that all data was
+    * delivered, and that all tags and all completion space were given back. `quarantine` is a
+    * further wait in cycles, in which the tags of lost reads become free.
     */
   def finish(quarantine: Long = 0): Unit = {
     clients.request = _ => None

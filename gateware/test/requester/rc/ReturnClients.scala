@@ -39,11 +39,12 @@ case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, con
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
 
-  /** Gives the next request of a client, if it has one. */
+  /** Gives the next request of the client with this number, or None. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
-  var offers                              = 1.0 // Chance in a cycle that a read TLP is announced.
-  val tags                                = mutable.Set[Int]()
+  // Chance, in a cycle, that the next read TLP is announced to the return path.
+  var offers = 1.0
+  val tags   = mutable.Set[Int]()
 
   private val claims                     = Array.fill(clients)(mutable.Queue[TestClaim]())
   private val asked                      = Array.fill(clients)(mutable.Queue[Seq[TestClaim]]())

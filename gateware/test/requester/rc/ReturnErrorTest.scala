@@ -10,11 +10,12 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{Clearing, ReadError, Seed}
 
-/** In the return path a read that fails ends once and gives its full length, as zeros. Other reads
-  * are not affected.
+/** Tests that in the return path a read that fails ends once and delivers its full length, as
+  * zeros. Other reads are not affected.
   */
 class ReturnErrorTest extends AnyFunSuite {
-  val timeout = 5000L // The completion timeout in cycles of 4 ns: 20 us.
+  // The card's timeout for a read, in cycles of 4 ns: 20 us.
+  val timeout = 5000L
 
   def counted(bench: ReturnBench, faults: RandomFaults): Unit = {
     val counts = bench.dut.io.statistics
@@ -88,9 +89,10 @@ class ReturnErrorTest extends AnyFunSuite {
       }
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       val counters = bench.dut.io.statistics
-      val never    = Set("backPressure") // RC is never held off, so this counter stays 0.
-      // Before the reset the counters may have any value. So the test waits until a completion has
-      // been sent.
+      // The card never holds RC off, so this counter stays 0.
+      val never = Set("backPressure")
+      // Before the reset the card's counters may have any value. So the test waits until the host
+      // has sent a completion.
       bench.until("counts of all kinds", 40 * timeout) {
         bench.host.shown > 0 && Clearing.zeros(counters).forall(never)
       }

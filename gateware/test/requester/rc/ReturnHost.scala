@@ -7,15 +7,19 @@ package lanebox.requester.rc
 import scala.collection.mutable
 import scala.util.Random
 
-/** Parameters of the modelled host: how and when it answers reads. `latency` is in cycles. */
+/** Parameters of the modelled host: how it splits answers to reads, and when it sends them. `rcb`
+  * and `mps` are in bytes, `latency` in cycles.
+  */
 case class HostTiming(
     rcb: Int = 64,
     mps: Int = 256,
     latency: Random => Long = _ => 100,
     inOrder: Boolean = false,
-    piece: Option[Int] = None, // Completions end at multiples of this many bytes, or at random.
-    gap: Double = 0,           // Chance that no completion begins in a cycle.
-    // The link's rate in bytes per cycle; `None`: RC itself is the limit.
+    // Completions end at multiples of this many bytes; with None, at random multiples of `rcb`.
+    piece: Option[Int] = None,
+    // Chance, in a cycle, that the host begins no completion although one is due.
+    gap: Double = 0,
+    // The rate of the PCIe link in bytes per cycle. With None only RC itself limits the rate.
     link: Option[Double] = None
 )
 
@@ -57,13 +61,13 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
   private val expiring         = mutable.Queue[(Long, HostRead)]()
   private var sequence, lastAt = 0L
   private var repeated         = Option.empty[RcCompletion]
-  // The cycle from which on the link is free for the next completion.
+  // The cycle from which on the PCIe link is free for the next completion.
   private var linkFree = 0.0
 
   def pending: Boolean = waiting.nonEmpty || !pins.idle
 
-  /** Takes a read from the card. Fails if its tag is in use, or if the completion space has no room
-    * for all its completions.
+  /** Takes a read TLP from the card. Fails if its tag is in use, or if the completion space has no
+    * room for all its completions.
     */
   def issue(tag: Int, claim: TestClaim): Unit = {
     assert(!reads.contains(tag), s"tag $tag belongs to a read that is outstanding")
@@ -141,8 +145,8 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
       }
     }
 
-  /** Splits the answer to a read into completions, at boundaries that the PCIe base specification
-    * 2.3.1.1 allows.
+  /** Splits the host's answer to a read into completions, at boundaries that the PCIe base
+    * specification 2.3.1.1 allows.
     */
   private def pieces(read: HostRead): Seq[RcCompletion] = {
     val list = mutable.Buffer[RcCompletion]()
@@ -181,8 +185,9 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
 object ReturnHost {
   val Dwords = 1 << 16
 
-  val Overhead = 20 // Bytes that a completion adds to its payload on the wire.
-  // Bytes per cycle of 4 ns on Gen3 x8, less DLLPs and skips at an MPS of 256 B.
+  // Bytes that a completion takes on the PCIe link besides its payload.
+  val Overhead = 20
+  // Rate of a Gen3 x8 link in bytes per cycle of 4 ns, less DLLPs and skips at an MPS of 256 B.
   val Gen3x8 = 8 * 8.0 / 8 * 128 / 130 * (1 - 0.0125) * 4
 }
 

@@ -11,20 +11,20 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{ReadError, Seed}
 
-/** After a read's timeout its tag becomes free again. Completions that still come for the read harm
-  * no other read.
+/** Tests that a read's tag becomes free again after the read's timeout, and that completions that
+  * still come for the read harm no other read.
   */
 class ReturnLateTest extends AnyFunSuite {
-  // The shortest timeout that the return path allows. Finding a timed-out read takes a walk over
-  // all tags, and that walk takes the largest part of this timeout.
+  // The shortest timeout, in cycles, that the return path allows. Most of it is the time in which
+  // the card walks over all tags to find a timed-out read.
   val timeout = 4096L
   val rounds  = 4
 
   val whole  = Shape(0, 256)
   val longer = Shape(0, 288)
 
-  /** Faults that lose the host's answer to the next read if `losing` is set. Notes the tags of all
-    * reads in order.
+  /** Loses the host's answer to the next read if `losing` is set. Notes the tags of all reads in
+    * order.
     */
   class Loss extends Faults {
     var losing                    = false
@@ -45,8 +45,8 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Shape of a read: its offset in a page and its whole dwords, both in bytes, and its byte
-    * enables.
+  /** Shape of a read: its offset in a page of host memory and its length in whole dwords, both in
+    * bytes, and its byte enables.
     */
   case class Shape(offset: Int, bytes: Int, firstBe: Int = 15, lastBe: Int = 15)
 
@@ -103,8 +103,8 @@ class ReturnLateTest extends AnyFunSuite {
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
     }
 
-    /** Sends the lost read's completions at random within the next `spread` cycles. Returns how
-      * many there are.
+    /** Lets the host send the lost read's completions at random within the next `spread` cycles.
+      * Returns how many there are.
       */
     def answer(spread: Int, change: RcCompletion => RcCompletion = c => c): Int = {
       val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
@@ -112,7 +112,9 @@ class ReturnLateTest extends AnyFunSuite {
       loss.pieces.length
     }
 
-    /** Answers the lost read with Unsupported Request. Returns the number of completions, 1. */
+    /** Lets the host answer the lost read with Unsupported Request. Returns the number of
+      * completions, 1.
+      */
     def refuse(): Int = {
       val refusal =
         loss.pieces.head.copy(dwords = 0, payload = Nil, done = true, status = 1, code = 2)
@@ -146,8 +148,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         val took = late.back()
         assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
-        // Other tags are free all the time. The test uses each several times, and the lost read's
-        // tag must not be used.
+        // Other tags are free all the time. Each is used several times in this loop, but the lost
+        // read's tag must not be used.
         val before = late.loss.order.length
         for (_ <- 0 until 40) {
           late.ask(5, Shape(0, 64))
@@ -192,7 +194,7 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        // Other reads of the lost read's shape are outstanding.
+        // In the later rounds, reads of the same shape as the lost one are outstanding.
         if (round / 2 == 1) late.ask(20, longer)
         val pieces = if (round % 2 == 1) late.refuse() else late.answer(800)
         late.bench.cycles(850)
@@ -232,7 +234,8 @@ class ReturnLateTest extends AnyFunSuite {
         val before = late.unexpected
         late.fill(difference.later)
         // The late answer comes either before the completions of the read that now has the tag, or
-        // between them. The hard block either reports that it does not fit, or reports nothing.
+        // between them. In the later rounds the hard block also reports that the answer does not
+        // fit.
         val named  = (c: RcCompletion) => c.copy(code = difference.code, done = false)
         val pieces = late.answer(Seq(300, 1200)(round % 2), if (round / 2 == 1) named else c => c)
         late.bench.cycles(1250)
@@ -249,7 +252,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        // The same data is read as before: with other data the bench would report an error.
+        // The later read asks for the same data as the lost one. With other data the bench would
+        // report the mistake as an error.
         late.fill(whole, same = true)
         val pieces = late.answer(300)
         late.bench.cycles(1250)

@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.Seed
 
-/** Through the return path each client gets its own data in the order of its reads, in whatever
-  * order, pieces and gaps the host answers.
+/** Tests that through the return path (RC) each client gets its own data in the order of its reads,
+  * in whatever order, pieces and gaps the host answers.
   */
 class ReturnPathTest extends AnyFunSuite {
   val requests = 1500
@@ -58,7 +58,9 @@ class ReturnPathTest extends AnyFunSuite {
     )
   )
 
-  /** Changes at random how often a client takes its data; sometimes it takes none for a while. */
+  /** Changes at random how often a client takes data from the return path. Sometimes it takes none
+    * for a while.
+    */
   def moody(bench: ReturnBench): Unit =
     for (client <- bench.clients.takes.indices if bench.random.nextInt(200) == 0)
       bench.clients.takes(client) = Seq(0.0, 0.3, 1.0, 1.0)(bench.random.nextInt(4))

@@ -9,8 +9,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** A client that takes no data fills its ring (its part of the landing memory) or uses up the
-  * numbers for its reads. No data is lost by that.
+/** Tests that no data is lost if a client takes no data. Such a client fills its ring (its part of
+  * the landing memory) or uses up the numbers for its reads.
   */
 class ReturnRingTest extends AnyFunSuite {
   val timing = HostTiming(latency = _ => 60, mps = 512, inOrder = true)
@@ -36,12 +36,12 @@ class ReturnRingTest extends AnyFunSuite {
       val ring = bench.dut.p.rows
       var most = 0
       for (_ <- 0 until rounds) {
-        // With the ring half full and every tag free, the last reads are announced in one cycle
-        // each.
+        // The client's ring is first filled by half. Then all tags are free, so the reads that fill
+        // the other half are announced one in each cycle.
         val half = 64 + bench.random.nextInt(40)
         fill(bench, half, half)(bench.aligned(512))
-        // Reads of one row (32 bytes), so that `room` does not always fall at the same row of a
-        // large read.
+        // Reads of one row (32 bytes) shift the ring's fill, so that `room` does not always fall at
+        // the same row of a large read.
         val small = 1 + bench.random.nextInt(7)
         fill(bench, small, small)(bench.aligned(32))
         val reads = 121 + bench.random.nextInt(8)
@@ -56,7 +56,8 @@ class ReturnRingTest extends AnyFunSuite {
         most = most max rows
         assert(bench.clients.claimed > claimed && !bench.dut.io.room(0).toBoolean)
         assert(rows > ring - 128, s"$rows rows are in use")
-        bench.finish() // finish() fails if ring data was overwritten.
+        // finish() compares all data, so it fails if data in the ring was overwritten.
+        bench.finish()
       }
       info(s"$most of $ring rows")
     }
@@ -64,7 +65,8 @@ class ReturnRingTest extends AnyFunSuite {
 
   test(s"a client that takes none of its small reads has as many as there are numbers, " +
     s"seed ${Seed.value}") {
-    val rounds = 3 // The numbers of reads wrap after two rounds.
+    // The numbers that the card gives to a client's reads wrap after two rounds.
+    val rounds = 3
     ReturnBench("numbers", ReturnRun(Seed.value, timing)) { bench =>
       for (_ <- 0 until rounds) {
         bench.clients.takes(0) = 0
@@ -72,7 +74,9 @@ class ReturnRingTest extends AnyFunSuite {
         bench.clients.request = client => if (client == 0) bench.anyRequest(1) else None
         bench.cycles(4000)
         val reads = bench.clients.requests(0) - before
-        val past  = 40 // Beats in the client's FIFO, behind the ring.
+        // Beats that may be in the client's FIFO behind the ring. Their reads no longer need a
+        // number.
+        val past = 40
         assert(reads > bench.dut.p.reads && reads <= bench.dut.p.reads + past, s"$reads reads")
         bench.finish()
       }

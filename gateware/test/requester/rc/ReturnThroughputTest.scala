@@ -8,15 +8,16 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.vocabulary.Seed
 
-/** At the highest rate of the RC interface the return path loses no cycle, and its `ready` never
-  * falls.
+/** Tests that at the highest rate of the RC interface the return path loses no cycle, and that its
+  * `ready` never falls.
   */
 class ReturnThroughputTest extends AnyFunSuite {
   val completions = 1500
-  val settle      = 200 // Completions after which every tag is in use.
+  // Completions that pass before the measurement begins. After them every tag is in use.
+  val settle = 200
 
-  /** Measures the cycles that completions of `bytes` bytes take. Each also has a descriptor, which
-    * costs half a beat.
+  /** Measures the cycles that completions of `bytes` bytes take. Each also has a descriptor of
+    * three dwords. With straddle a completion takes up half beats, otherwise whole beats.
     */
   def measure(run: ReturnRun, bytes: Int, requestBytes: Int, clients: Int = 2): Unit =
     ReturnBench("throughput", run, clients) { bench =>
@@ -68,7 +69,7 @@ class ReturnThroughputTest extends AnyFunSuite {
   private def split(bench: ReturnBench): Option[TestRequest] =
     Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))
 
-  /** Makes a read of 8 n + 1 dwords, one dword more than fills its beats of data. */
+  /** Makes a read of 8 n + 1 dwords, so that only one dword is in its last beat. */
   private def uneven(bench: ReturnBench): Option[TestRequest] = {
     val dwords = 8 * (1 + bench.random.nextInt(15)) + 1
     Some(TestRequest(bench.random.nextInt(ReturnHost.Dwords / 128) * 512, dwords, 15, 15, 0))

@@ -10,8 +10,8 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** A fence lets a message pass as soon as all requests that were handed over before the message are
-  * done, and not earlier.
+/** Tests that a fence lets a message (an interrupt, for example) pass as soon as all requests that
+  * were handed over before the message are done, and not earlier.
   */
 class FenceTest extends AnyFunSuite {
   val messenger = 3
@@ -25,7 +25,7 @@ class FenceTest extends AnyFunSuite {
   )
   lazy val compiled = LaneboxSim(FencedRequests(param))
 
-  /** The most cycles after which a message passes when all requests before it are done. Registers
+  /** A message must pass at most this many cycles after all requests before it are done. Registers
     * on the way take these cycles.
     */
   val promptly = 8
@@ -46,7 +46,7 @@ class FenceTest extends AnyFunSuite {
     private var before = Option.empty[(Seq[Int], Seq[Int])]
     private var age    = 0
     private var clear  = 0
-    // Number of write TLPs that had a sequence number when the message came.
+    // Number of write TLPs that already had a sequence number when the message came to the fence.
     private var ahead   = 0
     private var payload = 0
     private val message = dut.io.messages(fence)
@@ -108,7 +108,7 @@ class FenceTest extends AnyFunSuite {
         assert(reached(bench.sentWrites.toSeq, order(messages)), s"message $messages came early")
         messages += 1
       }
-      // The traffic never stops: each client always has requests waiting.
+      // The clients' traffic never stops: each client always has requests waiting.
       for (client <- 0 until messenger if bench.waiting(client) < 3) bench.askAny(client)
     }
     for (_ <- 0 until 12) {

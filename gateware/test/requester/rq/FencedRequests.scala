@@ -10,8 +10,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{HardBlock, ReadClaim, Request}
 
-/** A RequestPath with two fences: one whose messages go through RQ (Ordered), and one whose
-  * messages do not (Sent).
+/** Design under test: a RequestPath with two fences. The messages of one fence go through RQ
+  * (Ordered), those of the other do not (Sent).
   */
 case class FencedRequests(p: RequestParam) extends Component {
   val kinds = Seq(Fence.Ordered, Fence.Sent)

@@ -9,8 +9,8 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** How busy the surroundings of a RequestPath are, and how often they stall. All chances are in
-  * percent in a cycle.
+/** How busy the clients, the hard block and the return path around a RequestPath are, and how often
+  * they stall. All chances are in percent in a cycle.
   */
 case class RequestMood(
     rqReady: Int = 100,
@@ -34,8 +34,8 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   var mood            = RequestMood()
   var now             = 0L
 
-  // Counts of what has happened, one for each client.
-  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests handed over, by client.
+  // For each client: how many of its requests RequestPath has taken in full.
+  val enteredReads, enteredWrites = Array.fill(clients.size)(0)
   // For each client: writes whose last TLP was seen on RQ.
   val sentWrites = Array.fill(clients.size)(0)
   // For each client: writes whose last TLP has left the hard block, so that its sequence number has
@@ -43,7 +43,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   val confirmedWrites = Array.fill(clients.size)(0)
   val deliveredReads  = Array.fill(clients.size)(0)
   val tlps            = mutable.ArrayBuffer[RequestTlp]()
-  // For each TLP: the cycle in which its last beat was on RQ.
+  // For each TLP: the cycle in which the hard block took its last beat on RQ.
   val ends  = mutable.ArrayBuffer[Long]()
   var beats = 0L
   // The largest number of write TLPs that were taken on RQ and whose sequence number had not come
@@ -54,7 +54,8 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- Clients -----------------------------------------------------------------------------------
 
-  /** A request on its way. It keeps which of the request's TLPs is expected next. */
+  /** A client's request that is on its way. It keeps which of the request's TLPs is expected next.
+    */
   private class Going(val request: ClientRequest, val writesBefore: Int) {
     private val largest = (if (request.write) mps else mrrs) / 4
     private val cuts    = RequestModel.cuts(request.address, request.dwords, largest)
@@ -102,7 +103,8 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     ask(RequestModel.random(random, write, address, RequestModel.anyDwords(random)))
   }
   def waiting(client: Int): Int = parties(client).sender.queue.size
-  def unissued: Int             = claims.size // Read TLPs with a tag, not yet on RQ.
+  // Number of read TLPs that have a tag and have not been seen on RQ.
+  def unissued: Int = claims.size
   def done: Boolean = parties.forall { party =>
     party.onRq.values.forall(_.isEmpty) && party.answers.isEmpty
   }
@@ -110,8 +112,9 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   // --- The return path ---------------------------------------------------------------------------
 
   private case class Claim(client: Int, at: Int, size: Int, last: Boolean)
-  private val claims = mutable.Map[Int, Claim]() // Read TLPs that have a tag, not yet on RQ.
-  // For each tag of a read on RQ: the cycle in which it is free again.
+  // Read TLPs that have a tag and have not been seen on RQ, by tag.
+  private val claims = mutable.Map[Int, Claim]()
+  // For each tag of a read that was seen on RQ: the cycle in which the tag is free again.
   private val busy = mutable.Map[Int, Long]()
 
   private def stepClaim(): Unit = {
@@ -148,7 +151,8 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- The hard block ----------------------------------------------------------------------------
 
-  private var offered = Option.empty[Seq[BigInt]] // The beat that RQ has not taken yet.
+  // The beat that the card offers on RQ and that the hard block has not taken yet.
+  private var offered = Option.empty[Seq[BigInt]]
   private var head    = (0, 0, 0)
   private val dwords  = mutable.ArrayBuffer[Long]()
   // Sequence numbers of write TLPs that have not come back, each with the client if that TLP ends a
@@ -158,8 +162,8 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   private var writeTlps    = 0
   var confirmedTlps        = 0
 
-  /** The number of write TLPs that had been given a sequence number two cycles ago. A TLP is on RQ
-    * later than that.
+  /** Returns the number of write TLPs that had been given a sequence number two cycles ago. A TLP
+    * is on RQ later than that.
     */
   def numberedTlps: Int = writeTlps + ((dut.path.io.progress.issued.toInt - writeTlps) & 63)
 
@@ -287,7 +291,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     stepNumbers()
   }
 
-  /** Waits until all requests are done. Fails if that takes longer than `cycles`. */
+  /** Waits until all requests of all clients are done. Fails if that takes longer than `cycles`. */
   def finish(cycles: Int = 200000): Unit = {
     val end = now + cycles
     while (!done && now < end) dut.clockDomain.waitSampling(16)

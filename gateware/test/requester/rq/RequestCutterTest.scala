@@ -13,14 +13,14 @@ import spinal.lib.sim.{StreamDriver, StreamMonitor, StreamReadyRandomizer}
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** RequestCutter cuts requests where PCIe demands it and nowhere else. Every piece has the right
-  * fields.
+/** Tests that RequestCutter cuts a client's request into pieces (one TLP each) where PCIe demands
+  * it and nowhere else, and that every piece has the right fields.
   */
 class RequestCutterTest extends AnyFunSuite {
   val param = RequestParam(Seq(ClientConfig("dma", reads = true, writes = true)))
 
-  /** Returns the fields that the pieces of a request must have, in order. `row` is the row of the
-    * write buffer with the request's first beat, `largest` the largest piece in dwords.
+  /** Returns the fields that the pieces (TLPs) of a request must have, in order. `row` is the row
+    * of the write buffer with the request's first beat, `largest` the largest piece in dwords.
     */
   def expected(request: ClientRequest, row: Int, largest: Int): Seq[Map[String, BigInt]] = {
     import request._
@@ -61,8 +61,8 @@ class RequestCutterTest extends AnyFunSuite {
 
   lazy val compiled = LaneboxSim(RequestCutter(param))
 
-  /** Runs `requests` through the cutter with pieces of up to 128 * 2^`code` bytes. Returns the
-    * cycles from the first to the last piece.
+  /** Runs `requests` through RequestCutter with pieces (TLPs) of up to 128 * 2^`code` bytes.
+    * Returns the cycles from the first to the last piece.
     */
   def run(name: String, seed: Int, code: Int, stalls: Boolean)(
       requests: scala.util.Random => Iterator[ClientRequest]
@@ -110,7 +110,7 @@ class RequestCutterTest extends AnyFunSuite {
       val latest = now + 5000
       while (awaited.nonEmpty && now < latest) dut.clockDomain.waitSampling()
       assert(awaited.isEmpty, s"${awaited.size} pieces never came")
-      // If the cutter made a piece too many, it would come now and fail the test.
+      // If RequestCutter made a piece too many, it would come now and fail the test.
       dut.clockDomain.waitSampling(200)
     }
     cycles

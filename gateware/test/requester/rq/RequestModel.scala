@@ -41,7 +41,7 @@ case class RequestTlp(
   * of the hardware.
   */
 object RequestModel {
-  val Page = 1024 // A page of 4 KiB, in dwords.
+  val Page = 1024 // Dwords in a page of 4 KiB, whose end no TLP may cross.
 
   /** Returns the sizes, in dwords, of the TLPs that a request must be cut into. `largest` is in
     * dwords.

@@ -25,8 +25,8 @@ class RequestNumbersTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.waitSampling(10)
 
-      /** Runs a cycle. With `write` a write is issued if a number is free. `share` is the chance
-        * that each pin returns a number.
+      /** Runs a cycle. With `write` the card issues a write if a number is free. `share` is the
+        * chance that the hard block returns a number on each of its pins.
         */
       def cycle(write: Boolean, share: Double): Unit = {
         dut.clockDomain.waitSampling()

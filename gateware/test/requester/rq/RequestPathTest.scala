@@ -14,7 +14,8 @@ import lanebox.vocabulary.{LaneboxSim, Seed}
   * specification demand.
   */
 class RequestPathTest extends AnyFunSuite {
-  val dma = 0 // The client `dma` reads and writes.
+  // Numbers of the clients: `dma` reads and writes, `c2h` only writes, `h2c` only reads.
+  val dma = 0
   val c2h = 1
   val h2c = 2
   val param = RequestParam(
@@ -39,7 +40,8 @@ class RequestPathTest extends AnyFunSuite {
   def check(name: String)(body: String => Unit): Unit =
     test(s"$name, seed ${Seed.value}")(body(name.filter(_.isLetterOrDigit)))
 
-  // Each round of a test has a random RequestMood, so that it meets other stalls.
+  // Each round of a test has a random RequestMood, so that clients, hard block and return path
+  // stall in another way.
   for (mps <- Seq(128, 256, 512); mrrs <- Seq(128, 512, 4096))
     check(s"any request, MPS $mps, MRRS $mrrs") { name =>
       run(name, mps, mrrs min 512) { (dut, bench) =>
@@ -62,8 +64,8 @@ class RequestPathTest extends AnyFunSuite {
       }
     }
 
-  /** Lets a client make `count` requests of one kind and size. `offset` gives the offset in a
-    * random page, in bytes, of each.
+  /** Lets a client make `count` requests of one kind and size. `offset` gives each request's offset
+    * in a random page, in bytes.
     */
   def askMany(bench: RequestBench, client: Int, write: Boolean, dwords: Int, count: Int)(
       offset: Int => Int
@@ -202,7 +204,8 @@ class RequestPathTest extends AnyFunSuite {
 
   check("a client without room claims nothing, and holds up no other's reads") { name =>
     run(name) { (dut, bench) =>
-      dut.io.room(0) #= false // The ring of `dma` is full.
+      // The ring of client `dma` in the landing memory is full.
+      dut.io.room(0) #= false
       dut.clockDomain.waitSampling()
       for (client <- Seq(dma, h2c)) askMany(bench, client, write = false, 128, 50)(_ => 0)
       dut.clockDomain.waitSampling(1000)
@@ -263,7 +266,8 @@ class RequestPathTest extends AnyFunSuite {
         val before = bench.tlps.size
         dut.clockDomain.waitSamplingWhere(400)(dut.io.idle.toBoolean)
         assert(bench.tlps.size <= before + 8, "TLPs were begun after stop")
-        // A write whose beats have been handed over in part may still enter in this time.
+        // A write of which RequestPath has taken some beats may still be taken in full in this
+        // time.
         dut.clockDomain.waitSampling(140)
         def seen  = (bench.beats, bench.enteredReads.sum, bench.enteredWrites.sum)
         val still = seen

@@ -11,20 +11,20 @@ import spinal.lib._
 
 import lanebox.vocabulary.Request
 
-/** Hands over the requests of `queue` at a client's port, one after the other.
+/** Hands over the requests of `queue` at a client's port of the request path, one after the other.
   *
   * `pause` says in each cycle whether the next beat is held back. Lanes after the end of a write's
   * data have random values.
   */
 class RequestSender(port: Stream[Fragment[Request]], random: Random)(pause: => Boolean) {
   val queue                          = mutable.Queue[ClientRequest]()
-  var taken                          = 0 // Requests that were handed over.
+  var taken                          = 0 // Number of requests that the port has taken in full.
   var onTaken: ClientRequest => Unit = _ => ()
   private var beat                   = 0
   private var driven                 = false
   port.valid #= false
 
-  /** Reads the port as it was at the clock edge, then drives it for the next cycle. */
+  /** Reads the client's port as it was at the clock edge, then drives it for the next cycle. */
   def cycle(): Unit = {
     if (driven && port.ready.toBoolean) {
       driven = false
