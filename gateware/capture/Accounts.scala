@@ -26,7 +26,7 @@ case class Accounts() extends Component {
     val clear    = in Bool ()
     val snapshot = in Bool ()
     val busy     = out Bool ()
-    // `index` is the number of an account: its port in the upper bits, its fate in the lower two.
+    // `index` selects the shown account: its port in the upper bits, its fate in the lower two.
     val index   = in UInt (Accounts.Width bits)
     val account = out(Accounts.Account())
   }
@@ -39,7 +39,7 @@ case class Accounts() extends Component {
   io.account := shown
 
   val walk = new Area {
-    // The number of accounts that are still to be copied or cleared.
+    // Number of accounts that the running snapshot or clear has not visited yet.
     val left   = Reg(UInt(Width + 1 bits)) init 0
     val clears = RegInit(False)
     val active = left =/= 0
@@ -51,8 +51,7 @@ case class Accounts() extends Component {
   }
   io.busy := walk.active
 
-  // Counting a fate takes two cycles. In the first its account is read and added to. In the second
-  // the account is written.
+  // Counting a frame takes two cycles: the account of its port and fate is read, then written.
   val queue  = io.fates.queue(16).m2sPipe()
   val adds   = RegInit(False)
   val entry  = queue.port @@ queue.fate.asBits.asUInt
@@ -80,19 +79,20 @@ object Accounts {
   val Width   = Frames.PortWidth + 2
   val Entries = 1 << Width
 
-  /** The fates of a frame that reaches the capture. Each frame has exactly one. */
+  /** What becomes of a frame that reaches the capture. Each frame has exactly one fate. */
   object Fate extends SpinalEnum(binarySequential) {
-    val delivered  = newElement()
-    val bad        = newElement() // The frame's source has marked it as faulty.
-    val lostRing   = newElement() // The ring had no room below the limit.
-    val lostNoCell = newElement() // The staging memory had no room.
+    val delivered = newElement()
+    // The frame's source marked it as faulty, and it was not recorded.
+    val bad = newElement()
+    // Lost: the ring in host memory had no room below the host's limit.
+    val lostRing   = newElement()
+    val lostNoCell = newElement() // Lost: the staging memory on the card was full.
   }
 
-  /** The fate of one frame. */
   case class FrameFate() extends Bundle {
     val fate  = Fate()
     val port  = UInt(Frames.PortWidth bits)
-    val bytes = UInt(16 bits) // Bytes of the frame at its source.
+    val bytes = UInt(16 bits) // Length of the frame at its source, in bytes.
   }
 
   /** The number of frames of one port that had one fate, and the bytes that these frames had at

@@ -8,14 +8,14 @@ import spinal.core._
 
 import lanebox.vocabulary.Frames
 
-/** The description of one pcapng block, from which its bytes are made. */
+/** Describes one pcapng block, of which RecordBuilder then makes the bytes. */
 case class Block() extends Bundle {
   val kind = Block.Kind()
-  val head = Frames.Head() // The frame's head, in the kinds `packet` and `lost`.
+  val head = Frames.Head() // Head of the block's frame; only used in the kinds `packet` and `lost`.
   // Size of the block in units of 8 bytes; unused in `lost`.
   val units  = UInt(CaptureParam.BlockWidth bits)
-  val dwords = UInt(Frames.LengthWidth - 1 bits) // Dwords of data in a record.
-  // The record has the option epb_flags, or the option epb_dropcount.
+  val dwords = UInt(Frames.LengthWidth - 1 bits) // Dwords of frame data in a record.
+  // The block is a record with the pcapng option epb_flags, or epb_dropcount.
   val flagged, counting = Bool()
   val drops             = UInt(32 bits)
   val seal              = Block.Seal()
@@ -23,13 +23,13 @@ case class Block() extends Bundle {
 
 object Block {
 
-  /** The kinds of block that RecordBuilder makes. */
   object Kind extends SpinalEnum(binarySequential) {
-    setName("BlockKind") // Verilog has no `Block.` in front of it.
-    val packet = newElement() // An Enhanced Packet Block with the next frame's data.
+    // In Verilog the enum would be called `Kind` otherwise.
+    setName("BlockKind")
+    val packet = newElement() // A record: an Enhanced Packet Block with the data of the next frame.
     val lost   = newElement() // No block: the data of the next frame is dropped.
-    val filler = newElement() // A block of zeros.
-    val seal   = newElement() // The last block of an MBUF.
+    val filler = newElement() // A block of zeros, which fills the space in front of a seal.
+    val seal   = newElement() // The last block of an MBUF (a part of the capture ring).
   }
 
   /** The reasons for which an MBUF (a part of the capture ring) is sealed. */
@@ -46,9 +46,9 @@ object Block {
     val reason  = SealReason()
     val number  = UInt(64 bits) // The MBUF's number, from 0 on.
     val time    = UInt(64 bits)
-    val records = UInt(64 bits) // Records written so far.
+    val records = UInt(64 bits)
     val bytes   = UInt(64 bits) // Bytes that the frames of these records had at their source.
-    // Frames lost because the ring was full, or because the staging memory was, modulo 2^32.
+    // Frames lost to a full ring, and frames lost to a full staging memory, modulo 2^32.
     val lostRing, lostNoCell = UInt(32 bits)
   }
 }

@@ -20,25 +20,28 @@ case class BlockExpander() extends Component {
     val layout = master(Stream(Layout()))
   }
 
-  /** The parts of one block, in the form from which RecordBuilder makes beats of 32 bytes. */
+  /** The parts of one pcapng block, of which RecordBuilder makes beats of 32 bytes. */
   case class Layout() extends Bundle {
-    val writes = Bool() // The block is written; False for a frame that is dropped.
+    // The block is written to the staging memory. False if a frame's data is only dropped.
+    val writes = Bool()
     val packet = Bool()
     val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
-    val takes  = Bool() // A frame's data belongs to the block, and is taken from the frame queue.
-    // The second beat of a block that has no frame data.
+    // RecordBuilder takes a frame's data from the frame queue, to write it or to drop it.
+    val takes = Bool()
+    // Bytes 28 to 59 of a block without frame data (a seal or a filler).
     val inside = Bits(HardBlock.DataWidth bits)
-    val body   = UInt(Frames.LengthWidth - 5 bits) // Beats of frame data.
-    // The bytes of the last data beat that belong to the frame.
+    val body   = UInt(Frames.LengthWidth - 5 bits) // Number of beats of frame data.
+    // Bit i: byte i of the frame's last beat of data belongs to the frame, and is not padding.
     val mask = Bits(HardBlock.DataWidth / 8 bits)
-    // The dwords behind the data, each in the lane in which it is written.
+    // The block's tail: the dwords behind the data (options, padding and the block's length), each
+    // in the 32-bit lane in which it is written.
     val tail               = Vec(Bits(32 bits), HardBlock.Dwords)
     val tailBeat, lastBeat = UInt(CaptureParam.BlockWidth - 2 bits)
-    val single             = Bool()       // The first beat is the block's last one.
+    val single             = Bool()       // The block has one beat.
     val shortData          = Bool()       // The frame has a single beat of data.
-    val tailFirst          = Bool()       // The tail begins in the block's first beat.
+    val tailFirst          = Bool()
     val tailLane           = UInt(log2Up(HardBlock.Dwords) bits)
-    val units              = UInt(3 bits) // Units of 8 bytes in the last beat: 1 to 4.
+    val units              = UInt(3 bits) // Units of 8 bytes in the block's last beat: 1 to 4.
   }
 
   val block  = io.block.payload
@@ -72,7 +75,7 @@ case class BlockExpander() extends Component {
       dword(BlockExpander.Seal),
       bytes,
       dword(BlockExpander.SealMagic),
-      reason // The lower half is the queue.
+      reason // The lower half is the number of the capture queue: 0.
     ) ++ halves(block.seal.number) ++ halves(block.seal.time).take(1)
     val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)
@@ -99,11 +102,12 @@ case class BlockExpander() extends Component {
     layout.tailBeat  := begin >> 3
     layout.tailLane  := begin(2 downto 0)
     layout.tailFirst := begin < HardBlock.Dwords
-    // A dropped frame takes one cycle for each beat of its data.
+    // RecordBuilder takes one cycle for each beat of data of a frame that it drops.
     layout.lastBeat := layout.writes ? ((block.units - 1) >> 2) | (layout.body - 1).resized
     layout.single   := layout.writes ? (block.units <= CaptureParam.BeatUnits) | layout.shortData
 
-    // The last dword of the tail is the block's length. It is at place 0 to 6 behind the data.
+    // The last dword of a block repeats the block's length. `end` is its place in the tail, the
+    // dwords behind the data: 0 to 6.
     val end      = (dwords - 1 - begin).resize(3)
     val flags    = Seq(dword(BlockExpander.FlagsOption), block.head.flags)
     val count    = Seq(dword(BlockExpander.DropsOption), block.drops.asBits, dword(0))
@@ -126,18 +130,16 @@ case class BlockExpander() extends Component {
 }
 
 object BlockExpander {
-  // The types of blocks.
   val Record = BigInt(6)
-  // The types of seal and filler are for local use. Programs that read pcapng skip blocks of such
-  // types without a warning.
+  // The block types of seal and filler are for local use. Programs that read pcapng skip blocks of
+  // such types without a warning.
   val Seal   = BigInt("80004c42", 16)
   val Filler = BigInt("80004c46", 16)
 
-  /** The third dword of a seal, by which a reader knows it: the letters "LB" and version 1. */
+  /** The third dword of a seal (the last block of an MBUF): the letters "LB" and version 1. */
   val SealMagic = 0x4c420001
 
-  /** The first dword of each option: its code in the lower half, its length in bytes in the upper.
-    */
+  /** The first dword of a pcapng option: its code in the lower 16 bits, its bytes in the upper. */
   val FlagsOption = 0x00040002
   val DropsOption = 0x00080004
 }

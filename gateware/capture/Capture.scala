@@ -37,16 +37,18 @@ case class Capture(p: CaptureParam) extends Component {
   val io = new Bundle {
     val settings = in(Capture.Settings(p))
     val clear    = in Bool ()
-    val seal     = in Bool ()                 // Closes the present MBUF now.
-    val limit    = slave(Flow(UInt(64 bits))) // Bytes up to which the ring may be written.
+    // A pulse closes the MBUF (part of the ring) that is being filled, with fillers and a seal.
+    val seal = in Bool ()
+    // Ring position up to which the card may write, in bytes since the start of the capture.
+    val limit    = slave(Flow(UInt(64 bits)))
     val segment  = slave(Flow(RingSegments.Segment(p)))
-    val now      = in UInt (64 bits)          // Device time in ns.
+    val now      = in UInt (64 bits) // The card's time in ns.
     val frames   = slave(Frames())
     val request  = master(Stream(Fragment(Request())))
     val position = out UInt (64 bits)
     val idle     = out Bool ()
 
-    val snapshot     = in Bool () // Copies all accounts.
+    val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
     val account      = out(Accounts.Account())
@@ -75,7 +77,7 @@ case class Capture(p: CaptureParam) extends Component {
   limit.io.clear   := io.clear
   limit.io.advance := placer.io.advance
 
-  // `idle` may come from a register: without `run` no frame enters, so an empty stage stays empty.
+  // `stopped` may be a cycle late: without `run` no frame enters, so the stages stay empty.
   val empty   = !trim.io.busy && !sizer.io.busy
   val stopped = RegNext(!io.settings.run && empty) init False
   placer.io.mbufLog2 := io.settings.mbufLog2
@@ -117,7 +119,7 @@ case class Capture(p: CaptureParam) extends Component {
   io.accountsBusy      := accounts.io.busy
   io.account           := accounts.io.account
 
-  /** Counts the cycles after `closed` in which the last beats of a seal are still on their way. */
+  /** Lets `idle` rise some cycles late, when a seal's last beats are surely not between stages. */
   val drained = new Area {
     val quiet = stopped && placer.io.closed && !builder.io.blocks.valid && builder.io.idle
     val since = Reg(UInt(3 bits)) init 0
@@ -129,19 +131,21 @@ case class Capture(p: CaptureParam) extends Component {
 
 object Capture {
 
-  /** The host's settings. All but `run` must stay the same while frames are taken. */
+  /** The capture's settings. All but `run` must stay the same while frames are taken. */
   case class Settings(p: CaptureParam) extends Bundle {
-    val run      = Bool()
-    val keepBad  = Bool()
-    val lossless = Bool()                        // Frames wait for room, and none is lost.
-    val newest   = Bool()                        // The ring is written over, without a limit.
-    val relaxed  = Bool()                        // Data is written with relaxed ordering.
-    val snap     = UInt(Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
-    // Cycles for which complete records may wait for more records before they are written.
+    val run     = Bool()
+    val keepBad = Bool()
+    // Frames wait for room in ring and staging memory; none is lost.
+    val lossless = Bool()
+    // The card overwrites old data in the ring and ignores the limit.
+    val newest  = Bool()
+    val relaxed = Bool()
+    val snap    = UInt(Frames.LengthWidth bits) // Bytes to record of a frame; 0: all.
+    // Cycles for which complete records may wait for more records before they go to the host.
     val patience = UInt(24 bits)
-    // An MBUF has 2 to this power of bytes: 12 to 22, for 4 KiB to 4 MiB.
+    // Log2 of the bytes of an MBUF: 12 to 22, for 4 KiB to 4 MiB.
     val mbufLog2 = UInt(5 bits)
-    // A segment of the ring has 2 to this power of bytes: 12 to 30, and at least mbufLog2.
+    // Log2 of a segment (contiguous part of the ring): 12 to 30, and at least mbufLog2.
     val segmentLog2   = UInt(5 bits)
     val lastSegment   = UInt(p.segmentWidth bits)
     val statusAddress = UInt(64 bits) // Host address of the status line: a multiple of 32.

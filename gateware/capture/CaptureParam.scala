@@ -9,7 +9,7 @@ import spinal.core._
 import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** The parameters of the capture. `cells` is the number of cells, of 4 KiB each, in the staging
-  * memory. `segments` is the most segments that a ring may have.
+  * memory on the card. `segments` is the most segments that the ring in host memory may have.
   */
 case class CaptureParam(
     cells: Int = Numbers.CaptureCells,
@@ -37,21 +37,22 @@ object CaptureParam {
   val CellUnits = CellBytes / UnitBytes
   val CellRows  = CellUnits / BeatUnits
 
-  /** The sizes of an MBUF that can be set are 2 to these powers of bytes. */
+  /** Log2 of the bytes of the smallest and of the largest MBUF (part of the ring). */
   val LeastMbuf = 12
   val MostMbuf  = 22
-  val MbufWidth = MostMbuf - log2Up(UnitBytes) + 1 // Bits of a count of an MBUF's units.
+  // Width of a count of units of 8 bytes in one MBUF.
+  val MbufWidth = MostMbuf - log2Up(UnitBytes) + 1
 
-  /** The bits of the size of one block, counted in units of 8 bytes. */
+  /** The width of a pcapng block's size, counted in units of 8 bytes. */
   val BlockWidth = Frames.LengthWidth - log2Up(UnitBytes) + 1
 
-  /** A seal has 64 bytes, or 72 where 8 bytes in front of it could hold no filler. */
+  /** The size of a seal (an MBUF's last block): 64 bytes, or 72 where 8 bytes hold no filler. */
   val SealUnits   = 8
-  val FillerUnits = CellUnits // The most units of a filler block.
+  val FillerUnits = CellUnits
 
-  /** The bytes that an MBUF needs beside the data of a record that is its only one. */
+  /** The bytes of an MBUF that one large record needs beside its data, with the MBUF's seal. */
   val MbufRest = 128
 
-  /** The number of cells that are sent between two status lines while more data waits. */
+  /** The full cells (4 KiB) after which a status line is sent, even if more data waits. */
   val CellsPerLine = Numbers.CaptureCellsPerLine
 }

@@ -23,12 +23,12 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     val seal      = in Bool ()
     val limit     = slave(Flow(UInt(64 bits)))
     val segment   = slave(Flow(RingSegments.Segment(p)))
-    val now       = in UInt (64 bits)  // Device time in ns.
+    val now       = in UInt (64 bits)
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
     val idle      = out Bool ()
-    val made      = out UInt (32 bits) // Frames that the generator has made.
-    val silent    = out Bool ()        // The generator makes no frame now.
+    val made      = out UInt (32 bits)
+    val silent    = out Bool () // The generator makes no frame now.
     val busy      = out Bool ()
 
     val snapshot     = in Bool ()

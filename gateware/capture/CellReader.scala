@@ -18,7 +18,7 @@ case class CellReader(p: CaptureParam) extends Component {
   val io = new Bundle {
     val transfer = slave(Stream(TransferChooser.Transfer(p)))
     val read     = master(Flow(UInt(p.rowWidth bits)))
-    // The data of the row that was asked for at `read` three cycles before.
+    // The row of the staging memory that `read` addressed three cycles before.
     val data    = in Bits (HardBlock.DataWidth bits)
     val release = master(Flow(UInt(p.cellWidth bits)))
     val goes    = master(Stream(TransferChooser.Transfer(p)))
@@ -29,8 +29,8 @@ case class CellReader(p: CaptureParam) extends Component {
 
   val queue = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   queue.logic.ram.addAttribute("ram_style", "distributed")
-  // One transfer becomes many reads, which is why the handshakes here are written by hand. `room`
-  // comes from a register, so it counts the reads that are on their way and one read more.
+  // One transfer becomes many reads, so no stream operator fits. `room` is registered, so it counts
+  // the reads that are on their way and one read more.
   val room = RegNext(queue.io.availability > Latency + 1) init False
 
   val first = RegInit(True)

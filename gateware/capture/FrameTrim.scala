@@ -22,12 +22,12 @@ case class FrameTrim() extends Component {
   val io = new Bundle {
     val run      = in Bool ()
     val keepBad  = in Bool ()
-    val snap     = in UInt (Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
+    val snap     = in UInt (Frames.LengthWidth bits)
     val mbufLog2 = in UInt (5 bits)
     val frames   = slave(Frames())
     val heads    = master(Stream(FrameTrim.TrimmedHead()))
     val data     = master(Stream(Bits(HardBlock.DataWidth bits)))
-    // A frame that FrameTrim has taken has not left it completely.
+    // Some frame has entered FrameTrim and has not left it completely.
     val busy = out Bool ()
   }
   val largest = RegNext(
@@ -44,7 +44,7 @@ case class FrameTrim() extends Component {
     val out = io.frames.throwWhen(!opens).m2sPipe()
   }
 
-  /** Measures the frame at its first beat. */
+  /** Computes at a frame's first beat how many bytes of the frame are kept. */
   val cut = new Area {
     val first = RegNextWhen(gate.out.last, gate.out.fire) init True
     val kept  = (gate.out.head.kept < cap) ? gate.out.head.kept | cap
@@ -69,12 +69,12 @@ case class FrameTrim() extends Component {
   val heads = StreamFifo(FrameTrim.TrimmedHead(), 16, latency = 1)
   val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
   for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
-  // The room of the queue of data comes from a register, so it may not count the last push yet.
+  // The room comes from a register and may miss the last push, so it asks for two free places.
   val room = RegNext(heads.io.availability > 1 && data.io.availability > 1) init False
 
   val store = new Area {
     val beat = cut.out.payload
-    // `more` is the number of the frame's beats that are kept behind the present one.
+    // `more` counts the beats that are still to be kept of a frame, without the present beat.
     val more  = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
     val keeps = beat.first ? !beat.trimmed.bad | more =/= 0
     val taken = cut.out.continueWhen(room).toFlow
@@ -95,7 +95,7 @@ case class FrameTrim() extends Component {
 
 object FrameTrim {
 
-  /** The head of a frame that has left FrameTrim. A bad frame has no data behind its head. */
+  /** A frame's head as it leaves FrameTrim. No data follows the head of a bad frame. */
   case class TrimmedHead() extends Bundle {
     val head = Frames.Head()
     val bad  = Bool()

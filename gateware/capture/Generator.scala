@@ -28,7 +28,7 @@ case class Generator() extends Component {
     // When `run` rises, the generator starts at frame 0. After `run` has fallen, the present frame
     // is the last one.
     val run      = in Bool ()
-    val size     = in UInt (Frames.LengthWidth bits) // Bytes of a frame: 1 or more.
+    val size     = in UInt (Frames.LengthWidth bits) // Size of every frame in bytes: 1 or more.
     val period   = in UInt (24 bits)
     val count    = in UInt (32 bits)
     val seed     = in Bits (32 bits)
@@ -44,7 +44,8 @@ case class Generator() extends Component {
   val done   = RegNext(io.count =/= 0 && number === io.count) init False
 
   val pace = new Area {
-    val owed  = Reg(UInt(25 bits)) init 0 // Time by which frames are late, in 1/256 of a cycle.
+    // Time since the start of the latest frame, plus its delay, in 1/256 of a cycle.
+    val owed  = Reg(UInt(25 bits)) init 0
     val most  = RegNext(io.period +^ U(1024 << 8, 24 bits))
     val due   = RegNext(owed >= io.period) init False
     val takes = False
@@ -54,10 +55,11 @@ case class Generator() extends Component {
   }
 
   val inFrame = RegInit(False)
-  val left    = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame still to come.
-  val word    = Reg(Bits(32 bits))
-  val more    = RegNext((io.size - 1) >> 5)
-  // `due` and `done` come from registers, which puts an empty cycle between two frames.
+  // Beats of the frame that come after the present beat.
+  val left = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
+  val word = Reg(Bits(32 bits))
+  val more = RegNext((io.size - 1) >> 5)
+  // `due` and `done` are a cycle late, so `rests` keeps one cycle empty between two frames.
   val rests  = RegInit(False)
   val begins = !inFrame && !rests && io.run && ran && pace.due && !done
 
@@ -72,7 +74,7 @@ case class Generator() extends Component {
     B(0x00000002, 32 bits),
     B(0x00020100, 32 bits),
     beat.head.port.asBits.resize(8) ## B(0, 24 bits),
-    B(0x0000b588, 32 bits), // EtherType for local experiments.
+    B(0x0000b588, 32 bits), // EtherType 0x88b5, for local experiments.
     number.asBits,
     io.seed
   )

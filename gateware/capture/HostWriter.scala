@@ -26,7 +26,7 @@ import lanebox.vocabulary.{HardBlock, Request}
   */
 case class HostWriter(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val patience      = in UInt (24 bits) // Cycles for which complete records may wait for more.
+    val patience      = in UInt (24 bits)
     val relaxed       = in Bool ()
     val statusAddress = in UInt (64 bits)
     val segmentLog2   = in UInt (5 bits)
@@ -66,8 +66,8 @@ case class HostWriter(p: CaptureParam) extends Component {
   chooser.io.page      := segments.io.page
   chooser.io.lineSent  := former.io.lineSent
 
-  // The stages register `valid` and `ready` of a transfer. CellReader ends a transfer in the cycle
-  // in which TransferChooser decides on the next one, and both paths are long.
+  // Two stages register `valid` and `ready` of a transfer, since the paths between TransferChooser
+  // and CellReader are long.
   val chosen   = chooser.io.transfer.s2mPipe()
   val transfer = chosen.m2sPipe()
   chooser.io.busy := transfer.valid || !chooser.io.transfer.ready

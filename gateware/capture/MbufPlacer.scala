@@ -31,31 +31,33 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val lossless = in Bool ()
     val seal     = in Bool ()
     val stopped  = in Bool ()
-    val clear    = in Bool ()         // Goes back to the first MBUF. Allowed only while idle.
-    val now      = in UInt (64 bits)
-    val known    = in Bool ()         // `allowed` is about the MBUF that comes next.
-    val allowed  = in Bool ()
-    val advance  = out Bool ()
-    val freed    = in Bool ()         // A cell has become free.
-    val frames   = slave(Stream(RecordSizer.SizedFrame()))
-    val blocks   = master(Stream(Block()))
-    val fates    = master(Stream(Accounts.FrameFate()))
-    val lost     = out UInt (64 bits) // Frames lost since `clear`, of any cause.
-    val closed   = out Bool ()        // The last MBUF is sealed, and no other has been begun.
+    // Goes back to the first MBUF of the ring. Allowed only while idle.
+    val clear   = in Bool ()
+    val now     = in UInt (64 bits)
+    val known   = in Bool ()
+    val allowed = in Bool ()
+    val advance = out Bool ()
+    val freed   = in Bool ()         // A cell (4 KiB) of the staging memory has become free.
+    val frames  = slave(Stream(RecordSizer.SizedFrame()))
+    val blocks  = master(Stream(Block()))
+    val fates   = master(Stream(Accounts.FrameFate()))
+    val lost    = out UInt (64 bits) // Frames lost since `clear`, of any cause.
+    val closed  = out Bool ()        // The last MBUF is sealed, and no other has been begun.
   }
   import CaptureParam._
 
-  /** The MBUF, and the part of it that is in use. */
+  /** The MBUF (part of the capture ring) that is being filled, and how much of it is in use. */
   val mbuf = new Area {
     val usable = RegNext((U(1, MbufWidth bits) |<< (io.mbufLog2 - 3)) - SealUnits)
     val fill   = Reg(UInt(MbufWidth bits)) init 0
-    val left   = RegNext(usable - fill) // Units of the MBUF that are free for records and fillers.
+    // Units of 8 bytes in the MBUF that are free, not counting the seal's room.
+    val left   = RegNext(usable - fill)
     val begun  = RegInit(False)
     val number = Reg(UInt(64 bits)) init 0
   }
 
-  /** The cells of the staging memory that can be given out. The cell that is being filled counts as
-    * in use, even if it is empty.
+  /** Counts the cells (4 KiB) of the staging memory that can be given out. The cell that is being
+    * filled counts as in use, even if it is empty.
     */
   val cells = new Area {
     val free                    = Reg(UInt(p.cellWidth + 1 bits)) init p.cells - 1
@@ -86,9 +88,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val before  = some ? counts.readAsync(port) | U(0)
   }
 
-  // A decision about a block changes values on which the next decision depends. All of them are
-  // right again in the third cycle after the decision, or in the fourth if the block closes the
-  // MBUF.
+  // A decision changes the counts of room on which the next decision depends. They are right again
+  // in the third cycle after it, or in the fourth if its block closes an MBUF.
   val decides = Bool()
   val since   = Reg(UInt(2 bits)) init 0
   when(!since.andR) { since := since + 1 }
@@ -96,8 +97,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   val settled = RegNext(since >= 1 && !decides) init False
   val steady  = RegNext(since >= 2 && !decides) init False
 
-  /** Cycle 1 of a frame: computes how long its record will be, now that its port's losses are
-    * known.
+  /** Cycle 1 of a frame in MbufPlacer: finds how long its record is. Earlier losses make it longer.
     */
   val measure = new Area {
     val valid    = RegNext(io.frames.valid && !decides) init False
@@ -106,8 +106,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val units    = RegNext(drops.some ? io.frames.counting | io.frames.plain)
   }
 
-  /** Cycle 2 of a frame: finds whether its record has room in MBUF, ring and staging memory. A
-    * cycle later the room may be larger, but not smaller.
+  /** Cycle 2 of a frame in MbufPlacer: finds whether the frame's record has room in MBUF, ring and
+    * staging memory. A cycle later the room may be larger, but not smaller.
     */
   val compare = new Area {
     val good  = !io.frames.bad
@@ -126,8 +126,8 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val closes  = RegNext(cells.room(closing.units))
   }
 
-  /** Cycle 3 of a frame: decides what becomes of it. If the MBUF is to be closed, the blocks that
-    * close it come before the frame.
+  /** Cycle 3 of a frame in MbufPlacer: decides whether it is recorded, lost or must wait. Blocks
+    * that close the MBUF come before the frame.
     */
   val decide = new Area {
     val ready  = io.blocks.ready && io.fates.ready
@@ -182,7 +182,6 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   when(lost) { drops.pending(drops.port) := True }
   when(records) { drops.pending(drops.port) := False }
 
-  /** The counts of records, bytes and lost frames since `clear`, in registers. */
   val counts = new Area {
     val original             = RegNext(io.frames.head.original)
     val record               = RegNext(records) init False

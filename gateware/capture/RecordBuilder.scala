@@ -29,8 +29,8 @@ case class RecordBuilder() extends Component {
   expander.io.block << io.blocks
   val layout = expander.io.layout.m2sPipe()
 
-  /** The place of the present beat in its block. It is computed with the beat before, so that it is
-    * known early in the cycle.
+  /** Says what the present beat of a block holds. It is computed with the beat before, so that it
+    * is known early in the cycle.
     */
   val place = new Area {
     val go                                  = Bool()
@@ -50,12 +50,12 @@ case class RecordBuilder() extends Component {
   }
   import place.{endData, first, go, inData, last}
   val needs = layout.takes && inData
-  // No operator fits, since a block takes several beats of data, or none.
+  // No stream operator fits, since a block takes several beats of frame data, or none.
   go            := layout.valid && (!needs || io.data.valid)
   io.data.ready := layout.valid && needs
   layout.ready  := go && last
 
-  /** The beat of frame data that is taken in this cycle. */
+  /** What follows a block's header: frame data, or bytes 28 to 59 of a seal or filler. */
   val source = new Area {
     val bytes = io.data.payload.subdivideIn(8 bits).zipWithIndex.map { case (byte, i) =>
       (!endData || layout.mask(i)) ? byte | B(0, 8 bits)
@@ -85,11 +85,12 @@ case class RecordBuilder() extends Component {
 
 object RecordBuilder {
 
-  /** A beat of up to 32 bytes of a block, which is written to the staging memory. */
+  /** A beat of up to 32 bytes of a pcapng block, which is written to the staging memory. */
   case class BlockBeat() extends Bundle {
-    val data   = Bits(HardBlock.DataWidth bits)
-    val units  = UInt(3 bits) // 1 to 4; fewer than 4 only in the last beat of a block.
+    val data = Bits(HardBlock.DataWidth bits)
+    // Units of 8 bytes in the beat: 1 to 4. Only a block's last beat has fewer than 4.
+    val units  = UInt(3 bits)
     val last   = Bool()
-    val packet = Bool()       // The block is a record.
+    val packet = Bool() // The block is the record of a frame, and no seal or filler.
   }
 }

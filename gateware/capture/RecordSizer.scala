@@ -51,9 +51,9 @@ case class RecordSizer() extends Component {
 
 object RecordSizer {
   val HeaderDwords = 7
-  val Frame        = HeaderDwords + 1 // The header, and the length at the block's end.
-  val FlagsDwords  = 2                // Dwords of the option epb_flags.
-  val DropsDwords  = 3                // Dwords of the option epb_dropcount.
+  val Frame        = HeaderDwords + 1 // Dwords of a record's header, and of the length at its end.
+  val FlagsDwords  = 2
+  val DropsDwords  = 3
 
   /** A frame's head and the size of its record in units of 8 bytes: `plain` without the option
     * epb_dropcount, `counting` with it.
@@ -61,7 +61,7 @@ object RecordSizer {
   case class SizedFrame() extends Bundle {
     val head            = Frames.Head()
     val bad             = Bool()
-    val flagged         = Bool()                            // The record has epb_flags.
+    val flagged         = Bool()
     val dwords          = UInt(Frames.LengthWidth - 1 bits) // Dwords of the frame's data.
     val plain, counting = UInt(CaptureParam.BlockWidth bits)
   }

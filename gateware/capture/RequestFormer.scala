@@ -27,7 +27,7 @@ case class RequestFormer(p: CaptureParam) extends Component {
   val transfer = io.transfer.queue(4).m2sPipe()
   val row      = Reg(UInt(log2Up(CaptureParam.CellRows) bits)) init 0
 
-  // No operator fits: a transfer joins many rows, or none if it is the status line.
+  // No stream operator fits: a transfer joins many rows, or none if it is the status line.
   val beat = Stream(Fragment(Request()))
   beat.valid      := transfer.valid && (transfer.line || io.rows.valid)
   beat.last       := transfer.line || row === transfer.last - transfer.first
@@ -50,6 +50,6 @@ case class RequestFormer(p: CaptureParam) extends Component {
 
 object RequestFormer {
 
-  /** Returns the attributes of a request: only relaxed ordering may be set. */
+  /** Returns the PCIe attributes of a request: only relaxed ordering may be set. */
   def Relaxed(relaxed: Bool): Bits = B"0" ## relaxed ## B"0"
 }

@@ -21,8 +21,8 @@ case class RingLimit() extends Component {
     val newest   = in Bool ()
     val limit    = slave(Flow(UInt(64 bits)))
     val clear    = in Bool ()
-    val advance  = in Bool ()  // The MBUF is complete.
-    val known    = out Bool () // `allowed` is about the MBUF that comes next.
+    val advance  = in Bool ()  // A pulse: the present MBUF is complete.
+    val known    = out Bool () // `allowed` is up to date; low shortly after `advance`.
     val allowed  = out Bool ()
   }
   val Width = 64 - log2Up(CaptureParam.CellBytes)
@@ -42,11 +42,12 @@ case class RingLimit() extends Component {
     limit  := 0
   }
 
-  val nextEnd = Reg(UInt(Width bits)) init 0 // Where the next MBUF ends, in cells.
+  // End of the next MBUF, in cells of 4 KiB since the start.
+  val nextEnd = Reg(UInt(Width bits)) init 0
   when(io.advance) { nextEnd := nextEnd + cells }
   when(io.clear) { nextEnd := cells.resized }
 
-  // `nextEnd` has its new value in the cycle after `advance`, and `allowed` one cycle later.
+  // `nextEnd` is right a cycle after `advance`, `allowed` two cycles. Until then `known` is low.
   val changed = RegNext(io.clear || io.advance) init False
   val settles = RegNext(changed) init False
   val allowed = RegNext(io.newest || nextEnd <= limit) init False

@@ -15,7 +15,7 @@ import spinal.lib._
 case class RingSegments(p: CaptureParam) extends Component {
   val io = new Bundle {
     val segment     = slave(Flow(RingSegments.Segment(p)))
-    val segmentLog2 = in UInt (5 bits) // Size of a segment: 12 to 30, for 4 KiB to 1 GiB.
+    val segmentLog2 = in UInt (5 bits) // Log2 of a segment's bytes: 12 to 30, for 4 KiB to 1 GiB.
     val lastSegment = in UInt (p.segmentWidth bits)
     val clear       = in Bool ()
     val advance     = in Bool ()
@@ -42,7 +42,8 @@ case class RingSegments(p: CaptureParam) extends Component {
     index  := 0
     offset := 0
   }
-  val first = RegNext(pages.readSync(index)) // The segment's first page.
+  // Host address of the present segment, in pages of 4 KiB.
+  val first = RegNext(pages.readSync(index))
   val page  = RegNext(first + offset)
   io.page := page
 

@@ -26,13 +26,12 @@ case class Staging(p: CaptureParam) extends Component {
     val release = slave(Flow(UInt(p.cellWidth bits)))
     val freed   = out Bool ()
     val read    = slave(Flow(UInt(p.rowWidth bits)))
-    // The data of the row that was asked for at `read` three cycles before.
-    val data = out Bits (HardBlock.DataWidth bits)
+    val data    = out Bits (HardBlock.DataWidth bits)
   }
   import Staging._
 
   val memory = StagingMemory(p)
-  val free   = FreeNumbers(p.cells, first = 1) // Cell 0 is filled first.
+  val free   = FreeNumbers(p.cells, first = 1) // Cell 0 is in use at reset: it is filled first.
   memory.io.read << io.read
   io.data := memory.io.data
   free.io.free << io.release
@@ -59,13 +58,13 @@ case class Staging(p: CaptureParam) extends Component {
     memory.io.write.data   := io.beats.data
   }
 
-  /** Moves the write position past the beat, into the next cell if the present cell is full. */
+  /** Moves the staging memory's write position past the beat, if need be into the next cell. */
   val move = new Area {
     val beat  = io.beats.payload
     val end   = current.offset +^ beat.units
     val fills = io.beats.valid && end.msb
-    // A block that ends where the cell ends belongs to the cell. A block that ends behind the cell
-    // belongs to the next cell.
+    // `inside`: the beat ends inside the present cell, or where the cell ends. A block that ends
+    // with such a beat is counted for the present cell, any other block for the next cell.
     val inside = !end.msb || end.resize(log2Up(CaptureParam.CellUnits)) === 0
     val ended  = WholePart()
     ended := current.whole
@@ -89,13 +88,15 @@ case class Staging(p: CaptureParam) extends Component {
     assert(!fills || free.io.take.valid, "a beat whose cell was not reserved")
   }
 
-  // The memory is written in the cycle after the beat, and can be read one cycle later.
+  // The staging memory is written a cycle after the beat, and can be read another cycle later. So
+  // the entry of a full cell is reported some cycles late.
   val entries = StreamFifo(FullCell(p), p.cells)
   val entry   = Flow(FullCell(p))
   entry.valid := move.fills
   entry.cell  := current.cell
   entry.whole := move.ended
-  entries.io.push << entry.m2sPipe().toStream // Never full: it has room for all cells.
+  // The FIFO has room for all cells, so it is never full.
+  entries.io.push << entry.m2sPipe().toStream
   io.full << entries.io.pop.m2sPipe()
 
   val open = OpenCell(p)
@@ -119,7 +120,7 @@ object Staging {
   case class WholePart() extends Bundle {
     // Units of 8 bytes up to the end of the last block that ends in the cell.
     val units   = UInt(log2Up(CaptureParam.CellUnits) + 1 bits)
-    val records = UInt(8 bits) // Records that end in the cell.
+    val records = UInt(8 bits)
   }
 
   /** The cell of the staging memory that is being filled. */
@@ -130,7 +131,7 @@ object Staging {
     val whole    = WholePart()
   }
 
-  /** A cell that is full. Its last block may go on in the next cell. */
+  /** A cell of the staging memory that is full. Its last block may go on in the next cell. */
   case class FullCell(p: CaptureParam) extends Bundle {
     val cell  = UInt(p.cellWidth bits)
     val whole = WholePart()

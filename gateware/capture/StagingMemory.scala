@@ -26,8 +26,9 @@ case class StagingMemory(p: CaptureParam) extends Component {
     * lane `turn` of `row`.
     */
   case class Write() extends Bundle {
-    val row    = UInt(p.rowWidth bits)
-    val behind = UInt(p.rowWidth bits) // The row for the lanes below `turn`.
+    val row = UInt(p.rowWidth bits)
+    // Row that is written in the lanes below `turn`: the next one.
+    val behind = UInt(p.rowWidth bits)
     val turn   = UInt(log2Up(CaptureParam.BeatUnits) bits)
     val units  = UInt(3 bits)
     val data   = Bits(HardBlock.DataWidth bits)

@@ -29,15 +29,15 @@ case class TransferChooser(p: CaptureParam) extends Component {
     val clear         = in Bool ()
     val open          = in(Staging.OpenCell(p))
     val full          = slave(Stream(Staging.FullCell(p)))
-    val pageValid     = in Bool ()  // `page` is the address of the next cell's page.
+    val pageValid     = in Bool ()  // `page` has the host address of the next cell, in pages.
     val page          = in UInt (52 bits)
     val advance       = out Bool ()
     val transfer      = master(Stream(TransferChooser.Transfer(p)))
-    val busy          = in Bool ()  // A chosen transfer has not begun to be read.
+    val busy          = in Bool ()  // CellReader has not begun to read a transfer that was chosen.
     val line          = out Bits (HardBlock.DataWidth bits)
     val lineSent      = in Bool ()
     val position      = out UInt (64 bits)
-    val idle          = out Bool () // All data and the status line have been chosen and sent on.
+    val idle          = out Bool () // All data and the status line have been sent on.
   }
 
   /** Keeps how much of the oldest cell in the staging memory has been sent to the host. */
@@ -65,7 +65,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
   }
 
   val report = new Area {
-    val pages    = Reg(UInt(52 bits)) init 0 // Cells sent since `clear`.
+    val pages    = Reg(UInt(52 bits)) init 0 // Full cells (4 KiB each) sent since `clear`.
     val position = Reg(UInt(64 bits)) init 0
     val records  = Reg(UInt(64 bits)) init 0
     val changed  = RegInit(False)
@@ -99,7 +99,7 @@ case class TransferChooser(p: CaptureParam) extends Component {
   transfer.frees   := data && isFull
   transfer.address := line ? io.statusAddress | (io.page @@ sent.row @@ U(0, 5 bits))
   transfer.dwords  := line ? U(HardBlock.Dwords, 11 bits) | choose.dwords
-  // No operator fits: a transfer may be a full cell, which is taken, or one of two other things.
+  // No stream operator fits: only a transfer of a full cell takes the cell's entry.
   io.transfer.valid   := line || data
   io.transfer.payload := transfer
   io.full.ready       := io.transfer.ready && data && isFull
@@ -144,13 +144,13 @@ case class TransferChooser(p: CaptureParam) extends Component {
 
 object TransferChooser {
 
-  /** A transfer: a write of rows of a cell, or of the status line, to host memory. */
+  /** A write to host memory: rows of one cell of the staging memory, or the status line. */
   case class Transfer(p: CaptureParam) extends Bundle {
     val line    = Bool()
     val cell    = UInt(p.cellWidth bits)
     val first   = UInt(log2Up(CaptureParam.CellRows) bits)
     val last    = UInt(log2Up(CaptureParam.CellRows) bits)
-    val frees   = Bool() // The cell can be reused after this transfer.
+    val frees   = Bool() // The staging memory's cell can be reused after this transfer.
     val address = UInt(64 bits)
     val dwords  = UInt(11 bits)
   }

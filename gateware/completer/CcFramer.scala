@@ -22,10 +22,10 @@ case class CcFramer(sources: Int) extends Component {
 
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
-    // While `open` is high, new TLPs may begin. A TLP that has begun is finished in any case.
+    // While `open` is high, completion TLPs may begin. One that has begun is always finished.
     val open     = in Bool ()
     val cc       = master(HardBlock.Cc())
-    val returned = out Bool () // The non-posted credit of a request comes back.
+    val returned = out Bool () // A pulse: an answered request's non-posted credit is free again.
     val inside   = out Bool () // Some TLP has begun, and CC has not taken its last beat yet.
   }
 
@@ -76,7 +76,8 @@ case class CcFramer(sources: Int) extends Component {
   // The descriptor takes three dwords, so the upper three dwords of each payload beat move into the
   // next CC beat. If no payload beat follows, they take one CC beat more: `tail`.
   val overhang = !failed && (completion.dwords(2 downto 0) - 1) >= 5
-  val lastLane = completion.dwords(2 downto 0) + 2 // Lane of the TLP's last dword.
+  // Lane of CC (0 to 7) that the last dword of the completion TLP is in.
+  val lastLane = completion.dwords(2 downto 0) + 2
   val tail     = RegInit(False)
   val carried  = Reg(Bits(96 bits))
   val tailLane = Reg(UInt(3 bits))
@@ -134,7 +135,7 @@ object CcFramer {
     val addressType     = Bits(2 bits)
     val reserved1       = Bits(6 bits)
     val byteCount       = UInt(13 bits)
-    val locked          = Bool() // The completion answers a locked read.
+    val locked          = Bool()
     val reserved2       = Bits(2 bits)
     val dwords          = UInt(11 bits)
     val status          = Bits(3 bits)

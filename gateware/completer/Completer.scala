@@ -32,12 +32,12 @@ case class Completer(p: CompleterParam) extends Component {
     val cq         = slave(HardBlock.Cq())
     val cc         = master(HardBlock.Cc())
     val npRequest  = out Bits (2 bits) // Credits granted to the hard block, pin pcie_cq_np_req.
-    val npMax      = in UInt (6 bits)  // The most non-posted requests inside: 1 to 32.
+    val npMax      = in UInt (6 bits)  // Most non-posted requests of the host in the card: 1 to 32.
     val maxPayload = in UInt (3 bits)
     val ports      = Vec(master(TargetPort()), p.ports)
     val stop       = in Bool ()
     val idle       = out Bool ()
-    val clear      = in Bool ()        // Clears the counters.
+    val clear      = in Bool ()
     val counters   = out(CompleterStatistics.CompleterCounters())
   }
   noIoPrefix()

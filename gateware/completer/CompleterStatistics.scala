@@ -30,9 +30,6 @@ case class CompleterStatistics() extends Component {
 
 object CompleterStatistics {
 
-  /** The counters of host requests that the Completer has refused since reset or `clear`. They
-    * wrap.
-    */
   case class CompleterCounters() extends Bundle {
     val unsupported = UInt(32 bits) // Non-posted requests answered with Unsupported Request.
     val dropped     = UInt(32 bits) // Posted requests that were refused and not carried out.

@@ -21,8 +21,9 @@ case class CqParser(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val maxPayload = in UInt (3 bits)
-    val open       = in Bool () // New requests may begin. One that has begun is always finished.
-    val requests   = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
+    // While high, new requests are taken from CQ. A request that has begun is taken to its end.
+    val open     = in Bool ()
+    val requests = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
     // Non-posted requests that must be answered with Unsupported Request.
     val refused = master(Flow(RefusedRequest()))
     val events  = out(CqParser.CqEvents())
@@ -68,7 +69,7 @@ case class CqParser(p: CompleterParam) extends Component {
     val valid       = RegInit(False)
     val first, last = Reg(Bool())
     val cut         = Reg(Bool())
-    val begun       = RegNext(begins) init False // A first beat came on CQ in the cycle before.
+    val begun       = RegNext(begins) init False // A request began on CQ in the cycle before.
     val kind        = Reg(Bits(4 bits))
     val request     = Reg(TargetRequest())
     val port        = Reg(Bits(p.ports bits))
@@ -89,8 +90,8 @@ case class CqParser(p: CompleterParam) extends Component {
     io.cq.lastBe,
     !descriptor.address(0)
   )
-  // `odd`: the length is one that the hard block should not have let through, or a read has more
-  // than one beat.
+  // `odd` marks a malformed request: its length is one that the hard block should not have let
+  // through, or it is a read of more than one beat.
   val odd = descriptor.dwords === 0 ||
     (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
     (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
@@ -111,8 +112,8 @@ case class CqParser(p: CompleterParam) extends Component {
     held.request.requester.attributes   := descriptor.attributes
     held.request.requester.function     := descriptor.function
     for (i <- 0 until p.ports) held.port(i) := hits(i).foldLeft(False)(_ || _)
-    // Bit i is for window i of the request's own port. Windows do not overlap, so ORing in window i
-    // of every other port changes nothing.
+    // Bit i of `window` is for window i of the request's own port. Windows do not overlap, so ORing
+    // in window i of every other port changes nothing.
     for (i <- 0 until TargetRequest.Windows)
       held.request.window(i) := hits.flatMap(_.lift(i)).foldLeft(False)(_ || _)
     held.malformed           := malformed
@@ -121,7 +122,8 @@ case class CqParser(p: CompleterParam) extends Component {
     held.nonPosted           := CqKind.nonPosted(descriptor.kind)
   }
 
-  val ending     = io.cq.last && !io.cq.keep(4) // The request's last beat, its upper half empty.
+  // The beat on CQ is the last of its request, and its upper 16 bytes hold nothing.
+  val ending     = io.cq.last && !io.cq.keep(4)
   val leaves     = held.valid && held.last && store.io.room
   val shiftsLast = continues && ending
   when(begins || continues) {

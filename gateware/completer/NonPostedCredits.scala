@@ -16,7 +16,8 @@ import spinal.core._
   */
 case class NonPostedCredits() extends Component {
   val io = new Bundle {
-    val limit    = in UInt (6 bits) // Most credits lent: 1 to 32; 0 counts as 1, above 32 as 32.
+    // Most credits lent at a time: 1 to 32. 0 counts as 1, a value above 32 counts as 32.
+    val limit    = in UInt (6 bits)
     val returned = in Bool ()
     val grant    = out Bool ()
     val lent     = out UInt (6 bits)

@@ -32,12 +32,12 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     val pops   = Vec(master(Stream(Fragment(TargetRequest()))), ports)
   }
 
-  // Pointers have one bit more than an address, so that a full store differs from an empty one.
+  // Pointers have one bit more than an address: a full store differs from an empty one.
   val pointerBits = log2Up(depth) + 1
   val memory      = Mem(Fragment(RoutedRequest(ports)), depth)
   memory.addAttribute("ram_style", "distributed")
   val written, committed, read = Reg(UInt(pointerBits bits)) init 0
-  val available                = RegInit(False) // A committed request is in the memory.
+  val available                = RegInit(False) // The store holds a complete request.
 
   // Out -------------------------------------------------------------------------------------------
   val stored = memory.readAsync(read.resized)
@@ -49,15 +49,15 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   direct.request.data(HardBlock.UpperHalf).allowOverride() :=
     stored.request.data(HardBlock.UpperHalf)
   val shown = available ? stored | direct
-  // StreamDemux takes a number. Here the port is one-hot, so no decoder is in the way.
+  // StreamDemux is not used: it would decode a number, but the port is one-hot.
   val valid = available || io.single
   for (port <- 0 until ports) {
     io.pops(port).valid    := valid && shown.port(port)
     io.pops(port).last     := shown.last
     io.pops(port).fragment := shown.request
   }
-  // `taken` comes late in the cycle, through the ports' decoders. So the next values of the
-  // pointers are computed before it is known.
+  // The ports' `ready`, and so `taken`, comes late in the cycle. So the next values of the pointers
+  // are computed before it is known.
   val taken    = (shown.port & B(io.pops.map(_.ready))).orR
   val readNext = read + 1
   when(available && taken)(read := readNext)

@@ -17,8 +17,9 @@ case class ConfigWatch(period: Int = 256) extends Component {
   )
 
   val io = new Bundle {
-    val management   = master(ConfigWatch.ConfigManagement())
-    val extendedTags = out Bool () // The host has enabled them. Low until the first read is done.
+    val management = master(ConfigWatch.ConfigManagement())
+    // The host has enabled extended tags. Low until the register has been read for the first time.
+    val extendedTags = out Bool ()
   }
   val timer   = Reg(UInt(log2Up(period) bits)) init 0
   val reading = RegInit(False)
@@ -37,13 +38,14 @@ case class ConfigWatch(period: Int = 256) extends Component {
 
 object ConfigWatch {
   // Dword address of Device Control: byte 8 of the PCI Express capability, which is at 0x70.
-  val DeviceControl     = 0x78 / 4
-  val ExtendedTagEnable = 8 // The bit's number in Device Control (base specification 7.5.3.4).
+  val DeviceControl = 0x78 / 4
+  // Number of the bit Extended Tag Field Enable in Device Control (base specification 7.5.3.4).
+  val ExtendedTagEnable = 8
 
   /** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */
   case class ConfigManagement() extends Bundle with IMasterSlave {
     val address  = UInt(10 bits) // Dword address in configuration space.
-    val read     = Bool()        // Stays high until `done`.
+    val read     = Bool()        // Asks for a read of `address`; stays high until `done`.
     val readData = Bits(32 bits)
     val done     = Bool()
 

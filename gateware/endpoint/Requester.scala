@@ -48,9 +48,9 @@ case class Requester(p: RequesterParam) extends Component {
     val msixRegisters = msix generate slave(RegisterPort(MsixTable.addressBits(p.msixVectors)))
 
     val stop         = in Bool ()  // While high no new request is taken and no new TLP goes to RQ.
-    val idle         = out Bool () // No TLP is half sent, and no read is outstanding.
+    val idle         = out Bool () // No TLP is partly sent, and no read is outstanding.
     val extendedTags = out Bool ()
-    val clear        = in Bool ()  // Clears all counters.
+    val clear        = in Bool ()
     val counters     = out(Counters())
     val statistics   = out(ReturnStatistics())
   }

@@ -34,7 +34,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
   }
   noIoPrefix()
 
-  val OrderBits = 20 // Bits of the number of a write, by which reads are ordered with writes.
+  // Width of the count of the host's writes, by which a read finds which writes came before it.
+  val OrderBits = 20
   val Piece     = 32 // The most dwords of a completion: completions end at boundaries of 128 B.
 
   /** A read by the host that waits in SlavePort until it is its turn at the front end. */
@@ -44,7 +45,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val firstBe, lastBe = Bits(4 bits)
     val address         = UInt(64 bits)
     val requester       = RequesterId()
-    val after           = UInt(OrderBits bits) // Writes that came before the read.
+    val after           = UInt(OrderBits bits) // Number of writes that came before the read.
   }
 
   // One dword at the front end --------------------------------------------------------------------
@@ -114,7 +115,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Writes ----------------------------------------------------------------------------------------
   val write = new Area {
-    val index    = Reg(UInt(11 bits)) init 0 // Number of the next dword in its write request.
+    val index    = Reg(UInt(11 bits)) init 0 // Index of the write's next dword, from 0.
     val dropping = RegInit(False)            // The rest of the present write is dropped.
 
     val final_  = index + 1 === writes.dwords
@@ -141,17 +142,18 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Reads: the dwords of a piece go to a buffer, the buffer goes to the Completer -----------------
   val read = new Area {
-    val head      = waiting.io.pop
-    val active    = RegInit(False)
-    val first     = Reg(Bool())        // No dword of the read has been fetched yet.
-    val row       = Reg(UInt(10 bits)) // Number of the next dword in its 4 KiB page.
-    val left      = Reg(UInt(11 bits)) // Dwords of the read that are still to be fetched.
-    val at, size  = Reg(UInt(6 bits))  // Dwords fetched for this completion, and dwords it has.
+    val head   = waiting.io.pop
+    val active = RegInit(False)
+    val first  = Reg(Bool())        // The first dword of the read has not been fetched yet.
+    val row    = Reg(UInt(10 bits)) // Index in its 4 KiB page of the next dword to fetch.
+    val left   = Reg(UInt(11 bits)) // Dwords of the read that are still to be fetched.
+    // `at` counts the dwords fetched for the present completion. `size` is how many it will have.
+    val at, size  = Reg(UInt(6 bits))
     val byteCount = Reg(UInt(13 bits))
     val lower     = Reg(UInt(7 bits))
     val status    = Reg(Bits(3 bits))
-    val full      = RegInit(False)     // The completion, with data or an error, can be sent.
-    val sent      = Reg(UInt(2 bits))  // Beats of the completion that were sent.
+    val full      = RegInit(False) // The completion, with data or an error, can be sent.
+    val sent      = Reg(UInt(2 bits))
 
     def pieceFrom(dword: UInt, remaining: UInt): UInt = {
       val room = U(Piece, 6 bits) - dword(4 downto 0)

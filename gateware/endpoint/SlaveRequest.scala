@@ -13,12 +13,12 @@ import lanebox.vocabulary.{HardBlock, Numbers}
   * LitePCIe has none.
   */
 case class SlaveRequest() extends Bundle {
-  val first   = Bool()                         // Always set, and so is the stream's `last`.
+  val first   = Bool()                         // Always set, like the stream's `last`.
   val reqId   = Bits(16 bits)
   val we      = Bool()
-  val adr     = UInt(32 bits)                  // Byte address in the BAR.
+  val adr     = UInt(32 bits)                  // Byte address of the dword in the BAR.
   val len     = UInt(10 bits)                  // Dwords of the request: always 1.
-  val tag     = Bits(Numbers.TagWidth bits)    // SlavePort's own tag; the answer repeats it.
+  val tag     = Bits(Numbers.TagWidth bits)    // Tag given by SlavePort; the answer repeats it.
   val dat     = Bits(HardBlock.DataWidth bits) // The dword to write, in lane 0.
   val channel = Bits(8 bits)
   val userId  = Bits(8 bits)

@@ -38,12 +38,13 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
 
   val io = new Bundle {
     val enable, functionMask = in Bool ()
-    val irqs                 = in Bits (vectors bits) // A pulse raises the vector.
-    val registers            = slave(RegisterPort(MsixTable.addressBits(vectors)))
-    val fence                = master(Stream(Bits(8 bits)))
-    val fenced               = slave(Stream(Bits(8 bits)))
-    val message              = master(MessagePort())
-    // `busy` says that a message which may be sent waits, or is on its way to RQ.
+    // A pulse in bit i raises the interrupt of vector i.
+    val irqs      = in Bits (vectors bits)
+    val registers = slave(RegisterPort(MsixTable.addressBits(vectors)))
+    val fence     = master(Stream(Bits(8 bits)))
+    val fenced    = slave(Stream(Bits(8 bits)))
+    val message   = master(MessagePort())
+    // `busy` says that an MSI-X message which may be sent waits, or is on its way to RQ.
     val busy = out Bool ()
   }
 
@@ -83,7 +84,7 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
   val sender = new Area {
     val open     = RegNext(io.enable && !io.functionMask) init False
     val sendable = RegNext(open ? (pending & ~table.masked) | B(0, vectors bits))
-    // Vectors with a higher number than the last one chosen go first, so that all get a turn.
+    // Vectors above the one that was chosen last go first, so that every vector gets a turn.
     val behind     = Reg(Bits(vectors bits)) init 0
     val turn       = Reg(Bits(vectors bits))
     val address    = Reg(UInt(64 bits))
@@ -152,8 +153,7 @@ case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
         }
       }
       val read: State = new State {
-        // The memory takes a cycle, so `table.read` has the field that `table.field` chose in the
-        // cycle before.
+        // `table.read` has the field that `table.field` chose in the cycle before.
         whenIsActive {
           table.field := table.field + 1
           switch(table.field) {

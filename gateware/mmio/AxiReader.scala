@@ -69,13 +69,14 @@ case class AxiReader(p: MmioParam) extends Component {
   }
 
   val places = Mem(Place(), Slots)
-  // For each place: the first row and the epoch of the piece that has the place. They are read for
-  // each beat on AXI's R channel.
+  // For each place (512 bytes of memory): the first row and the epoch of the piece whose data lands
+  // in the place. They are read for each beat on AXI's R channel.
   val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots)
 
   def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
 
-  // A burst is live until its last beat or until it is given up.
+  // Bit n is about the burst of place n. `live`: its beats are still taken. `started`: a beat has
+  // come. `done`: no more beats will come.
   val live, done, started = Reg(Bits(Slots bits)) init 0
   val epoch               = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val tail, head, freed   = Reg(UInt(SlotWidth + 1 bits)) init 0
@@ -98,10 +99,11 @@ case class AxiReader(p: MmioParam) extends Component {
 
     val rowInPiece = current.address(PieceRowBits + 2 downto 3)
     val shift      = current.address(2 downto 0)
-    val lastRows   = ~rowInPiece & io.pieceMask // Rows of the piece after the present row.
-    val toCut      = ((lastRows +^ U(1)) << 3) - shift
-    val closes     = current.left < toCut
-    val go         = busy && !full && bursts.io.push.ready
+    // Rows of 32 bytes that follow the present row in its piece.
+    val lastRows = ~rowInPiece & io.pieceMask
+    val toCut    = ((lastRows +^ U(1)) << 3) - shift
+    val closes   = current.left < toCut
+    val go       = busy && !full && bursts.io.push.ready
 
     // If writes are stuck, a read behind them must not stay inside for ever. Such a read is
     // answered with Completer Abort after `timeout` cycles.
@@ -114,7 +116,7 @@ case class AxiReader(p: MmioParam) extends Component {
 
     val next   = !busy || (go && closes)
     val failed = RegNextWhen(!io.mayStart, next)
-    // A read is held for all of its pieces, and no operator makes several pieces of one read.
+    // No stream operator makes several pieces of one read. The read is held for all of them.
     queue.io.pop.ready := next && (io.mayStart || overdue)
     io.start           := queue.io.pop.fire && io.mayStart
     io.skip            := queue.io.pop.fire && !io.mayStart
@@ -152,8 +154,8 @@ case class AxiReader(p: MmioParam) extends Component {
     places.write(place, entry, go)
     starts.write(place, (rowInPiece ## epoch), go)
 
-    // The burst reads rows up to the end of the piece, or up to the end of the request. A piece takes
-    // a place even if it makes no burst, so no operator joins the two.
+    // A burst reads rows of 32 bytes up to the end of its piece, or up to the end of the read. A
+    // piece takes a place even if it makes no burst, so no stream operator joins the two.
     val inPiece = lastRows +^ U(1)
     val toEnd   = (((current.left +^ shift) >> 3) + 1).resize(PieceRowBits + 1)
     bursts.io.push.valid    := busy && !full && !nothing && !failed
@@ -191,7 +193,7 @@ case class AxiReader(p: MmioParam) extends Component {
     val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
     val mine = r.valid && live(number) &&
       start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
-    // For each burst of which a beat has come: its next row, and whether a beat reported an error.
+    // For each burst that has brought a beat: its next row, and whether AXI reported an error.
     val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
     val before = rows.readAsync(number)
     val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
@@ -220,10 +222,11 @@ case class AxiReader(p: MmioParam) extends Component {
     val waiting = head =/= tail
     val age     = clock.tick - entry.tick
     val expired = waiting && age >= 5 && !done(number)
-    val abort   = RegInit(False) // The request has failed, so its other places are dropped.
-    val failed  = started(number) && land.rows.readAsync(number).msb
-    val bad     = !done(number) || entry.failed || failed
-    val known   = waiting && (done(number) || expired)
+    // A piece of the read has failed, so the later places of the read are dropped.
+    val abort  = RegInit(False)
+    val failed = started(number) && land.rows.readAsync(number).msb
+    val bad    = !done(number) || entry.failed || failed
+    val known  = waiting && (done(number) || expired)
 
     val fetch = Stream(Fetch(p))
     fetch.valid    := known && !abort
@@ -259,7 +262,7 @@ case class AxiReader(p: MmioParam) extends Component {
       epoch := epoch + 1
     }
 
-    // Flow.m2sPipe would make registers of the constant fields, too.
+    // Flow.m2sPipe is not used: it would make registers of the constant fields of `io.error`, too.
     val report = new Area {
       val answered = done(number) && started(number)
       val valid    = RegNext(fetch.fire && bad) init False

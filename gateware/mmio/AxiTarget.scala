@@ -29,12 +29,12 @@ case class AxiTarget(p: MmioParam) extends Component {
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
     val write     = slave(Flow(TargetWrite()))
-    // Beats of writes that wait in the queue for the bus.
+    // Number of beats of host writes that wait for the AXI bus.
     val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(landingRowWidth)) // Only its read half is used.
+    val landing    = slave(LaneMemoryPort(landingRowWidth)) // Only the port's read half is used.
     val bus        = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
     val writeError = master(Flow(MmioError()))
     val readError  = master(Flow(MmioError()))

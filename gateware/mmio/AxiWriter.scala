@@ -27,7 +27,7 @@ case class AxiWriter(p: MmioParam) extends Component {
     val aw         = master(Stream(Axi4Aw(config)))
     val w          = master(Stream(Axi4W(config)))
     val b          = slave(Stream(Axi4B(config)))
-    val done       = out UInt (log2Up(most + 1) bits) // How many bursts ended in this cycle.
+    val done       = out UInt (log2Up(most + 1) bits) // Number of bursts that ended in this cycle.
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
   }
@@ -88,7 +88,7 @@ case class AxiWriter(p: MmioParam) extends Component {
     val beat    = beats.io.pop
     val below   = (0 until HardBlock.Dwords).map(lane => beat.shift > lane)
 
-    val begin = RegInit(False) // A register that is set when `allowed` is not 0.
+    val begin = RegInit(False) // High when `allowed` is not 0, from a register.
     val may   = !flush && (!beat.first || begin)
 
     val w = Stream(Axi4W(config))
@@ -133,7 +133,7 @@ case class AxiWriter(p: MmioParam) extends Component {
     issued.io.pop.ready := mine
     issued.io.flush     := giveUp
 
-    // Flow.m2sPipe would make a register of the constant field, too.
+    // Flow.m2sPipe is not used: it would make a register of the constant field `write`, too.
     val report = new Area {
       val valid   = RegNext(giveUp || (mine && b.resp(1))) init False
       val kind    = RegNext(giveUp ? MmioErrorKind.timeout | MmioErrorKind.busError)

@@ -25,21 +25,21 @@ case class CompletionBuilder(p: MmioParam) extends Component {
 
   val io = new Bundle {
     val fetch = slave(Stream(Fetch(p)))
-    // The number of rows of 32 bytes in the largest piece, less one. The number of rows is a power
-    // of two.
+    // The number of rows of 32 bytes in the largest piece (the part of a read that is one
+    // completion), less one. The number of rows is a power of two.
     val pieceMask = in UInt (PieceRowBits bits)
     val enables   = out Bits (p.latencies.size bits)
     val rows      = out Vec (UInt(p.rowWidth bits), HardBlock.Dwords)
     val data      = in Vec (Bits(HardBlock.DataWidth bits), p.latencies.size)
-    val fetched   = out Bits (p.latencies.size bits) // A fetch from memory i has read all its data.
-    val beats     = master(Stream(Fragment(CompletionBeat())))
+    // Bit i: the present fetch has read all its data from memory i.
+    val fetched = out Bits (p.latencies.size bits)
+    val beats   = master(Stream(Fragment(CompletionBeat())))
   }
 
   val roomBeats = 32
   val room      = Bool()
 
-  // A beat on its way from a memory, with the fields from which its completion's header is
-  // computed.
+  // A beat of read data on its way from a memory, and what its completion's header needs.
   case class Beat() extends Bundle {
     val fetch = Fetch(p)
     val first = Bool()
@@ -51,8 +51,7 @@ case class CompletionBuilder(p: MmioParam) extends Component {
     val current = Reg(Fetch(p))
     val first   = Reg(Bool())
 
-    // Where a request is cut, a row of the memory ends. So the request's next piece starts at lane
-    // 0.
+    // A read is cut only at the end of a row, so its next completion starts at lane 0.
     val nextRow = LaneMemoryPort.next(current.row)
     val lastRow = (current.row(PieceRowBits - 1 downto 0) | ~io.pieceMask).andR
     val few     = current.left < 8
@@ -60,12 +59,12 @@ case class CompletionBuilder(p: MmioParam) extends Component {
     val ends    = few && (!lastRow || inRow) || current.isError
     val closes  = ends || (lastRow && current.onePiece)
 
-    // A beat of a slower memory is still on its way. A beat read from this memory now would arrive
-    // in the same cycle or earlier.
+    // `hazard`: a beat of a slower memory is still on its way. A beat read from the present memory
+    // now would arrive in the same cycle or earlier.
     val hazard = Bool()
     val go     = busy && room && !hazard
 
-    // A fetch is held for all of its beats, and no operator makes several beats of one fetch.
+    // No stream operator makes several beats of one fetch. The fetch is held for all of them.
     io.fetch.ready := !busy || (go && closes)
     when(go) {
       first        := ends || lastRow
@@ -119,8 +118,7 @@ case class CompletionBuilder(p: MmioParam) extends Component {
     val fetch = beat.fetch
     val lanes = io.data.read(fetch.source)
 
-    // The completion's dwords reach to the end of the piece, or to the end of the request if that
-    // comes first.
+    // A completion ends with its piece, or with the host's read if that ends first.
     val lastRows = ~fetch.row(PieceRowBits - 1 downto 0) & io.pieceMask
     val toCut    = ((lastRows +^ U(1)) << 3) - fetch.shift
     val closes   = fetch.left < toCut
@@ -196,15 +194,19 @@ object CompletionBuilder {
   case class Fetch(p: MmioParam) extends Bundle {
     val slot = UInt(MmioParam.SlotWidth bits)
     // The number of the lane memory that the data is fetched from (MmioParam).
-    val source   = UInt(p.sourceWidth bits)
-    val row      = UInt(p.rowWidth bits)
-    val shift    = UInt(3 bits)  // Lane of the row in which the data begins.
-    val left     = UInt(10 bits) // Dwords to the end of the request, less one.
-    val firstGap = UInt(2 bits)  // Bytes of the first dword before the first enabled byte.
-    val lastGap  = UInt(2 bits)  // Bytes of the last dword after the last enabled byte.
+    val source = UInt(p.sourceWidth bits)
+    val row    = UInt(p.rowWidth bits)
+    // Lane (0 to 7) of the first row in which the first dword of the data is.
+    val shift = UInt(3 bits)
+    // Dwords from the start of this fetch to the end of the host's read, less one.
+    val left = UInt(10 bits)
+    // Bytes in front of the first enabled byte in the first dword of the fetch.
+    val firstGap = UInt(2 bits)
+    // Bytes behind the last enabled byte in the last dword of the host's read.
+    val lastGap  = UInt(2 bits)
     val status   = Bits(3 bits)
-    val onePiece = Bool() // The fetch gives one completion; its request may have more fetches.
-    val closes   = Bool() // The fetch is the last one of its request.
+    val onePiece = Bool() // The fetch gives one completion; its read may have more fetches.
+    val closes   = Bool() // The fetch is the last one of the host's read.
 
     def isError = status =/= CompletionStatus.Success
   }

@@ -19,7 +19,7 @@ case class Histogram(bins: Int) extends Component {
     val event  = slave(Flow(UInt(log2Up(bins) bits)))
     val clear  = in Bool ()
     val select = in UInt (log2Up(bins) bits)
-    val count  = out UInt (32 bits) // The counter of bin `select`, a cycle later.
+    val count  = out UInt (32 bits) // The count in bin `select`, a cycle after `select` is set.
   }
   val counts   = Mem(UInt(32 bits), bins)
   val event    = io.event.m2sPipe

@@ -52,8 +52,8 @@ case class MmioBridge(p: MmioParam) extends Component {
     // With `strict`, completions come in the order of all reads, whatever their targets. The bridge
     // takes a new value of `strict` only while no read is inside.
     val strict          = in Bool ()
-    val stop            = in Bool ()  // No new request is taken.
-    val idle            = out Bool () // No read is inside and no write is under way.
+    val stop            = in Bool ()
+    val idle            = out Bool () // No read is inside the bridge, and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
     // The bin of the latency histogram to show. Bin 2n counts reads of 2^n to 1.5 * 2^n cycles,
@@ -70,7 +70,8 @@ case class MmioBridge(p: MmioParam) extends Component {
   val first   = RegNextWhen(request.last, request.fire) init True
 
   val decode = new Area {
-    val hits = p.windows.indices.map(request.window(_)) // The Completer has found the window.
+    // For each BAR window: the request is in it. The Completer has set the bits of `window`.
+    val hits = p.windows.indices.map(request.window(_))
     def hitsOf(target: String) =
       p.windows.zip(hits).collect { case (w, hit) if w.target == target => hit }.orR
     val memories = p.memories.map(m => hitsOf(m.name))
@@ -112,9 +113,9 @@ case class MmioBridge(p: MmioParam) extends Component {
   val write = new Area {
     import LaneMemoryPort.{turnEven, turnOdd}
 
-    // Number of a row of 32 bytes in its page: the row of this beat, and the row of the next beat.
+    // Index in its page of the 32-byte row of this beat of a write, and of its next beat.
     val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits)
-    // Dwords of the write from this beat on, less one.
+    // Dwords that the write still has, less one: from this beat on, and from the next beat on.
     val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits)
     val rowReg            = RegNextWhen(rowNext, accept)
     val leftReg           = RegNextWhen(leftNext, accept)
@@ -136,8 +137,8 @@ case class MmioBridge(p: MmioParam) extends Component {
     val valid    = RegNext(accept && request.write) init False
     val row      = RegNext(decode.page) @@ RegNext(rowNow)
     val shift    = RegNext(decode.shift)
-    // The even part of a write's rotation is in front of the registers and the odd part behind
-    // them. So there are two short paths instead of a long one.
+    // A write is rotated by the even part of `shift` in front of the registers, and by the odd part
+    // behind them. So there are two short paths instead of a long one.
     val mask     = turnOdd(turnEven(RegNext(enables), shift), shift)
     val data     = turnOdd(RegNext(turnEven(request.data, decode.shift)), shift)
     val isFirst  = RegNext(first)
@@ -241,8 +242,8 @@ case class MmioBridge(p: MmioParam) extends Component {
   }
 
   // Slow targets ----------------------------------------------------------------------------------
-  // The slow targets share the registers of the payloads (`write.beat`, `slowRead`), so each of them
-  // has only the registers of `valid`, and no Flow.m2sPipe.
+  // The slow targets share the registers of the payloads (`write.beat`, `slowRead`), so each of
+  // them has only the registers of `valid`, and no Flow.m2sPipe.
 
   /** Decides whether the write queue of a slow target (Wishbone or AXI), which has 32 beats, takes
     * a write. A write of up to 512 bytes is taken if fewer than 8 beats are in the queue. A larger
@@ -261,8 +262,7 @@ case class MmioBridge(p: MmioParam) extends Component {
     val target    = WishboneTarget(p)
     val admission = new Admission(target.io.writesLeft, decode.wishbone)
     target.io.pieceMask := pieceMask
-    // A write of one dword need not wait for `admission`, since it starts at once only if the write
-    // queue is empty.
+    // A write of one dword need not wait for `admission`: it only starts if the queue is empty.
     val dword  = request.valid && mayBegin && request.dwords === 1 && request.firstBe.andR
     val starts = decode.wishbone && (request.write ? dword | isRead)
     target.io.start.valid := starts
@@ -322,8 +322,8 @@ case class MmioBridge(p: MmioParam) extends Component {
     val axiTurn      = if (p.wishbone) 2 else 1
 
     // With `strict`, `turns` holds the target of each read, in order. It has a place for every read
-    // slot, so a push need not wait for `ready`. The head of each queue is in a register, because it
-    // would come late in the cycle from a memory.
+    // slot, so a push need not wait for `ready`. The head of each queue is in a register, because
+    // it would come late in the cycle from a memory.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
     val next  = turns.io.pop.combStage()
     val turn  = next.stage()
@@ -335,8 +335,8 @@ case class MmioBridge(p: MmioParam) extends Component {
     val mayGo = Vec((0 to slow.size).map(n => !strict || (turn.valid && turn.payload === n)))
 
     // `direct` (the read that comes in now) is known late in the cycle, through the whole decoder.
-    // So the choice of the next fetch does not depend on `direct`, as that of a StreamArbiter would:
-    // `direct` bypasses the queue only if no other fetch waits.
+    // So the choice of the next fetch does not depend on `direct`, as that of a StreamArbiter
+    // would: `direct` bypasses the queue only if no other fetch waits.
     val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
@@ -412,7 +412,7 @@ case class MmioBridge(p: MmioParam) extends Component {
       ),
       False -> MmioErrorKind.unmappedRead()
     ))
-    // Flow.m2sPipe would make a register of the constant field, too.
+    // Flow.m2sPipe is not used: it would make a register of the constant field `count`, too.
     own.valid   := began && refused
     own.kind    := ownKind
     own.count   := 1

@@ -10,7 +10,7 @@ import spinal.core._
 case class MmioError() extends Bundle {
   val kind  = MmioErrorKind()
   val write = Bool()
-  val count = UInt(6 bits) // How many requests failed with this error.
+  val count = UInt(6 bits)
   // Byte address. With busError, timeout and partial it is the address in the target, with the
   // other kinds the offset in the BAR.
   val address = UInt(32 bits)

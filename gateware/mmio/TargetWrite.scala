@@ -21,5 +21,6 @@ case class TargetWrite() extends Bundle {
   val first   = Bool()
   val last    = Bool()
   val rows    = UInt(6 bits)  // Valid with the first beat: rows of 32 bytes that the write touches.
-  val spills  = Bool()        // Valid with the last beat: the beat reaches into a second row.
+  // Valid with the last beat: the write reaches into the row of 32 bytes behind that beat's row.
+  val spills = Bool()
 }

@@ -33,15 +33,16 @@ case class WishboneTarget(p: MmioParam) extends Component {
 
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
-    val start     = slave(Flow(TargetStart())) // The same as `write` or `read`, a cycle earlier.
-    val started   = out Bool ()                // The request at `start` begins in this cycle.
-    val write     = slave(Flow(TargetWrite()))
-    // Beats of writes that wait in the queue for the bus.
+    // Offers the request that comes at `write` or `read` a cycle later.
+    val start   = slave(Flow(TargetStart()))
+    val started = out Bool () // The request at `start` begins in this cycle.
+    val write   = slave(Flow(TargetWrite()))
+    // Number of beats of host writes that wait for the Wishbone bus.
     val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(PieceRowBits)) // Only its read half is used.
+    val landing    = slave(LaneMemoryPort(PieceRowBits)) // Only the port's read half is used.
     val bus        = master(Wishbone(WishboneTarget.config))
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
@@ -55,13 +56,13 @@ case class WishboneTarget(p: MmioParam) extends Component {
     val mask    = Bits(HardBlock.DataWidth / 8 bits)
   }
   val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
-  // The request that comes in this cycle has already begun, at `start`, so it is not queued.
+  // `begun`: the request of this cycle has already begun, at `start`, so it is not queued.
   val begun   = RegNext(io.started) init False
   val write   = io.write.takeWhen(!begun)
   val newBeat = Write()
   newBeat.assignSomeByName(write.payload)
   writes.io.push << write.toStream.translateWith(newBeat)
-  val beat = writes.io.pop.stage() // The beat that is being written to the bus.
+  val beat = writes.io.pop.stage() // The beat of a write that is being written to the bus.
 
   val reads = StreamFifo(TargetRead(), Slots, latency = 1)
   val read  = io.read.takeWhen(!begun)
@@ -98,8 +99,8 @@ case class WishboneTarget(p: MmioParam) extends Component {
     val expired  = active && late && !io.bus.ACK && !io.bus.ERR
     val failed   = (active && io.bus.ERR) || expired
     val ready    = !active && quiet === 0
-    // The next write may begin if the access is answered in this cycle, but not if it times out in
-    // this cycle.
+    // `next` says whether the next access of a write may begin. It may if the present access is
+    // answered in this cycle, but not if that access times out in this cycle.
     val next = ready || (answered && !late)
 
     waited := waited + 1
@@ -124,10 +125,11 @@ case class WishboneTarget(p: MmioParam) extends Component {
   val current = Reg(TargetRead())
   val begins  = RegInit(False) // The next dword to be read is the first of its request.
 
-  // The order for CompletionBuilder to fetch the piece.
+  // The order to CompletionBuilder to fetch a piece of read data.
   val start = Reg(Fetch(p))
   start.closes init True
-  val resumes = !start.closes // The latest piece did not end its read: the next piece follows.
+  // The latest piece of a read was not its last, so another piece follows.
+  val resumes = !start.closes
 
   // A request begins at once if no other request is in the target, since then there is no order to
   // keep. A request that enters an empty queue leaves it two cycles later. `coming` and `came` say
@@ -148,8 +150,8 @@ case class WishboneTarget(p: MmioParam) extends Component {
   when(turnsToRead) { preferRead := False }
 
   val onWrite = new Area {
-    val index  = Reg(UInt(3 bits)) init 0         // Number of the present dword in the beat.
-    val left   = Reg(Bits(HardBlock.Dwords bits)) // The beat's lanes that are still to be written.
+    val index  = Reg(UInt(3 bits)) init 0
+    val left   = Reg(Bits(HardBlock.Dwords bits))
     val masks  = beat.mask.subdivideIn(4 bits)
     val lane   = beat.address(2 downto 0) + index
     val mask   = masks.read(lane)
@@ -198,7 +200,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
     start.source   := p.wishboneSource
     start.onePiece := True
 
-    // A new read and its first access begin in the same cycle.
+    // A new read and its first access on the bus begin in the same cycle.
     val first = waiting.valid ? waiting.payload | io.start.read
     val opens = !resumes && access.ready && first.firstBe.orR
 
@@ -231,7 +233,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
       access.closes  := False
     }
     val asks   = goesOn || (starts && opens)
-    val skips  = reading && access.ready && !enables.orR // No byte is enabled.
+    val skips  = reading && access.ready && !enables.orR
     val failed = access.failed && !access.write
     val step   = skips || (access.ends && !access.write)
     // `done` says that the piece of the read has ended: `failed || (step && pieceEnd)`. It is
@@ -268,7 +270,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
       val memory = Mem(Bits(32 bits), PieceRows).setName(s"landing_$lane")
       memory.write(
         address = onRead.address(PieceRowBits + 2 downto 3),
-        data = io.bus.DAT_MISO, // For a dword that is not read from the bus any value will do.
+        data = io.bus.DAT_MISO, // A dword that is not read may have any value.
         enable = onRead.step && onRead.address(2 downto 0) === lane
       )
       memory.readSync(io.landing.readRows(lane), io.landing.readEnable)
@@ -288,8 +290,8 @@ case class WishboneTarget(p: MmioParam) extends Component {
   // State -----------------------------------------------------------------------------------------
 
   // A dword of a write is refused only while no access is on the bus, so one error report serves
-  // both a refused dword and a failed access. Flow.m2sPipe would make a register of the constant
-  // field, too.
+  // both a refused dword and a failed access. Flow.m2sPipe is not used: it would make a register of
+  // the constant field `count`, too.
   val failure = access.expired.mux(
     True  -> MmioErrorKind.timeout(),
     False -> MmioErrorKind.busError()
@@ -313,7 +315,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
 }
 
 object WishboneTarget {
-  val WriteBeats = 32 // Beats of the write queue: a write of 1 KiB fills it.
+  val WriteBeats = 32 // Most beats of host writes that may be queued: 1 KiB.
   // After a timeout no access begins for this many cycles. A late answer that comes in this time is
   // ignored, so it is not taken for the answer to the next access.
   val Quiet = 16
@@ -325,7 +327,7 @@ object WishboneTarget {
     */
   case class TargetStart() extends Bundle {
     val write = Bool()
-    val read  = TargetRead()  // The read; for a write only `read.address` is valid.
-    val data  = Bits(32 bits) // For a write: the dword to be written.
+    val read  = TargetRead() // The read; for a write only `read.address` is valid.
+    val data  = Bits(32 bits)
   }
 }

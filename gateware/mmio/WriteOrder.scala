@@ -19,11 +19,13 @@ case class WriteOrder(width: Int = 8) extends Component {
 
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered the target.
-    val done     = in UInt (width - 1 bits) // How many writes have ended in this cycle.
-    val read     = in Bool ()               // A read has entered; never in a cycle of `accepted`.
-    val start    = in Bool ()               // A read that was let go has started.
-    val mayStart = out Bool ()              // A read that was let go may start.
-    val skip     = in Bool ()               // The oldest read that still waits is given up.
+    val done     = in UInt (width - 1 bits) // Number of writes that have ended in this cycle.
+    // A read has entered the target; never in a cycle of `accepted`.
+    val read     = in Bool ()
+    val start    = in Bool ()  // The target has started a read that may start.
+    val mayStart = out Bool () // The target may start its next read.
+    // The target gives up the oldest read that may not start yet.
+    val skip = in Bool ()
   }
 
   val accepted, done = Reg(UInt(width bits)) init 0

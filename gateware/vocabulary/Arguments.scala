@@ -24,8 +24,8 @@ case class Arguments(words: Seq[String], known: String*) {
   /** Returns all values that the build gave for `key`, in their order. */
   def all(key: String): Seq[String] = pairs.collect { case (`key`, value) => value }
 
-  /** Returns the elements of the list `key`, or `default` if the build gave none. `read` makes an
-    * element of its text.
+  /** Returns the elements of the list `key`, or `default` if there are none. `read` parses one
+    * element.
     */
   def list[T](key: String, default: Seq[T])(read: String => T): Seq[T] =
     if (all(key).isEmpty) default else all(key).map(read)

@@ -22,7 +22,7 @@ object Frames {
   case class Head() extends Bundle {
     val time     = UInt(64 bits)          // Time at which the frame began, in ns.
     val original = UInt(16 bits)          // Bytes that the frame had at its source.
-    val kept     = UInt(LengthWidth bits) // Bytes of the frame in its beats: 1 or more.
+    val kept     = UInt(LengthWidth bits) // Bytes of the frame that its beats carry: 1 or more.
     val port     = UInt(PortWidth bits)
     val flags    = Bits(32 bits)          // The frame's pcapng epb_flags; 0: no flags.
   }

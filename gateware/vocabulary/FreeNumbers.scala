@@ -7,8 +7,8 @@ package lanebox.vocabulary
 import spinal.core._
 import spinal.lib._
 
-/** Gives out the free ones of the numbers from 0 to `count` - 1. Numbers come back at `free`, in any
-  * order. Those below `first` are in use at reset.
+/** Gives out the free ones of the numbers from 0 to `count` - 1. Numbers come back at `free`, in
+  * any order. Those below `first` are in use at reset.
   *
   * Memories have no reset, so the first use of each number comes from a counter, and only later
   * uses come from the list. `latency` is the list's. With 1 the list is a memory with an
@@ -24,7 +24,7 @@ case class FreeNumbers(count: Int, first: Int = 0, latency: Int = 2) extends Com
     val free = slave(Flow(UInt(width bits)))
   }
   val list = StreamFifo(UInt(width bits), count, latency = latency)
-  list.io.push << io.free.toStream // Never full: it has room for all numbers.
+  list.io.push << io.free.toStream // The list is never full: it has room for all numbers.
 
   val unused  = Reg(UInt(width + 1 bits)) init first
   val counter = Stream(UInt(width bits))

@@ -17,7 +17,7 @@ object HardBlock {
   val Dwords    = Numbers.DwordsPerBeat
   val BeatBytes = Numbers.BeatBytes
 
-  // Bits of the two halves of a beat. A descriptor of CQ or RQ fills the lower half.
+  // The bit ranges of the two halves of a beat. A descriptor of CQ or RQ fills the lower half.
   val LowerHalf = DataWidth / 2 - 1 downto 0
   val UpperHalf = DataWidth - 1 downto DataWidth / 2
 
@@ -32,7 +32,7 @@ object HardBlock {
   case class RqBeat() extends Bundle {
     val data            = Bits(DataWidth bits)
     val keep            = Bits(Dwords bits)
-    val firstBe, lastBe = Bits(4 bits) // Valid with a request's first beat.
+    val firstBe, lastBe = Bits(4 bits) // Byte enables, valid with a request's first beat.
     // The request's sequence number, valid with its first beat. The hard block gives the number
     // back (SequencePins) when the request has left for the link.
     val sequence = UInt(6 bits)
@@ -53,7 +53,7 @@ object HardBlock {
   case class RcBeat() extends Bundle {
     val data       = Bits(DataWidth bits)
     val keep       = Bits(Dwords bits)
-    val byteEnable = Bits(BeatBytes bits) // Which bytes of the beat are payload.
+    val byteEnable = Bits(BeatBytes bits) // Bit i: byte i of the beat is payload.
     // start(0): a completion begins in this beat, at dword 0, or at dword 4 if another completion
     // ends before it. start(1): a second completion begins, at dword 4.
     val start       = Vec(Bool(), 2)
@@ -65,7 +65,7 @@ object HardBlock {
   case class CqBeat() extends Bundle {
     val data            = Bits(DataWidth bits)
     val keep            = Bits(Dwords bits)
-    val firstBe, lastBe = Bits(4 bits) // Valid with a request's first beat.
+    val firstBe, lastBe = Bits(4 bits) // Byte enables, valid with a request's first beat.
     val byteEnable      = Bits(BeatBytes bits)
     val start           = Bool()
     val discontinue     = Bool()

@@ -16,9 +16,10 @@ import spinal.lib._
   * It must stay set until `shown` (the message is at the pins) or `dropped` comes.
   */
 case class MessagePort() extends Bundle with IMasterSlave {
-  val offer          = Stream(MessagePort.Message())
-  val withdraw       = Bool()
-  val shown, dropped = Bool() // Each message taken gets a pulse on one of the two, a cycle late.
+  val offer    = Stream(MessagePort.Message())
+  val withdraw = Bool()
+  // Each message taken gets a pulse, a cycle late: `shown` at RQ's pins, `dropped` if withdrawn.
+  val shown, dropped = Bool()
 
   override def asMaster(): Unit = {
     master(offer)

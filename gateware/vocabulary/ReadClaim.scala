@@ -19,8 +19,8 @@ case class ReadClaim(clients: Int) extends Bundle {
   val client  = UInt(log2Up(clients) bits) // The client's index among the clients that read.
   val context = Bits(16 bits)
   val dwords  = UInt(8 bits)               // Dwords that the TLP asks for: 1 to 128.
-  val address = UInt(12 bits)              // Byte address of the first dword, its 12 lowest bits.
+  val address = UInt(12 bits)              // Lowest 12 bits of the byte address of the TLP.
   val firstBe, lastBe = Bits(4 bits)
-  val requestDwords   = UInt(11 bits) // Dwords of the client's whole request.
-  val lastOfRequest   = Bool()        // The TLP is the last one of the client's request.
+  val requestDwords   = UInt(11 bits)
+  val lastOfRequest   = Bool() // The TLP is the last one of the client's request.
 }

@@ -27,7 +27,7 @@ case class Request() extends Bundle {
 object ReadError extends SpinalEnum(binarySequential) {
   val none        = newElement()
   val unsupported = newElement() // The host answered Unsupported Request, or an unknown status.
-  val aborted     = newElement() // The host answered Completer Abort.
+  val aborted     = newElement()
   val poisoned    = newElement()
   val timeout     = newElement() // No answer came in time, by the card's or the hard block's clock.
   val malformed   = newElement() // Length, byte count or address do not fit the request.
@@ -42,7 +42,7 @@ object ReadError extends SpinalEnum(binarySequential) {
   */
 case class ReadData() extends Bundle {
   val data    = Bits(HardBlock.DataWidth bits) // The request's dword 0 is in lane 0 of beat 0.
-  val dwords  = UInt(11 bits)                  // Dwords of the client's request.
+  val dwords  = UInt(11 bits)                  // Dwords of the client's whole request.
   val context = Bits(16 bits)
   val error   = ReadError()
 }

@@ -60,10 +60,11 @@ case class TargetCompletion() extends Bundle {
   val lowerAddress = UInt(7 bits) // Lowest 7 bits of the first enabled byte's address.
   // Bytes of the read that are still to be sent, those of this completion included: 1 to 4096.
   val byteCount = UInt(13 bits)
-  val dwords    = UInt(11 bits)      // Payload dwords of this completion.
-  val final_    = Bool()             // The last completion of its request: it frees the credit.
-  val request   = ErrorInformation() // Only used with an error status.
-  val data = Bits(HardBlock.DataWidth bits) // Payload; dword 0 is in lane 0 of the first beat.
+  val dwords    = UInt(11 bits)
+  val final_    = Bool() // The last completion of its request: it frees the credit.
+  // Only used with an error status: the hard block logs these fields.
+  val request = ErrorInformation()
+  val data    = Bits(HardBlock.DataWidth bits) // Dword 0 is in lane 0 of the first beat.
 }
 
 /** The fields of a host's request that its error completion repeats, beside those in RequesterId

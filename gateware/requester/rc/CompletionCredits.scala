@@ -26,7 +26,7 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     val offered = slave(Flow(ReadExtent())) // The read to be claimed next; stable until its claim.
     val take    = slave(Flow(ReadExtent()))
     val give    = slave(Flow(ReadTable.SpaceReturn()))
-    val fits    = out Bool ()               // There is space for the completions of `offered`.
+    val fits    = out Bool ()               // Completion space is free for `offered`.
   }
 
   case class Space() extends Bundle {
@@ -34,8 +34,9 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     val data    = UInt(6 bits)
   }
 
-  /** Returns the credits for the dwords from address `from` up to `to` (dword addresses, less than
-    * 1 KiB apart). A last block of 64, 128 or 16 bytes that is not full counts only with `upwards`.
+  /** Returns the completion credits for the dwords from address `from` up to `to` (dword addresses,
+    * less than 1 KiB apart). A last block of 64, 128 or 16 bytes that is not full counts only with
+    * `upwards`.
     */
   def pieces(from: UInt, to: UInt, rcb128: Bool, upwards: Bool): Space = {
     def count(unit: Int): UInt = {

@@ -19,9 +19,11 @@ import lanebox.vocabulary.{HardBlock, ReadError}
 case class CompletionLander(p: ReturnParam) extends Component {
   import CompletionLander._
   val io = new Bundle {
-    val step    = slave(Flow(RcUnpacker.Step()))
-    val landing = slave(Flow(ReadTable.Landing(p))) // Two cycles after the `step` that it is for.
-    val verdict = slave(Flow(ReadTable.Verdict(p))) // Three cycles after the `step` that it is for.
+    val step = slave(Flow(RcUnpacker.Step()))
+    // ReadTable answers each step that begins a completion: with `landing` two cycles later, and
+    // with `verdict` three cycles later.
+    val landing = slave(Flow(ReadTable.Landing(p)))
+    val verdict = slave(Flow(ReadTable.Verdict(p)))
     val write   = master(Flow(LandingMemory.Write(p)))
     val end     = master(Flow(End(p)))
   }
@@ -115,7 +117,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
 
 object CompletionLander {
 
-  /** The report of a completion that has landed or was dropped, or of a probe for a timeout. */
+  /** Reports a completion that has landed or was dropped, or a probe of a tag for a timeout. */
   case class End(p: ReturnParam) extends Bundle {
     val tag        = UInt(p.tagWidth bits)
     val generation = Bool()

@@ -16,8 +16,8 @@ import lanebox.vocabulary.HardBlock
   * long queue of UltraRAM until the long queue is empty again, so they keep their order. Completion
   * space is given back only when the unpacker has taken a completion's first beat. So at most
   * `Most` beats and the rest of one completion can wait, however the host splits its answers and
-  * however many steps the unpacker needs. Completions that no read waits for come on top of that; the long
-  * queue has room for some hundreds of beats more.
+  * however many steps the unpacker needs. Completions that no read waits for come on top of that;
+  * the long queue has room for some hundreds of beats more.
   */
 case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   import RcBacklog._
@@ -31,8 +31,8 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   io.pop << near.io.pop
 
   val back   = far.io.pop.m2sPipe()
-  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // Beats in the long queue and in `back`.
-  val behind = RegInit(False)                         // Beats are in the long queue or in `back`.
+  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0
+  val behind = RegInit(False) // The long queue or `back` holds beats.
   count := count + far.io.push.fire.asUInt - back.fire.asUInt
   when(back.fire && count === 1) { behind := False }
   when(far.io.push.fire) { behind := True }

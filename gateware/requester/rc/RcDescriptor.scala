@@ -30,7 +30,7 @@ object RcDescriptor {
   val Poisoned     = 1
   val Status       = 2
   val ByteCount    = 3 // The completion has no payload, or more than its read still waits for.
-  val LowerAddress = 5 // The lower address is not that of the next byte the read waits for.
+  val LowerAddress = 5 // The lower address is not that of the next byte of its read.
   val InvalidTag   = 6 // The hard block knows of no outstanding read with this tag.
   // A function level reset ended the read. Only the fields `tag` and `done` are valid.
   val Reset = 8

@@ -25,11 +25,11 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val io = new Bundle {
     val rc    = slave(HardBlock.Rc())
     val probe = slave(Stream(UInt(tagWidth bits)))
-    val step  = master(Flow(Step())) // In the same cycle as the `visit` of its completion.
+    val step  = master(Flow(Step())) // Comes in the same cycle as the completion's `visit`.
     val visit = master(Flow(TagVisit()))
   }
 
-  /** An RC beat with its framing in one form, whether straddle is on or off. */
+  /** An RC beat. It marks where completions begin and end alike with and without straddle. */
   case class Framed() extends Bundle {
     val data  = Bits(HardBlock.DataWidth bits)
     val start = Vec(Bool(), 2)
@@ -44,7 +44,8 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   framing.data  := io.rc.data
   framing.start := io.rc.start
   framing.end   := io.rc.end
-  when(io.rc.last) { // Never set with straddle, so it marks the end only without straddle.
+  // `last` is never set with straddle, so it marks a completion's end only without straddle.
+  when(io.rc.last) {
     framing.end(0).valid := True
     framing.end(0).dword := OHToUInt(OHMasking.last(io.rc.keep))
   }
@@ -60,8 +61,8 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   // Which completions the beat holds --------------------------------------------------------------
   // A completion of the beat before goes on in this beat.
   val midTlp  = RegInit(False)
-  val midHigh = Reg(Bool())    // That completion began at lane 4.
-  val second  = RegInit(False) // The first completion of this beat is done.
+  val midHigh = Reg(Bool())    // The completion that goes on began at lane 4.
+  val second  = RegInit(False) // The first completion in this beat is done.
 
   val two = beat.start(0) && (midTlp || beat.start(1))
 
@@ -85,7 +86,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val high   = RcDescriptor(beat.data(128, 96 bits))
   val isHigh = second || step.head
 
-  // A step moves on. Registers hold it, since the path back to the backlog's FIFO is long ---------
+  // Registers of the step, since the path back to the backlog's FIFO is long ---------------------
   val moves = Bool()
   val next = new Area {
     val valid  = RegNextWhen(beat.valid && exists, moves) init False
@@ -105,12 +106,13 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   // another one with the same tag, the later completion waits for a cycle. If a completion follows
   // directly on a probe of its tag, the probe is dropped, since ReadClock probes that tag again.
   val visited    = RegInit(False)
-  val isProbe    = RegInit(False)           // The latest visit to ReadTable was a probe.
-  val again      = Reg(Bool())              // The next step has the tag of the latest visit.
+  val isProbe    = RegInit(False)
+  val again      = Reg(Bool()) // The next step has the tag of the latest visit.
   val visitedTag = Reg(UInt(8 bits))
-  val waited     = Reg(UInt(3 bits)) init 0 // Cycles a probe has waited; after 7 it goes first.
-  val urgent     = RegNext(waited === waited.maxValue) init False
-  val probed     = io.probe.payload.resize(8 bits)
+  // Cycles that the probe of a tag has waited. After 7 cycles the probe goes before the steps.
+  val waited = Reg(UInt(3 bits)) init 0
+  val urgent = RegNext(waited === waited.maxValue) init False
+  val probed = io.probe.payload.resize(8 bits)
 
   val close = next.begins && again
   val hold  = visited && !isProbe && close || urgent && (next.begins || next.step.last)
@@ -130,7 +132,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val busy   = next.valid && (next.begins || next.step.last)
   val turn   = !busy || urgent
   val barred = arrives && arrivesTag === probed || visited && visitedTag === probed
-  // A probe only shares the visit with a step and goes on in no stream, so no operator fits.
+  // No stream operator fits: a probe only uses a visit in place of a step.
   io.probe.ready := turn
   val probes = io.probe.fire && !barred
   waited := (io.probe.valid && !turn) ? (waited +| 1) | U(0)
@@ -165,9 +167,9 @@ object RcUnpacker {
     */
   case class Step() extends Bundle {
     val data  = Bits(HardBlock.DataWidth bits)
-    val first = Bool()       // The completion begins in this step.
+    val first = Bool()
     val high  = Bool()       // The completion began at lane 4, in this step or an earlier one.
-    val last  = Bool()       // The completion ends in this step.
+    val last  = Bool()
     val lane  = UInt(3 bits) // The lane in which the completion ends.
     val head  = Bool()
     val cut   = Bool()       // The hard block ended the completion early ("discontinue").

@@ -30,13 +30,14 @@ case class ReadClaims(p: ReturnParam) extends Component {
     val take    = master(Flow(CompletionCredits.ReadExtent()))
     val fits    = in Bool ()
 
-    val issue   = master(Flow(ReadIssue(p)))
-    val awaited = master(Flow(AwaitedRead()))   // Valid in the same cycle as `issue`.
-    val client  = out UInt (p.clientWidth bits) // The client that `issue` and `awaited` are for.
+    val issue = master(Flow(ReadIssue(p)))
+    // `awaited` and `client` are about the read of `issue`, and valid in the same cycle.
+    val awaited = master(Flow(AwaitedRead()))
+    val client  = out UInt (p.clientWidth bits)
     val ends    = out Vec (RingEnd(p), p.clients)
   }
 
-  // With StreamJoin the claim's `ready` would also depend on its `valid`: a longer path.
+  // StreamJoin is not used: the claim's `ready` would also depend on its `valid`, on a longer path.
   io.claim.ready := io.tags.valid && io.fits
   io.tag         := io.tags.tag.resized
   io.tags.ready  := io.claim.fire
@@ -91,7 +92,8 @@ case class ReadClaims(p: ReturnParam) extends Component {
   io.issue << issue.m2sPipe()
 
   val awaited = AwaitedRead()
-  // `begun` and `ends` count dwords from lane 0 of the read's first beat up to the read's end.
+  // `begun` is the number of dwords from lane 0 of the read's first beat to the read's end. `ends`
+  // is 7 more for the last read of a request, so that its last beat counts even if it is not full.
   val begun = start.dword(2 downto 0).resize(9 bits) + claim.dwords
   val ends  = begun + (claim.lastOfRequest ? U(7) | U(0))
   awaited.beats         := (ends >> 3).resized
@@ -131,7 +133,8 @@ object ReadClaims {
 
   /** The end of a client's ring: the place and the number of the client's next read. */
   case class RingEnd(p: ReturnParam) extends Bundle {
-    val dword = UInt(p.dwordWidth bits)     // Ring position of the next read's first dword.
-    val order = UInt(p.orderWidth + 1 bits) // Wraps: the upper bit toggles with each round.
+    val dword = UInt(p.dwordWidth bits) // Ring position of the next read's first dword.
+    // Number of the client's next read. It wraps: the upper bit toggles with each round.
+    val order = UInt(p.orderWidth + 1 bits)
   }
 }

@@ -18,14 +18,16 @@ import lanebox.vocabulary.{HardBlock, ReadData}
   */
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear     = slave(Flow(UInt(p.orderWidth bits))) // Clears the marks of RingReader at reset.
-    val awaited   = slave(Flow(ReadClaims.AwaitedRead()))
-    val client    = in UInt (p.clientWidth bits)         // The client that `awaited` is for.
-    val finished  = slave(Flow(ReadEnds.FinishedRead(p)))
-    val ends      = in Vec (ReadClaims.RingEnd(p), p.clients)
-    val room      = out Vec (Bool(), p.clients)
-    val read      = master(Flow(LandingMemory.Read(p)))
-    val data      = in Bits (HardBlock.DataWidth bits)   // Valid two cycles after `read`.
+    // After reset: clears the marks by which RingReader knows ended reads, one in each cycle.
+    val clear    = slave(Flow(UInt(p.orderWidth bits)))
+    val awaited  = slave(Flow(ReadClaims.AwaitedRead()))
+    val client   = in UInt (p.clientWidth bits)
+    val finished = slave(Flow(ReadEnds.FinishedRead(p)))
+    val ends     = in Vec (ReadClaims.RingEnd(p), p.clients)
+    val room     = out Vec (Bool(), p.clients)
+    val read     = master(Flow(LandingMemory.Read(p)))
+    // ^The row that `read` addressed in the landing memory two cycles before.
+    val data      = in Bits (HardBlock.DataWidth bits)
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)
     val idle      = out Bool ()
@@ -78,8 +80,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
       val delivered = RegNext(pop.fire && pop.last) init False
       io.delivered(client) := delivered
 
-      // `promised` counts the client's beats that are in its FIFO or on their way to it, so every
-      // beat that comes has room.
+      // `promised` counts the client's beats that are in its FIFO or on their way to it. A beat is
+      // read only if the FIFO has room for it.
       val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0
       promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
       mayRead(client) := !promised.msb

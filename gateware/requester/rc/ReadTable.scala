@@ -19,13 +19,14 @@ import lanebox.vocabulary.{CompletionStatus, ReadError}
 case class ReadTable(p: ReturnParam) extends Component {
   import ReadTable._
   val io = new Bundle {
-    val clear   = in Bool ()                  // After reset: marks the tag of `issue` as unused.
-    val issue   = slave(Flow(ReadClaims.ReadIssue(p)))
-    val tick    = in UInt (7 bits)
-    val visit   = slave(Flow(RcUnpacker.TagVisit()))
-    val landing = master(Flow(Landing(p)))    // Valid two cycles after `visit`.
-    val verdict = master(Flow(Verdict(p)))    // Valid three cycles after `visit`.
-    val space   = master(Flow(SpaceReturn())) // Valid three cycles after `visit`.
+    val clear = in Bool () // After reset: marks the tag of `issue` as unused.
+    val issue = slave(Flow(ReadClaims.ReadIssue(p)))
+    val tick  = in UInt (7 bits)
+    val visit = slave(Flow(RcUnpacker.TagVisit()))
+    // `landing` comes two cycles after `visit`, `verdict` and `space` come three cycles after it.
+    val landing = master(Flow(Landing(p)))
+    val verdict = master(Flow(Verdict(p)))
+    val space   = master(Flow(SpaceReturn()))
   }
 
   /** The progress of an outstanding read, which its completions and probes write. */
@@ -33,10 +34,10 @@ case class ReadTable(p: ReturnParam) extends Component {
     // If `generation` differs from that of the read's entry, the progress is that of an earlier
     // read with the tag, and does not count.
     val generation = Bool()
-    val waiting    = Bool()       // The read waits for completions.
+    val waiting    = Bool()
     val overdue    = Bool()       // The read has timed out, so its completions are dropped.
-    val begun      = Bool()       // Some of the read's data has landed.
-    val broken     = Bool()       // A completion was wrong, so later ones may not fit.
+    val begun      = Bool()       // Some of the read's data has landed in the landing memory.
+    val broken     = Bool()       // A completion of the read was wrong, so later ones may not fit.
     val left       = UInt(8 bits) // Dwords of the read that have not landed yet.
   }
 
@@ -79,7 +80,8 @@ case class ReadTable(p: ReturnParam) extends Component {
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
-    val rest    = left.resize(12 bits) - header.dwords // Negative: the payload is too long.
+    // ^Negative if a completion's payload is longer than what its read still waits for.
+    val rest    = left.resize(12 bits) - header.dwords
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left
     val landing = entry.landingEnd - left
@@ -129,7 +131,8 @@ case class ReadTable(p: ReturnParam) extends Component {
     val completes = !visit.probe && !foreign
     val answers   = completes && waiting && !stray
     val ends      = header.done || reports
-    val lands = answers && fits && !reports && // The payload of a poisoned completion lands, too.
+    // The payload of a poisoned completion lands, too.
+    val lands = answers && fits && !reports &&
       (reason === ReadError.none || reason === ReadError.poisoned)
     val expires = visit.probe && waiting && expired
     val finish  = answers && ends || expires
@@ -232,7 +235,7 @@ object ReadTable {
     val order      = UInt(p.orderWidth + 1 bits) // The read's number among those of its client.
     // Ring position behind the read's last dword, in dwords.
     val landingEnd = UInt(p.dwordWidth bits)
-    val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
+    val addressEnd = UInt(8 bits) // Low 8 bits of the dword address behind the read's end.
     val dwords     = UInt(8 bits)
     val skip       = UInt(2 bits) // Bytes of the read's first dword that are not asked for.
     val trail      = UInt(2 bits) // Bytes of the read's last dword that are not asked for.
@@ -243,7 +246,7 @@ object ReadTable {
   /** The place in the landing memory at which a completion's first dword is written. */
   case class Landing(p: ReturnParam) extends Bundle {
     val client = UInt(p.clientWidth bits)
-    val dword  = UInt(p.dwordWidth bits) // Dword position in the client's ring.
+    val dword  = UInt(p.dwordWidth bits) // Position in the client's ring, in dwords.
   }
 
   /** The decision of ReadTable about a completion or a probe, one cycle after `landing`. */
@@ -253,15 +256,16 @@ object ReadTable {
     val generation = Bool()
     val client     = UInt(p.clientWidth bits)
     val order      = UInt(p.orderWidth + 1 bits)
-    val lands      = Bool()                  // The payload is what the read waits for, so it lands.
-    val dwords     = UInt(8 bits)            // Dwords of the completion's payload, if it lands.
-    val dword      = UInt(p.dwordWidth bits) // Where in the client's ring the payload is written.
-    val waited     = Bool()                  // Until this visit the read waited for completions.
-    val error      = ReadError()
-    val finish     = Bool()                  // The read has ended.
-    val free       = Bool()                  // The tag is free again.
-    val suspect    = Bool()                  // Valid with `free`: the tag's read had timed out.
-    // For the counters: the kinds of completions that no read waits for.
+    val lands      = Bool()       // The payload is written to the landing memory.
+    val dwords     = UInt(8 bits) // Dwords of the completion's payload, if it lands.
+    // Position in the client's ring, in dwords, at which the payload is written.
+    val dword   = UInt(p.dwordWidth bits)
+    val waited  = Bool() // Until this visit the read waited for completions.
+    val error   = ReadError()
+    val finish  = Bool() // The read ends with this visit to ReadTable.
+    val free    = Bool() // The tag of the read becomes free with this visit.
+    val suspect = Bool() // Valid with `free`: the tag's read had timed out.
+    // The kinds of completions that no read waits for. Only the statistics counters use them.
     val unexpected, late, duplicate = Bool()
   }
 

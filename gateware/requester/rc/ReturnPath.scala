@@ -53,16 +53,18 @@ import lanebox.vocabulary._
   */
 case class ReturnPath(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val rc           = slave(HardBlock.Rc())
-    val claim        = slave(Stream(ReadClaim(p.clients)))
-    val tag          = out UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
-    val room         = out Vec (Bool(), p.clients)
-    val returns      = Vec(master(Stream(Fragment(ReadData()))), p.clients)
-    val delivered    = out Vec (Bool(), p.clients)      // Client i took the last beat of a request.
-    val rcb128       = in Bool ()
-    val extendedTags = in Bool ()
+    val rc    = slave(HardBlock.Rc())
+    val claim = slave(Stream(ReadClaim(p.clients)))
+    // The claimed read's tag, valid with claim.fire.
+    val tag     = out UInt (Numbers.TagWidth bits)
+    val room    = out Vec (Bool(), p.clients)
+    val returns = Vec(master(Stream(Fragment(ReadData()))), p.clients)
+    // Bit i: client i has taken the last beat of the data of a request.
+    val delivered     = out Vec (Bool(), p.clients)
+    val rcb128        = in Bool ()
+    val extendedTags  = in Bool ()
     val timeoutCycles = in UInt (32 bits)
-    val clear         = in Bool ()  // Sets all counters to zero.
+    val clear         = in Bool ()
     val idle          = out Bool () // No read is outstanding, and no data waits for delivery.
     val statistics    = out(ReturnStatistics())
   }

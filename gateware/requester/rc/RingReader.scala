@@ -19,7 +19,8 @@ import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
 case class RingReader(p: ReturnParam) extends Component {
   import RingReader._
   val io = new Bundle {
-    val clear    = slave(Flow(UInt(p.orderWidth bits))) // After reset: number of a mark to clear.
+    // After reset: number of the read whose mark (the sign that it has ended) is cleared.
+    val clear    = slave(Flow(UInt(p.orderWidth bits)))
     val awaited  = slave(Flow(ReadClaims.AwaitedRead()))
     val finished = slave(Flow(ReadEnds.FinishedRead(p)))
     val beat     = master(Stream(Beat(p)))
@@ -109,11 +110,11 @@ object RingReader {
   /** The most rows of the ring that one read touches, whole or in part. */
   val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
 
-  /** A beat that is to be read from the ring and delivered. */
+  /** A beat that is to be read from the ring in the landing memory and delivered to the client. */
   case class Beat(p: ReturnParam) extends Bundle {
     val row           = UInt(p.rowWidth bits)
     val lastOfRequest = Bool()
-    val dwords        = UInt(11 bits) // Dwords of the client's whole request.
+    val dwords        = UInt(11 bits)
     val context       = Bits(16 bits)
     val error         = ReadError()
     // A bit for each lane: 1 gives the lane's data, 0 gives zero.

@@ -44,7 +44,9 @@ case class Fence(p: RequestParam, kind: Fence.Kind) extends Component {
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
   val reads = for ((client, delivered) <- p.readers.zip(io.delivered))
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
-  def over(before: Seq[Before]): Bool = // True until the next message, which alone sets `ahead`.
+  // Returns a register that says whether all requests of `before` are done. It stays set until the
+  // next message, which alone sets `ahead`.
+  def over(before: Seq[Before]): Bool =
     RegNext(waiting && !begins && before.map(_.ahead === 0).andR) init False
   val issued    = over(writes)
   val delivered = over(reads)

@@ -20,10 +20,12 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
     val inputs = Vec(slave(Stream(payload())), ways)
     val output = master(Stream(payload()))
     val grant  = out Bits (ways bits) // One-hot: the input whose turn it is, if `output` is valid.
-    val again  = in Bool ()           // If the last input has this turn, it may have the next, too.
+    // If the last input has this turn, it may also have the next one.
+    val again = in Bool ()
   }
   val offered = B(io.inputs.map(_.valid))
-  val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the one that had the last turn.
+  // Bit i is set if input i comes after the input that had the last turn.
+  val behind = Reg(Bits(ways bits)) init 0
 
   val preferred = offered & behind
   val grant     = preferred.orR ? OHMasking.first(preferred) | OHMasking.first(offered)
@@ -36,6 +38,6 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
   val turns  = grant.asBools
   val chosen = MuxOH(turns, io.inputs.map(_.payload))
   io.output.payload := chosen
-  // StreamMux takes the number of an input, but the grant is one-hot.
+  // StreamMux is not used: it takes the number of an input, but the grant is one-hot.
   for ((input, turn) <- io.inputs.zip(turns)) input.ready := turn && io.output.ready
 }

@@ -19,14 +19,14 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   ModuleName(this, config.name)
   val io = new Bundle {
     val payloadDwords, readDwords = in UInt (8 bits)
-    val stop                      = in Bool ()  // While high no new request is taken.
+    val stop                      = in Bool ()
     val request                   = slave(Stream(Fragment(Request())))
     val piece                     = master(Stream(RequestPiece(p)))
     val window                    = config.writes generate (in UInt (p.positionBits bits))
     val next                      = config.writes generate (in UInt (p.rowBits bits))
     val data                      = config.writes generate (out Bits (HardBlock.DataWidth bits))
     val freed                     = config.writes generate slave(Flow(UInt(p.rowBits bits)))
-    val entered                   = out Bool () // The last beat of a request is taken.
+    val entered                   = out Bool () // A pulse: the last beat of a request is taken.
     val enteredWrite              = out Bool () // Valid with `entered`: the request is a write.
   }
   val pieceFifoDepth = 16
@@ -89,7 +89,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   cutter.io.request << headers.io.pop
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
-  // The room of the FIFO of pieces is registered for the same reason, and also asks for two.
+  // The room of the FIFO of pieces is registered to keep the path short. It does not count the
+  // latest piece yet, so it asks for room for two pieces.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

@@ -29,10 +29,12 @@ case class RequestCutter(p: RequestParam) extends Component {
     // `firstBe` are those of the part that is left.
     val header     = Header(p)
     val left       = UInt(11 bits)
-    val toBoundary = UInt(11 bits)             // Dwords to the next 4 KiB boundary: 1 to 1024.
-    val position   = UInt(p.positionBits bits) // Place in the store of the first dword left.
-    val fresh      = Bool()                    // No piece has been cut off the request yet.
-    val small      = Bool()                    // The request is one piece, by its size alone.
+    val toBoundary = UInt(11 bits) // Dwords to the next 4 KiB boundary: 1 to 1024.
+    // Position of the first dword that is left, in dwords of the client's store of write data.
+    val position = UInt(p.positionBits bits)
+    val fresh    = Bool() // No piece has been cut off the request yet.
+    // The request is one piece, whatever MPS and MRRS are.
+    val small = Bool()
   }
 
   val restValid, cutValid = RegInit(False)
@@ -41,7 +43,8 @@ case class RequestCutter(p: RequestParam) extends Component {
   val cutLast             = Reg(Bool())
 
   val measure = new Area {
-    def capped(dwords: UInt): UInt = // At most 128: no piece has more dwords.
+    // Returns `dwords`, but at most 128, since no piece has more dwords.
+    def capped(dwords: UInt): UInt =
       dwords(10 downto 7).orR ? U(RequestParam.PieceDwords, 8 bits) | dwords(7 downto 0)
     def smaller(a: UInt, b: UInt): UInt = (a < b) ? a | b
 
@@ -78,7 +81,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.small := request.dwords === 1 ||
       (request.dwords <= RequestParam.LeastLimit && !request.address(9 downto 5).andR)
   }
-  // `rest` still holds the request that the piece was cut from.
+  // When a piece has left and a part of its request is left, that part enters `rest`, which still
+  // holds the header of the request.
   when(emitted && restComes) {
     val atBoundary = cutDwords === rest.toBoundary
     val address    = rest.header.address
@@ -97,8 +101,10 @@ case class RequestCutter(p: RequestParam) extends Component {
   // request, they must be the request's last byte enables.
   val single = cutDwords === 1
   val header = cut.header
-  val behind = cutDwords + RequestParam.Descriptor - 1 // Dwords of the TLP behind the first one.
-  val lastAt = cut.position + cutDwords - 1            // Position in the store of the last dword.
+  // Dwords of the TLP on RQ (descriptor and payload), less one.
+  val behind = cutDwords + RequestParam.Descriptor - 1
+  // Position of the piece's last dword in the client's store of write data, in dwords.
+  val lastAt = cut.position + cutDwords - 1
   val beats  = behind >> 3
   io.pieces.valid         := cutValid
   io.pieces.write         := header.write
@@ -122,7 +128,7 @@ object RequestCutter {
     */
   case class Header(p: RequestParam) extends Bundle {
     val write           = Bool()
-    val address         = UInt(62 bits) // Dword address in host memory.
+    val address         = UInt(62 bits)
     val dwords          = UInt(11 bits)
     val firstBe, lastBe = Bits(4 bits)
     val attributes      = Bits(3 bits)

@@ -21,10 +21,11 @@ case class RequestFramer(p: RequestParam) extends Component {
   val writers = p.writers.size
   val io = new Bundle {
     val issue  = slave(Stream(Issue(p)))
-    val source = in Bits (p.sources bits)       // For a write: the source of its data, one-hot.
-    val number = in UInt (5 bits)               // Sequence number for a write.
-    val window = out UInt (p.positionBits bits) // Where the beat's eight dwords begin in the store.
-    val next   = out UInt (p.rowBits bits)      // The row of the store after that of `window`.
+    val source = in Bits (p.sources bits) // One-hot: the source of the data of a write TLP.
+    val number = in UInt (5 bits)
+    // Position in the client's store at which the beat's eight dwords begin, in dwords.
+    val window = out UInt (p.positionBits bits)
+    val next   = out UInt (p.rowBits bits) // Row of the store after the row of `window`.
     val data   = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
     val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
     val rq     = master(HardBlock.Rq())
@@ -36,7 +37,6 @@ case class RequestFramer(p: RequestParam) extends Component {
   }
   val laneBits = log2Up(HardBlock.Dwords)
 
-  /** The fields of a TLP's descriptor. */
   case class Head() extends Bundle {
     val write           = Bool()
     val address         = UInt(62 bits)
@@ -47,19 +47,20 @@ case class RequestFramer(p: RequestParam) extends Component {
     val sequence        = UInt(6 bits)
   }
 
-  val go = Bool() // All stages move on. `go` is the `ready` of `sent.beats`, a register.
+  // While `go` is high, all three stages move on. It is the `ready` of `sent.beats`, a register.
+  val go = Bool()
 
   val reading = new Area {
     val valid  = RegInit(False)
     val first  = Reg(Bool())
-    val more   = Reg(UInt(5 bits)) // Beats of the TLP that come after the one in this stage.
+    val more   = Reg(UInt(5 bits)) // Beats of the TLP after the beat in this stage.
     val head   = Reg(Head())
     val source = Reg(Bits(p.sources bits))
     val window = Reg(UInt(p.positionBits bits))
     val next   = Reg(UInt(p.rowBits bits))
     val last   = more === 0
 
-    // One TLP fills the stage for several beats, which no stage of a Stream does.
+    // A TLP stays in this stage for all of its beats, which no pipeline stage of a Stream does.
     io.issue.ready := go && (!valid || last)
     when(go) {
       first            := False

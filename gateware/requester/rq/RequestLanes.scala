@@ -18,10 +18,11 @@ import lanebox.vocabulary.HardBlock
   */
 case class RequestLanes(p: RequestParam) extends Component {
   val io = new Bundle {
-    val write  = slave(Flow(Bits(HardBlock.DataWidth bits)))
-    val row    = in UInt (p.rowBits bits)
-    val window = in UInt (p.positionBits bits) // Position of the first of the eight dwords to read.
-    val next   = in UInt (p.rowBits bits)      // The row after the row that holds `window`.
+    val write = slave(Flow(Bits(HardBlock.DataWidth bits)))
+    val row   = in UInt (p.rowBits bits)
+    // Position of the first of the eight dwords to read, in dwords from the start of the store.
+    val window = in UInt (p.positionBits bits)
+    val next   = in UInt (p.rowBits bits)
     val data   = out Bits (HardBlock.DataWidth bits)
   }
 

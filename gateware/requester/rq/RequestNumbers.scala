@@ -22,11 +22,11 @@ import lanebox.vocabulary.HardBlock
 case class RequestNumbers() extends Component {
   val io = new Bundle {
     val pins     = in(HardBlock.SequencePins())
-    val issue    = in Bool ()        // A write takes `number`. Allowed only while `free` is set.
+    val issue    = in Bool ()        // A write TLP takes `number`. Only while `free` is set.
     val free     = out Bool ()
     val number   = out UInt (5 bits)
-    val issued   = out UInt (6 bits) // Writes issued so far, modulo 64.
-    val returned = out UInt (6 bits) // Writes that have left the hard block, modulo 64.
+    val issued   = out UInt (6 bits) // Write TLPs that went to RQ so far, modulo 64.
+    val returned = out UInt (6 bits) // Write TLPs that have left the hard block, modulo 64.
   }
   // The most writes that may be in the hard block. With 32, no write and 32 writes in it could not
   // be told apart, since numbers are modulo 32.
@@ -35,9 +35,9 @@ case class RequestNumbers() extends Component {
   val issued, returned = Reg(UInt(6 bits)) init 0
   when(io.issue)(issued := issued + 1)
 
-  /** Counts the writes, modulo 32, for which the latest sequence number stands. */
+  /** Finds from the sequence numbers that come back how many writes have left, modulo 32. */
   val latest = new Area {
-    val pins   = RegNext(io.pins) // Registered, because the hard block's pins are far away.
+    val pins   = RegNext(io.pins) // The hard block's pins are far away, so they are registered.
     val counts = Vec(pins.numbers.map(_.payload(4 downto 0) + 1))
     val writes = Vec(pins.numbers.map(pin => pin.valid && !pin.payload.msb))
     val second = writes(1) && !(writes(0) && (counts(1) - counts(0)).msb)

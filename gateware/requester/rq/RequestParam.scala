@@ -32,10 +32,11 @@ case class RequestParam(
     s"a store of $storeBeats beats has no room for two writes of ${RequestParam.MaxPayload} B"
   )
 
-  // Bits of a row number in a store of write data: one more than the rows need, so that a full
+  // Width of a row number in a store of write data: one bit more than the rows need, so that a full
   // store differs from an empty one.
-  val rowBits      = log2Up(storeBeats) + 1
-  val positionBits = rowBits + log2Up(HardBlock.Dwords) // Bits of a dword's position in a store.
+  val rowBits = log2Up(storeBeats) + 1
+  // Width of a dword's position in a store of write data.
+  val positionBits = rowBits + log2Up(HardBlock.Dwords)
 }
 
 object RequestParam {

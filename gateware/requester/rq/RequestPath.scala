@@ -45,8 +45,8 @@ case class RequestPath(p: RequestParam) extends Component {
     val idle     = out Bool ()
     val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
     val claim    = master(Stream(ReadClaim(p.readers.size)))
-    val tag      = in UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
-    val room     = in Vec (Bool(), p.readers.size) // Room in client i's ring in the landing memory.
+    val tag      = in UInt (Numbers.TagWidth bits) // The claimed read's tag, valid with claim.fire.
+    val room     = in Vec (Bool(), p.readers.size) // Bit i: client i's ring for data has room.
     val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
     val sequence = in(HardBlock.SequencePins())
@@ -178,7 +178,7 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** A write waits for about this many beats of reads: as many as a write of 512 bytes has. */
+  /** The most beats of reads that a write waits for, about: as many as a write of 512 bytes has. */
   val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
 
   /** Tells the fences and the counters how far requests have gone. Each signal is a cycle late. */

@@ -16,11 +16,14 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val lastOfRequest   = Bool()
 
   // The fields `moreBeats`, `window` and `lastRow` are for writes only.
-  val moreBeats = UInt(5 bits) // Beats of the TLP on RQ, after the first.
-  // Position in the store of what would be dword 0 of the TLP's first beat on RQ. The first four
-  // dwords of that beat are the descriptor, so the payload begins four positions later.
-  val window  = UInt(p.positionBits bits)
-  val lastRow = UInt(p.rowBits bits) // Row of the store that holds the piece's last dword.
+  // Number of beats that the TLP has on RQ, without its first beat.
+  val moreBeats = UInt(5 bits)
+  // Position in the client's store, in dwords, of what would be dword 0 of the TLP's first beat.
+  // The first four dwords of that beat are the descriptor, so the payload begins four positions
+  // later.
+  val window = UInt(p.positionBits bits)
+  // Row (32 bytes) of the client's store that holds the piece's last dword.
+  val lastRow = UInt(p.rowBits bits)
 
   // The fields `context` and `requestDwords` are for reads only.
   val context       = Bits(16 bits)

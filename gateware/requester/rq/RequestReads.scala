@@ -22,8 +22,8 @@ case class RequestReads(p: RequestParam) extends Component {
     val enable = in Bool ()
     val pieces = Vec(slave(Stream(RequestPiece(p))), clients)
     val claim  = master(Stream(ReadClaim(clients)))
-    val tag    = in UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
-    val room   = in Vec (Bool(), clients)        // Room in client i's ring in the landing memory.
+    val tag    = in UInt (Numbers.TagWidth bits)
+    val room   = in Vec (Bool(), clients)
     val issue  = master(Stream(RequestFramer.Issue(p)))
     val idle   = out Bool ()
   }
