@@ -60,6 +60,7 @@ case class Accounts() extends Component {
   sum.frames := before.frames + 1
   sum.bytes  := before.bytes + queue.bytes
   val begins = queue.valid && !adds && !walk.active && !io.clear && !io.snapshot
+  // An event is taken in the cycle in which its account is written, one cycle after its look-up.
   adds        := begins
   queue.ready := adds
 

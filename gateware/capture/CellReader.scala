@@ -43,6 +43,7 @@ case class CellReader(p: CaptureParam) extends Component {
     row   := now + 1
     first := last
   }
+  // No stream operator fits: one transfer becomes many row addresses and one entry of `goes`.
   io.transfer.ready := steps && last
   io.read.valid     := reads
   io.read.payload   := transfer.cell @@ now

@@ -149,6 +149,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
   }
   import decide.{begins, closes, lost, records, takes}
   decides         := begins || closes || takes
+  // No stream operator fits: a frame becomes no block, one block, or waits while others go out.
   io.frames.ready := takes
 
   when(begins) {

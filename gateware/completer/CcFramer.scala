@@ -87,6 +87,7 @@ case class CcFramer(sources: Int) extends Component {
   val opened = io.open || midTlp
   when(chosen.valid && opened && !tail)(midTlp := !(chosen.fire && chosen.last))
 
+  // No stream operator fits: the tail beat goes out without a beat of the completion.
   framed.valid                    := tail || (chosen.valid && opened)
   chosen.ready                    := framed.ready && !tail && opened
   framed.beat.data(95 downto 0)   := (begins && !tail) ? descriptor.asBits | carried

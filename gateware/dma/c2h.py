@@ -119,6 +119,7 @@ class C2h(LiteXModule):
         self.silent         = Signal()
         self.comb += [
             empty.eq(piece.beats == 0),
+            # No stream operator fits: a piece ends with a beat, a message, or in silence.
             If(self.run,
                 sink.ready.eq(piece.valid & ~empty & room & store_room)
             ).Else(
@@ -220,6 +221,7 @@ class C2h(LiteXModule):
             moves.eq(header.valid & ~header.none & ((self.run & ~notice.hold) | begun)),
             last.eq(Mux(source.first, header.single, ends)),
             told.eq(Mux(source.first, notice.end == 0, ends)),
+            # No stream operator fits: a header goes with many beats of data, or with none.
             source.valid.eq(moves | notice.valid),
             fire.eq(source.valid & source.ready),
             source.channel.eq(port.channel),

@@ -174,6 +174,8 @@ class DescriptorCutter(LiteXModule):
         self.waits  = Signal()
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
+            # No stream operator fits: a descriptor becomes pieces. The next one is computed
+            # while the present one is offered.
             taken.eq(source.valid & source.ready),
             ended.eq(taken & (source.last | self.terminate)),
             loads.eq(ended | ~(source.valid | self.waits)),
@@ -241,6 +243,7 @@ class DescriptorCutter(LiteXModule):
         sink       = self.ahead.sink
         self.comb += [
             self.ahead.reset.eq(table.flush | ~self.run),
+            # A gate: while the direction rests, the table keeps its descriptors.
             sink.valid.eq(table.source.valid & self.run),
             table.source.ready.eq(sink.ready & self.run),
             self.measure(sink, table.source.address, table.source.length),

@@ -129,6 +129,7 @@ class H2c(LiteXModule):
         offered                = Signal()
         self.comb += [
             beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
+            # No stream operator fits: an offered request stays, even if the room goes.
             request.valid.eq(piece.valid & (offered | (self.run & room))),
             begins.eq(request.valid & request.ready),
             piece.ready.eq(begins),
@@ -237,6 +238,7 @@ class H2c(LiteXModule):
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [
+            # A read request counts as done with the last beat of its data.
             request.ready.eq(port.sink.valid & port.sink.ready & port.sink.last),
             table.done.eq(request.ready & request.last & self.run),
             [getattr(table.owner, name).eq(getattr(request, name)) for name, _ in owner_layout()],

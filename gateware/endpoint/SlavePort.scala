@@ -131,6 +131,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val asks  = writes.valid && !busy && !dropping
     val turn  = Bool()
     val steps = asks && (turn || enables === 0)
+    // A beat is taken with its last dword: it stays offered while its dwords go out.
     writes.ready         := drops || (steps && beatEnd)
     when(steps)(index    := index + 1)
     when(drops)(dropping := True)
@@ -203,6 +204,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val failed     = status =/= CompletionStatus.Success
     val lastBeat   = (size - 1)(4 downto 3)
     val completion = io.port.completion
+    // No stream operator fits: a completion is made of the buffer, whose beats `sent` counts.
     completion.valid           := full
     completion.last            := failed || sent === lastBeat
     completion.requester       := head.requester

@@ -92,6 +92,7 @@ case class AxiWriter(p: MmioParam) extends Component {
     val may   = !flush && (!beat.first || begin)
 
     val w = Stream(Axi4W(config))
+    // No stream operator fits: after a timeout, beats without data end the burst.
     w.valid    := flush || (beat.valid && may)
     beat.ready := w.ready && may
     w.last     := flush || (beat.last && !beat.spills)
@@ -130,6 +131,7 @@ case class AxiWriter(p: MmioParam) extends Component {
 
     val begun = address.start.toFlowFire
     issued.io.push << begun.translateWith(begun.address).toStream
+    // `mine` is the cycle in which the answer of the oldest burst comes.
     issued.io.pop.ready := mine
     issued.io.flush     := giveUp
 

@@ -101,6 +101,8 @@ case class MmioBridge(p: MmioParam) extends Component {
   val mayBegin = !(first && io.stop)
   val mayRead  = slots.io.take.valid && mayBegin
   val mayWrite = (!first || !full.holds) && mayBegin
+  // No stream operator fits: reads and writes wait for different things, and `ready` must not
+  // depend on `valid`.
   request.ready := request.write ? mayWrite | mayRead
 
   // A read is taken whatever its target is, so for reads `ready` does not depend on the decoder.

@@ -185,6 +185,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
     }
     val ends = access.ends && access.write && access.closes
   }
+  // A beat is taken with its last dword: the beat stays offered while its dwords go out one by one.
   beat.ready := onWrite.steps && onWrite.isLast
   val ended = onWrite.ends.asUInt +^ onWrite.skipped.asUInt
   order.io.done := ended.resized
@@ -260,6 +261,7 @@ case class WishboneTarget(p: MmioParam) extends Component {
   when(!access.active || io.bus.ACK || io.bus.ERR || access.late) {
     access.active := (writeAsks && (access.active ? !access.late | access.ready)) || onRead.asks
   }
+  // A waiting read is taken in the cycle in which the bus turns to reads.
   waiting.ready  := turnsToRead && !resumes
   order.io.start := turnsToRead && !resumes
 

@@ -70,6 +70,7 @@ class AxiMemory(LiteXModule):
         layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)
         self.submodules += queue
+        # connect() does not fit: the FIFO's layout has no address, only the row.
         self.comb += [
             queue.sink.valid.eq(channel.valid),
             channel.ready.eq(queue.sink.ready),
@@ -92,6 +93,7 @@ class AxiMemory(LiteXModule):
             ripe.enters.eq(ar.valid & ar.ready),
             go.eq(ripe.any & ~self.hold & (~r.valid | r.ready)),
             last.eq(beat == command.len),
+            # A request is taken with the last beat of its data.
             command.ready.eq(go & last),
             ripe.taken.eq(command.ready),
             port.adr.eq(command.row + beat),
@@ -123,6 +125,7 @@ class AxiMemory(LiteXModule):
             port.dat_w.eq(w.data),
             If(w.valid & w.ready, port.we.eq(w.strb)),
             ends.eq(w.valid & w.ready & w.last),
+            # A request is taken with the last beat of its data.
             command.ready.eq(ends),
             done.sink.valid.eq(ends),
             done.sink.id.eq(command.id),

@@ -37,6 +37,8 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   when(back.fire && count === 1) { behind := False }
   when(far.io.push.fire) { behind := True }
 
+  // No stream operator fits: a completion goes to the near queue or to the far one, whichever has
+  // room, and never waits for both.
   near.io.push.valid   := behind ? back.valid | io.push.valid
   near.io.push.payload := behind ? back.payload | io.push.payload
   back.ready           := near.io.push.ready

@@ -95,6 +95,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
     val begins = RegNextWhen(RcUnpacker.this.step.first || RcUnpacker.this.step.head, moves)
     val rest   = step.last && !step.head // After this step no completion is half unpacked.
   }
+  // A beat with parts of two completions is taken with the second step.
   beat.ready := moves && (second || !two || step.head)
   when(beat.valid && moves) {
     midTlp                                := exists && (!step.last || step.head)

@@ -71,6 +71,7 @@ case class RingReader(p: ReturnParam) extends Component {
   val none  = read.beats === 0
   val carry = Reg(ReadError()) init ReadError.none
   val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
+  // No stream operator fits: a read becomes as many beats as it has data for, or none.
   io.beat.valid         := current.valid && !none
   io.beat.row           := row
   io.beat.lastOfRequest := last && read.lastOfRequest
