@@ -148,7 +148,7 @@ case class MbufPlacer(p: CaptureParam) extends Component {
     val takes   = records || bad || lost
   }
   import decide.{begins, closes, lost, records, takes}
-  decides         := begins || closes || takes
+  decides := begins || closes || takes
   // No stream operator fits: a frame becomes no block, one block, or waits while others go out.
   io.frames.ready := takes
 

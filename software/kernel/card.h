@@ -436,8 +436,8 @@ struct litepcie_file {
 };
 
 /*
- * Returns way number @n of the card, counted through all its channels, or NULL
- * if the card has fewer ways.
+ * Returns the DMA direction (way) number @n of the card, or NULL if it has fewer.
+ * All channels are counted through: each has h2c and c2h.
  */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {

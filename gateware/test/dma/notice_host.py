@@ -31,7 +31,8 @@ class Host:
         self.lines = {"c2h": [], "h2c": []}
         self.irqs = {"c2h": 0, "h2c": 0}
         self.counts = {"c2h": 0, "h2c": 0}
-        self.batches = []  # The number of records in each write of records.
+        # For each write by the card of records of c2h buffers: how many records it holds.
+        self.batches = []
         # For each direction, the cycle of the last reset of its table; -1 if it was never reset.
         self.resets = {"c2h": -1, "h2c": -1}
         self.data = 0  # Number of bytes of c2h data that the card has written.

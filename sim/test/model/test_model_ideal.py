@@ -44,8 +44,8 @@ def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
 
 
 def test_every_cell_has_a_row(rows):
-    """The model has exactly one result row for each rate in the table DESIGN, and the rows print as
-    a table."""
+    """The ideal model of the hard block gives exactly one result row for each rate in the table
+    DESIGN. The rows can be printed as a table."""
     assert set(rows) == {f"model/{stream}/{size}" for stream, size in CELLS}
     assert "model/rc_straddle/512" in table(list(rows.values()))
 

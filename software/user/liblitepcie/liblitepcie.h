@@ -28,9 +28,9 @@
  *                    the signal. A signal never ends a register access.
  *
  * Handles are independent of each other. For one handle each call says which threads may be in it:
- *   Threads: any.       at any time, from any number of threads
- *   Threads: one way.   one thread for h2c and one for c2h, which may be two
- *   Threads: alone.     no other call on this handle at the same time
+ *   Threads: any.           at any time, from any number of threads
+ *   Threads: per direction. one thread for h2c and one for c2h, which may be two
+ *   Threads: alone.         no other call on this handle at the same time
  *
  * Errors with a meaning of their own:
  *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver. From a
@@ -710,13 +710,13 @@ int litepcie_dma_stop(struct litepcie *dev);
  * a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno: -ECANCELED after
  * a stop by another thread, -EIO when the card was reset, -ENODEV when the card is gone, or through
  * VFIO when the kernel wants the card back. In that case stop and close the card, since the kernel
- * waits for that. Threads: one way.
+ * waits for that. Threads: per direction.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
  * Tell the card now of the buffers of @directions that are kept back for a batch. Returns 0 or
- * -errno. Threads: one way.
+ * -errno. Threads: per direction.
  */
 int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 
@@ -736,21 +736,21 @@ int litepcie_dma_fd(struct litepcie *dev);
  * negative. With a timeout of 0 the call looks at the card's progress and does not wait: it reads
  * memory on a card with records, else registers. While the user has buffers, the call does not look
  * at the card. Returns the number of filled buffers, with the first one's number in @first, or 0 if
- * there is none, or -errno. Threads: one way.
+ * there is none, or -errno. Threads: per direction.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
  * Find out how filled c2h buffer @number has ended, and after how many bytes. The buffer must be
  * one that litepcie_c2h_peek() has returned and that has not been released. On a card without
- * records each buffer is full. Returns 0 or -errno. Threads: one way.
+ * records each buffer is full. Returns 0 or -errno. Threads: per direction.
  */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
 			struct litepcie_c2h_record *record);
 
 /*
  * Give the @count oldest of the filled c2h buffers back to the card. Returns 0 or -errno. Threads:
- * one way.
+ * per direction.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
@@ -758,13 +758,13 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
  * Look for free h2c buffers, and wait up to @timeout_ms for the first, for ever if that is
  * negative. With a timeout of 0 the call looks at the card's progress, as litepcie_c2h_peek() does.
  * Returns the number of free buffers, with the first one's number in @first, or 0 if there is none,
- * or -errno. Threads: one way.
+ * or -errno. Threads: per direction.
  */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
  * Send the @count oldest of the free h2c buffers to the card, each as a whole. Returns 0 or -errno.
- * Threads: one way.
+ * Threads: per direction.
  */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
@@ -773,7 +773,7 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
  * whole buffer. With packets these bytes are a packet. Without packets the next buffer continues
  * the stream at a new beat, and the bytes of this buffer's last beat that were not sent are
  * undefined. LitePCIe's endpoint moves whole beats, so with that endpoint @bytes must be a multiple
- * of 32, a beat. Returns 0 or -errno. Threads: one way.
+ * of 32, a beat. Returns 0 or -errno. Threads: per direction.
  */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
 
@@ -782,7 +782,7 @@ int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
  * submitted h2c buffer, and the logic in its user slot has taken the data. A stop then loses no
  * data. LitePCIe's endpoint reports neither of the two. With that endpoint the call goes by the
  * card's count of received bytes, and the logic may not have taken the last data yet. Returns 0 or
- * -errno; -ETIMEDOUT: the data is not yet received and taken. Threads: one way.
+ * -errno; -ETIMEDOUT: the data is not yet received and taken. Threads: per direction.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 
