@@ -243,7 +243,7 @@ class DescriptorCutter(LiteXModule):
         sink       = self.ahead.sink
         self.comb += [
             self.ahead.reset.eq(table.flush | ~self.run),
-            # A gate: while the direction rests, the table keeps its descriptors.
+            # A gate: while the engine does not run, the table keeps its descriptors.
             sink.valid.eq(table.source.valid & self.run),
             table.source.ready.eq(sink.ready & self.run),
             self.measure(sink, table.source.address, table.source.length),

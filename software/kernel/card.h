@@ -436,8 +436,8 @@ struct litepcie_file {
 };
 
 /*
- * Returns the DMA direction (way) number @n of the card, or NULL if it has fewer.
- * All channels are counted through: each has h2c and c2h.
+ * Returns DMA direction (way) number @n of the card, or NULL if it has fewer.
+ * 0 and 1 are h2c and c2h of channel 0, 2 and 3 those of channel 1, and so on.
  */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {

@@ -428,8 +428,8 @@ def test_dma_bench_sweeps_over_sizes(util, card, device):
     for row in rows:
         assert set(row) == RATE | {"size_bytes", "transfers_per_s", "reason"}
         assert row["reason"] is None and row["limit"] > 0
-        # The stand-in for a card moves a buffer of any size in 300 ticks of 4 ns, in h2c and in
-        # c2h. Register reads take additional time.
+        # In 300 ticks of 4 ns the stand-in for the card moves one buffer of any size in each
+        # direction, both at once. Register reads take additional time.
         assert 0.2 < row["value"] / row["size_bytes"] * 1200 <= 1.01
         assert row["transfers_per_s"] == pytest.approx(row["value"] / row["size_bytes"] * 1e9)
 

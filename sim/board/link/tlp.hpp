@@ -53,7 +53,9 @@ struct Tlp {
     bool malformed = false;
     bool replayed = false;  // TLPs to the card: the first transmission had a wrong LCRC
     Time shown_at = 0;      // TLPs of the card: when the first beat was shown at the pins
-    Time pins_at = 0;       // when the TLP's last beat was taken at the pins
+    // TLPs of the card: when the last beat was taken at the pins. TLPs to the card: when the hard
+    // block began to show the TLP there. MSI: when the card asked for the message.
+    Time pins_at = 0;
     std::vector<uint32_t> payload;
 
     bool has_data() const { return !payload.empty(); }

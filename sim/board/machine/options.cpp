@@ -56,7 +56,7 @@ enum Id {
     Once
 };
 
-// One second in nanoseconds, the largest value of options that are a time.
+// One second in nanoseconds: the largest value of --mmio-rtt.
 constexpr uint64_t kSecond = 1'000'000'000;
 
 struct Row {

@@ -336,8 +336,9 @@ def test_the_slot_s_cycles_are_drawn(report, browser):
 
 
 def test_no_chart_is_empty(report, browser):
-    """No chart of the report is empty. Result rows that were not measured are named in a
-    sentence."""
+    """Each throughput chart of the report has at least one point. A chart without a point is not
+    drawn, and a sentence gives its title.
+    """
     browser.open(report, *SIZES["screen"])
     assert browser.ask("""[...document.querySelectorAll('#throughput figure')].every(f =>
         f.querySelector('.mark'))""")

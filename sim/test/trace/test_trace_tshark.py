@@ -70,7 +70,7 @@ def test_tshark_sees_what_the_text_says():
 
 
 def test_tshark_sees_the_data():
-    """The payload of the card's writes is the data that went through its loopback."""
+    """The payload that tshark shows for the card's writes is the data of the card's loopback."""
     writes = [f for name, _, f in dissected(recording().path) if (name, f["kind"]) == ("RQ", "MWr")]
     data = b"".join(bytes.fromhex(f["payload"].replace(":", "")) for f in writes)
     assert data == b"".join(recording().data)

@@ -7,8 +7,8 @@
 /*
  * The header of a recording: the first page of a file, behind which MBUFs stand as they are in the
  * ring. It is a pcapng section (draft-ietf-opsawg-pcapng, 4.1 and 4.2) with an interface for each
- * port. All interfaces are alike, since libpcap refuses a file whose interfaces differ in link type
- * or snap length.
+ * port. All interfaces have the same link type and snap length, since libpcap refuses a file in
+ * which they differ.
  */
 #include "capture.h"
 

@@ -99,8 +99,9 @@ static int follow(struct litepcie *dev, int timeout_ms)
 }
 
 /*
- * Sleep once until an interrupt, then look at the card. Returns 1 if an interrupt came, 0 if the
- * time is over.
+ * Sleep once, at most @timeout_ms, then look at the card. If another thread of this handle already
+ * sleeps, wait for that one instead. Returns 1 after an interrupt, or when the other thread has
+ * woken, 0 if the time is over, or -errno.
  */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
