@@ -37,6 +37,15 @@ def test_records_are_found_and_broken_ones_noticed(built):
     print(_run(built.out / "test" / "capture_blocks", str(SHIFT + 1)))
 
 
+def test_a_capture_survives_any_card(built):
+    """The C test capture_card.c passes: a status line that cannot be true, and a card that dies, is
+    reset or is asked back, end a capture with a sentence and with the card at rest.
+
+    The C test plays the card, so none is needed.
+    """
+    _run(built.out / "test" / "capture_card")
+
+
 def load_layout():
     """Return the module liblitepcie/layout.py, imported by its path, since it belongs to no
     package.

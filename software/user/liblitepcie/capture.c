@@ -189,7 +189,8 @@ int litepcie_capture_put64(struct litepcie_capture *capture, uint32_t offset, ui
 	return litepcie_mmio_write_burst(capture->dev, offset, 4, 4, halves, 2);
 }
 
-int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
+/* Read the status of a card that must answer and must not have been reset. */
+static int get_status(struct litepcie_capture *capture, uint32_t *status)
 {
 	struct litepcie *dev = capture->dev;
 	uint32_t control = 0;
@@ -204,8 +205,16 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
 	if (capture->running && !(control & RUN))
 		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
 				     dev->name);
-	if (!dev->backend->asked_back)
-		return 0;
+	return 0;
+}
+
+int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status)
+{
+	struct litepcie *dev = capture->dev;
+	int rc = get_status(capture, status);
+
+	if (rc < 0 || !dev->backend->asked_back)
+		return rc;
 	litepcie_lock(dev);
 	return litepcie_unlock(dev, dev->backend->asked_back(dev));
 }
@@ -426,31 +435,35 @@ static bool is_full(const struct litepcie_capture *capture)
 
 /*
  * Let no frame wait for room any longer, if the ring is full and stands still: only the program
- * could give room, and it waits for the stop.
+ * could give room, and it waits for the stop. With a status line that cannot be true nobody knows
+ * how full the ring is, so it counts as full.
  */
-static int unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
+static void unblock(struct litepcie_capture *capture, int64_t *moved_ms, uint64_t *position)
 {
-	int rc = litepcie_capture_look(capture);
+	bool known = litepcie_capture_look(capture) == 0;
 
-	if (rc < 0 || !capture->config.lossless)
-		return rc;
-	if (capture->seen.position != *position || !is_full(capture)) {
+	if (!capture->config.lossless)
+		return;
+	if (known && (capture->seen.position != *position || !is_full(capture))) {
 		*position = capture->seen.position;
 		*moved_ms = litepcie_now_ms();
 	} else if (litepcie_now_ms() - *moved_ms > STUCK_MS) {
-		rc = litepcie_writel(capture->dev, capture->dev->map.capture.control,
-				     control_of(capture) & ~LOSSLESS);
+		litepcie_writel(capture->dev, capture->dev->map.capture.control,
+				control_of(capture) & ~LOSSLESS);
 	}
-	return rc;
 }
 
+/*
+ * Wait until the card writes no more. A status line that cannot be true does not end the wait, and
+ * neither does a kernel that wants the card back: the ring's memory must not be freed before.
+ */
 static int come_to_rest(struct litepcie_capture *capture)
 {
 	int64_t deadline = litepcie_deadline(REST_MS), moved_ms = litepcie_now_ms();
 	uint64_t position = capture->seen.position;
 	unsigned int nap_us = 10;
 	uint32_t status = 0;
-	int rc = litepcie_capture_status(capture, &status);
+	int rc = get_status(capture, &status);
 
 	while (rc == 0 && !(status & CAPTURE_IDLE)) {
 		if (!litepcie_slice(deadline))
@@ -458,10 +471,9 @@ static int come_to_rest(struct litepcie_capture *capture)
 					     "come to rest within %d s: reset the card",
 					     capture->dev->name,
 					     REST_MS / 1000);
-		rc = unblock(capture, &moved_ms, &position);
+		unblock(capture, &moved_ms, &position);
 		litepcie_capture_nap(capture, &nap_us);
-		if (rc == 0)
-			rc = litepcie_capture_status(capture, &status);
+		rc = get_status(capture, &status);
 	}
 	return rc;
 }
@@ -472,6 +484,7 @@ static int await_last_line(struct litepcie_capture *capture)
 	int64_t deadline = litepcie_deadline(REST_MS);
 	unsigned int nap_us = 10;
 	uint64_t position;
+	uint32_t status;
 	int rc = litepcie_readq(capture->dev, capture->dev->map.capture.position, &position);
 
 	if (rc == 0)
@@ -484,8 +497,15 @@ static int await_last_line(struct litepcie_capture *capture)
 					     (unsigned long long)position,
 					     (unsigned long long)capture->seen.position);
 		litepcie_capture_nap(capture, &nap_us);
-		rc = litepcie_capture_look(capture);
+		rc = get_status(capture, &status);
+		if (rc == 0)
+			rc = litepcie_capture_look(capture);
 	}
+	if (rc == 0 && position % capture->config.mbuf_bytes)
+		rc = litepcie_fail(capture->dev, -EIO, "%s: the capture ended at %llu bytes, "
+				   "inside an MBUF of %u: the card must seal the last one",
+				   capture->dev->name, (unsigned long long)position,
+				   capture->config.mbuf_bytes);
 	return rc;
 }
 
@@ -497,7 +517,7 @@ int litepcie_capture_stop(struct litepcie_capture *capture)
 
 	if (!capture->running)
 		return 0;
-	rc = litepcie_capture_status(capture, &status);
+	rc = get_status(capture, &status);
 	capture->running = false;
 	/* Tell the card of all room there is, so that frames that wait for it can come. */
 	limit = capture->released / mbuf * mbuf + capture->config.ring_bytes;

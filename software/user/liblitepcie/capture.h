@@ -43,6 +43,8 @@ struct litepcie_capture {
 	uint64_t				limit;		/* as the card was told last */
 	uint64_t				limits;		/* number of limits told */
 	uint64_t				overwritten;
+	/* bytes handed out that `newest` then skipped, and that have not been given back yet */
+	uint64_t				lapsed;
 	/* time at which a wait looks whether the card is still there, in ms; 0: data came last */
 	int64_t					check_ms;
 	bool					running;

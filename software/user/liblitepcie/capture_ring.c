@@ -30,6 +30,7 @@ void litepcie_capture_rewind(struct litepcie_capture *capture)
 	memset((void *)capture->line, 0, sizeof(*capture->line));
 	memset(&capture->seen, 0, sizeof(capture->seen));
 	capture->given = capture->released = capture->overwritten = 0;
+	capture->lapsed = 0;
 	capture->limit = capture->limits = 0;
 }
 
@@ -114,6 +115,7 @@ static void skip_overwritten(struct litepcie_capture *capture)
 	if (from <= capture->given)
 		return;
 	capture->overwritten += from - capture->given;
+	capture->lapsed += capture->given - capture->released;
 	capture->given = capture->released = from;
 }
 
@@ -213,16 +215,18 @@ static uint64_t limit_of(const struct litepcie_capture *capture)
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	uint64_t first = capture->released, limit;
+	uint64_t lapsed = bytes < capture->lapsed ? bytes : capture->lapsed;
 	int rc = 0;
 
-	if (bytes > capture->given - first)
+	if (bytes - lapsed > capture->given - first)
 		return litepcie_fail(capture->dev, -EINVAL, "a release of %zu bytes: %llu were "
 				     "given and not released", bytes,
-				     (unsigned long long)(capture->given - first));
-	capture->released += bytes;
+				     (unsigned long long)(capture->lapsed + capture->given - first));
+	capture->lapsed -= lapsed;
+	capture->released += bytes - lapsed;
 	if (capture->config.newest) {
 		rc = litepcie_capture_look(capture);
-		if (rc == 0 && bytes && oldest(capture) > first)
+		if (rc == 0 && bytes && (lapsed || oldest(capture) > first))
 			rc = litepcie_fail(capture->dev, -EOVERFLOW, "the card has written over "
 					   "%zu bytes while they were read", bytes);
 		return rc;

@@ -218,8 +218,8 @@ int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes);
  * Take no more frames. All frames before are written to the ring, the last MBUF is sealed, and then
  * the card writes no more. litepcie_capture_next() gives what is left. If the ring is full, a frame
  * that waits for room, with `lossless`, is lost and counted. Frames that come while nothing is
- * captured are not counted. Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest.
- * Threads: one.
+ * captured are not counted. Returns 0 or -errno; -ETIMEDOUT: the card does not come to rest, -EIO:
+ * it does not answer, its status line cannot be true, or it ended inside an MBUF. Threads: one.
  */
 int litepcie_capture_stop(struct litepcie_capture *capture);
 

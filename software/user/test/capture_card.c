@@ -1,0 +1,448 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test the library's capture calls on a card that the test plays: its registers, its status line,
+ * and what a card does that is broken, goes away or is asked back. No card is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "check.h"
+#include "litepcie_capability.h"
+
+#define RING		(64u << 10)
+#define MBUF		(16u << 10)
+#define STAGING		(1u << 20)
+#define REGISTERS	0x100u	/* offset in BAR0 of the first register */
+#define WORDS		0x100u
+
+/* Bits of the register capture_control. */
+#define RUN		(1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET)
+
+static struct {
+	uint32_t			words[WORDS];
+	struct litepcie_capture_line	*line;
+	/* position that the status line tells when the card is told to stop; 0: it stays */
+	uint64_t			at_stop;
+	/* number of looks at the status, after a stop, until the card is at rest */
+	unsigned int			busy;
+	bool				asked;	/* the kernel wants the card back */
+	bool				gone;	/* all reads give ones */
+} card;
+
+static struct litepcie dev;
+static struct litepcie_memory memories[LITEPCIE_MEMORIES];
+
+static uint32_t *word(uint32_t offset)
+{
+	return &card.words[(offset - REGISTERS) / 4];
+}
+
+static uint64_t told_limit(void)
+{
+	uint32_t offset = dev.map.capture.limit;
+
+	return (uint64_t)*word(offset) << 32 | *word(offset + 4);
+}
+
+static bool is_running(void)
+{
+	return *word(dev.map.capture.control) & RUN;
+}
+
+/* The account of port p and fate f has 1000 + 4 p + f frames, and ten times as many bytes. */
+static uint32_t account(uint32_t offset)
+{
+	uint32_t frames = 1000 + (*word(dev.map.capture.account_control) & 63);
+
+	if (offset == dev.map.capture.account_frames + 4)
+		return frames;
+	return offset == dev.map.capture.account_bytes + 4 ? 10 * frames : 0;
+}
+
+static uint32_t status(void)
+{
+	bool idle = !is_running() && !card.busy;
+
+	if (!is_running() && card.busy)
+		card.busy--;
+	return (idle ? CAPTURE_IDLE : 0) | CAPTURE_GENERATOR_IDLE;
+}
+
+static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
+{
+	const struct litepcie_capture_registers *registers = &ours->map.capture;
+
+	*value = *word(offset);
+	if (offset == registers->status)
+		*value = status();
+	if (offset >= registers->account_frames && offset < registers->account_bytes + 8)
+		*value = account(offset);
+	if (offset == registers->position)
+		*value = (uint32_t)(card.line->position >> 32);
+	if (offset == registers->position + 4)
+		*value = (uint32_t)card.line->position;
+	if (card.gone)
+		*value = UINT32_MAX;
+	return 0;
+}
+
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count)
+{
+	(void)ours;
+	for (size_t i = 0; i < count; i++) {
+		bool ran = is_running();
+
+		*word(posts[i].offset) = (uint32_t)posts[i].value;
+		if (ran && !is_running() && card.at_stop)
+			card.line->position = card.at_stop;
+	}
+	return 0;
+}
+
+static int card_memory(struct litepcie *ours, unsigned int kind, void *place, size_t bytes,
+		       struct litepcie_memory **memory, uint64_t *iova)
+{
+	(void)ours;
+	(void)place;
+	memories[kind].base = calloc(1, bytes);
+	*memory = &memories[kind];
+	*iova = (uint64_t)kind << 32;
+	if (kind == LITEPCIE_MEMORY_CAPTURE_STATUS)
+		card.line = memories[kind].base;
+	return 0;
+}
+
+static void card_memory_free(struct litepcie *ours, unsigned int kind)
+{
+	(void)ours;
+	free(memories[kind].base);
+	memories[kind].base = NULL;
+}
+
+static int card_asked_back(struct litepcie *ours)
+{
+	return card.asked ? litepcie_fail(ours, -ENODEV, "the card is asked back") : 0;
+}
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .readl = card_readl, .post = card_post, .memory = card_memory,
+	.memory_free = card_memory_free, .asked_back = card_asked_back,
+};
+
+static struct litepcie_block block = {
+	.type = LITEPCIE_BLOCK_CAPTURE, .version = 1,
+};
+
+/* Give each register two words of its own. */
+static void place_registers(struct litepcie_capture_registers *registers)
+{
+	uint32_t *const first = &registers->control, *const last = &registers->account_bytes;
+	uint32_t offset = REGISTERS;
+
+	for (uint32_t *at = first; at <= last; at++, offset += 8)
+		*at = offset;
+	registers->staging_bytes = STAGING;
+}
+
+static struct litepcie_capture *begin(uint64_t ring, bool newest)
+{
+	struct litepcie_capture_config config = {
+		.struct_size = sizeof(config), .ring_bytes = ring, .mbuf_bytes = MBUF,
+		.newest = newest,
+	};
+	struct litepcie_capture *capture = NULL;
+
+	memset(&card, 0, sizeof(card));
+	memset(&dev, 0, sizeof(dev));
+	dev.backend = &fake;
+	dev.name = "fake";
+	dev.bar_size[0] = 0x20000;
+	dev.card.clock_hz = 250000000;
+	dev.blocks = &block;
+	dev.block_count = 1;
+	place_registers(&dev.map.capture);
+	pthread_mutex_init(&dev.lock, NULL);
+	CHECK_EQUAL(litepcie_capture_open(&dev, &config, &capture), 0);
+	CHECK_EQUAL(litepcie_capture_start(capture), 0);
+	CHECK(is_running());
+	CHECK_EQUAL(told_limit(), ring);
+	return capture;
+}
+
+/* The card tells of @position. */
+static void tell(uint64_t position)
+{
+	__atomic_store_n(&card.line->position, position, __ATOMIC_RELEASE);
+}
+
+/* Take a span, which must begin at @position and have @bytes. */
+static void takes(struct litepcie_capture *capture, uint64_t position, uint64_t bytes, bool sealed)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, 0), 1);
+	CHECK_EQUAL(span.position, position);
+	CHECK_EQUAL(span.bytes, bytes);
+	CHECK_EQUAL(span.mbuf, position / MBUF);
+	CHECK_EQUAL(span.sealed, sealed);
+	CHECK(span.data == capture->ring + position % capture->config.ring_bytes);
+}
+
+static void has_sentence(const char *words)
+{
+	CHECK(strstr(litepcie_why(&dev), words) != NULL);
+	if (!strstr(litepcie_why(&dev), words))
+		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, litepcie_why(&dev));
+}
+
+/* Status lines -------------------------------------------------------------------------------- */
+
+/* A line that cannot be true is refused, gives no span, and stays refused. */
+static void a_line_that_cannot_be_is_refused(void)
+{
+	const struct {
+		uint64_t position;
+		const char *words;
+	} lies[] = {
+		{ MBUF, "says 16384 bytes after it said 16448" },
+		{ MBUF + 68, "says 16452 bytes: it must be a multiple of 8 up to the limit of" },
+		{ RING + 8, "says 65544 bytes: it must be a multiple of 8 up to the limit of 65536" },
+		{ UINT64_MAX - 7, "up to the limit of 65536" },
+	};
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct litepcie_capture *capture = begin(RING, false);
+
+		tell(MBUF + 64);
+		takes(capture, 0, MBUF, true);
+		takes(capture, MBUF, 64, false);
+		tell(lies[i].position);
+		CHECK_EQUAL(litepcie_capture_next(capture, &span, 0), -EIO);
+		has_sentence(lies[i].words);
+		CHECK_EQUAL(litepcie_capture_next(capture, &span, -1), -EIO);
+		litepcie_capture_close(capture);
+	}
+}
+
+/* A start does not take the line of the start before for one of its own. */
+static void an_old_line_is_forgotten(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	tell(MBUF);
+	takes(capture, 0, MBUF, true);
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	CHECK_EQUAL(litepcie_capture_start(capture), 0);
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, 0), 0);
+	litepcie_capture_close(capture);
+}
+
+/* The ring --------------------------------------------------------------------------------- */
+
+/*
+ * The card is never allowed to write where the program still reads, over several rounds of the
+ * ring and with releases of any size.
+ */
+static void what_is_not_released_is_not_written(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	uint64_t given = 0, released = 0;
+
+	for (unsigned int i = 0; i < 2000; i++) {
+		uint64_t step = 8 * (i % 7 * 131 + 1), room = told_limit() - card.line->position;
+		size_t back = (given - released) * (i % 5) / 4;
+
+		tell(card.line->position + (step < room ? step : room));
+		if (litepcie_capture_next(capture, &span, 0) == 1) {
+			CHECK_EQUAL(span.position, given);
+			given += span.bytes;
+		}
+		CHECK_EQUAL(litepcie_capture_release(capture, back), 0);
+		released += back;
+		CHECK(told_limit() <= released + RING);
+		CHECK(told_limit() + MBUF > released + RING);
+	}
+	CHECK(given > 10 * RING);
+	card.at_stop = (card.line->position + MBUF - 1) / MBUF * MBUF;
+	litepcie_capture_close(capture);
+}
+
+/* A stop tells the card of all whole MBUFs that are free, and not only of eighths of the ring. */
+static void a_stop_gives_all_the_room(void)
+{
+	struct litepcie_capture *capture = begin(16 * RING, false);
+
+	tell(2 * MBUF);
+	takes(capture, 0, MBUF, true);
+	CHECK_EQUAL(litepcie_capture_release(capture, MBUF), 0);
+	CHECK_EQUAL(told_limit(), 16 * RING);
+	CHECK_EQUAL(litepcie_capture_stop(capture), 0);
+	CHECK_EQUAL(told_limit(), 16 * RING + MBUF);
+	litepcie_capture_close(capture);
+}
+
+/*
+ * With `newest` a card that runs may be ahead of its line by its staging memory. What lies there is
+ * not given, and a release says that it was written over.
+ */
+static void the_staging_memory_may_be_ahead(void)
+{
+	const uint64_t ring = 4 * STAGING;
+	struct litepcie_capture *capture = begin(ring, true);
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+
+	tell(ring);
+	takes(capture, STAGING, MBUF, true);
+	CHECK_EQUAL(litepcie_capture_release(capture, MBUF), 0);
+	takes(capture, STAGING + MBUF, MBUF, true);
+	tell(ring + 2 * MBUF);
+	CHECK_EQUAL(litepcie_capture_release(capture, MBUF), -EOVERFLOW);
+	card.at_stop = ring + 2 * MBUF;
+	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), 0);
+	CHECK_EQUAL(stats.overwritten, STAGING);
+	litepcie_capture_close(capture);
+}
+
+/*
+ * With `newest` spans that have not been released when newer data takes their place are released
+ * with -EOVERFLOW, and the spans behind them as usual.
+ */
+static void skipped_spans_can_be_released(void)
+{
+	const uint64_t ring = 4 * STAGING;
+	struct litepcie_capture *capture = begin(ring, true);
+
+	tell(2 * MBUF);
+	takes(capture, 0, MBUF, true);
+	takes(capture, MBUF, MBUF, true);
+	tell(2 * ring);
+	takes(capture, ring + STAGING, MBUF, true);
+	CHECK_EQUAL(litepcie_capture_release(capture, 3 * MBUF + 8), -EINVAL);
+	CHECK_EQUAL(litepcie_capture_release(capture, 2 * MBUF), -EOVERFLOW);
+	CHECK_EQUAL(litepcie_capture_release(capture, MBUF), 0);
+	CHECK_EQUAL(litepcie_capture_release(capture, 8), -EINVAL);
+	litepcie_capture_close(capture);
+}
+
+/* Ends ---------------------------------------------------------------------------------------- */
+
+/* A card that the kernel wants back is stopped like any other, before its memory goes. */
+static void a_card_that_is_asked_back_is_stopped(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	card.asked = true;
+	card.busy = 3;
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, -1), -ENODEV);
+	litepcie_capture_close(capture);
+	CHECK(!is_running());
+	CHECK_EQUAL(card.busy, 0);
+}
+
+/* A stop waits until the card writes no more, also if its status line cannot be true. */
+static void a_stop_waits_whatever_the_line_says(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+
+	card.at_stop = 2 * RING;
+	card.busy = 3;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
+	has_sentence("up to the limit of 65536");
+	CHECK(!is_running());
+	CHECK_EQUAL(card.busy, 0);
+	litepcie_capture_close(capture);
+}
+
+/* The last MBUF is sealed by a stop, so a card that ends inside an MBUF is broken. */
+static void an_end_inside_an_mbuf_is_told(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+
+	card.at_stop = MBUF + 64;
+	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
+	has_sentence("ended at 16448 bytes, inside an MBUF of 16384");
+	litepcie_capture_close(capture);
+}
+
+/* A card that does not answer ends a wait and a stop at once. */
+static void a_dead_card_is_told(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	int64_t begun = litepcie_now_ms();
+
+	card.gone = true;
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, -1), -EIO);
+	has_sentence("does not answer");
+	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), -EIO);
+	CHECK_EQUAL(litepcie_capture_stop(capture), -EIO);
+	litepcie_capture_close(capture);
+	CHECK(litepcie_now_ms() - begun < 5000);
+}
+
+/* A card that was reset by somebody else ends a wait. */
+static void a_reset_is_told(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	*word(dev.map.capture.control) = 0;
+	CHECK_EQUAL(litepcie_capture_next(capture, &span, -1), -EIO);
+	has_sentence("was reset while it captured");
+	litepcie_capture_close(capture);
+}
+
+/* Accounts ------------------------------------------------------------------------------------ */
+
+static void is_account(const struct litepcie_account *found, unsigned int number)
+{
+	CHECK_EQUAL(found->frames, 1000 + number);
+	CHECK_EQUAL(found->bytes, 10 * (1000 + number));
+}
+
+/* Each account is that of its port and fate. */
+static void accounts_are_those_of_their_fates(void)
+{
+	struct litepcie_capture *capture = begin(RING, false);
+	struct litepcie_capture_stats stats = { .struct_size = sizeof(stats) };
+
+	CHECK_EQUAL(litepcie_capture_stats(capture, &stats), 0);
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++) {
+		is_account(&stats.port[port].delivered, 4 * port);
+		is_account(&stats.port[port].bad, 4 * port + 1);
+		is_account(&stats.port[port].lost_ring, 4 * port + 2);
+		is_account(&stats.port[port].lost_staging, 4 * port + 3);
+	}
+	litepcie_capture_close(capture);
+}
+
+int main(void)
+{
+	block.parameters = LITEPCIE_CAPTURE_STAGING_BYTES + 1;
+	block.parameter[LITEPCIE_CAPTURE_STAGING_BYTES] = STAGING;
+	a_line_that_cannot_be_is_refused();
+	an_old_line_is_forgotten();
+	what_is_not_released_is_not_written();
+	a_stop_gives_all_the_room();
+	the_staging_memory_may_be_ahead();
+	skipped_spans_can_be_released();
+	a_card_that_is_asked_back_is_stopped();
+	a_stop_waits_whatever_the_line_says();
+	an_end_inside_an_mbuf_is_told();
+	a_dead_card_is_told();
+	a_reset_is_told();
+	accounts_are_those_of_their_fates();
+	return failed_checks != 0;
+}
