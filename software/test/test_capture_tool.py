@@ -9,9 +9,13 @@ sim/test/util/test_capture_record.py has recordings of the simulated card.
 """
 
 import json
+import os
 import re
+import signal
 import struct
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +124,113 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
     assert done.stdout.count("result       broken") == 3
 
 
+def bad_blocks(order):
+    """Return {name: (bytes, sentence)} of blocks that stand behind a section and an interface."""
+    word = order + "I"
+    head = struct.pack(order + "5I", 0, 0, 0, 0, 0)  # of an empty packet
+    drops = [option(order, 4, struct.pack(order + "Q", 2**64 - 1 + n)) for n in (0, -1)]
+    return {
+        "cut": (packet(order, 1, bytes(100))[:-50], "has 132 bytes, but the file ends after 82"),
+        "cut in its type": (b"\x06\0\0", "3 bytes are left, and a block has 12 or more"),
+        "cut in its length": (packet(order, 1, b"")[:8], "8 bytes are left"),
+        "4 GiB": (struct.pack(order + "II", 6, 2**32 - 4) + bytes(8), "has 4294967292 bytes, but"),
+        "odd": (struct.pack(order + "II", 6, 2**32 - 1) + bytes(8), "a block of 4294967295 bytes"),
+        "no length": (bytes(16), "a block of 0 bytes: it has 12 or more"),
+        "short packet": (block(order, 6, bytes(16)), "has 32 bytes or more, not 28"),
+        "short interface": (block(order, 1, bytes(4)), "has 20 bytes or more, not 16"),
+        "short section": (
+            block(order, 0x0A0D0D0A, struct.pack(word, 0x1A2B3C4D)),
+            "a section header has 28 bytes or more, not 16",
+        ),
+        "short simple": (block(order, 3, b""), "a simple packet has 16 bytes or more, not 12"),
+        "4 GiB kept": (
+            block(order, 6, struct.pack(order + "5I", 0, 0, 0, 2**32 - 1, 0)),
+            "the packet has 4294967295 bytes, but its block has room for 0",
+        ),
+        "long option": (
+            block(order, 6, head + struct.pack(order + "HH", 1, 65535)),
+            "option 1 has 65535 bytes, but the block has 0 left",
+        ),
+        # The option ends inside the block, but the zeros behind it do not.
+        "padded option": (
+            block(order, 6, head + struct.pack(order + "HH", 1, 0) * 2 + bytes(4))[:-8]
+            + struct.pack(order + "HHI", 1, 1, 44),
+            "option 1 has 1 bytes, but the block has 0 left",
+        ),
+        "drops": (
+            b"".join(packet(order, 1, b"", options=each) for each in drops),
+            "the drop counts are more than 2^64",
+        ),
+        "seal in a header": (
+            block(order, 0x80004C42, bytes(52)),
+            "a recording has 4096 bytes of header",
+        ),
+        "filler in no header": (
+            block(order, 0x80004C46, bytes(52)),
+            "the file ends after 112 bytes: the header of a recording has 4096",
+        ),
+        "filler over the header": (
+            block(order, 0x80004C46, bytes(4084)),
+            "ends at 4144: a recording has 4096 bytes of header",
+        ),
+    }
+
+
+@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
+def test_a_block_that_cannot_be_is_told(tool, tmp_path, order):
+    """A block that is cut, has a length that cannot be, or an option that leaves it, gives status 1
+    and a sentence with the offset. Nothing outside the file is read, whatever its lengths say.
+    """
+    start = section(order) + interface(order)
+    file = tmp_path / "a.pcapng"
+    for name, (data, sentence) in bad_blocks(order).items():
+        file.write_bytes(start + data)
+        status, (found,) = check(tool, file)
+        assert status == 1 and sentence in found["rule"], name
+        offset = found["offset_bytes"]
+        assert len(start) <= offset <= len(start) + len(data), name
+
+
+def test_a_block_of_4_gib_is_passed_over(tool, tmp_path):
+    """The block behind one of nearly 4 GiB is found. The file has a hole, so it takes no space."""
+    file = tmp_path / "a.pcapng"
+    start, length = section("<") + interface("<"), 2**32 - 4
+    with file.open("wb") as out:
+        out.write(start + struct.pack("<II", 0x0BAD, length))
+        out.seek(len(start) + length - 4)
+        out.write(struct.pack("<I", length) + packet("<", 3, b"after"))
+    status, (found,) = check(tool, file)
+    assert (status, found["packets"], found["first_ns"]) == (0, 1, 3000)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tool, tmp_path):
+    """A pipe that nobody writes to is told at once."""
+    os.mkfifo(tmp_path / "pipe")
+    done = tool.run("check", tmp_path / "pipe")
+    assert done.returncode == 1 and "it is no file that can be checked" in done.stderr
+
+
+def test_files_that_a_signal_left_out_are_told(tool, tmp_path):
+    """If Ctrl-C ends `check` before the last file, the status is 1 and a sentence says how many
+    files were not checked.
+    """
+    file = tmp_path / "a"
+    file.write_bytes(section("<") + interface("<"))
+    running = subprocess.Popen(
+        [tool.program, "check", *["a"] * 100_000], cwd=tmp_path, stdout=-1, stderr=-1, text=True
+    )
+    handled = 0
+    while not handled >> (signal.SIGINT - 1) & 1:
+        assert running.poll() is None
+        status = Path(f"/proc/{running.pid}/status").read_text()
+        handled = int(re.search(r"^SigCgt:\s+(\w+)", status, re.MULTILINE)[1], 16)
+        time.sleep(0.001)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert re.search(r"a signal came: the last \d+ of 100000 files were not checked", errors)
+
+
 # The command line ---------------------------------------------------------------------------------
 
 
@@ -168,7 +279,7 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
     assert len(options) > 10 and all(f"-{option}" in words for option in options)
     sources = (USER / "lanebox_capture").glob("*.c")
     keys = set().union(
-        *(re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources)
+        *(re.findall(r'(?:json|print)_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources)
     )
     assert len(keys) > 20 and keys - words == set()
 

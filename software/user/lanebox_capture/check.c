@@ -34,6 +34,8 @@
 #define SEAL_MAGIC	0x4c420001u
 #define SEAL_STOPPED	2u	/* reason of a seal */
 #define UNIT		8u	/* each block of a recording is a multiple of so many bytes */
+#define FRAME_NS	4u	/* the card decides on one frame in a cycle at most */
+#define FRAMES_SLACK	1024u	/* frames by which a seal's time and its counts may differ */
 
 /* The block that is being checked. */
 struct block {
@@ -55,6 +57,9 @@ struct walk {
 	uint64_t	records, bytes;	/* since the last seal */
 	uint64_t	seal_records, seal_bytes, seal_time, seal_number;
 	uint64_t	end;		/* offset behind the last seal, or behind the header */
+	uint64_t	most_lost;	/* frames that can have been lost since the last seal */
+	uint64_t	lost;		/* frames lost so far, as the seals count them */
+	bool		lost_known;	/* that is so: it is the first file, and no count went round */
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -334,6 +339,7 @@ static bool check_counts(struct walk *walk, const struct block *block)
 			      (unsigned long long)number, (unsigned long long)walk->bytes);
 	if (!check->mbufs)
 		check->first_mbuf = number;
+	walk->most_lost = (time - walk->seal_time) / FRAME_NS + FRAMES_SLACK;
 	walk->seal_number = number;
 	walk->seal_time = time;
 	walk->seal_records = records;
@@ -341,24 +347,41 @@ static bool check_counts(struct walk *walk, const struct block *block)
 	return true;
 }
 
-/* Counts of a seal are modulo 2^32, so they are compared by their differences. */
+/*
+ * Take over the frames that a seal counts as lost for @what. The count is modulo 2^32, so it is
+ * smaller than the one before if it has gone round. That takes 17 s: in a shorter time fewer frames
+ * can be lost, so a smaller count is wrong.
+ */
+static bool take_losses(struct walk *walk, const struct block *block, uint32_t *count,
+			uint32_t now, const char *what)
+{
+	uint32_t more = now - *count;
+
+	if (walk->check->mbufs && more > walk->most_lost)
+		return broken(walk, block->offset, "the seal counts %u frames lost for the %s, the "
+			      "one before %u: in the time between %llu can be lost", now, what,
+			      *count, (unsigned long long)walk->most_lost);
+	walk->lost += more;
+	*count = now;
+	return true;
+}
+
 static bool check_losses(struct walk *walk, const struct block *block)
 {
-	uint32_t ring = get32(walk, block->data + 48), staging = get32(walk, block->data + 52);
 	struct check *check = walk->check;
 
-	if (check->mbufs && (int32_t)(ring - check->lost_ring) < 0)
-		return broken(walk, block->offset, "the seal counts %u frames lost for the ring, "
-			      "the one before %u", ring, check->lost_ring);
-	if (check->mbufs && (int32_t)(staging - check->lost_staging) < 0)
-		return broken(walk, block->offset, "the seal counts %u frames lost for the staging "
-			      "memory, the one before %u", staging, check->lost_staging);
-	check->lost_ring = ring;
-	check->lost_staging = staging;
-	if ((int32_t)(ring + staging - (uint32_t)check->lost) < 0)
+	if (!take_losses(walk, block, &check->lost_ring, get32(walk, block->data + 48), "ring") ||
+	    !take_losses(walk, block, &check->lost_staging, get32(walk, block->data + 52),
+			 "staging memory"))
+		return false;
+	if (!check->mbufs)
+		walk->lost_known = !walk->seal_number;
+	else if (walk->most_lost > UINT32_MAX)
+		walk->lost_known = false;
+	if (walk->lost_known && check->lost > walk->lost)
 		return broken(walk, block->offset, "the packets' drop counts are %llu, but the "
-			      "seal counts %u lost frames", (unsigned long long)check->lost,
-			      ring + staging);
+			      "seal counts %llu lost frames", (unsigned long long)check->lost,
+			      (unsigned long long)walk->lost);
 	return true;
 }
 
@@ -386,6 +409,10 @@ static bool check_ours(struct walk *walk, const struct block *block)
 	uint32_t mbuf = walk->check->mbuf_bytes, type = block->type;
 	uint64_t end = block->offset + block->length;
 
+	if (block->offset < HEADER_BYTES && (end > HEADER_BYTES || type == LITEPCIE_PCAPNG_SEAL))
+		return broken(walk, block->offset, "a block of type 0x%08x ends at %llu: a "
+			      "recording has %u bytes of header, and MBUFs behind it", type,
+			      (unsigned long long)end, HEADER_BYTES);
 	if (block->offset < HEADER_BYTES)
 		return true;
 	if (block->length % UNIT)
@@ -488,6 +515,9 @@ static bool check_end(struct walk *walk)
 {
 	if (!walk->check->ours || walk->size == walk->end)
 		return true;
+	if (walk->size < HEADER_BYTES)
+		return broken(walk, walk->size, "the file ends after %llu bytes: the header of a "
+			      "recording has %u", (unsigned long long)walk->size, HEADER_BYTES);
 	return broken(walk, walk->end, "the file ends %llu bytes behind the last seal: a recording "
 		      "has whole MBUFs", (unsigned long long)(walk->size - walk->end));
 }

@@ -168,7 +168,8 @@ static bool check_mapped(struct util *util, struct checked_file *file, int fd, s
 static void check_file(struct util *util, struct checked_file *file)
 {
 	struct stat found;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	/* Without O_NONBLOCK a pipe would be waited for until somebody writes to it. */
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0 || fstat(fd, &found) < 0)
 		util_fail(util, "%s: %s", file->path, strerror(errno));
@@ -184,7 +185,7 @@ static int run(struct util *util, int argc, char **argv)
 {
 	static const struct option options[] = { CAPTURE_OPTIONS };
 	struct checked checked = { 0 };
-	int option, status;
+	int option, status, done;
 
 	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
 		status = capture_option(util, &cmd_check, option, argv[optind - 1]);
@@ -198,10 +199,13 @@ static int run(struct util *util, int argc, char **argv)
 	checked.files = calloc((size_t)checked.count, sizeof(*checked.files));
 	if (!checked.files)
 		return EXIT_FAILED;
-	for (int i = 0; i < checked.count && !util_interrupted(); i++) {
-		checked.files[i].path = argv[optind + i];
-		check_file(util, &checked.files[i]);
+	for (done = 0; done < checked.count && !util_interrupted(); done++) {
+		checked.files[done].path = argv[optind + done];
+		check_file(util, &checked.files[done]);
 	}
+	if (done < checked.count)
+		util_fail(util, "a signal came: the last %d of %d files were not checked",
+			  checked.count - done, checked.count);
 	status = util_finish(util, &checked, print_text, print_json);
 	free(checked.files);
 	return status;
@@ -218,8 +222,8 @@ static const char help[] =
 	"  - blocks are multiples of 8 bytes and lie in MBUFs of equal size\n"
 	"  - each MBUF ends with its seal, and the seals' numbers follow each other\n"
 	"  - times are in order\n"
-	"  - each seal counts the packets and bytes of its MBUF, and no fewer lost\n"
-	"    frames than the packets' drop counts\n"
+	"  - each seal counts the packets and bytes of its MBUF, and in the first file\n"
+	"    no fewer lost frames than the packets' drop counts\n"
 	"  - fillers are zeros, and the file ends with a seal\n"
 	"\n"
 	"The first rule that is broken is told with the offset of its block in the file.\n"

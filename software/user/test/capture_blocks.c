@@ -289,6 +289,52 @@ static void lost_drop_counts_are_noticed(const uint8_t *data)
 	free(copy);
 }
 
+/* Returns a copy whose MBUFs are @step_ns apart, and whose seals count @ring lost frames. */
+static uint8_t *with_losses(const uint8_t *data, uint64_t step_ns, const uint32_t *ring)
+{
+	const uint64_t time = UINT64_C(1) << 60;
+	uint8_t *copy = malloc(SIZE);
+
+	memcpy(copy, data, SIZE);
+	for (uint32_t i = 0, number = 0; i < made; i++) {
+		while (records[i].offset > seals[number])
+			number++;
+		set32(copy + records[i].offset + 12, (uint32_t)((time + number * step_ns) >> 32));
+		set32(copy + records[i].offset + 16, (uint32_t)(time + number * step_ns));
+	}
+	for (uint32_t number = 0; number < MBUFS; number++) {
+		set64(copy + seals[number] + 24, time + number * step_ns);
+		set32(copy + seals[number] + 48, ring[number]);
+	}
+	return copy;
+}
+
+/*
+ * The count of lost frames is modulo 2^32. In a long time it may go round, in a short time it may
+ * not. A later file of a recording may begin at any count.
+ */
+static void counts_may_go_round(const uint8_t *data)
+{
+	const uint32_t grows[MBUFS] = {
+		0x10000, 0x60000000, 0xd0000000, 0xf0000000, 0x20000000, 0x90000000,
+	};
+	uint8_t *copy = with_losses(data, UINT64_C(10000000000), grows);
+	struct check check;
+
+	if (!check_bytes(&check, copy, SIZE))
+		fprintf(stderr, "%s\n", check.rule);
+	CHECK(!check.broken);
+	memmove(copy + LITEPCIE_CAPTURE_HEADER_BYTES,
+		copy + LITEPCIE_CAPTURE_HEADER_BYTES + 2 * MBUF, (MBUFS - 2) * MBUF);
+	CHECK(check_bytes(&check, copy, SIZE - 2 * MBUF));
+	free(copy);
+	copy = with_losses(data, 1000000000, grows);
+	CHECK(!check_bytes(&check, copy, SIZE));
+	CHECK(strstr(check.rule, "lost for the ring, the one before") != NULL);
+	CHECK_EQUAL(check.offset, seals[1]);
+	free(copy);
+}
+
 /*
  * Change some bytes at random, most of them in the first words of a block, and cut the end at
  * random. Whatever comes out, nothing outside is read, and each packet lies in its span. Returns
@@ -352,6 +398,7 @@ int main(int argc, char **argv)
 		records_are_found(data);
 		each_rule_is_noticed(data);
 		lost_drop_counts_are_noticed(data);
+		counts_may_go_round(data);
 		for (uint32_t i = 0; i < CORRUPTIONS / 20 && !failed_checks; i++)
 			noticed += survives(data);
 		counts_are_found(data);
