@@ -46,6 +46,16 @@ def test_a_capture_survives_any_card(built):
     _run(built.out / "test" / "capture_card")
 
 
+def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
+    """The C test capture_files.c passes: a write that is interrupted, short or refused is made
+    again, a file ends before the first MBUF that cannot be written, and an MBUF is released when
+    it is written.
+
+    The C test plays the disk and the card.
+    """
+    _run(built.out / "test" / "capture_files", tmp_path)
+
+
 def load_layout():
     """Return the module liblitepcie/layout.py, imported by its path, since it belongs to no
     package.

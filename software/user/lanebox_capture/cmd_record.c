@@ -39,10 +39,14 @@ static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats 
 	return sum;
 }
 
+/* Returns the time from the first packet to the last, in s; NAN if it is not known. */
 static double seconds_of(const struct recording *recording)
 {
-	return recording->first_ns == UINT64_MAX ?
-	       0 : (double)(recording->last_ns - recording->first_ns) / 1e9;
+	if (recording->first_ns == UINT64_MAX)
+		return 0;
+	if (recording->last_ns == UINT64_MAX)
+		return NAN;
+	return (double)(recording->last_ns - recording->first_ns) / 1e9;
 }
 
 static void print_files(const struct output *output)
@@ -68,6 +72,10 @@ static void print_text(const struct util *util, const void *result)
 	print_files(&recording->output);
 	if (*recording->output.note)
 		printf("  note         %s\n", recording->output.note);
+	if (!recording->counted) {
+		puts("  packets      unknown: the card's accounts could not be read");
+		return;
+	}
 	printf("  packets      %llu, %llu bytes\n", (unsigned long long)sum.delivered.frames,
 	       (unsigned long long)sum.delivered.bytes);
 	if (seconds > 0)
@@ -83,25 +91,38 @@ static void print_text(const struct util *util, const void *result)
 		       (unsigned long long)sum.bad.frames);
 }
 
-static void print_accounts(struct json *json, const struct litepcie_port_accounts *accounts)
+static void print_count(struct json *json, const char *key, bool known, uint64_t count)
 {
-	json_unsigned(json, "packets", accounts->delivered.frames);
-	json_unsigned(json, "bytes", accounts->delivered.bytes);
-	json_unsigned(json, "bad", accounts->bad.frames);
-	json_unsigned(json, "bad_bytes", accounts->bad.bytes);
-	json_unsigned(json, "lost_ring", accounts->lost_ring.frames);
-	json_unsigned(json, "lost_ring_bytes", accounts->lost_ring.bytes);
-	json_unsigned(json, "lost_staging", accounts->lost_staging.frames);
-	json_unsigned(json, "lost_staging_bytes", accounts->lost_staging.bytes);
+	if (known)
+		json_unsigned(json, key, count);
+	else
+		json_null(json, key);
 }
 
-static void print_ports(struct json *json, const struct litepcie_capture_stats *stats)
+static void print_accounts(struct json *json, bool known,
+			   const struct litepcie_port_accounts *accounts)
 {
+	print_count(json, "packets", known, accounts->delivered.frames);
+	print_count(json, "bytes", known, accounts->delivered.bytes);
+	print_count(json, "bad", known, accounts->bad.frames);
+	print_count(json, "bad_bytes", known, accounts->bad.bytes);
+	print_count(json, "lost_ring", known, accounts->lost_ring.frames);
+	print_count(json, "lost_ring_bytes", known, accounts->lost_ring.bytes);
+	print_count(json, "lost_staging", known, accounts->lost_staging.frames);
+	print_count(json, "lost_staging_bytes", known, accounts->lost_staging.bytes);
+}
+
+static void print_ports(struct json *json, bool known, const struct litepcie_capture_stats *stats)
+{
+	if (!known) {
+		json_null(json, "ports");
+		return;
+	}
 	json_begin_array(json, "ports");
 	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
 		json_begin_object(json, NULL);
 		json_unsigned(json, "port", i);
-		print_accounts(json, &stats->port[i]);
+		print_accounts(json, true, &stats->port[i]);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -127,18 +148,15 @@ static void print_json(struct json *json, const void *result)
 	json_string(json, "note", *output->note ? output->note : NULL);
 	json_unsigned(json, "ring_bytes", recording->config.ring_bytes);
 	json_unsigned(json, "mbuf_bytes", recording->config.mbuf_bytes);
-	print_accounts(json, &sum);
+	print_accounts(json, recording->counted, &sum);
 	json_number(json, "device_s", seconds);
-	if (seconds <= 0)
+	if (seconds <= 0 || !recording->counted)
 		seconds = NAN;
 	json_number(json, "packets_per_s", (double)sum.delivered.frames / seconds);
 	json_number(json, "bytes_per_s", (double)sum.delivered.bytes / seconds);
-	if (recording->made_known)
-		json_unsigned(json, "generated", recording->made);
-	else
-		json_null(json, "generated");
-	json_unsigned(json, "limit_writes", recording->stats.limits);
-	print_ports(json, &recording->stats);
+	print_count(json, "generated", recording->made_known, recording->made);
+	print_count(json, "limit_writes", recording->counted, recording->stats.limits);
+	print_ports(json, recording->counted, &recording->stats);
 }
 
 /* Options ------------------------------------------------------------------------------------- */

@@ -45,7 +45,8 @@ bool util_interrupted(void)
 /*
  * Let Ctrl-C and a termination signal end a recording in order. Without SA_RESTART a signal ends a
  * wait for the card. SA_RESETHAND lets a second Ctrl-C kill the program. A reader that closes its
- * end of a pipe is an error of the write, not a signal.
+ * end of a pipe, and a file that may not grow any more (ulimit -f), are errors of the write, not
+ * signals: the file is then cut behind its last whole MBUF.
  */
 static void catch_signals(void)
 {
@@ -55,6 +56,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGPIPE, &ignored, NULL);
+	sigaction(SIGXFSZ, &ignored, NULL);
 }
 
 /* Usage --------------------------------------------------------------------------------------- */

@@ -50,13 +50,13 @@ static bool name_file(struct output *output, struct output_file *file)
 	int length;
 
 	if (output->folder)
-		length = snprintf(file->path, sizeof(file->path), "%s/%s-%04zu.pcapng",
-				  output->target,
-				  output->stamp, output->count);
+		length = asprintf(&file->path, "%s/%s-%04zu.pcapng", output->target, output->stamp,
+				  output->count);
 	else
-		length = snprintf(file->path, sizeof(file->path), "%s", output->target);
-	return length < (int)sizeof(file->path) ||
-	       failed(output, "%.100s...: the path is too long", output->target);
+		length = asprintf(&file->path, "%s", output->target);
+	if (length < 0)
+		file->path = NULL;
+	return file->path || failed(output, "%s", strerror(ENOMEM));
 }
 
 /*
@@ -101,11 +101,18 @@ static void leave_direct(struct output *output, const char *why)
 	tell(output, "%s: %s, so the data goes through the page cache", last(output)->path, why);
 }
 
-/* Cut the file behind its last whole MBUF. A pipe keeps what it has. */
+/*
+ * Cut the file behind its last whole MBUF. A pipe keeps what it has. A later write could succeed,
+ * but it would leave a gap, so there is none.
+ */
 static bool cut(struct output *output, int error)
 {
 	const struct output_file *file = last(output);
 
+	output->ended = true;
+	if (!file->bytes)
+		return failed(output, "%s: %s: the file's header cannot be written", file->path,
+			      strerror(error));
 	if (output->regular && ftruncate(output->fd, (off_t)file->bytes) < 0)
 		return failed(output, "%s: %s, and then %s: the file ends inside an MBUF",
 			      file->path,
@@ -143,6 +150,18 @@ static bool write_all(struct output *output, const void *data, size_t bytes)
 	return true;
 }
 
+/* Forget the last file, whose header could not be written: it would not be valid. */
+static bool drop_file(struct output *output)
+{
+	if (output->regular)
+		unlink(last(output)->path);
+	close(output->fd);
+	output->fd = -1;
+	free(last(output)->path);
+	output->count--;
+	return false;
+}
+
 static bool next_file(struct output *output)
 {
 	struct output_file *grown = realloc(output->files, (output->count + 1) * sizeof(*grown));
@@ -152,10 +171,12 @@ static bool next_file(struct output *output)
 	output->files = grown;
 	memset(&grown[output->count], 0, sizeof(*grown));
 	if (!name_file(output, &grown[output->count]) ||
-	    !open_path(output, grown[output->count].path))
+	    !open_path(output, grown[output->count].path)) {
+		free(grown[output->count].path);
 		return false;
+	}
 	output->count++;
-	return write_all(output, output->header, output->header_bytes);
+	return write_all(output, output->header, output->header_bytes) || drop_file(output);
 }
 
 bool output_open(struct output *output, const char *target, uint64_t most, void *header,
@@ -173,7 +194,7 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	if (!output->folder && *target && target[strlen(target) - 1] == '/') {
 		if (mkdir(target, 0777) < 0)
 			return failed(output, "%s: %s", target, strerror(errno));
-		output->folder = true;
+		output->folder = output->made = true;
 	}
 	if (most && !output->folder)
 		return failed(output, "%s: files of a limited size need a folder to be in: make "
@@ -185,9 +206,13 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 
 bool output_write(struct output *output, const void *mbuf, size_t bytes)
 {
-	if (output->most && last(output)->mbufs && last(output)->bytes + bytes > output->most &&
-	    (!output_close(output) || !next_file(output)))
+	if (output->ended)
 		return false;
+	if (output->most && last(output)->mbufs && last(output)->bytes + bytes > output->most &&
+	    (!output_close(output) || !next_file(output))) {
+		output->ended = true;
+		return false;
+	}
 	if (!write_all(output, mbuf, bytes))
 		return false;
 	last(output)->mbufs++;
@@ -209,11 +234,15 @@ void output_discard(struct output *output)
 	if (output->fd >= 0 && output->regular)
 		unlink(last(output)->path);
 	output_close(output);
+	if (output->made)
+		rmdir(output->target);
 }
 
 void output_free(struct output *output)
 {
 	output_close(output);
+	for (size_t i = 0; i < output->count; i++)
+		free(output->files[i].path);
 	free(output->files);
 	output->files = NULL;
 }

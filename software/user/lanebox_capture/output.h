@@ -12,7 +12,6 @@
 #ifndef LANEBOX_CAPTURE_OUTPUT_H
 #define LANEBOX_CAPTURE_OUTPUT_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +19,7 @@
 #define OUTPUT_WHY	320
 
 struct output_file {
-	char		path[PATH_MAX];
+	char		*path;
 	uint64_t	bytes;
 	uint64_t	mbufs;
 };
@@ -28,6 +27,7 @@ struct output_file {
 struct output {
 	const char		*target;	/* the folder or file of the command line */
 	bool			folder;
+	bool			made;		/* the folder was made for this recording */
 	char			stamp[32];	/* beginning of the names of files in a folder */
 	uint64_t		most;		/* bytes of a file; 0: no limit */
 	void			*header;	/* aligned page with the header of each file */
@@ -35,6 +35,7 @@ struct output {
 	int			fd;		/* the open file, or -1 */
 	bool			direct;		/* O_DIRECT is on */
 	bool			regular;	/* a file, not a pipe or a device */
+	bool			ended;		/* a write has failed, so nothing more is written */
 	struct output_file	*files;
 	size_t			count;
 	/* a sentence about O_DIRECT that is missing, or about what failed last */
@@ -49,13 +50,19 @@ struct output {
 bool output_open(struct output *output, const char *target, uint64_t most, void *header,
 		 size_t header_bytes);
 
-/* Write an MBUF as a whole. Returns false with a sentence: the file then ends before this MBUF. */
+/*
+ * Write an MBUF as a whole. Returns false with a sentence: the file then ends before this MBUF, and
+ * later MBUFs are refused with the same sentence.
+ */
 bool output_write(struct output *output, const void *mbuf, size_t bytes);
 
 /* Close the last file. Returns false with a sentence if the disk has kept an error for now. */
 bool output_close(struct output *output);
 
-/* Delete the file that was opened, since nothing is recorded. A pipe stays as it is. */
+/*
+ * Delete the file that was opened, and the folder that was made for it, since nothing is recorded.
+ * A pipe stays as it is.
+ */
 void output_discard(struct output *output);
 
 /* Free what belongs to @output. */

@@ -45,12 +45,21 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 		recording->first_ns = recording->last_ns = packet.time_ns;
 }
 
-/* Look for the last packet's time, in the last MBUF. The card is at rest, so the MBUF is there. */
+/*
+ * Look for the last packet's time, in the last MBUF that was taken. If the recording has failed, the
+ * card may have written over it.
+ */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
+	const struct litepcie_capture_config *config = &recording->config;
 	struct litepcie_packet packet;
 	size_t at = 0;
 
+	if (!recording->counted ||
+	    recording->stats.position > mbuf->mbuf * config->mbuf_bytes + config->ring_bytes) {
+		recording->last_ns = UINT64_MAX;
+		return;
+	}
 	while (mbuf->data && litepcie_record_next(mbuf, &at, &packet) == 1)
 		recording->last_ns = packet.time_ns;
 }
@@ -147,16 +156,17 @@ static bool end_generator(struct util *util, struct recording *recording,
 	return rc >= 0;
 }
 
-/* Stop the capture, and write what is left in the ring. */
+/* Stop the capture, and write what is left in the ring, also if the card does not stop in order. */
 static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
 	struct litepcie_span span = { .struct_size = sizeof(span) };
-	int rc = litepcie_capture_stop(recording->capture);
+	int rc = litepcie_capture_stop(recording->capture), taken;
 
 	util_check(util, rc, "stopping the capture");
-	while (rc >= 0 && (rc = take(util, recording, &span, last, 0)) > 0)
-		;
-	return rc >= 0;
+	do
+		taken = take(util, recording, &span, last, 0);
+	while (taken > 0);
+	return rc >= 0 && taken >= 0;
 }
 
 /* The recording ------------------------------------------------------------------------------- */
@@ -203,16 +213,19 @@ static bool start(struct util *util, struct recording *recording)
 static void run(struct util *util, struct recording *recording)
 {
 	struct litepcie_span last = { .struct_size = sizeof(last) };
-	bool right = follow(util, recording, &last);
+	bool right = follow(util, recording, &last) && end_generator(util, recording, &last) &&
+		     end(util, recording, &last);
+	int rc;
 
-	right = end_generator(util, recording, &last) && right;
-	if (right)
-		right = end(util, recording, &last);
-	else
+	/* After a failure nothing more is taken: the file would miss what came between. */
+	if (!right) {
+		litepcie_capture_generate(recording->capture, NULL);
 		litepcie_capture_stop(recording->capture);
+	}
+	rc = litepcie_capture_stats(recording->capture, &recording->stats);
+	util_check(util, rc, "reading the accounts");
+	recording->counted = rc == 0;
 	take_last_time(recording, &last);
-	util_check(util, litepcie_capture_stats(recording->capture, &recording->stats),
-		   "reading the accounts");
 	if (!output_close(&recording->output))
 		disk_failed(util, recording);
 }

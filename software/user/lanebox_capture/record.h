@@ -26,7 +26,11 @@ struct recording {
 	struct output			output;
 	void				*header;
 	struct litepcie_capture_stats	stats;
-	/* times of the first and the last packet; first_ns is UINT64_MAX without a packet */
+	bool				counted;	/* @stats could be read */
+	/*
+	 * times of the first and the last packet; first_ns is UINT64_MAX without a packet, and
+	 * last_ns if the last packet is not in the ring any more
+	 */
 	uint64_t			first_ns, last_ns;
 	uint64_t			made;		/* frames that the generator has made */
 	bool				made_known;

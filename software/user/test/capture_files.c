@@ -1,0 +1,476 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test how lanebox-capture writes a recording: its files (output.c), and the loop that fills them
+ * (record.c). The test plays the library and the disk, which write less than they should, are
+ * interrupted, or are full. The argument is a folder that exists and is empty.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* The disk ------------------------------------------------------------------------------------ */
+
+static struct {
+	unsigned int	writes;		/* so far */
+	unsigned int	at;		/* number of the write that goes wrong, from 1; 0: none */
+	int		error;		/* its errno; 0: it writes @most bytes only */
+	size_t		most;
+} disk;
+
+static ssize_t disk_write(int fd, const void *data, size_t bytes)
+{
+	if (++disk.writes == disk.at && disk.error) {
+		errno = disk.error;
+		return -1;
+	}
+	return write(fd, data, disk.writes == disk.at ? disk.most : bytes);
+}
+
+#define write disk_write
+#include "../lanebox_capture/output.c"
+#include "../lanebox_capture/record.c"
+#undef write
+
+#define PAGE	((size_t)LITEPCIE_CAPTURE_HEADER_BYTES)
+#define MBUF	((size_t)16384)
+#define MBUFS	8u
+
+static char folder[200], path[256];
+static uint8_t *header, *mbufs;
+
+/* Let write number @at, counted from the opening of a file on, go wrong. */
+static void plan(unsigned int at, int error, size_t most)
+{
+	disk.writes = 0;
+	disk.at = at;
+	disk.error = error;
+	disk.most = most;
+}
+
+static void fill_mbufs(void)
+{
+	memset(header, 0x11, PAGE);
+	for (unsigned int i = 0; i < MBUFS; i++)
+		memset(mbufs + i * MBUF, 0x20 + (int)i, MBUF);
+}
+
+/* The file has the header and the MBUFs from @first up to before @end. */
+static void has_mbufs(const char *name, unsigned int first, unsigned int end)
+{
+	size_t size = PAGE + (end - first) * MBUF;
+	uint8_t *data = malloc(size + 1);
+	int fd = open(name, O_RDONLY);
+
+	CHECK_EQUAL(read(fd, data, size + 1), size);
+	CHECK(memcmp(data, header, PAGE) == 0);
+	for (unsigned int i = first; i < end; i++)
+		for (size_t byte = 0; byte < MBUF; byte++)
+			if (data[PAGE + (i - first) * MBUF + byte] != 0x20 + i) {
+				CHECK_EQUAL(data[PAGE + (i - first) * MBUF + byte], 0x20 + i);
+				break;
+			}
+	close(fd);
+	free(data);
+}
+
+/* Returns the number of files in the folder, and deletes them. */
+static unsigned int sweep(void)
+{
+	DIR *open = opendir(folder);
+	unsigned int found = 0;
+	struct dirent *entry;
+	char name[600];
+
+	while ((entry = readdir(open))) {
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		found += unlink(name) == 0;
+	}
+	closedir(open);
+	return found;
+}
+
+static void has_words(const char *text, const char *words)
+{
+	CHECK(strstr(text, words) != NULL);
+	if (!strstr(text, words))
+		fprintf(stderr, "not \"%s\" but \"%s\"\n", words, text);
+}
+
+/* Files --------------------------------------------------------------------------------------- */
+
+/* Write @count MBUFs to one file. Returns how many were taken before one was refused. */
+static unsigned int write_file(struct output *output, unsigned int count)
+{
+	unsigned int done = 0;
+
+	fill_mbufs();
+	CHECK(output_open(output, path, 0, header, PAGE));
+	while (done < count && output_write(output, mbufs + done * MBUF, MBUF))
+		done++;
+	return done;
+}
+
+/* A write that is interrupted, short, or refused by O_DIRECT, is made again for what is left. */
+static void a_write_goes_on(void)
+{
+	const struct {
+		int error;
+		size_t most;
+		const char *note;
+	} faults[] = {
+		{ EINTR, 0, "" },
+		{ EINVAL, 0, "the filesystem refuses a write by O_DIRECT" },
+		{ 0, 4096, "" },
+		{ 0, 5000, "so the data goes through the page cache" },
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct output output;
+		bool direct;
+
+		plan(0, 0, 0);
+		CHECK_EQUAL(write_file(&output, 0), 0);
+		direct = output.direct;
+		output_free(&output);
+		unlink(path);
+		if (!direct && *faults[i].note)
+			continue;	/* The filesystem has no O_DIRECT. */
+		plan(3, faults[i].error, faults[i].most);
+		CHECK_EQUAL(write_file(&output, 4), 4);
+		CHECK(output_close(&output));
+		has_mbufs(path, 0, 4);
+		CHECK_EQUAL(output.files[0].bytes, PAGE + 4 * MBUF);
+		if (direct)
+			has_words(output.note, faults[i].note);
+		CHECK(!direct || output.direct == !*faults[i].note);
+		output_free(&output);
+		CHECK_EQUAL(sweep(), 1);
+	}
+}
+
+/*
+ * A file ends before the MBUF whose write has failed. It takes no later one, even if the disk has
+ * room again: it would miss the MBUF between.
+ */
+static void a_full_disk_ends_a_file(void)
+{
+	struct output output;
+
+	plan(4, ENOSPC, 0);
+	CHECK_EQUAL(write_file(&output, 5), 2);
+	has_words(output.why, "No space left on device: the file ends after 2 MBUFs");
+	CHECK(!output_write(&output, mbufs + 3 * MBUF, MBUF));
+	has_words(output.why, "the file ends after 2 MBUFs");
+	CHECK(output_close(&output));
+	has_mbufs(path, 0, 2);
+	CHECK_EQUAL(output.files[0].mbufs, 2);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* The part of an MBUF that was written before the disk was full is cut off. */
+static void a_part_of_an_mbuf_is_cut_off(void)
+{
+	struct output output;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(write_file(&output, 2), 2);
+	CHECK_EQUAL(write(output.fd, mbufs, 4096), 4096);
+	plan(1, EIO, 0);
+	CHECK(!output_write(&output, mbufs + 2 * MBUF, MBUF));
+	CHECK(output_close(&output));
+	has_mbufs(path, 0, 2);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* A file is as large as its limit at most, and each MBUF is in one file. */
+static void a_limit_is_not_exceeded(void)
+{
+	const struct {
+		uint64_t most;
+		unsigned int each;
+	} limits[] = {
+		{ PAGE + 3 * MBUF, 3 }, { PAGE + 3 * MBUF - 1, 2 }, { PAGE + 3 * MBUF + 1, 3 },
+		{ PAGE + MBUF, 1 },
+	};
+
+	plan(0, 0, 0);
+	fill_mbufs();
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		unsigned int each = limits[i].each;
+		struct output output;
+
+		CHECK(output_open(&output, folder, limits[i].most, header, PAGE));
+		for (unsigned int n = 0; n < MBUFS; n++)
+			CHECK(output_write(&output, mbufs + n * MBUF, MBUF));
+		CHECK(output_close(&output));
+		CHECK_EQUAL(output.count, (MBUFS + each - 1) / each);
+		for (unsigned int n = 0; n < output.count; n++)
+			has_mbufs(output.files[n].path, n * each,
+				  n * each + each < MBUFS ? n * each + each : MBUFS);
+		output_free(&output);
+		CHECK_EQUAL(sweep(), (MBUFS + each - 1) / each);
+	}
+}
+
+/* A file whose header cannot be written is no valid file, so it is not left and not listed. */
+static void a_file_without_a_header_is_not_left(void)
+{
+	struct output output;
+
+	plan(3, ENOSPC, 0);
+	fill_mbufs();
+	CHECK(output_open(&output, folder, PAGE + MBUF, header, PAGE));
+	CHECK(output_write(&output, mbufs, MBUF));
+	CHECK(!output_write(&output, mbufs + MBUF, MBUF));
+	has_words(output.why, "No space left on device: the file's header cannot be written");
+	CHECK(!output_write(&output, mbufs + 2 * MBUF, MBUF));
+	CHECK_EQUAL(output.count, 1);
+	CHECK(output_close(&output));
+	has_mbufs(output.files[0].path, 0, 1);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 1);
+	plan(1, ENOSPC, 0);
+	CHECK(!output_open(&output, path, 0, header, PAGE));
+	output_discard(&output);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 0);
+}
+
+/* If nothing is recorded, the file goes, and the folder if it was made for it. */
+static void nothing_is_left_of_nothing(void)
+{
+	struct output output;
+	struct stat there;
+	char made[256];
+
+	plan(0, 0, 0);
+	fill_mbufs();
+	snprintf(made, sizeof(made), "%s/made/", folder);
+	CHECK(output_open(&output, made, 0, header, PAGE));
+	output_discard(&output);
+	output_free(&output);
+	CHECK(stat(made, &there) < 0);
+	CHECK(output_open(&output, folder, 0, header, PAGE));
+	output_discard(&output);
+	output_free(&output);
+	CHECK(stat(folder, &there) == 0);
+	CHECK_EQUAL(sweep(), 0);
+}
+
+/* The recorder -------------------------------------------------------------------------------- */
+
+/* A card whose ring has MBUFS MBUFs. One after the other is full at once. */
+static struct {
+	unsigned int	full;		/* MBUFs that come */
+	unsigned int	given, released;
+	bool		runs, generates;
+	unsigned int	stops;
+	int		stop_result, stats_result;
+} card;
+
+static char notes[UTIL_SENTENCE];
+
+void util_fail(struct util *util, const char *format, ...)
+{
+	va_list args;
+
+	if (!util->failed++) {
+		va_start(args, format);
+		vsnprintf(notes, sizeof(notes), format, args);
+		va_end(args);
+	}
+}
+
+void util_check(struct util *util, int rc, const char *doing)
+{
+	if (rc < 0)
+		util_fail(util, "%s: %s", doing, strerror(-rc));
+}
+
+/* Ctrl-C comes when all MBUFs were given. */
+bool util_interrupted(void)
+{
+	return card.given >= card.full;
+}
+
+int litepcie_capture_settings(const struct litepcie_capture *capture,
+			      struct litepcie_capture_config *config)
+{
+	(void)capture;
+	config->ring_bytes = MBUFS * MBUF;
+	config->mbuf_bytes = (uint32_t)MBUF;
+	return 0;
+}
+
+int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes)
+{
+	(void)capture;
+	memcpy(buffer, header, bytes);
+	return (int)bytes;
+}
+
+int litepcie_capture_start(struct litepcie_capture *capture)
+{
+	(void)capture;
+	card.runs = true;
+	return 0;
+}
+
+int litepcie_capture_generate(struct litepcie_capture *capture,
+			      const struct litepcie_generator *generator)
+{
+	(void)capture;
+	card.generates = generator != NULL;
+	return 0;
+}
+
+/* The generator's last frame waits for room as long as an MBUF has not been given. */
+int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
+{
+	(void)capture;
+	*frames = 0;
+	return card.given >= card.full;
+}
+
+int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
+			  int timeout_ms)
+{
+	(void)capture;
+	(void)timeout_ms;
+	if (card.given >= card.full)
+		return 0;
+	*span = (struct litepcie_span) {
+		.struct_size = sizeof(*span), .data = mbufs + card.given % MBUFS * MBUF,
+		.bytes = MBUF, .position = card.given * MBUF, .mbuf = card.given, .sealed = true,
+	};
+	card.given++;
+	return 1;
+}
+
+/* The card writes over what it gets back at once. */
+int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
+{
+	(void)capture;
+	memset(mbufs + card.released++ % MBUFS * MBUF, 0xee, bytes);
+	return 0;
+}
+
+int litepcie_capture_stop(struct litepcie_capture *capture)
+{
+	(void)capture;
+	card.stops += card.runs;
+	card.runs = false;
+	return card.stop_result;
+}
+
+int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
+{
+	(void)capture;
+	stats->position = card.full * MBUF;
+	return card.stats_result;
+}
+
+void litepcie_capture_close(struct litepcie_capture *capture)
+{
+	(void)capture;
+}
+
+/* Make a recording of @full MBUFs. Returns the number of failures. */
+static unsigned int make(struct recording *recording, unsigned int full)
+{
+	struct util util = { 0 };
+
+	fill_mbufs();
+	notes[0] = 0;
+	card.full = full;
+	card.given = card.released = card.stops = 0;
+	*recording = (struct recording) { .target = path, .output.fd = -1, .generates = true };
+	CHECK(record(&util, recording));
+	CHECK(!card.runs && card.stops == 1);
+	return util.failed;
+}
+
+static void is_file(struct recording *recording, unsigned int in_file)
+{
+	has_mbufs(path, 0, in_file);
+	output_free(&recording->output);
+	free(recording->header);
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* An MBUF is in the file before the card may write over it. */
+static void an_mbuf_is_written_before_it_is_released(void)
+{
+	struct recording recording;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(make(&recording, 5), 0);
+	CHECK_EQUAL(card.released, 5);
+	CHECK(recording.counted);
+	is_file(&recording, 5);
+}
+
+/* After a failed write nothing more goes into the file, and the generator and the card stop. */
+static void a_failed_write_ends_a_recording(void)
+{
+	struct recording recording;
+
+	plan(4, ENOSPC, 0);
+	CHECK_EQUAL(make(&recording, 7), 1);
+	has_words(notes, "the file ends after 2 MBUFs");
+	CHECK(!card.generates);
+	CHECK_EQUAL(card.released, 2);
+	is_file(&recording, 2);
+}
+
+/* If the card does not stop in order, or its accounts cannot be read, the data is still there. */
+static void a_card_that_fails_at_the_end_loses_no_data(void)
+{
+	struct recording recording;
+
+	plan(0, 0, 0);
+	card.stop_result = card.stats_result = -EIO;
+	CHECK_EQUAL(make(&recording, 3), 2);
+	has_words(notes, "stopping the capture: ");
+	CHECK(!recording.counted);
+	is_file(&recording, 3);
+	card.stop_result = card.stats_result = 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return 2;
+	snprintf(folder, sizeof(folder), "%s", argv[1]);
+	snprintf(path, sizeof(path), "%s/a.pcapng", folder);
+	header = aligned_alloc(PAGE, PAGE);
+	mbufs = aligned_alloc(PAGE, MBUFS * MBUF);
+	a_write_goes_on();
+	a_full_disk_ends_a_file();
+	a_part_of_an_mbuf_is_cut_off();
+	a_limit_is_not_exceeded();
+	a_file_without_a_header_is_not_left();
+	nothing_is_left_of_nothing();
+	an_mbuf_is_written_before_it_is_released();
+	a_failed_write_ends_a_recording();
+	a_card_that_fails_at_the_end_loses_no_data();
+	free(header);
+	free(mbufs);
+	return failed_checks != 0;
+}
