@@ -151,11 +151,9 @@ def bad_blocks(order):
             block(order, 6, head + struct.pack(order + "HH", 1, 65535)),
             "option 1 has 65535 bytes, but the block has 0 left",
         ),
-        # The option ends inside the block, but the zeros behind it do not.
-        "padded option": (
-            block(order, 6, head + struct.pack(order + "HH", 1, 0) * 2 + bytes(4))[:-8]
-            + struct.pack(order + "HHI", 1, 1, 44),
-            "option 1 has 1 bytes, but the block has 0 left",
+        "option over the length behind it": (
+            block(order, 6, head + struct.pack(order + "HH", 1, 5) + bytes(4)),
+            "option 1 has 5 bytes, but the block has 4 left",
         ),
         "drops": (
             b"".join(packet(order, 1, b"", options=each) for each in drops),

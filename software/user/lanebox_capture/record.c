@@ -46,8 +46,8 @@ static void take_times(struct recording *recording, const struct litepcie_span *
 }
 
 /*
- * Look for the last packet's time, in the last MBUF that was taken. If the recording has failed, the
- * card may have written over it.
+ * Look for the last packet's time, in the last MBUF that was taken. If the recording has failed,
+ * the card may have written over that MBUF.
  */
 static void take_last_time(struct recording *recording, const struct litepcie_span *mbuf)
 {
