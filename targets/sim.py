@@ -18,7 +18,6 @@ from pathlib import Path
 # Python must search the repository's root, from which the modules below are imported.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from gateware.numbers import MEMORY_BASES
 from tools.environment import ROOT, enter_environment
 
 EPILOG = """
@@ -46,9 +45,9 @@ def parse_arguments():
     target.add_argument("--endpoint", default="lanebox", metavar="NAME",
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--memory0", metavar="FILE",
-        help=f"contents of the 4 KiB at BAR0 + {MEMORY_BASES[0]:#x} (default: zero)")
+        help="contents of the first memory of BAR0, 4 KiB (default: zero)")
     target.add_argument("--memory1", metavar="FILE",
-        help=f"contents of the 4 KiB at BAR0 + {MEMORY_BASES[1]:#x} (default: zero)")
+        help="contents of the second memory of BAR0, 4 KiB (default: zero)")
     target.add_argument("--msix", action="store_true",
         help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
     target.add_argument("--completion-pool", action="store_true",

@@ -37,8 +37,10 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val readers = for (client <- 0 until p.clients) yield {
     val reader = RingReader(p)
     reader.io.clear << io.clear
-    reader.io.awaited << io.awaited.takeWhen(io.client === client)
-    reader.io.finished << io.finished.takeWhen(io.finished.client === client)
+    val awaited  = io.awaited.takeWhen(io.client === client)
+    val finished = io.finished.takeWhen(io.finished.client === client)
+    reader.io.awaited << awaited.setCompositeName(reader, "awaited")
+    reader.io.finished << finished.setCompositeName(reader, "finished")
     reader.io.end   := io.ends(client)
     io.room(client) := reader.io.room
     reader
@@ -74,7 +76,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   val outputs =
     for (client <- 0 until p.clients) yield new Area {
       val fifo = new StreamFifo(Fragment(ReadData()), Depth, withAsyncRead = true)
-      fifo.io.push << arrival.beat.takeWhen(arrival.client === client).toStream
+      val mine = arrival.beat.takeWhen(arrival.client === client)
+      fifo.io.push << mine.toStream
       val pop = fifo.io.pop.m2sPipe()
       io.returns(client) << pop
       val delivered = RegNext(pop.fire && pop.last) init False

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_trace_tshark import as_text, dissected
 
-from sim.board.build import BOARD, CXX_FLAGS
+from sim.board.build import BOARD, CXX_FLAGS, include_flags
 from sim.test.trace import pcapng_file
 from sim.trace.tlp import load, matched
 
@@ -47,7 +47,7 @@ def write(tmp_path_factory):
     """Return a function that runs trace_probe.cpp with a trace file of the given name, and returns
     the file's path."""
     folder = tmp_path_factory.mktemp("probe")
-    flags = [*CXX_FLAGS.split(), "-Werror", f"-I{BOARD}", "-o", folder / "probe"]
+    flags = [*CXX_FLAGS.split(), "-Werror", *include_flags(), "-o", folder / "probe"]
     subprocess.run(["g++", *flags, PROBE, *SOURCES], check=True)
 
     def run(name):
