@@ -72,7 +72,7 @@ CAMPAIGNS = {
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),
-    # CI leaves this campaign out, since CI has only 65 minutes, and says so.
+    # CI leaves this campaign out, since CI has only an hour, and says so.
     "long": Campaign(90, ("test_long_runs",)),
     "proofs": Campaign(3, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
