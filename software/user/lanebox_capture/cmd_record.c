@@ -164,7 +164,7 @@ static void print_json(struct json *json, const void *result)
 enum { RING = 256, MBUF, SIZE, SECONDS, PACKETS, GENERATE, SEED, PORT_MASK, SNAP, WAIT, KEEP_BAD,
        LOSSLESS };
 
-/* Parse SIZE[,PERIOD[,COUNT]]. What is left out stays 0. */
+/* Parse SIZE[,PERIOD[,COUNT]]. A number that is left out stays 0. */
 static bool parse_generator(const char *text, struct litepcie_generator *generator)
 {
 	uint32_t *const fields[] = { &generator->size, &generator->period, &generator->count };

@@ -60,8 +60,8 @@ static bool name_file(struct output *output, struct output_file *file)
 }
 
 /*
- * Open a new file, by O_DIRECT if the filesystem has it. What is there already is opened only if it
- * is no file, as a pipe or a device is: those are written in the ordinary way.
+ * Open a new file, by O_DIRECT if the filesystem has it. A path that exists is opened only if it is
+ * no file, as a pipe or a device is: those are written in the ordinary way.
  */
 static bool open_path(struct output *output, const char *path)
 {

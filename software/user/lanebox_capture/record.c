@@ -6,7 +6,7 @@
 
 /*
  * Take MBUFs from the ring and write each as a whole. While the disk takes its time the ring holds
- * what comes. What does not fit is lost by the card, which counts it.
+ * what comes. The card loses the frames that do not fit, and counts them.
  */
 #include "record.h"
 

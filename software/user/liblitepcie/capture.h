@@ -79,8 +79,8 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);
 
 /*
- * Copy a struct that begins with its size in from the program. What the program's struct does not
- * have is 0. Returns -EINVAL with a sentence if it is larger than the library's @size and has
+ * Copy a struct that begins with its size in from the program. Members that the program's struct
+ * does not have become 0. Returns -EINVAL with a sentence if it is larger than the library's @size and has
  * something there, or has no size.
  */
 int litepcie_capture_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,

@@ -337,7 +337,7 @@ static void counts_may_go_round(const uint8_t *data)
 
 /*
  * Change some bytes at random, most of them in the first words of a block, and cut the end at
- * random. Whatever comes out, nothing outside is read, and each packet lies in its span. Returns
+ * random. With any such bytes nothing outside is read, and each packet lies in its span. Returns
  * true if `check` found a broken rule.
  */
 static bool survives(const uint8_t *data)
