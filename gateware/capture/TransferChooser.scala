@@ -139,7 +139,8 @@ case class TransferChooser(p: CaptureParam) extends Component {
     fired && line
   )
   io.line := content
-  io.idle := !io.full.valid && waiting.isOpen && !waiting.whole && !report.changed && !report.pending
+  io.idle := !io.full.valid && waiting.isOpen && !waiting.whole &&
+    !report.changed && !report.pending
 }
 
 object TransferChooser {

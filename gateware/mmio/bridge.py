@@ -50,6 +50,23 @@ LATER_COUNTERS = {
         "bytes were enabled: registers take whole dwords.",
 }
 
+# The kinds of MmioErrorKind.scala in its order, with a description of each. The register
+# `mmio_error` shows a kind by its place in this order.
+ERROR_KINDS = {
+    "none":          "no error",
+    "unmappedRead":  "unmapped read",
+    "unmappedWrite": "unmapped write",
+    "readOnly":      "read only",
+    "busError":      "bus error",
+    "timeout":       "timeout",
+    "held":          "dropped write",
+    "partial":       "refused write of less than a register",
+}
+
+def error_codes():
+    """Returns the codes of the register `mmio_error` with what each of them means, as a text."""
+    return ", ".join(f"{code} {about}" for code, about in enumerate(ERROR_KINDS.values()))
+
 def card_memories(images):
     """Returns the card's memories (LaneMemory) by name. `images` has the 32-bit words of the block
     memories. The capability table is filled later, when the SoC is complete.
@@ -91,9 +108,7 @@ class MmioBridge(LiteXModule):
         for name, about in COUNTERS.items():
             setattr(self, f"_{name}", CSRStatus(32, name=name, description=about))
         self._error = CSRStatus(fields=[
-            CSRField("kind", size=3, offset=0, description="The last error: 1 unmapped read, "
-                "2 unmapped write, 3 read only, 4 bus error, 5 timeout, 6 dropped write, "
-                "7 refused write of less than a register."),
+            CSRField("kind", size=3, offset=0, description=f"The last error: {error_codes()}."),
             CSRField("write", size=1, offset=3, description="It was a write."),
         ])
         self._error_address = CSRStatus(32,

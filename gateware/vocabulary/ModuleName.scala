@@ -8,8 +8,8 @@ import spinal.core._
 
 /** Gives a component's module the name `<Top>_<Component>_<variant>`, where `Top` is the component
   * at the top. Use it for a component of which a design has several variants, since SpinalHDL would
-  * number them. The top's name is part of it, because LaneboxConfig's private namespace leaves out names
-  * that are set by hand.
+  * number them. The top's name is part of it, because LaneboxConfig's private namespace leaves out
+  * names that are set by hand.
   */
 object ModuleName {
   def apply(component: Component, variant: String): Unit = {

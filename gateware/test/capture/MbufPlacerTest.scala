@@ -98,7 +98,8 @@ class MbufPlacerTest extends AnyFunSuite {
           place(size)
           val s = b.seal
           assert(
-            s.number.toBigInt == number && s.records.toBigInt == records && s.bytes.toBigInt == bytes
+            s.number.toBigInt == number && s.records.toBigInt == records &&
+              s.bytes.toBigInt == bytes
           )
           assert(s.lostRing.toLong == lost(1) && s.lostNoCell.toLong == lost(2))
           reasons += s.reason.toEnum.position
