@@ -24,15 +24,21 @@ bool takes_argument(Event::Kind kind) {
            kind == Event::Command;
 }
 
-Event event_of(Event::Kind kind, const std::string &spec) {
+// Returns the number that follows the fault's name in `spec`, or the default of an event that may
+// stand without one. Returns nothing if the number is missing, is no number, or must not be there.
+std::optional<uint64_t> argument_of(Event::Kind kind, const std::string &spec) {
     size_t colon = spec.find(':');
-    std::optional<uint64_t> argument;
-    if (colon != std::string::npos)
-        argument = takes_argument(kind) ? number(spec.substr(colon + 1)) : std::nullopt;
-    else if (kind == Event::HotReset)
-        argument = kHotReset;
-    else if (!takes_argument(kind))
-        argument = 0;
+    if (colon != std::string::npos) {
+        if (!takes_argument(kind)) return {};
+        return number(spec.substr(colon + 1));
+    }
+    if (kind == Event::HotReset) return kHotReset;
+    if (!takes_argument(kind)) return 0;
+    return {};
+}
+
+Event event_of(Event::Kind kind, const std::string &spec) {
+    std::optional<uint64_t> argument = argument_of(kind, spec);
     bool time = kind == Event::LinkDown || kind == Event::HotReset;
     uint64_t highest = time ? 1'000'000'000 : 0xffff;
     if (!argument || *argument > highest)

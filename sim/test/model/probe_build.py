@@ -15,7 +15,9 @@ from sim.board import build
 from sim.test.board.board_builds import ROOT
 from tools.locks import locked
 
-FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+# Whether GCC takes a variable for uninitialized depends on its version, and newer ones than those
+# tried may be wrong about it. So this warning alone is no error.
+FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-error=maybe-uninitialized"]
 
 
 def build_probe(source: Path) -> Path:
