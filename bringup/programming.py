@@ -156,12 +156,13 @@ def write_driver(output):
     """Copy the sources of driver and tools to the output folder, with the headers of this build."""
     folder = Path(output)/"driver"
     shutil.rmtree(folder, ignore_errors=True)
-    for part in ("kernel", "user"):
+    for part in ("kernel", "liblitepcie", "tools", "uapi"):
         shutil.copytree(ROOT/"software"/part, folder/"software"/part)
+    shutil.copy(ROOT/"software"/"Makefile", folder/"software")
     shutil.copytree(Path(output)/"include", folder/"include")
     print(f"{folder}: driver and tools of this build:\n"
         f"  make -C {folder}/software/kernel\n"
-        f"  make -C {folder}/software/user OUT={folder}/tools")
+        f"  make -C {folder}/software OUT={folder}/tools")
 
 # All of it ----------------------------------------------------------------------------------------
 

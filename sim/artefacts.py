@@ -100,19 +100,19 @@ def utility(headers: Path, static: bool = False) -> Path:
 
     The guest needs a program that is linked statically (`static`).
     """
-    return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
+    return _software(ROOT / "software", "litepcie_util", headers, static)
 
 
 def capture_tool(headers: Path) -> Path:
     """Build lanebox-capture, which every gateware uses, and return its path."""
-    return _software(ROOT / "software" / "user", "lanebox-capture", headers, False)
+    return _software(ROOT / "software", "lanebox-capture", headers, False)
 
 
 def library() -> Path:
     """Build the shared library liblitepcie, which every gateware uses. Return its path."""
     out = BUILD / "software" / "library"
     made = out / "liblitepcie.so"
-    command = ["make", "-s", "-C", str(ROOT / "software" / "user"), f"OUT={out}", str(made)]
+    command = ["make", "-s", "-C", str(ROOT / "software"), f"OUT={out}", str(made)]
     with locked(out.with_suffix(".lock")):
         _step(made.name, command)
     return made

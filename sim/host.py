@@ -95,6 +95,7 @@ def program() -> Path:
     folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command.append(f"-I{OURS.parent}")
     # The program gets its name only when it is complete, since another process may run or build the
     # same file.
     staged = out / f"cost.{os.getpid()}"

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # The header with the messages of vfio-user, for the library, the simulated board and the Python
 # clients.
-VFIO_USER = ROOT / "software/user/liblitepcie/vfio_user_protocol.h"
+VFIO_USER = ROOT / "software/liblitepcie/sim/vfio_user_protocol.h"
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 MEMBER = re.compile(r"\b([A-Z][A-Z0-9_]*) = (0x[0-9a-fA-F]+|\d+)\s*,")

@@ -41,7 +41,7 @@ MOST_DAYS = 7
 MODEL_FOLDERS = ("gateware/", "tools/locks.py", "tools/testing/", "tools/verilog/")
 # The one file of software/ on which the board depends: it defines the messages on the board's
 # socket.
-SHARED = "software/user/liblitepcie/vfio_user_protocol.h"
+SHARED = "software/liblitepcie/sim/vfio_user_protocol.h"
 BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", SHARED)
 # Matches a string or an import that refers to more than a board. No module of the group `board` has
 # one, and no module that it imports.

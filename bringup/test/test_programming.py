@@ -145,7 +145,7 @@ def test_the_tools_compile_against_that_gateware(run, tmp_path):
     """The `make` command that --driver prints for the tools compiles them."""
     result = run("--driver", "--endpoint", "litepcie")
     folder = tmp_path / "out" / "driver"
-    command = next(line for line in result.stdout.splitlines() if "software/user" in line)
+    command = next(line for line in result.stdout.splitlines() if "/software OUT=" in line)
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
     assert (folder / "tools" / "litepcie_util").exists()

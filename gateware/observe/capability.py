@@ -16,7 +16,7 @@ MAJOR changes if old software would misunderstand the table.
 
 This module run as a program writes the numbers of the table as a C header, for driver and library,
 to standard output:
-    python -m gateware.observe.capability > software/kernel/uapi/litepcie_capability.h
+    python -m gateware.observe.capability > software/uapi/litepcie_capability.h
 """
 
 import struct

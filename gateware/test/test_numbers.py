@@ -67,8 +67,8 @@ NAMES = {
 # from it.
 SOURCES = (
     "gateware/numbers.py",
-    "software/kernel/uapi/litepcie_capability.h",
-    "software/user/litepcie_util/limits_table.h",
+    "software/uapi/litepcie_capability.h",
+    "software/tools/litepcie_util/dma/limits_table.h",
 )
 SUFFIXES = (".scala", ".c", ".h", ".cpp", ".hpp", ".py")
 

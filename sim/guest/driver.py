@@ -29,7 +29,8 @@ from tools.progress import run
 
 DRIVERS = ("lanebox", "stock")
 OURS = Path(__file__).resolve().parents[2] / "software" / "kernel"
-OUR_FILES = ("Kbuild", "*.[ch]", "uapi/*.h")
+UAPI = OURS.parent / "uapi"
+OUR_FILES = ("Kbuild", "*.[ch]", "dma/*.[ch]", "file/*.[ch]")
 
 SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
 GENERATED = ("csr.h", "soc.h", "mem.h")
@@ -56,10 +57,14 @@ def source_directory() -> Path:
 
 
 def our_inputs() -> dict[str, Path]:
-    """Return every source file of our module, by its path in software/kernel."""
+    """Return every source file of our module, by its place in a build.
+
+    The place is the path in software/kernel. The headers of software/uapi are in the folder uapi.
+    """
     found = [path for pattern in OUR_FILES for path in sorted(OURS.glob(pattern))]
     # A build in the source folder leaves the generated file litepcie.mod.c there.
-    return {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
+    sources = {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
+    return sources | {f"uapi/{path.name}": path for path in sorted(UAPI.glob("*.h"))}
 
 
 def stock_inputs(headers: Path) -> dict[str, Path]:
@@ -130,7 +135,7 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
 def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str) -> Path:
     """Compile the kernel module in `work`, an empty folder. Return the module's path."""
     for place, path in files.items():
-        (work / place).parent.mkdir(exist_ok=True)
+        (work / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, work / place)
     if "Kbuild" not in files:
         (work / "Kbuild").write_text(KBUILD)

@@ -6,7 +6,7 @@
 A link of another width or speed has another raw rate. The payload's share of the raw rate and the
 rate of the hard block's interface stay the same. So the header has shares and interface rates, and
 the C code multiplies the share by the raw rate. This command writes the header: python -m
-sim.rows.limits_header > software/user/litepcie_util/limits_table.h
+sim.rows.limits_header > software/tools/litepcie_util/dma/limits_table.h
 """
 
 from __future__ import annotations

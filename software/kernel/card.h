@@ -46,7 +46,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "ring.h"
+#include "dma/ring.h"
 #include "uapi/litepcie.h"
 #include "uapi/litepcie_capability.h"
 

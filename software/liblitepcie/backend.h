@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 
 #include "liblitepcie.h"
-#include "notices.h"
+#include "dma/notices.h"
 
 /* longest time in ms from one look at the card's progress to the next, in a thread that waits */
 #define LITEPCIE_WAIT_SLICE_MS	200

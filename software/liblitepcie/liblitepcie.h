@@ -123,7 +123,7 @@ struct litepcie_card {
 
 /*
  * An entry of the capability table: one block of the gateware.
- * software/kernel/uapi/litepcie_capability.h has the types and their parameters.
+ * software/uapi/litepcie_capability.h has the types and their parameters.
  */
 struct litepcie_block {
 	unsigned int	type;

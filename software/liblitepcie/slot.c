@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "litepcie_capability.h"
-#include "ring.h"
+#include "dma/ring.h"
 
 /*
  * number of times that the slot monitor is read at most, since another program may spoil a reading

@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "ring.h"
+#include "dma/ring.h"
 
 static int check_user(struct litepcie *dev)
 {

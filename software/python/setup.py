@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
-SOURCE = Path(__file__).resolve().parents[1] / "user"
+SOURCE = Path(__file__).resolve().parents[1]
 
 
 class BuildLibrary(build_py):

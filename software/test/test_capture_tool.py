@@ -22,7 +22,7 @@ import pytest
 from software.test.software_build import Util, build_software
 from tools.testing.repository import ROOT
 
-USER = ROOT / "software" / "user"
+TOOLS = ROOT / "software" / "tools"
 COMMANDS = ("record", "check", "info")
 
 
@@ -271,11 +271,11 @@ def test_a_card_behind_the_kernel_driver_is_no_silent_failure(tool):
 
 def test_the_manual_page_knows_every_option_and_every_key(tool):
     """The manual page has every option of the help texts and every key of the JSON output."""
-    words = set(re.findall(r"[\w-]+", (USER / "lanebox-capture.1").read_text()))
+    words = set(re.findall(r"[\w-]+", (TOOLS / "lanebox-capture.1").read_text()))
     texts = [tool.run(*name, "--help").stdout for name in ([], *zip(COMMANDS))]
     options = set(re.findall(r"--([a-z-]+)", " ".join(texts))) - {"help"}
     assert len(options) > 10 and all(f"-{option}" in words for option in options)
-    sources = (USER / "lanebox_capture").glob("*.c")
+    sources = (TOOLS / "lanebox_capture").glob("*.c")
     keys = set().union(
         *(re.findall(r'(?:json|print)_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources)
     )
@@ -284,6 +284,6 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
 
 def test_the_manual_page_is_well_formed():
     """groff reports no warning for the manual page."""
-    command = ["groff", "-mdoc", "-Tutf8", "-ww", USER / "lanebox-capture.1"]
+    command = ["groff", "-mdoc", "-Tutf8", "-ww", TOOLS / "lanebox-capture.1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

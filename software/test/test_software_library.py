@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test liblitepcie: the C programs of software/user/test, installation, and manual pages."""
+"""Test liblitepcie: the C programs of software/liblitepcie/test, installation, and manual pages."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ from software.test.vfio_user_standin import Standin
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
 
-LIBRARY = ROOT / "software" / "user" / "liblitepcie"
+LIBRARY = ROOT / "software" / "liblitepcie"
 RECORDS = [pytest.param(False, id="whole"), pytest.param(True, id="records")]
 
 
@@ -170,7 +170,7 @@ SLOT = {
 
 
 def said(built, tmp_path, **faults):
-    """Return what software/user/test/slot.c prints, and the stand-in for the card.
+    """Return what software/liblitepcie/test/slot.c prints, and the stand-in for the card.
 
     The output is a dict of lines by their first word.
     """
@@ -383,7 +383,7 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
     """A strict C11 program compiles with the installed pkg-config file's flags, and runs on a card
     without faults.
     """
-    source = LIBRARY.parent / "test" / "csr.c"
+    source = LIBRARY / "test" / "csr.c"
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
     command = ["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program]
@@ -409,7 +409,7 @@ def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, op
         *options,
         "-Wall",
         "-Werror",
-        LIBRARY.parent / "test" / "cplusplus.cpp",
+        LIBRARY / "test" / "cplusplus.cpp",
         "-o",
         program,
     ]
@@ -543,7 +543,7 @@ def test_register_numbers_stand_in_the_generated_headers_only(built):
 
 # Manual -------------------------------------------------------------------------------------------
 
-EXAMPLES = sorted((LIBRARY.parent / "man" / "examples").glob("*.c"))
+EXAMPLES = sorted((LIBRARY / "man" / "examples").glob("*.c"))
 
 
 def test_every_call_has_a_page_without_a_fault(installed):

@@ -526,7 +526,7 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
     """litepcie_util's manual page has every option of the help texts and every key of the JSON
     output.
     """
-    page = (ROOT / "software" / "user" / "litepcie_util.1").read_text()
+    page = (ROOT / "software" / "tools" / "litepcie_util.1").read_text()
     words = set(re.findall(r"[\w-]+", page))
     texts = [util.run(*name, "--help").stdout for name in ([], *zip([*COMMANDS, *OTHERS]))]
     options = set(re.findall(r"--([a-z]+)", " ".join(texts)))
@@ -536,7 +536,7 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
     # The JSON keys of commands that need a machine or real gateware are read from the C sources.
-    sources = (ROOT / "software" / "user" / "litepcie_util").glob("*.c")
+    sources = (ROOT / "software" / "tools" / "litepcie_util").glob("*.c")
     named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
 
@@ -552,7 +552,7 @@ def _keys(value):
 
 def test_the_manual_page_is_well_formed():
     """groff reports no warning for litepcie_util's manual page."""
-    page = ROOT / "software" / "user" / "litepcie_util.1"
+    page = ROOT / "software" / "tools" / "litepcie_util.1"
     command = ["groff", "-mdoc", "-Tutf8", "-ww", page]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0

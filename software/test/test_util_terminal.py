@@ -86,7 +86,7 @@ def test_bash_completes_what_there_is(built, line, wanted):
     """
     script = f"""
         set -eu
-        . {ROOT}/software/user/litepcie_util.bash
+        . {ROOT}/software/tools/litepcie_util.bash
         line="{line}"; COMP_WORDS=($line); [ "${{line% }}" = "$line" ] || COMP_WORDS+=("")
         COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
         _litepcie_util; printf '%s\n' "${{COMPREPLY[@]}}"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Completion for bash: `. software/user/litepcie_util.bash`, or install it as
+# Completion for bash: `. software/tools/litepcie_util.bash`, or install it as
 # /usr/share/bash-completion/completions/litepcie_util. Commands and the names of options come from
 # the program's --help. The values of --direction, --target and vfio are listed here.
 

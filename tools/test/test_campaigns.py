@@ -98,8 +98,8 @@ GUEST_DRIVER = ("driver", "kernels", "library", "utility", "stock", "cost")
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("software/kernel/dma.c", {*GUEST_DRIVER, "long"}),
-        ("software/user/litepcie_util/cmd_info.c", {"utility"}),
+        ("software/kernel/dma/dma.c", {*GUEST_DRIVER, "long"}),
+        ("software/tools/litepcie_util/cmd_info.c", {"utility"}),
         ("bringup/jtag/spi_proxy.py", {"programming", "netlist"}),
         ("sim/differential/compare.py", {"models"}),
         ("sim/test/link/test_fault_campaign.py", {"faults"}),
@@ -129,7 +129,7 @@ def test_the_program_says_what_it_would_run_and_why():
 
 def test_the_reason_is_kept():
     """choose() returns the rows that asked for each campaign, in the order of the campaigns."""
-    chosen = campaigns.choose(["sim/differential/known.py", "software/kernel/dma.c"])
+    chosen = campaigns.choose(["sim/differential/known.py", "software/kernel/dma/dma.c"])
     assert chosen["models"] == ["sim/differential"] and next(iter(chosen)) == "driver"
 
 

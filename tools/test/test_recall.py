@@ -34,7 +34,7 @@ FILES = {
     "sim/__init__.py": "",
     "sim/board/__init__.py": "",
     "sim/board/board.cpp": "",
-    "sim/artefacts.py": 'MAKE = "software/user"\n',
+    "sim/artefacts.py": 'MAKE = "software/tools"\n',
     "README.md": "",
     "gateware/test/bench.py": "",
     "gateware/test/test_other.py": "",

@@ -26,7 +26,7 @@ from gateware.user.loopback import Loopback
 from gateware.user.slot import occupant_sources
 from tools.testing.repository import ROOT
 
-HEADER = ROOT / "software" / "kernel" / "uapi" / "litepcie_capability.h"
+HEADER = ROOT / "software" / "uapi" / "litepcie_capability.h"
 DIGEST = "0123456789abcdef" * 4
 
 

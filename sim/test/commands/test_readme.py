@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every command in README.md and in the READMEs of software/user and software/python works
+"""Every command in README.md and in the READMEs of software and software/python works
 unchanged."""
 
 import os
@@ -44,8 +44,8 @@ IN_THE_TEXT = {
     "make soak SOAK=full": "sim/test/driver/test_guest_driver_soak.py::test_surprise_removals",
     "make soak SOAK=kernels": "sim/test/util/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
     "make -C software/kernel": "sim/test/commands/test_readme.py::test_the_driver_is_built_by_its_makefile",
-    "man software/user/litepcie_util.1": "software/test/test_software_util.py::test_the_manual_page_is_well_formed",
-    "man software/user/lanebox-capture.1": "software/test/test_capture_tool.py::test_the_manual_page_is_well_formed",
+    "man software/tools/litepcie_util.1": "software/test/test_software_util.py::test_the_manual_page_is_well_formed",
+    "man software/tools/lanebox-capture.1": "software/test/test_capture_tool.py::test_the_manual_page_is_well_formed",
     "pip install ./software/python": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
     "lanebox-live": "sim/test/util/test_python_host.py::test_pip_builds_and_installs_it",
     "targets/ku5p.py --compat seed000": "sim/test/card/test_compat.py::test_the_memories_are_where_the_seed_has_them",
@@ -59,7 +59,7 @@ SPOKEN += r"|tools/[^`\s]+ [^`]+|lanebox-live)`"
 
 # The READMEs whose commands are tested. software/examples/README.md has a test of its own,
 # test_software_examples.py.
-PAGES = ("README.md", "software/user/README.md", "software/python/README.md")
+PAGES = ("README.md", "software/README.md", "software/python/README.md")
 
 
 def commands() -> list[str]:
@@ -134,6 +134,7 @@ def test_the_driver_is_built_by_its_makefile(tmp_path):
     """The Makefile of the driver builds litepcie.ko with the headers of the guest's kernel."""
     kernel = guest_kernel.ensure()
     place = shutil.copytree(ROOT / "software" / "kernel", tmp_path / "kernel")
+    shutil.copytree(ROOT / "software" / "uapi", tmp_path / "uapi")
     command = [
         "make",
         "-C",

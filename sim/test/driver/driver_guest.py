@@ -109,7 +109,9 @@ def program(name: str):
     out = ROOT / "build" / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    command += ["-I", str(PROGRAMS / "include")]
+    # Programs include sources of the driver and its ABI: card.h, dma/progress.c, uapi/litepcie.h.
+    folders = (PROGRAMS / "include", driver.OURS, driver.UAPI.parent)
+    command += [f"-I{folder}" for folder in folders]
     sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
     # The program gets its name only when it is complete, since another test may run or build it
     # meanwhile.

@@ -25,7 +25,7 @@ EXCUSED = {
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
-LIBRARY = driver.OURS.parent / "user" / "liblitepcie"
+LIBRARY = driver.OURS.parent / "liblitepcie"
 # Regular expressions for accesses to `buffers`, a count in struct litepcie_status_way: all
 # accesses, those of the driver with the right memory order, and those of the library.
 BUFFERS = re.compile(r"(?:->|\.)buffers\b")
@@ -48,10 +48,10 @@ def test_the_status_page_s_count_is_ordered():
     instead.
     """
     stores = loads = 0
-    for path in driver.OURS.glob("*.[ch]"):
+    for path in driver.our_inputs().values():
         assert not unordered(path.read_text(), RELEASE), path.name
         stores += len(RELEASE.findall(path.read_text()))
-    for path in LIBRARY.glob("*.[ch]"):
+    for path in LIBRARY.glob("*/*.[ch]"):
         assert not unordered(path.read_text(), ACQUIRE), path.name
         loads += len(ACQUIRE.findall(path.read_text()))
     assert stores and loads
@@ -107,14 +107,16 @@ def test_sparse_has_nothing_to_say(tmp_path):
     gives no warning."""
     kernel = guest_kernel.ensure()
     for name, path in driver.our_inputs().items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, tmp_path / name)
     command = ["make", "-C", kernel.headers, f"M={tmp_path}", f"CC={driver.compiler(kernel)}"]
     command += [*driver.OPTIONS, "C=2", "CHECK=sparse -D__CHECK_ENDIAN__", "modules"]
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("  CHECK   ") == len(list(driver.OURS.glob("*.c")))
+    assert done.stdout.count("  CHECK   ") == len(
+        [name for name in driver.our_inputs() if name.endswith(".c")]
+    )
     complaints = [line for line in done.stderr.splitlines() if "warning" in line or "error" in line]
     # Kbuild warns if the compiler's name differs from Debian's, which has the version in it. The
     # compiler is the same, so this warning is left out.

@@ -82,7 +82,7 @@ def installed() -> Path:
         "make",
         "-s",
         "-C",
-        ROOT / "software" / "user",
+        ROOT / "software",
         f"OUT={out}",
         "DESTDIR=",
         f"PREFIX={BUILD / 'usr'}",

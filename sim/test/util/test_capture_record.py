@@ -438,12 +438,12 @@ def test_the_capture_calls_do_what_they_say(checked, board):
 
 def test_the_manual_s_example_records(checked, board, tool, tmp_path):
     """The example of the manual compiles, and its file has the generator's frames."""
-    user = ROOT / "software" / "user"
+    headers = ROOT / "software" / "liblitepcie"
     program, file = tmp_path / "record", tmp_path / "a.pcapng"
     flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
-    source = user / "man" / "examples" / "record.c"
+    source = headers / "man" / "examples" / "record.c"
     library = [checked / "liblitepcie.a", "-pthread"]
-    include = f"-I{user / 'liblitepcie'}"
+    include = f"-I{headers}"
     subprocess.run(["gcc", *flags, include, source, *library, "-o", program], check=True)
     done = subprocess.run(
         [program, f"sim:{board.socket}", file], capture_output=True, text=True, timeout=SECONDS

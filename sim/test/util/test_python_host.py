@@ -92,7 +92,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
         '#define P(s, f, o, n) printf(#s " " #f " %zu %zu\\n", (size_t)(o), (size_t)(n));\n'
         "int main(void) {" + "\n".join(lines) + "return 0; }\n"
     )
-    header = ROOT / "software" / "user" / "liblitepcie"
+    header = ROOT / "software" / "liblitepcie"
     subprocess.run(["gcc", f"-I{header}", "-o", tmp_path / "places", source], check=True)
     found = subprocess.run([tmp_path / "places"], capture_output=True, text=True).stdout
     assert [(s, f, int(o), int(n)) for s, f, o, n in map(str.split, found.splitlines())] == wanted
@@ -102,7 +102,7 @@ def test_constants_are_the_headers(host):
     """Constants that the Python package repeats have the values of the C header."""
     from lanebox_host import _library
 
-    text = (ROOT / "software/user/liblitepcie/liblitepcie.h").read_text()
+    text = (ROOT / "software/liblitepcie/liblitepcie.h").read_text()
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
     names = "H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"
@@ -124,8 +124,8 @@ def test_a_card_says_what_it_is(card):
 def test_the_user_s_interrupts_are_waited_for(card):
     """The calls for interrupts of user logic reach the library, which refuses them for this card.
 
-    This card's user logic has no registers and no interrupt. software/user/test/user_events.c waits
-    for interrupts of a card that has them.
+    This card's user logic has no registers and no interrupt. The test user_events.c of
+    software/liblitepcie/test waits for interrupts of a card that has them.
     """
     from lanebox_host import NotOnCard
 

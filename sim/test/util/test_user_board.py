@@ -1,7 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of liblitepcie by its test programs (software/user/test) on the board, without a guest."""
+"""Tests of liblitepcie on the board, without a guest, by its test programs in
+software/liblitepcie/test."""
 
 import os
 import re
@@ -142,7 +143,7 @@ def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path)
             "-Wall",
             "-Werror",
             f"-I{tmp_path}",
-            f"-I{ROOT / 'software/user/liblitepcie'}",
+            f"-I{ROOT / 'software/liblitepcie'}",
             ROOT / "examples/scale/client.c",
             "-o",
             client,

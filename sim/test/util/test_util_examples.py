@@ -15,7 +15,7 @@ from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
 from software.test.sysfs_standin import Machine
 
-USER = ROOT / "software" / "user"
+TOOLS = ROOT / "software" / "tools"
 CARD = "0000:22:00.0"
 # Stands in for litepcie_util: without -d the simulated board is its card; a later -d overrides
 # that.
@@ -24,13 +24,13 @@ UTILITY = '#!/bin/sh\nexec {util} -d sim:build/board.sock "$@"\n'
 
 def of_the_page():
     """Return the command lines in the section EXAMPLES of litepcie_util's manual page."""
-    section = (USER / "litepcie_util.1").read_text().split(".Sh EXAMPLES")[1].split("\n.Sh")[0]
+    section = (TOOLS / "litepcie_util.1").read_text().split(".Sh EXAMPLES")[1].split("\n.Sh")[0]
     return re.findall(r"^\.Dl (.+)$", section, re.MULTILINE)
 
 
 def of_the_help():
     """Return the command lines after "example:" in the help texts of litepcie_util."""
-    texts = [path.read_text() for path in sorted((USER / "litepcie_util").glob("*.c"))]
+    texts = [path.read_text() for path in sorted((TOOLS / "litepcie_util").rglob("*.c"))]
     endings = [end for text in texts for end in re.split(r'"examples?:\\n"', text)[1:]]
     return [
         line
@@ -96,7 +96,7 @@ def test_an_example_does_what_it_says(place, command):
 
 def test_there_is_an_example_of_each_command():
     """Each command of litepcie_util has an example in its help text."""
-    names = {path.stem[4:] for path in (USER / "litepcie_util").glob("cmd_*.c")}
+    names = {path.stem[4:] for path in (TOOLS / "litepcie_util").rglob("cmd_*.c")}
     names = {"scratch_test" if name == "scratch" else name for name in names}
     helped = " ".join(of_the_help())
     assert {name for name in names if f" {name}" not in helped} == set()

@@ -16,7 +16,7 @@ from sim.test.card.stamped import arrivals
 from sim.trace.tlp import load
 
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
-# first bus address of records and status lines, from software/user/liblitepcie/sim.h
+# first bus address of records and status lines, from software/liblitepcie/sim/sim.h
 NOTICES = 0x3_0000_0000
 DOORBELL = 3  # Register writes of one doorbell. The board may leave a few cycles between them.
 

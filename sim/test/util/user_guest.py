@@ -26,7 +26,7 @@ BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/
 def programs():
     """Build the library's test programs statically; returns their folder."""
     out = ROOT / "build" / "test-software-static"
-    command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}", "tests"]
+    command = ["make", "-s", "-C", ROOT / "software", "STATIC=1", f"OUT={out}", "tests"]
     with locked(out.with_suffix(".lock")):
         result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie_capability.h"
 
 #define LITEPCIE_CARD_H
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../uapi/litepcie.h"
+#include "uapi/litepcie.h"
 
 #define RING	(2u << 20)
 #define BUFFER	8192u

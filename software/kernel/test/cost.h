@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie_capability.h"
 
 /*
  * LitePCIe's number of buffers for each interrupt. It is used for Lanebox's driver, too, where the

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../uapi/litepcie.h"
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie.h"
+#include "uapi/litepcie_capability.h"
 
 #define LITEPCIE_CARD_H
 #define LITEPCIE_COMPAT_H
@@ -238,8 +238,8 @@ bool litepcie_dma_progress(struct litepcie_way *way);
  * does, too.
  */
 #pragma GCC diagnostic ignored "-Wsign-compare"
-#include "../progress.c"
-#include "../held.c"
+#include "../dma/progress.c"
+#include "../dma/held.c"
 
 /* The tests ------------------------------------------------------------------------------------ */
 

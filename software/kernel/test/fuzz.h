@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../uapi/litepcie.h"
+#include "uapi/litepcie.h"
 
 /* offset in BAR0 of the pattern block's control register in the default gateware */
 #define PATTERN_CONTROL	0x5000

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <sys/mman.h>
 
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie_capability.h"
 #include "calls.h"
 #include "fuzz.h"
 

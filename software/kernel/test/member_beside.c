@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie_capability.h"
 #include "member.h"
 
 #define PATTERN_TYPE	LITEPCIE_BLOCK_PATTERN

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../uapi/litepcie.h"
+#include "uapi/litepcie.h"
 
 #define HUGE		(2u << 20)
 #define PATIENCE_MS	20000

@@ -32,7 +32,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie_capability.h"
 #include "packets.h"
 
 int fd;

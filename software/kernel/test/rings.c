@@ -30,7 +30,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie.h"
+#include "uapi/litepcie.h"
 #include "rings.h"
 
 int fd;

@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie.h"
-#include "../uapi/litepcie_capability.h"
+#include "uapi/litepcie.h"
+#include "uapi/litepcie_capability.h"
 #include "rings.h"
 
 /* Registers ----------------------------------------------------------------------------------- */

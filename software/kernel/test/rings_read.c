@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie.h"
+#include "uapi/litepcie.h"
 #include "rings.h"
 
 /*

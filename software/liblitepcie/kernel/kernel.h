@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "engine.h"
+#include "dma/engine.h"
 #include "litepcie.h"
 
 struct kernel {

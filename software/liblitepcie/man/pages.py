@@ -9,7 +9,7 @@ A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
 comment from "Returns" on become the section RETURN VALUE. The words after
 "Threads:" choose the text of the section ATTRIBUTES.
-    python software/user/man/pages.py FOLDER
+    python software/liblitepcie/man/pages.py FOLDER
 """
 
 import re
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HEADERS = [HERE.parent / "liblitepcie" / name for name in ("liblitepcie.h", "litepcie_capture.h")]
+HEADERS = [HERE.parent / name for name in ("liblitepcie.h", "litepcie_capture.h")]
 LICENCE = (
     '.\\" This file is part of Lanebox.',
     '.\\" Copyright (c) 2026 Lanebox contributors',

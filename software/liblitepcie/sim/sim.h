@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
 
-#include "table.h"
+#include "dma/table.h"
 #include "vfio_user.h"
 
 /*

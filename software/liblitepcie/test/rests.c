@@ -14,7 +14,7 @@
 
 #include "check.h"
 #include "litepcie_capability.h"
-#include "table.h"
+#include "dma/table.h"
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u

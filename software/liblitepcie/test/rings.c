@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "engine.h"
+#include "dma/engine.h"
 
 #define COUNT	256u
 #define SIZE	64u	/* bytes of a DMA buffer; no test of this file reads the data */

@@ -8,7 +8,7 @@
  * A program as users of LitePCIe write it, with LitePCIe's own calls and buffer size. It compares
  * every word that comes back through the loopback.
  */
-#include "stock/liblitepcie.h"
+#include "compat/liblitepcie.h"
 
 #define WORDS	(DMA_BUFFER_SIZE / 4)
 

@@ -18,8 +18,8 @@
 
 #include "check.h"
 #include "litepcie_capability.h"
-#include "ring.h"
-#include "table.h"
+#include "dma/ring.h"
+#include "dma/table.h"
 
 /* number of entries of the descriptor table of the stand-in for the card */
 #define DEPTH		256u

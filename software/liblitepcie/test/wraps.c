@@ -14,7 +14,7 @@
 
 #include "backend.h"
 #include "check.h"
-#include "ring.h"
+#include "dma/ring.h"
 #include "open.h"
 
 #define SIZE	4096u

@@ -12,7 +12,7 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "pci.h"
+#include "host/pci.h"
 #include "util.h"
 
 struct reset {

@@ -11,8 +11,8 @@
 #ifndef LITEPCIE_UTIL_RATES_H
 #define LITEPCIE_UTIL_RATES_H
 
-#include "dma_run.h"
-#include "limits.h"
+#include "dma/dma_run.h"
+#include "dma/limits.h"
 
 /* share of a limit; if a rate reaches it, the output says that the limit binds the rate */
 #define RATES_REACHED		0.95

@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "check.h"
 
 #include "../lanebox_capture/check.c"

@@ -11,7 +11,7 @@
  */
 #include <stdio.h>
 
-#include "../litepcie_util/limits.c"
+#include "../litepcie_util/dma/limits.c"
 
 int main(void)
 {

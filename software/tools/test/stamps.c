@@ -10,7 +10,7 @@
  * failed. The Makefile makes the compiler fill uninitialised variables with a pattern, so that a
  * use would show.
  */
-#include "../litepcie_util/latency_transfer.c"
+#include "../litepcie_util/latency/latency_transfer.c"
 #include "check.h"
 #include "open.h"
 

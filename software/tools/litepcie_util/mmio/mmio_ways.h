@@ -11,7 +11,7 @@
 #ifndef LITEPCIE_UTIL_MMIO_WAYS_H
 #define LITEPCIE_UTIL_MMIO_WAYS_H
 
-#include "limits.h"
+#include "dma/limits.h"
 #include "mmio_bench.h"
 
 #define MMIO_WAYS_MAX	32
