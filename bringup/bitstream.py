@@ -8,14 +8,18 @@ A .bit file is Vivado's form, with a header that names the part and the length. 
 the configuration. Both are read packet by packet (UG570, "Configuration packets") up to the DESYNC
 command at the end, so a file that was truncated anywhere is found. This module needs only Python's
 standard library.
+
+The numbers of the format are written once, in this file. As a program it writes them as a C header
+for litepcie_util, which checks bitstreams in the same way:
+
+    python -m bringup.bitstream > software/user/litepcie_util/bitstream_format.h
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
-# JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
-# cpld/xilinx-xcu.cfg.
-IDCODES  = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
+from gateware.numbers import IDCODES
+
 REVISION = 0xf0000000
 
 PREAMBLE = bytes.fromhex("0009 0ff00ff00ff00ff000 0001")
@@ -27,6 +31,7 @@ WORD     = 4
 WRITE        = 2
 REG_COMMAND  = 4
 REG_IDCODE   = 12
+REG_USER_ID  = 13 # The register AXSS: a number of the user's, the property USERID of a bitstream.
 CMD_DESYNC   = 13
 
 class BitstreamError(ValueError):
@@ -153,3 +158,37 @@ def scan_value(data):
     byte.
     """
     return f"0x{data.translate(_MIRRORED)[::-1].hex()}"
+
+# C header -----------------------------------------------------------------------------------------
+
+HEAD = """\
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The numbers of a bitstream's format (UG570), and the parts whose bitstreams are known. Generated
+ * by bringup/bitstream.py: do not edit.
+ */
+#ifndef LITEPCIE_UTIL_BITSTREAM_FORMAT_H
+#define LITEPCIE_UTIL_BITSTREAM_FORMAT_H
+"""
+
+def c_header():
+    """Return the text of the C header with the numbers of this module."""
+    values = {
+        "PREAMBLE": f'"{"".join(f"{chr(92)}x{byte:02x}" for byte in PREAMBLE)}"',
+        "PREAMBLE_SIZE": len(PREAMBLE), "SYNC": f"0x{SYNC.hex()}u", "REVISION": f"{REVISION:#x}u",
+        "WRITE": WRITE, "REG_COMMAND": REG_COMMAND, "REG_IDCODE": REG_IDCODE,
+        "REG_USER_ID": REG_USER_ID, "CMD_DESYNC": CMD_DESYNC,
+    }
+    lines  = [f"#define BITSTREAM_{name.ljust(14)} {value}" for name, value in values.items()]
+    parts  = [f'\tP({code:#010x}u, "{part}")' for part, code in IDCODES.items()]
+    return "\n".join([HEAD, *lines, "", "/* P(IDCODE without its revision, part) */",
+        "#define BITSTREAM_PARTS(P) \\", " \\\n".join(parts), "",
+        "#endif /* LITEPCIE_UTIL_BITSTREAM_FORMAT_H */"]) + "\n"
+
+if __name__ == "__main__":
+    print(c_header(), end="")

@@ -126,6 +126,23 @@ CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
 
+# JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
+# cpld/xilinx-xcu.cfg.
+IDCODES = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
+
+# Configuration flash ------------------------------------------------------------------------------
+
+FLASH_LAYOUT = {
+    # The golden image is at address 0 and starts the application, which has the address
+    # `application`. Each has room for `room` bytes. The part configures itself with 32-bit
+    # addresses.
+    "application": 1 << 24,
+    "room":        1 << 24,
+    # Words that software writes so that it does nothing of the kind by mistake.
+    "unlock":      0x4e45504f, # "OPEN" in memory: the golden image may be changed.
+    "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
+}
+
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
 CSR_BASE     = 0x00000
@@ -198,6 +215,8 @@ CSR_LOCATIONS = {
     # Page 17 stays empty. It is in the same 4 KiB host page as the registers `user`, which an
     # unprivileged program may map.
     "capture":          18,
+    "flash":            19,
+    "reboot":           20,
     "slot":             23,
 }
 

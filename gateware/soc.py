@@ -14,6 +14,7 @@ from litex.soc.integration.soc import SoCRegion
 
 from gateware import numbers
 from gateware.capture.registers import add_capture
+from gateware.card.services import add_card
 from gateware.dma.channel import add_extras, dma_constants, make_channel
 from gateware.dma.pattern import Pattern
 from gateware.endpoint.endpoints import make_endpoint
@@ -41,7 +42,8 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
-    MSI-X, `capture` the capture of frames. `clock`: the user clock in Hz. `compat`: windows.py.
+    MSI-X, `capture` the capture of frames, `card` the card services. `clock`: the user clock in Hz.
+    `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -49,7 +51,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user     = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE),
         msix     = False, clock = numbers.SYS_CLK_FREQ,
-        compat   = None, completion_pool = False, capture = False):
+        compat   = None, completion_pool = False, capture = False, card = False):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout   = numbers.BUS_TIMEOUT,
@@ -110,6 +112,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.busy     = self.activity.busy
         if capture:
             add_capture(self) # It adds its own `busy` to the SoC's.
+        if card:
+            add_card(self) # It adds theirs, too.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):

@@ -55,18 +55,20 @@ def build(
     msix: bool = False,
     completion_pool: bool = False,
     capture: bool = False,
+    card: bool = False,
 ) -> Artefacts:
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
-    capture block and its generator of frames. `completion_pool` makes the gateware count completion
-    headers and data in one pool. `memories` has the files with the contents of memory 0 and 1
-    (.hex, .coe, .bin; see mmio/memory.py).
+    capture block and its generator of frames, `card` the card services. `completion_pool` makes the
+    gateware count completion headers and data in one pool. `memories` has the files with the
+    contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
     variant += ["pool"] if completion_pool else []
     variant += ["capture"] if capture else []
+    variant += ["card"] if card else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable,
@@ -85,6 +87,8 @@ def build(
         command.append("--completion-pool")
     if capture:
         command.append("--capture")
+    if card:
+        command.append("--card")
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from bringup import programming
-from targets.nets import HIGH, constraints
+from targets.nets import HIGH, UNKNOWN, constraints
 from targets.options import parse_arguments
 from targets.pads import CORE_LANES, CorePads, make_platform
 from tools.environment import ROOT, enter_environment
@@ -56,10 +56,18 @@ def make_soc(board, arguments, user):
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
+        card     = arguments.card,
     )
     if pads is not pins:
         soc.comb += pads.connect(pins)
     return soc
+
+def check_card(board, card):
+    """Raise ValueError if the card services are asked for on a board whose flash is not known."""
+    for net in board.nets:
+        if card and net.name == "flash" and net.confidence == UNKNOWN:
+            raise ValueError(f"--card: the flash of {board.title} is not known, and the golden "
+                f"image is safe only in a flash of known size. {net.advice}")
 
 def build_gateware(board, arguments):
     """Write Verilog, register map, pins and the PCIe core's properties to the output folder.
@@ -77,6 +85,7 @@ def build_gateware(board, arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
+    check_card(board, arguments.card)
     user   = find_occupant(arguments.user)
     output = Path(arguments.output_dir).absolute()
     key    = build_key(
@@ -84,7 +93,7 @@ def build_gateware(board, arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
             user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture],
+            arguments.capture, arguments.card],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))

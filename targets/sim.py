@@ -55,6 +55,8 @@ def parse_arguments():
             "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
     target.add_argument("--capture", action="store_true",
         help="the capture block and its generator of frames (default: none)")
+    target.add_argument("--card", action="store_true",
+        help="the card services: flash over PCIe, and reboot (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback",
@@ -88,6 +90,7 @@ def make_soc(arguments, user, memories):
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
+        card     = arguments.card,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
         for signal in (side.valid, side.ready, side.last)]
@@ -125,7 +128,7 @@ def build(arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
             arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture],
+            arguments.capture, arguments.card],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))

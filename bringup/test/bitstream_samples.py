@@ -47,6 +47,61 @@ def configuration(idcode=KU5P, frames=4, seed=0):
     )
 
 
+def crc_step(crc, register, word):
+    """Return the CRC of a configuration after `word` was written to a register: CRC-32C, lowest bit
+    first, over the 32 bits of the word and then the 5 bits of the register's number.
+    """
+    bits = register << 32 | word
+    for n in range(37):
+        crc = crc >> 1 ^ (0x82F63B78 if (crc ^ bits >> n) & 1 else 0)
+    return crc
+
+
+class Packets:
+    """The register writes of a configuration, with their running CRC."""
+
+    def __init__(self):
+        self.data, self.crc = b"", 0
+
+    def write(self, register, *values):
+        head = 0x30000000 | register << 13
+        long = len(values) > 0x7FF
+        self.data += words(*((head, 0x50000000 | len(values)) if long else (head | len(values),)))
+        self.data += words(*values)
+        for value in values:
+            self.crc = crc_step(self.crc, register, value)
+
+    def reset_crc(self):
+        self.write(CMD, 7)
+        self.crc = 0
+
+
+CRC_REGISTER, FDRI, CMD, IDCODE, AXSS, WBSTAR = 0, 2, 4, 12, 13, 16
+
+
+def image(user_id, payload=(), idcode=KU5P, warm_boot=None):
+    """Return an image that a part starts: its CRC is right. `user_id` is its register AXSS,
+    `payload` are the words of its frames. With `warm_boot`, an address, it leads there first, as a
+    golden image does.
+    """
+    packets = Packets()
+    packets.reset_crc()
+    if warm_boot is not None:
+        packets.write(WBSTAR, warm_boot >> 8)
+        packets.write(CMD, 15)
+    packets.write(IDCODE, idcode)
+    packets.write(AXSS, user_id)
+    packets.write(CMD, 1)
+    packets.write(FDRI, *(payload or range(FRAME)))
+    packets.write(CRC_REGISTER, packets.crc)
+    packets.crc = 0
+    packets.write(CMD, 5)
+    packets.write(CRC_REGISTER, packets.crc)
+    packets.write(CMD, 13)
+    head = b"\xff" * 32 + words(0x000000BB, 0x11220044) + b"\xff" * 8
+    return head + words(0xAA995566, 0x20000000) + packets.data + words(*[0x20000000] * 16)
+
+
 def bit_file(data, part=PART):
     """Return a .bit file: a header that names the part `part`, then the configuration `data`."""
 

@@ -29,7 +29,7 @@ from gateware.dma import moderation, notices
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 3
+MINOR = 4
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
@@ -118,6 +118,11 @@ BLOCK_TYPES = {
     "capture": BlockType(19, ("control", "limit", "segment_base", "status_base", "account_control",
         "generator_control", "segments", "staging_bytes"),
         "Capture of frames into a ring of pcapng blocks, and a frame generator"),
+    "flash": BlockType(20, ("address", "length", "command", "unlock", "page_index", "page_data",
+        "status", "crc", "refusals", "identification", "application", "room", "idcode"),
+        "Engine of the configuration flash; place of an image, and its part's IDCODE"),
+    "reboot": BlockType(21, ("address", "go", "bootsts"),
+        "Boot of an image from the configuration flash"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }
@@ -304,6 +309,24 @@ def _capture_blocks(soc):
         segments      = numbers.CAPTURE_SEGMENTS,
         staging_bytes = numbers.CAPTURE_CELLS*numbers.PAGE_BYTES)]
 
+def _card_blocks(soc):
+    """Returns the table's entries for the card services; empty if the card has none."""
+    if "flash" not in soc.csr.regions:
+        return []
+    part = soc.platform.device.partition("-")[0]
+    if part not in numbers.IDCODES:
+        raise ValueError(f"--card: the IDCODE of {part} is not known (gateware/numbers.py), and an "
+            "image for another part must not get into the flash")
+    layout = {name: numbers.FLASH_LAYOUT[name] for name in ("application", "room")}
+    layout["idcode"] = numbers.IDCODES[part]
+    return [
+        _csr_block(soc, "flash", **layout,
+            **{register: register for register in BLOCK_TYPES["flash"].parameters
+                if register not in layout}),
+        _csr_block(soc, "reboot",
+            **{register: register for register in BLOCK_TYPES["reboot"].parameters}),
+    ]
+
 def _msix_blocks(soc):
     if soc.msix is None:
         return []
@@ -346,6 +369,7 @@ def blocks(soc, endpoint):
         _csr_block(soc, "slot", now="now", width=numbers.SLOT_COUNTER_WIDTH),
         *_lanebox_blocks(soc, endpoint),
         *_capture_blocks(soc),
+        *_card_blocks(soc),
     ]
 
 # Pages --------------------------------------------------------------------------------------------
@@ -498,6 +522,9 @@ def c_header():
     lines += ["", "/* Moderation: interval_bits hold cycles, the count_bits above them a count */"]
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
+    lines += ["", "/* Words that open the flash's golden image, and that boot from the flash */"]
+    lines += _defines("", {f"{name}_word": numbers.FLASH_LAYOUT[name]
+        for name in ("unlock", "reboot")}, "{:#x}")
     lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

@@ -16,7 +16,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      3
+#define LITEPCIE_CAP_MINOR                      4
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -152,6 +152,28 @@
 #define LITEPCIE_CAPTURE_SEGMENTS               6
 #define LITEPCIE_CAPTURE_STAGING_BYTES          7
 
+/* Engine of the configuration flash; place of an image, and its part's IDCODE */
+#define LITEPCIE_BLOCK_FLASH                    20
+#define LITEPCIE_FLASH_ADDRESS                  0
+#define LITEPCIE_FLASH_LENGTH                   1
+#define LITEPCIE_FLASH_COMMAND                  2
+#define LITEPCIE_FLASH_UNLOCK                   3
+#define LITEPCIE_FLASH_PAGE_INDEX               4
+#define LITEPCIE_FLASH_PAGE_DATA                5
+#define LITEPCIE_FLASH_STATUS                   6
+#define LITEPCIE_FLASH_CRC                      7
+#define LITEPCIE_FLASH_REFUSALS                 8
+#define LITEPCIE_FLASH_IDENTIFICATION           9
+#define LITEPCIE_FLASH_APPLICATION              10
+#define LITEPCIE_FLASH_ROOM                     11
+#define LITEPCIE_FLASH_IDCODE                   12
+
+/* Boot of an image from the configuration flash */
+#define LITEPCIE_BLOCK_REBOOT                   21
+#define LITEPCIE_REBOOT_ADDRESS                 0
+#define LITEPCIE_REBOOT_GO                      1
+#define LITEPCIE_REBOOT_BOOTSTS                 2
+
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -219,6 +241,10 @@
 /* Moderation: interval_bits hold cycles, the count_bits above them a count */
 #define LITEPCIE_MODERATION_INTERVAL_BITS       24
 #define LITEPCIE_MODERATION_COUNT_BITS          8
+
+/* Words that open the flash's golden image, and that boot from the flash */
+#define LITEPCIE_UNLOCK_WORD                    0x4e45504f
+#define LITEPCIE_REBOOT_WORD                    0x544f4f42
 
 /* Longest time of a read of host memory, with the timeout after reset */
 #define LITEPCIE_LONGEST_READ_US                25000

@@ -121,6 +121,8 @@ bool Commands::obey(const std::string &verb, std::istream &words) {
         write_register(words);
     } else if (verb == "mark") {
         statistics_.mark();
+    } else if (verb == "power") {
+        function_.lose_card_power();
     } else if (verb == "at") {
         plan(words);
     } else {
@@ -135,8 +137,9 @@ std::string Commands::answer(const std::string &line) {
     words >> verb;
     try {
         if (!obey(verb, words))
-            return error_json("command '" + verb +
-                              "': there are stats, clear, set, fault, quit, peer, write, mark, at");
+            return error_json(
+                "command '" + verb +
+                "': there are stats, clear, set, fault, quit, peer, write, mark, power, at");
         // The text of a domain_error names the command already.
     } catch (const std::domain_error &error) {
         return error_json(error.what());

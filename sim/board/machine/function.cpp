@@ -17,6 +17,8 @@ constexpr unsigned kCommand = 0x04;
 constexpr unsigned kDeviceControl = 0x78;
 constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
+// Time for which the link is down while the part starts an image. A real part takes some 0.6 s.
+constexpr Time kConfigurationTime = 20'000 * kNanosecond;
 // Cycles that a change of a cfg_* pin takes to reach the gateware's logic, through two
 // synchronisers.
 constexpr unsigned kSynchronisers = 8;
@@ -158,6 +160,22 @@ void Function::link_back() {
     machine_.gateware.link_up();
 }
 
+// The part has started an image from its flash, or none. The card is away until it is configured,
+// and for ever if it is bricked.
+void Function::start(const Boot &boot) {
+    hooks_.power_cycled();
+    link_down(boot.bricked ? kNever : machine_.now() + kConfigurationTime,
+              ConfigSpace::Reset::Power);
+    machine_.configure(boot);
+    machine_.root.configure();
+    vectors_.reset();
+    if (boot.bricked) fprintf(stderr, "board: no image starts from the flash: bricked\n");
+}
+
+void Function::lose_card_power() {
+    start(machine_.lose_card_power());
+}
+
 void Function::strike() {
     while (machine_.faults.event_waiting()) {
         Event event = machine_.faults.take_event();
@@ -183,6 +201,7 @@ void Function::strike() {
 
 void Function::run() {
     if (machine_.faults.event_waiting()) strike();
+    if (machine_.configuration.take_reboot()) start(machine_.configuration.reboot());
     if (link_up()) return;
     // While the link is down the hard block does not run the root complex. The root complex still
     // has to answer the host's outstanding reads, so it is run here.

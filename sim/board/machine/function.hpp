@@ -47,6 +47,8 @@ public:
     void run();
     // Carries out the events that wait in Faults, which are faults of the whole card.
     void strike();
+    // Takes the card's power away for a moment, and starts the card from its flash.
+    void lose_card_power();
     // Returns true if the link is down and will come back by itself.
     bool retraining() const { return !link_up() && link_up_at_ != kNever; }
     // Returns true if a BAR read has been answered since the last call.
@@ -59,6 +61,7 @@ private:
     bool reachable() const;
     void link_down(Time until, ConfigSpace::Reset kind);
     void link_back();
+    void start(const Boot &boot);
     void travel();
     void settle();
     void write_config(unsigned offset, const void *data, unsigned bytes);

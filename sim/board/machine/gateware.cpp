@@ -43,16 +43,15 @@ uint32_t power_code(const ConfigSpace &config) {
     return config.memory_enabled() || config.bus_master();
 }
 
-// Makes the executable's folder the current directory as long as this object lives. The compiled
-// Verilog reads its memory images from the current directory when it is first evaluated, and the
-// images lie beside the executable.
-class BesideExecutable {
+// Makes a folder the current directory as long as this object lives. The compiled Verilog reads its
+// memory images from the current directory when it is first evaluated.
+class InFolder {
 public:
-    BesideExecutable() : before_(std::filesystem::current_path()) {
-        std::filesystem::current_path(
-            std::filesystem::read_symlink("/proc/self/exe").parent_path());
+    explicit InFolder(const std::filesystem::path &folder)
+        : before_(std::filesystem::current_path()) {
+        std::filesystem::current_path(folder);
     }
-    ~BesideExecutable() { std::filesystem::current_path(before_); }
+    ~InFolder() { std::filesystem::current_path(before_); }
 
 private:
     std::filesystem::path before_;
@@ -147,16 +146,14 @@ void bind_scopes(VerilatedContext &context, Gateware *gateware) {
 
 }  // namespace
 
-Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed)
-    : hard_block_(hard_block),
-      config_(config),
-      waves_(waves),
-      context_(std::make_unique<VerilatedContext>()) {
-    context_->randReset(2);
-    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
-    context_->traceEverOn(!waves.path.empty());
-    top_ = std::make_unique<Vlanebox>(context_.get());
-    bind_scopes(*context_, this);
+std::filesystem::path executable_folder() {
+    return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, const Waves &waves,
+                   uint64_t seed)
+    : hard_block_(hard_block), config_(config), card_(card), waves_(waves), seed_(seed) {
+    elaborate();
     if (!waves.path.empty()) {
 #if VM_TRACE
         trace_ = std::make_unique<VerilatedFstC>();
@@ -167,7 +164,30 @@ Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &wave
         throw std::runtime_error("this board was built without waves; build it with --waves");
 #endif
     }
-    BesideExecutable here;
+    InFolder here(executable_folder());
+    reset();
+}
+
+// Makes the Verilated design, with values at power-on that the seed decides.
+void Gateware::elaborate() {
+    context_ = std::make_unique<VerilatedContext>();
+    context_->randReset(2);
+    context_->randSeed(static_cast<int>(seed_ % 0x7fffffff) + 1);
+    context_->traceEverOn(!waves_.path.empty());
+    top_ = std::make_unique<Vlanebox>(context_.get());
+    bind_scopes(*context_, this);
+    card_.bind(*context_);
+}
+
+void Gateware::configure(const std::filesystem::path &folder) {
+#if VM_TRACE
+    if (trace_) trace_->close();
+    trace_.reset();
+#endif
+    top_->final();
+    top_.reset();
+    elaborate();
+    InFolder here(folder);
     reset();
 }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "block/hard_block.hpp"
+#include "card/card_pins.hpp"
 #include "link/config_space.hpp"
 #include "machine/slot.hpp"
 #include "pcie_border.hpp"
@@ -25,14 +27,21 @@ struct Waves {
     Time from = 0, to = ~Time{0};
 };
 
+// Returns the folder of this program, in which the memory contents of its gateware lie.
+std::filesystem::path executable_folder();
+
 class Gateware {
 public:
     // Throws std::runtime_error when waves are asked for and the board was built without them.
-    Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed);
+    Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, const Waves &waves,
+             uint64_t seed);
     ~Gateware();
 
     // Lets one cycle pass. Rethrows an exception that the model of the hard block threw.
     void tick();
+    // Configures the card anew: all its state is lost. Its memories get the contents of the files
+    // in `folder`. Waves end here.
+    void configure(const std::filesystem::path &folder);
     void reset();  // Drives PERST# low and high again, and runs until user_reset is low.
     // Takes the link down, in a hot reset or otherwise. user_reset stays set until link_up().
     void link_down(bool hot_reset);
@@ -60,10 +69,13 @@ private:
     void show_configuration(BorderOutputs &pins);
     void set_link(Link link);
     void dump(Time at);
+    void elaborate();
 
     HardBlock &hard_block_;
     ConfigSpace &config_;
+    CardPins &card_;
     Waves waves_;
+    uint64_t seed_;
     uint64_t cycles_ = 0;
     Slot slot_;
     Link link_ = Link::Up;

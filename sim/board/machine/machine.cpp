@@ -6,11 +6,15 @@
 
 #include <stdexcept>
 
+#include "card/identity.hpp"
 #include "machine/msix_vectors.hpp"
 
 namespace lanebox {
 
 namespace {
+
+// JTAG's IDCODE of the simulated part: a KU5P, with its revision.
+constexpr uint32_t kIdcode = 0x14a62093;
 
 // Checks that the MSI-X table and the pending bits lie inside their BAR, and returns its argument.
 // The check comes before any socket is opened: a board with a wrong option must not touch the
@@ -41,7 +45,10 @@ Machine::Machine(const Options &chosen, Host &host)
       hard_block(root, config, rules, log,
                  {chosen.np_credits, chosen.stall_percent, chosen.seed, chosen.straddle,
                   chosen.completion_pool}),
-      gateware(hard_block, config, chosen.waves, chosen.seed) {
+      flash(kMt25qu256, chosen.flash_speed, chosen.seed),
+      configuration(flash.memory(), kIdcode),
+      card{flash, configuration, [this] { return now(); }},
+      gateware(hard_block, config, card, chosen.waves, chosen.seed) {
     root.timing = chosen.timing;
     root.link.upstream.set_rate_limited(chosen.link_rate);
     root.link.downstream.set_rate_limited(chosen.link_rate);
@@ -49,6 +56,28 @@ Machine::Machine(const Options &chosen, Host &host)
     faults.seed(chosen.seed);
     root.configure();
     for (const auto &fault : chosen.faults) faults.arm(fault);
+    start_from_flash();
+}
+
+// Starts the card from its flash, if that is kept in a file and holds an image. Otherwise the
+// gateware runs as if it had been loaded over JTAG.
+void Machine::start_from_flash() {
+    if (options.flash.empty()) return;
+    flash.memory().keep_in(options.flash);
+    Boot boot = configuration.power_on();
+    if (!boot.bricked) configure(boot);
+}
+
+Boot Machine::lose_card_power() {
+    flash.lose_power(now());
+    return configuration.power_on();
+}
+
+void Machine::configure(const Boot &boot) {
+    std::optional<Digest> digest = boot.bricked ? std::nullopt : digest_of(boot.image);
+    if (!digest) return gateware.configure(executable_folder());
+    IdentityFolder identity(executable_folder(), *digest);
+    gateware.configure(identity.path());
 }
 
 bool Machine::working() const {

@@ -19,6 +19,7 @@
 //        Gateware      gateware.cpp: the Verilated SoC, a step each 4 ns
 #pragma once
 
+#include "card/card_pins.hpp"
 #include "faults/fault_script.hpp"
 #include "host/peer.hpp"
 #include "link/numbers.hpp"
@@ -37,9 +38,16 @@ struct Machine {
     bool working() const;
     void tick();  // Lets one cycle of 4 ns pass. Rethrows an exception of the hard block's model.
     void power_cycle();
+    // Takes the card's power and gives it back: the flash loses what it was doing, and the part
+    // starts from it. Returns what started.
+    Boot lose_card_power();
+    // Gives the gateware the identity of the image that the part has started.
+    void configure(const Boot &boot);
     // Call it when the link is lost: TLPs under way are lost, and outstanding BAR reads end with
     // all ones.
     void lose_link();
+
+    void start_from_flash();
 
     Time now() const { return gateware.now(); }
 
@@ -52,6 +60,9 @@ struct Machine {
     Peer peer;
     FaultScript script;
     HardBlock hard_block;
+    FlashChip flash;
+    Configuration configuration;
+    CardPins card;
     Gateware gateware;
 };
 

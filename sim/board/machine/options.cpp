@@ -49,6 +49,8 @@ enum Id {
     WavesTo,
     TlpLogFile,
     Stats,
+    FlashFile,
+    FlashSpeed,
     Pace,
     Fault,
     FaultScriptFile,
@@ -102,6 +104,10 @@ const Row kRows[] = {
     {"waves-to", "NS", "device time at which waves end", WavesTo},
     {"tlp-log", "FILE", "a line for each TLP; *.pcapng: for Wireshark", TlpLogFile},
     {"stats", "FILE", "write statistics as JSON at the end", Stats},
+    {"flash", "FILE",
+     "contents of the configuration flash, kept there; the card starts from it if it can",
+     FlashFile},
+    {"flash-speed", "N", "divide the flash's times of erasing and programming (1000)", FlashSpeed},
     {"pace", "N", "at most N cycles a second of the host's clock (0: free)", Pace},
     {"fault", "NAME[:N]", "plant a fault at the N-th opportunity; may be repeated", Fault},
     {"faults", "FILE", "a script: at NS FAULT, tlp N FAULT, random FAULT RATE", FaultScriptFile},
@@ -245,6 +251,8 @@ void apply(Options &options, const Row &row, const char *value) {
         case WavesTo: options.waves.to = number_from(name, value, 0, ~0u) * kNanosecond; break;
         case TlpLogFile: options.tlp_log = value; break;
         case Stats: options.stats = value; break;
+        case FlashFile: options.flash = value; break;
+        case FlashSpeed: options.flash_speed = number_from(name, value, 1, 1'000'000); break;
         case Pace: options.pace = number_from(name, value, 0, 1'000'000'000); break;
         case Fault: options.faults.push_back(value); break;
         case FaultScriptFile: options.fault_script = value; break;

@@ -17,6 +17,8 @@ namespace lanebox {
 
 struct Options {
     std::string socket, control, tlp_log, stats;
+    std::string flash;  // path of the file with the flash's contents; empty: the flash is erased
+    uint64_t flash_speed = 1000;  // divides the flash's times of erasing and programming
     unsigned mps = numbers::kLargestPayload, mrrs = numbers::kLargestPayload, rcb = 64;
     unsigned np_credits = numbers::kMmioReads, stall_percent = 0;
     uint64_t seed = 1, pace = 0;

@@ -17,15 +17,17 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @functools.cache
-def build_gateware(endpoint=DEFAULT, msix=False, capture=False):
+def build_gateware(endpoint=DEFAULT, msix=False, capture=False, card=False):
     """Build the gateware with this endpoint, unless no source has changed since the last build.
     Returns the path of its folder."""
     variant = ([] if endpoint == DEFAULT else [endpoint]) + (["msix"] if msix else [])
     variant += ["capture"] if capture else []
+    variant += ["card"] if card else []
     output = ROOT / "build" / "-".join(["sim", *variant])
     command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
     command += ["--msix"] if msix else []
     command += ["--capture"] if capture else []
+    command += ["--card"] if card else []
     result = subprocess.run(
         [*command, "--endpoint", endpoint, "--output-dir", str(output)],
         capture_output=True,
@@ -36,14 +38,14 @@ def build_gateware(endpoint=DEFAULT, msix=False, capture=False):
 
 
 @functools.cache
-def build_executable(endpoint=DEFAULT, msix=False, capture=False):
+def build_executable(endpoint=DEFAULT, msix=False, capture=False, card=False):
     """Build the simulated board with the gateware of these options. Returns the path of the board's
     program."""
-    return build_board(build_gateware(endpoint, msix, capture), quiet=True)
+    return build_board(build_gateware(endpoint, msix, capture, card), quiet=True)
 
 
 @functools.cache
-def register_map(endpoint=DEFAULT, msix=False, capture=False):
+def register_map(endpoint=DEFAULT, msix=False, capture=False, card=False):
     """Return the register map of the gateware with these options: the content of csr.json, which
     LiteX wrote."""
-    return json.loads((build_gateware(endpoint, msix, capture) / "csr.json").read_text())
+    return json.loads((build_gateware(endpoint, msix, capture, card) / "csr.json").read_text())

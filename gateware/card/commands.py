@@ -1,0 +1,95 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The list of flash commands that the engine sends. It refuses every other opcode.
+
+The opcodes are those of JEDEC's serial flashes that Micron's MT25QU256 and Macronix' MX25U51245G
+share. These kinds of commands are left out on purpose, so even an unlocked engine refuses them:
+
+    writes of status, configuration and protection registers; one-time-programmable bytes
+    commands that change the address mode or the extended address: the part could not boot then
+    commands on two or four data lines, since the engine drives one
+    deep power-down and suspend, after which the flash takes no read
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Data(IntEnum):
+    """What follows a command's address on the wire: nothing, or bytes in one direction."""
+    NONE  = 0
+    READ  = 1
+    WRITE = 2
+
+class Change(IntEnum):
+    """What a command changes in the flash: nothing, the place at its address, or everything."""
+    NONE  = 0
+    PLACE = 1
+    ALL   = 2
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the flash. `address` is the number of its address bytes: 0, 3 or 4. `dummies` is
+    the number of bytes between address and data, which mean nothing.
+    """
+    opcode:  int
+    about:   str
+    address: int    = 0
+    dummies: int    = 0
+    data:    Data   = Data.NONE
+    change:  Change = Change.NONE
+
+READ_STATUS     = 0x05
+WRITE_ENABLE    = 0x06
+IDENTIFY        = 0x9f
+READ            = 0x0c
+PROGRAM         = 0x12
+ERASE_SUBSECTOR = 0x21
+ERASE_SECTOR    = 0xdc
+
+COMMANDS = (
+    Command(READ_STATUS, "read status", data=Data.READ),
+    Command(0x70, "read flag status", data=Data.READ),
+    Command(0x50, "clear flag status"),
+    Command(WRITE_ENABLE, "write enable"),
+    Command(0x04, "write disable"),
+    Command(IDENTIFY, "read identification", data=Data.READ),
+    Command(0x9e, "read identification", data=Data.READ),
+    Command(0x5a, "read discovery table", 3, 1, Data.READ),
+    Command(0xb5, "read nonvolatile configuration", data=Data.READ),
+    Command(0x85, "read volatile configuration", data=Data.READ),
+    Command(0xc8, "read extended address", data=Data.READ),
+    Command(0x66, "enable reset"),
+    Command(0x99, "reset"),
+    Command(0xab, "release from deep power-down"),
+    Command(0x03, "read", 3, 0, Data.READ),
+    Command(0x0b, "fast read", 3, 1, Data.READ),
+    Command(0x13, "read", 4, 0, Data.READ),
+    Command(READ, "fast read", 4, 1, Data.READ),
+    Command(0x02, "program page", 3, 0, Data.WRITE, Change.PLACE),
+    Command(PROGRAM, "program page", 4, 0, Data.WRITE, Change.PLACE),
+    Command(0x20, "erase 4 KiB", 3, change=Change.PLACE),
+    Command(0x52, "erase 32 KiB", 3, change=Change.PLACE),
+    Command(0xd8, "erase 64 KiB", 3, change=Change.PLACE),
+    Command(ERASE_SUBSECTOR, "erase 4 KiB", 4, change=Change.PLACE),
+    Command(0x5c, "erase 32 KiB", 4, change=Change.PLACE),
+    Command(ERASE_SECTOR, "erase 64 KiB", 4, change=Change.PLACE),
+    Command(0x60, "erase all", change=Change.ALL),
+    Command(0xc7, "erase all", change=Change.ALL),
+)
+
+class Refusal(IntEnum):
+    """Why the engine did not send a command."""
+    NONE    = 0
+    UNKNOWN = 1 # The opcode is not in COMMANDS.
+    OUTSIDE = 2 # The address is not in the application's half of the flash, and it is locked.
+    SHORT   = 3 # A change with an address of three bytes, which cannot reach the application.
+    ALL     = 4 # An erase of everything would erase the golden image.
+    SIZE    = 5 # The flash is too small, or did not say its size: addresses would wrap to 0.
+    LENGTH  = 6 # A page has 1 to 256 bytes.
+    BUSY    = 7 # Another command is still running.
+
+# Last byte of the identification of flashes with 32 MiB or more. Vendors count in three ways.
+LARGE = (*range(0x19, 0x1d), *range(0x20, 0x23), *range(0x39, 0x3d))

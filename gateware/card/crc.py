@@ -1,0 +1,32 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The CRC-32 of zlib and Ethernet over bytes, as logic."""
+
+from litex.gen import *
+from migen import *
+
+POLYNOMIAL = 0xedb88320
+
+class Crc32(LiteXModule):
+    """Computes zlib's crc32() of the bytes that `valid` marks since `clear`."""
+    def __init__(self):
+        self.clear = Signal()   # i
+        self.data  = Signal(8)  # i
+        self.valid = Signal()   # i
+        self.crc   = Signal(32) # o
+
+        # # #
+
+        state = Signal(32, reset=2**32 - 1)
+        after = state ^ self.data
+        for _ in range(8):
+            stage = Signal(32)
+            self.comb += stage.eq(after)
+            after = (stage >> 1) ^ (Replicate(stage[0], 32) & POLYNOMIAL)
+        self.comb += self.crc.eq(~state)
+        self.sync += [
+            If(self.valid, state.eq(after)),
+            If(self.clear, state.eq(state.reset)),
+        ]

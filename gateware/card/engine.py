@@ -1,0 +1,171 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The flash engine: carries out a command of the flash with all that belongs to it.
+
+    command -> gate -+-> refused: counted
+                     +-> reads:   transfer
+                     +-> changes: wait until ready, write enable, transfer, wait until ready
+"""
+
+from litex.gen import *
+from migen import *
+
+from gateware.card.commands import IDENTIFY, READ_STATUS, WRITE_ENABLE, Refusal
+from gateware.card.crc import Crc32
+from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS, PAGE_BYTES, FlashGate
+from gateware.card.spi import SpiTransfer
+
+# The silent first transfer, with which the flash's pins are taken over, sends this byte.
+NO_COMMAND = 0xff
+WORD_BITS, WORD_BYTES = 32, 4
+
+class PageBuffer(LiteXModule):
+    """One page of the flash. It is read and written by words from one side, by bytes from the
+    other, never both at a time: `by_bytes` says which side has it.
+    """
+    def __init__(self):
+        self.by_bytes   = Signal()
+        self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, number of a word
+        self.word_write = Signal()
+        self.word_in    = Signal(WORD_BITS)
+        self.word       = Signal(WORD_BITS)       # o
+        self.place      = Signal(max=PAGE_BYTES)  # i, number of a byte
+        self.byte_write = Signal()
+        self.byte_in    = Signal(8)
+        self.byte       = Signal(8)               # o
+
+        # # #
+
+        memory = Memory(WORD_BITS, PAGE_BYTES//WORD_BYTES)
+        port   = memory.get_port(write_capable=True, async_read=True, we_granularity=8)
+        self.specials += memory, port
+        lane, shift = self.place[:2], Cat(C(0, 3), self.place[:2])
+        self.comb += [
+            self.word.eq(port.dat_r),
+            self.byte.eq(port.dat_r >> shift),
+            If(self.by_bytes,
+                port.adr.eq(self.place[2:]),
+                port.dat_w.eq(Replicate(self.byte_in, WORD_BYTES)),
+                port.we.eq(self.byte_write << lane),
+            ).Else(
+                port.adr.eq(self.index),
+                port.dat_w.eq(self.word_in),
+                port.we.eq(Replicate(self.word_write, WORD_BYTES)),
+            ),
+        ]
+
+class FlashEngine(LiteXModule):
+    """Carries out one command at a time.
+
+    After reset it takes over the pins, waits until the flash is ready, and reads the flash's
+    identification: an erase may still be running if the reset came over PCIe.
+    """
+    def __init__(self):
+        self.opcode   = Signal(8)            # i, these three are taken with `start`
+        self.address  = Signal(ADDRESS_BITS) # i
+        self.length   = Signal(LENGTH_BITS)  # i, bytes to read or to program
+        self.start    = Signal()             # i, one cycle
+        # i, ends waiting and reading. A change whose waiting was stopped is not sent.
+        self.stop     = Signal()
+        self.unlocked = Signal()             # i
+
+        self.busy           = Signal(reset=1)          # o
+        self.refusal        = Signal(max=len(Refusal)) # o, of the last command
+        self.refusals       = Signal(32)               # o, count since reset
+        self.identification = Signal(24)               # o
+        self.ready_status   = Signal(8)                # o, the status that was read last
+
+        self.page     = PageBuffer()
+        self.gate     = FlashGate()
+        self.transfer = SpiTransfer()
+        self.crc      = Crc32() # Of the bytes that the last command read.
+
+        # # #
+
+        gate, transfer = self.gate, self.transfer
+        stopped = Signal()
+        refused = Signal(max=len(Refusal))
+        self.sync += [
+            If(self.start & ~self.busy,
+                gate.opcode.eq(self.opcode),
+                gate.address.eq(self.address),
+                gate.length.eq(self.length),
+                stopped.eq(0),
+            ),
+            If(self.stop, stopped.eq(1)),
+            If(refused != Refusal.NONE, self.refusals.eq(self.refusals + 1)),
+            If(transfer.read_valid & transfer.polls, self.ready_status.eq(transfer.read_data)),
+        ]
+        self.comb += [
+            gate.unlocked.eq(self.unlocked),
+            gate.identification.eq(self.identification),
+            transfer.stop.eq(stopped),
+            transfer.address.eq(gate.address),
+            transfer.write_data.eq(self.page.byte),
+            self.page.by_bytes.eq(self.busy),
+            self.page.place.eq(transfer.position[:8]),
+            self.page.byte_in.eq(transfer.read_data),
+            self.crc.data.eq(transfer.read_data),
+        ]
+        self.add_steps(refused, stopped)
+
+    def add_steps(self, refused, stopped):
+        """Adds the steps of a command. A step that makes a transfer describes it as long as it
+        runs, and starts it in its first cycle.
+        """
+        gate, transfer = self.gate, self.transfer
+        self.fsm = fsm = FSM(reset_state="TAKE-PINS")
+        entered  = Signal()
+        self.sync += entered.eq(transfer.start | (entered & ~transfer.done))
+
+        def step(name, then, *describe):
+            fsm.act(name, *describe, transfer.start.eq(~entered),
+                If(transfer.done & entered, *then))
+
+        wait = [transfer.opcode.eq(READ_STATUS), transfer.polls.eq(1)]
+        step("TAKE-PINS", [NextState("WAIT-AFTER-RESET")],
+            transfer.silent.eq(1), transfer.opcode.eq(NO_COMMAND))
+        step("WAIT-AFTER-RESET", [NextState("IDENTIFY")], *wait)
+        step("IDENTIFY", [NextValue(self.busy, 0), NextState("IDLE")],
+            transfer.opcode.eq(IDENTIFY), transfer.reads.eq(1), transfer.length.eq(3),
+            If(transfer.read_valid, NextValue(self.identification,
+                Cat(transfer.read_data, self.identification))))
+        fsm.act("IDLE",
+            If(self.start,
+                self.crc.clear.eq(1),
+                NextValue(self.busy, 1),
+                NextState("ASK-GATE"),
+            )
+        )
+        fsm.act("ASK-GATE",
+            refused.eq(gate.refusal),
+            NextValue(self.refusal, gate.refusal),
+            If(gate.refusal != Refusal.NONE,
+                NextValue(self.busy, 0),
+                NextState("IDLE"),
+            ).Elif(gate.changes,
+                NextState("WAIT-BEFORE"),
+            ).Else(
+                NextState("SEND"),
+            )
+        )
+        step("WAIT-BEFORE", [If(stopped, NextValue(self.busy, 0), NextState("IDLE")).Else(
+            NextState("ENABLE"))], *wait)
+        step("ENABLE", [NextState("SEND")], transfer.opcode.eq(WRITE_ENABLE))
+        step("SEND", [If(gate.changes, NextState("WAIT-BEHIND")).Else(
+            NextValue(self.busy, 0), NextState("IDLE"))],
+            transfer.opcode.eq(gate.opcode),
+            transfer.address_bytes.eq(gate.address_bytes),
+            transfer.dummies.eq(gate.dummies),
+            transfer.reads.eq(gate.reads),
+            transfer.writes.eq(gate.writes),
+            transfer.length.eq(gate.length),
+            self.crc.valid.eq(transfer.read_valid),
+            self.page.byte_write.eq(transfer.read_valid & (transfer.position < PAGE_BYTES)))
+        step("WAIT-BEHIND", [NextValue(self.busy, 0), NextState("IDLE")], *wait)
+        self.sync += If(self.start & self.busy,
+            self.refusal.eq(Refusal.BUSY),
+            self.refusals.eq(self.refusals + 1),
+        )

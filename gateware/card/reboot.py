@@ -1,0 +1,133 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Reboot: the part configures itself anew from its flash, by words to ICAPE3 (UG570).
+
+After reset the block reads BOOTSTS once, the part's own history of its configurations.
+"""
+
+from litex.gen import *
+from litex.soc.cores.icap import (
+    ICAP_DUMMY,
+    ICAP_NOOP,
+    ICAP_READ,
+    ICAP_SYNC,
+    ICAP_WRITE,
+    ICAPCMDs,
+    ICAPRegisters,
+)
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from gateware import numbers
+
+# Cycles of half a period of ICAPE3's clock. At 250 MHz that clock has 15.6 MHz, far below its
+# limit, so the words around its edges need no constraint.
+HALF = 8
+# Clocks of a read until the register's value is at the output.
+READ_CLOCKS = 8
+
+def _packet(operation, register, words=1):
+    return operation | register << 13 | words
+
+class Step:
+    """What ICAPE3 gets for one of its clocks. CSIB is low while it is `selected`, RDWRB is high
+    while it `reads`. A `word` of None is the address of the image.
+    """
+    def __init__(self, word=ICAP_DUMMY, selected=True, reads=False):
+        self.word, self.selected, self.reads = word, selected, reads
+
+SYNCHRONISE = [Step(selected=False), Step(), Step(ICAP_SYNC), Step(ICAP_NOOP)]
+READ_BOOTSTS = [
+    *SYNCHRONISE,
+    Step(_packet(ICAP_READ, ICAPRegisters.BOOTSTS)), Step(ICAP_NOOP), Step(ICAP_NOOP),
+    # RDWRB may only change while CSIB is high: otherwise the part aborts the configuration.
+    Step(selected=False), Step(selected=False, reads=True),
+    *[Step(reads=True)]*READ_CLOCKS,
+    Step(selected=False, reads=True), Step(selected=False),
+    Step(_packet(ICAP_WRITE, ICAPRegisters.CMD)), Step(ICAPCMDs.DESYNC), Step(ICAP_NOOP),
+    Step(ICAP_NOOP), Step(selected=False),
+]
+REBOOT = [
+    *SYNCHRONISE,
+    Step(_packet(ICAP_WRITE, ICAPRegisters.WBSTAR)), Step(None),
+    Step(_packet(ICAP_WRITE, ICAPRegisters.CMD)), Step(ICAPCMDs.IPROG),
+    Step(ICAP_NOOP), Step(ICAP_NOOP), Step(selected=False),
+]
+STEPS      = READ_BOOTSTS + REBOOT
+# The step in whose clock BOOTSTS is taken.
+TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1
+LAST_READ  = len(READ_BOOTSTS) - 1
+FIRST_BOOT = len(READ_BOOTSTS)
+
+class Reboot(LiteXModule):
+    """Boots the image at `address` when `go` is written with FLASH_LAYOUT's `reboot`.
+
+    While `hold` is set, a reboot waits: the part could read nothing from a busy flash, and would
+    find no image at all.
+    """
+    def __init__(self):
+        self.hold = Signal() # i, the flash is busy.
+        self.busy = Signal() # o, words are being sent, so device time must run.
+
+        self._address = CSRStorage(32, description="WBSTAR: address of the image in the flash, "
+            "divided by 256. The part may skip up to 255 bytes from there.")
+        self._go      = CSRStorage(32,
+            description="``FLASH_LAYOUT['reboot']`` boots; the link goes down. Others do nothing.")
+        self._bootsts = CSRStatus(32, description="BOOTSTS as it was after reset.")
+
+        # # #
+
+        count, step  = Signal(max=2*HALF), Signal(max=len(STEPS))
+        running, due = Signal(reset=1), Signal()
+        clock, word  = Signal(), Signal(32)
+        csib, rdwrb  = Signal(reset=1), Signal()
+        found        = Signal(32)
+        ends = Signal()
+        self.comb += [
+            self.busy.eq(running | due),
+            ends.eq((step == LAST_READ) | (step == len(STEPS) - 1)),
+        ]
+        self.sync += [
+            If(self._go.re & (self._go.storage == numbers.FLASH_LAYOUT["reboot"]), due.eq(1)),
+            If(running,
+                count.eq(count + 1),
+                clock.eq(count >= HALF),
+                If(count == 0, *self.show(step, word, csib, rdwrb)),
+                If((count == HALF) & (step == TAKE), self._bootsts.status.eq(found)),
+                If(count == 2*HALF - 1,
+                    step.eq(step + 1),
+                    If(ends, running.eq(0)),
+                ),
+            ).Elif(due & ~self.hold,
+                due.eq(0),
+                running.eq(1),
+                step.eq(FIRST_BOOT),
+            )
+        ]
+        data_in, data_out = Signal(32), Signal(32)
+        self.comb += [
+            data_in.eq(self.mirrored(word)),
+            found.eq(self.mirrored(data_out)),
+        ]
+        self.specials += Instance("ICAPE3",
+            i_CLK   = clock,
+            i_CSIB  = csib,
+            i_RDWRB = rdwrb,
+            i_I     = data_in,
+            o_O     = data_out,
+        )
+
+    def show(self, step, word, csib, rdwrb):
+        """Returns the statements that give ICAPE3's inputs the values of step number `step`."""
+        words = {n: word.eq(self._address.storage if s.word is None else s.word)
+            for n, s in enumerate(STEPS)}
+        cases = {n: [words[n], csib.eq(not s.selected), rdwrb.eq(s.reads)]
+            for n, s in enumerate(STEPS)}
+        return [Case(step, cases)]
+
+    @staticmethod
+    def mirrored(word):
+        """Returns a word with the bits of each byte in reverse order, as ICAPE3 has them."""
+        return Cat(*[word[8*byte + 7 - bit] for byte in range(4) for bit in range(8)])

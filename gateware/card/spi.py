@@ -1,0 +1,181 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""An SPI master (mode 0, one data line each way): bytes, and transfers made of bytes."""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from migen import *
+
+from gateware.card.gate import ADDRESS_BITS, LENGTH_BITS
+
+# Cycles of half a period of SCK: the least number, and the width of the setting.
+LEAST_HALF, HALF_BITS = 2, 5
+LATE_BITS = 3
+# Cycles for which CS# is high between two transfers: 64 ns at 250 MHz. Flashes ask for 50 ns.
+GAP_CYCLES = 16
+
+class SpiBytes(LiteXModule):
+    """Shifts bytes out and in, highest bit first. SCK goes on without a gap while bytes come.
+
+    `half` is half a period of SCK in cycles, at least LEAST_HALF. A bit from the flash is taken
+    `late` + 1 cycles after SCK rose. The flash gave it out when SCK fell, half a period earlier,
+    and it took the time of STARTUPE3, flash and board to arrive. With half = 2 and late = 3 at
+    250 MHz that time may be from 8 to 24 ns.
+    """
+    def __init__(self):
+        self.half = Signal(HALF_BITS, reset=LEAST_HALF) # i
+        self.late = Signal(LATE_BITS, reset=3)          # i
+        self.sink = sink = stream.Endpoint([("data", 8)])
+        self.received = Signal(8) # o
+        self.valid    = Signal()  # o, one cycle: `received` is a new byte.
+        self.idle     = Signal()  # o, all bits have been sent and received.
+        self.sck      = Signal()  # o
+        self.mosi     = Signal()  # o
+        self.miso     = Signal()  # i
+
+        # # #
+
+        half, left, bit = Signal(HALF_BITS), Signal(HALF_BITS), Signal(3)
+        active, shift   = Signal(), Signal(8)
+        turn, load      = Signal(), Signal()
+        self.sync += If(self.half < LEAST_HALF, half.eq(LEAST_HALF)).Else(half.eq(self.half))
+        self.comb += [
+            turn.eq(active & (left == 0)),
+            load.eq(~active | (turn & self.sck & (bit == 7))),
+            sink.ready.eq(load),
+            self.mosi.eq(shift[7]),
+        ]
+        self.sync += [
+            If(active, left.eq(left - 1)),
+            If(turn,
+                left.eq(half - 1),
+                self.sck.eq(~self.sck),
+                If(self.sck,
+                    bit.eq(bit + 1),
+                    shift.eq(shift << 1),
+                    If(bit == 7, active.eq(0)),
+                ),
+            ),
+            If(load & sink.valid,
+                active.eq(1),
+                left.eq(half - 1),
+                shift.eq(sink.data),
+            ),
+        ]
+
+        # A 1 wanders along `taps` for each rising edge of SCK. The bit is taken when the 1 passes
+        # tap `late`.
+        taps, tap = Signal(2**LATE_BITS), Signal()
+        count     = Signal(3)
+        self.comb += tap.eq(taps >> self.late)
+        self.sync += [
+            taps.eq(Cat(turn & ~self.sck, taps)),
+            self.valid.eq(tap & (count == 7)),
+            If(tap,
+                self.received.eq(Cat(self.miso, self.received)),
+                count.eq(count + 1),
+            ),
+        ]
+        self.comb += self.idle.eq(~active & (taps == 0) & ~self.valid & ~sink.valid)
+
+class SpiTransfer(LiteXModule):
+    """Makes one transfer: CS# falls, opcode, address, dummy bytes and data follow, CS# rises.
+
+    Data is `length` bytes that are sent (`writes`) or taken (`reads`). With `polls` bytes are taken
+    until bit 0 of one is 0: such a transfer reads a flash's status until it is ready. `stop` ends a
+    transfer that takes bytes at the next one. A transfer with `silent` has no CS#: only SCK moves.
+    """
+    def __init__(self):
+        self.start   = Signal() # i, one cycle, while `done` of the last transfer has passed
+        self.stop    = Signal() # i
+        self.silent  = Signal() # i, this and the following describe the transfer until it is done
+        self.opcode  = Signal(8)
+        self.address = Signal(ADDRESS_BITS)
+        self.address_bytes = Signal(3)
+        self.dummies = Signal()
+        self.reads   = Signal()
+        self.writes  = Signal()
+        self.polls   = Signal()
+        self.length  = Signal(LENGTH_BITS)
+        # o, number of the byte of data that is sent or that has come
+        self.position = Signal(LENGTH_BITS)
+        self.write_data = Signal(8) # i, the byte of data number `position`
+        self.read_data  = Signal(8) # o
+        self.read_valid = Signal()  # o
+        self.done    = Signal()        # o, one cycle
+        self.cs_n    = Signal(reset=1) # o
+        self.bytes   = SpiBytes()
+
+        # # #
+
+        sink = self.bytes.sink
+        head, head_left, skip = Signal(48), Signal(3), Signal(3)
+        left, gap = Signal(LENGTH_BITS), Signal(max=GAP_CYCLES)
+        has_data  = Signal()
+        arrived   = Signal()
+        self.comb += [
+            has_data.eq(self.reads | self.writes | self.polls),
+            self.read_data.eq(self.bytes.received),
+            arrived.eq(self.bytes.valid & (skip == 0)),
+            self.read_valid.eq(arrived & (self.reads | self.polls)),
+        ]
+        self.sync += If(self.bytes.valid & (skip != 0), skip.eq(skip - 1))
+        self.fsm = fsm = FSM(reset_state="WAIT")
+        fsm.act("WAIT",
+            If(self.start,
+                If(self.address_bytes == 3,
+                    NextValue(head, Cat(C(0, 16), self.address[:24], self.opcode)),
+                ).Else(
+                    NextValue(head, Cat(C(0, 8), self.address, self.opcode)),
+                ),
+                NextValue(head_left, self.address_bytes + self.dummies),
+                NextValue(skip, self.address_bytes + self.dummies + 1),
+                NextValue(left, self.length),
+                NextValue(self.position, 0),
+                NextValue(self.cs_n, self.silent),
+                NextState("SEND-HEAD"),
+            )
+        )
+        fsm.act("SEND-HEAD",
+            sink.valid.eq(1),
+            sink.data.eq(head[40:]),
+            If(sink.ready,
+                NextValue(head, head << 8),
+                NextValue(head_left, head_left - 1),
+                If(head_left == 0,
+                    If(has_data & (self.polls | (left != 0)),
+                        NextState("MOVE-DATA"),
+                    ).Else(
+                        NextState("DRAIN"),
+                    )
+                )
+            )
+        )
+        fsm.act("MOVE-DATA",
+            sink.valid.eq(1),
+            If(self.writes, sink.data.eq(self.write_data)),
+            If(sink.ready,
+                NextValue(left, left - 1),
+                If(self.writes, NextValue(self.position, self.position + 1)),
+                If(~self.polls & (left == 1), NextState("DRAIN")),
+                If(self.stop & ~self.writes, NextState("DRAIN")),
+            ),
+            If(self.polls & arrived & ~self.read_data[0], NextState("DRAIN")),
+        )
+        fsm.act("DRAIN",
+            NextValue(gap, GAP_CYCLES - 1),
+            If(self.bytes.idle,
+                NextValue(self.cs_n, 1),
+                NextState("REST"),
+            )
+        )
+        fsm.act("REST",
+            NextValue(gap, gap - 1),
+            If(gap == 0,
+                self.done.eq(1),
+                NextState("WAIT"),
+            )
+        )
+        self.sync += If(self.read_valid & self.reads, self.position.eq(self.position + 1))

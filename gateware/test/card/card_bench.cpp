@@ -1,0 +1,115 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Flash engine and reboot with their registers on a CSR bus, Verilated, at the models of flash and
+// configuration logic. It is a library for Python; tools/testing/flash_model.cpp has the flash's
+// own functions.
+
+#include <verilated.h>
+
+#include <memory>
+
+#include "Vcard_bench.h"
+#include "card/card_pins.hpp"
+
+using namespace lanebox;
+
+namespace {
+
+struct Bench {
+    Bench(uint64_t divisor, uint64_t seed, uint32_t idcode)
+        : chip(kMt25qu256, divisor, seed), configuration(chip.memory(), idcode) {
+        pins.bind(context);
+        reset();
+    }
+    void tick() {
+        top.sys_clk = 1;
+        top.eval();
+        top.sys_clk = 0;
+        top.eval();
+        cycles++;
+    }
+    void reset() {
+        top.sys_rst = 1;
+        for (int i = 0; i < 4; i++) tick();
+        top.sys_rst = 0;
+    }
+    uint64_t cycles = 0;
+    FlashChip chip;
+    Configuration configuration;
+    CardPins pins{chip, configuration, [this] { return cycles * kCycle; }};
+    VerilatedContext context;
+    Vcard_bench top{&context};
+};
+
+}  // namespace
+
+extern "C" {
+
+void *bench_new(uint64_t divisor, uint64_t seed, uint32_t idcode) {
+    return new Bench(divisor, seed, idcode);
+}
+
+void bench_delete(Bench *bench) {
+    delete bench;
+}
+
+void *bench_chip(Bench *bench) {
+    return &bench->chip;
+}
+
+// Returns a copy of the flash as it is now.
+void *bench_copy(Bench *bench) {
+    return new FlashChip(bench->chip);
+}
+
+void bench_run(Bench *bench, uint64_t cycles) {
+    while (cycles--) bench->tick();
+}
+
+void bench_reset(Bench *bench) {
+    bench->reset();
+}
+
+uint64_t bench_cycles(Bench *bench) {
+    return bench->cycles;
+}
+
+void bench_write(Bench *bench, uint32_t address, uint32_t value) {
+    bench->top.csr_adr = address;
+    bench->top.csr_dat_w = value;
+    bench->top.csr_we = 1;
+    bench->tick();
+    bench->top.csr_we = 0;
+    bench->tick();
+}
+
+uint32_t bench_read(Bench *bench, uint32_t address) {
+    bench->top.csr_adr = address;
+    bench->top.csr_re = 1;
+    bench->tick();
+    bench->top.csr_re = 0;
+    bench->top.csr_adr = 0;
+    uint32_t value = bench->top.csr_dat_r;
+    bench->tick();
+    return value;
+}
+
+// Returns whether the design has asked for a reboot since the last call, and where to.
+int bench_reboot(Bench *bench, int64_t *address) {
+    if (!bench->configuration.take_reboot()) return 0;
+    Boot boot = bench->configuration.reboot();
+    *address = boot.bricked ? -1 : static_cast<int64_t>(boot.address);
+    return 1;
+}
+
+uint32_t bench_power_on(Bench *bench) {
+    bench->configuration.power_on();
+    return bench->configuration.boot_status();
+}
+
+uint64_t bench_icap_broken(Bench *bench) {
+    return bench->configuration.broken().size();
+}
+}

@@ -1,0 +1,203 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Flash engine and reboot with their registers, Verilated, at the board's models of the flash.
+
+The rest of the card is left out, so a whole update takes a fraction of a second.
+"""
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from litex.gen import LiteXModule
+from migen.fhdl.verilog import convert
+
+from gateware import numbers
+from gateware.card.commands import ERASE_SECTOR, PROGRAM, READ
+from gateware.card.flash import Flash
+from gateware.card.reboot import Reboot
+from sim.board.build import include_flags
+from tools.testing.csr_model import CsrBench
+from tools.testing.flash_model import CARD, FOLDER, IDCODE, SOURCES, Chip, compile_library, declare
+
+HERE = Path(__file__).parent
+APPLICATION = numbers.FLASH_LAYOUT["application"]
+PAGE, SECTOR = 256, 1 << 16
+TICK_NS = numbers.TICK_NS
+
+
+class Services(LiteXModule):
+    def __init__(self):
+        self.flash = Flash()
+        self.reboot = Reboot()
+        self.comb += self.reboot.hold.eq(self.flash.busy)
+
+
+def _verilog():
+    """Return the bench's Verilog, and the addresses of its registers by name."""
+    bench = CsrBench(Services())
+    bus = bench.csr
+    text = convert(bench, ios={bus.adr, bus.we, bus.re, bus.dat_w, bus.dat_r}, name="card_bench")
+    return str(text), {name: span[0] for name, span in bench.addresses.items()}
+
+
+@cache
+def build():
+    """Return the library of the bench, and the addresses of its registers by name."""
+    text, addresses = _verilog()
+    for name in ("adr", "we", "re", "dat_w", "dat_r"):
+        assert f"csr_{name}" in text, f"the bus's port is not called csr_{name}"
+    digest = hashlib.sha256((text + (CARD / "configuration.sv").read_text()).encode())
+    folder = FOLDER / f"bench-{digest.hexdigest()[:16]}"
+    if not (folder / "done").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "card_bench.v").write_text(text)
+        command = ["verilator", "--cc", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+        command += ["--top-module", "card_bench", "--Mdir", str(folder)]
+        sources = [folder / "card_bench.v", CARD / "configuration.sv"]
+        subprocess.run([*command, *map(str, sources)], check=True, capture_output=True)
+        (folder / "done").touch()
+    root = subprocess.run(
+        ["verilator", "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True
+    ).stdout.strip()
+    include = Path(root or "/usr/share/verilator") / "include"
+    made = sorted(folder.glob("*.cpp"))
+    runtime = [include / name for name in ("verilated.cpp", "verilated_dpi.cpp")]
+    runtime += [path for path in [include / "verilated_threads.cpp"] if path.exists()]
+    sources = [*SOURCES, CARD / "card_pins.cpp", HERE / "card_bench.cpp", *made, *runtime]
+    flags = [*include_flags(), f"-I{folder}", f"-I{include}", f"-I{include}/vltstd", "-pthread"]
+    code = declare(ctypes.CDLL(str(compile_library("bench", sources, flags))))
+    number, bench = ctypes.c_uint64, ctypes.c_void_p
+    for name, result, *arguments in (
+        ("new", bench, number, number, ctypes.c_uint32),
+        ("delete", None, bench),
+        ("chip", bench, bench),
+        ("copy", bench, bench),
+        ("run", None, bench, number),
+        ("reset", None, bench),
+        ("cycles", number, bench),
+        ("write", None, bench, ctypes.c_uint32, ctypes.c_uint32),
+        ("read", ctypes.c_uint32, bench, ctypes.c_uint32),
+        ("reboot", ctypes.c_int, bench, ctypes.POINTER(ctypes.c_int64)),
+        ("power_on", ctypes.c_uint32, bench),
+        ("icap_broken", number, bench),
+    ):
+        function = getattr(code, f"bench_{name}")
+        function.restype, function.argtypes = result, arguments
+    return code, addresses
+
+
+class CardBench:
+    """The card services at a flash whose busy times are divided by `divisor`.
+
+    `accesses` counts reads and writes of registers.
+    """
+
+    def __init__(self, divisor=1000, seed=1, settle=True):
+        self.code, self.addresses = build()
+        self.handle = self.code.bench_new(divisor, seed, IDCODE)
+        self.chip = Chip(self.code, self.code.bench_chip(self.handle), owned=False)
+        self.accesses = 0
+        if settle:
+            self.wait()
+
+    def __del__(self):
+        if hasattr(self, "handle"):
+            self.code.bench_delete(self.handle)
+
+    @property
+    def nanoseconds(self):
+        return self.code.bench_cycles(self.handle) * TICK_NS
+
+    def write(self, name, value):
+        self.accesses += 1
+        self.code.bench_write(self.handle, self.addresses[name], value)
+
+    def read(self, name):
+        self.accesses += 1
+        return self.code.bench_read(self.handle, self.addresses[name])
+
+    def run(self, cycles):
+        self.code.bench_run(self.handle, cycles)
+
+    def reset(self):
+        """Reset the logic, as PERST# does. The flash goes on with what it does."""
+        self.code.bench_reset(self.handle)
+
+    def status(self):
+        """Return busy, unlocked, the refusal's number, and the flash's status."""
+        word = self.read("flash_status")
+        return word & 1, word >> 1 & 1, word >> 4 & 7, word >> 8 & 0xFF
+
+    def wait(self, cycles=200, most=10**9):
+        """Let time pass until no command runs. `cycles` pass between two looks."""
+        for _ in range(most // cycles):
+            if not self.status()[0]:
+                return
+            self.run(cycles)
+        raise AssertionError(f"the engine is still busy after {most} cycles")
+
+    def start(self, opcode, address=None, length=None):
+        if address is not None:
+            self.write("flash_address", address)
+        if length is not None:
+            self.write("flash_length", length)
+        self.write("flash_command", opcode)
+
+    def command(self, opcode, address=None, length=None, cycles=200):
+        """Carry out a command of the flash. Return the number of its refusal, 0 if it was sent."""
+        self.start(opcode, address, length)
+        self.wait(cycles)
+        return self.status()[2]
+
+    def load_page(self, data):
+        """Write a page's bytes, a multiple of 4, to the page buffer."""
+        for at in range(0, len(data), 4):
+            self.write("flash_page_data", int.from_bytes(data[at : at + 4], "little"))
+
+    def page(self, length=PAGE):
+        """Return the first bytes of the page buffer."""
+        self.write("flash_page_index", 0)
+        words = [self.read("flash_page_data") for _ in range(-(-length // 4))]
+        return b"".join(word.to_bytes(4, "little") for word in words)[:length]
+
+    def update(self, image, each=lambda: None):
+        """Write an image as software does: erase, all pages but the first, CRC, the first page.
+
+        `each` is called again and again while a command runs.
+        """
+        pages = [image[at : at + PAGE].ljust(PAGE, b"\xff") for at in range(0, len(image), PAGE)]
+        for at in range(0, len(image), SECTOR):
+            self.watched(ERASE_SECTOR, APPLICATION + at, each)
+        for n in [*range(1, len(pages)), 0]:
+            self.load_page(pages[n])
+            self.write("flash_length", PAGE)
+            self.watched(PROGRAM, APPLICATION + n * PAGE, each)
+
+    def watched(self, opcode, address, each):
+        self.start(opcode, address)
+        assert self.status()[2] == 0, f"command {opcode:#04x} was refused"
+        while self.status()[0]:
+            each()
+            self.run(50)
+
+    def crc(self, address, length):
+        """Return the CRC-32 that the engine finds in the flash."""
+        assert self.command(READ, address, length) == 0
+        return self.read("flash_crc")
+
+    def copy(self):
+        """Return a flash with the contents and the state of this bench's at this moment."""
+        return Chip(self.code, self.code.bench_copy(self.handle))
+
+    def rebooted(self):
+        """Return whether a reboot was asked for, and the address of what it started (-1: none)."""
+        address = ctypes.c_int64()
+        asked = self.code.bench_reboot(self.handle, ctypes.byref(address))
+        return bool(asked), address.value

@@ -1,0 +1,112 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "card/configuration.hpp"
+
+namespace lanebox {
+
+namespace {
+
+constexpr uint32_t kSync = 0xaa995566;
+enum Register { kCommand = 4, kWarmBoot = 16, kBootStatus = 22 };
+enum Command { kDesync = 13, kReboot = 15 };
+
+// Bits of an entry of BOOTSTS, which has two: the newest in bits 0 to 7.
+constexpr uint32_t kValid = 1 << 0, kFallback = 1 << 1, kByReboot = 1 << 2, kIdError = 1 << 4,
+                   kCrcError = 1 << 5, kWrapError = 1 << 6;
+
+// Images that may lead to each other before the model gives up.
+constexpr unsigned kHops = 8;
+// Clocks from a read until the value is at the output.
+constexpr unsigned kReadClocks = 3;
+
+uint32_t error_bit(Image::End end) {
+    switch (end) {
+        case Image::End::WrongPart: return kIdError;
+        case Image::End::WrongCrc: return kCrcError;
+        default: return kWrapError;
+    }
+}
+
+// ICAPE3 has the bits of each byte in reverse order.
+uint32_t mirrored(uint32_t word) {
+    uint32_t result = 0;
+    for (unsigned bit = 0; bit < 32; bit++) result |= (word >> bit & 1) << (bit ^ 7);
+    return result;
+}
+
+}  // namespace
+
+// --- Start ---------------------------------------------------------------------------------------
+
+Boot Configuration::power_on() {
+    boot_status_ = warm_boot_ = 0;
+    return start(0, false);
+}
+
+Boot Configuration::start(uint64_t address, bool by_command) {
+    synchronised_ = false;
+    words_ = 0;
+    reading_.reset();
+    uint32_t status = kValid | (by_command ? kByReboot : 0);
+    Image image = read_image(flash_, address, idcode_, false);
+    for (unsigned hop = 0; image.end == Image::End::Reboot && hop < kHops; hop++) {
+        address = uint64_t{image.warm_boot} << 8;
+        status |= kByReboot;
+        image = read_image(flash_, address, idcode_, false);
+    }
+    if (image.end == Image::End::Good) {
+        note(status);
+        return {false, address, image};
+    }
+    note(status | error_bit(image.end));
+    image = read_image(flash_, 0, idcode_, true);
+    if (image.end != Image::End::Good) return {true, 0, image};
+    note(kValid | kFallback | (image.has_reboot ? kByReboot : 0));
+    return {false, 0, image};
+}
+
+// --- ICAPE3 --------------------------------------------------------------------------------------
+
+uint32_t Configuration::clock(bool csib, bool rdwrb, uint32_t in) {
+    if (!csib && !last_csib_ && rdwrb != last_rdwrb_ && broken_.size() < 100)
+        broken_.push_back("RDWRB changed while CSIB was low: that aborts");
+    last_csib_ = csib;
+    last_rdwrb_ = rdwrb;
+    if (csib) return ~0u;
+    if (!rdwrb) {
+        take(mirrored(in));
+        return ~0u;
+    }
+    bool there = reading_ && ++read_clocks_ >= kReadClocks;
+    return there && *reading_ == kBootStatus ? mirrored(boot_status_) : ~0u;
+}
+
+void Configuration::take(uint32_t word) {
+    if (!synchronised_) {
+        synchronised_ = word == kSync;
+        return;
+    }
+    if (words_) {
+        words_--;
+        return write(word);
+    }
+    unsigned operation = word >> 27 & 3;
+    if (word >> 29 != 1 || operation == 0) return;
+    register_ = word >> 13 & 0x1f;
+    if (operation == 2) words_ = word & 0x7ff;
+    if (operation == 1) {
+        reading_ = register_;
+        read_clocks_ = 0;
+    }
+}
+
+void Configuration::write(uint32_t word) {
+    if (register_ == kWarmBoot) warm_boot_ = word & 0x1fffffff;
+    if (register_ != kCommand) return;
+    if (word == kReboot) asked_ = true;
+    if (word == kDesync) synchronised_ = false;
+}
+
+}  // namespace lanebox

@@ -1,0 +1,63 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The part's configuration logic: it starts an image from the flash, takes words from ICAPE3, and
+// keeps the history of its configurations in BOOTSTS (UG570).
+//
+// If an image fails, the golden image at address 0 is started, and IPROG in it is ignored. If that
+// fails, too, the part stays without a configuration: the card is bricked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "card/flash_memory.hpp"
+#include "card/image.hpp"
+
+namespace lanebox {
+
+struct Boot {
+    bool bricked = false;
+    uint64_t address = 0;  // of the image that started; that of the golden image is 0
+    Image image;
+};
+
+class Configuration {
+public:
+    Configuration(const FlashMemory &flash, uint32_t idcode) : flash_(flash), idcode_(idcode) {}
+
+    // Starts as after power-on, which clears BOOTSTS.
+    Boot power_on();
+    // Starts the image whose address is in WBSTAR, as after IPROG.
+    Boot reboot() { return start(uint64_t{warm_boot_} << 8, true); }
+
+    // One clock of ICAPE3, with its pins' levels before the rising edge. Returns the output.
+    uint32_t clock(bool csib, bool rdwrb, uint32_t in);
+    // Returns true once after each IPROG.
+    bool take_reboot() { return std::exchange(asked_, false); }
+    uint32_t boot_status() const { return boot_status_; }
+    // What the design did that ICAPE3 does not allow.
+    const std::vector<std::string> &broken() const { return broken_; }
+
+private:
+    Boot start(uint64_t address, bool by_command);
+    void take(uint32_t word);
+    void write(uint32_t word);
+    void note(uint32_t status) { boot_status_ = boot_status_ << 8 | status; }
+
+    const FlashMemory &flash_;
+    uint32_t idcode_, boot_status_ = 0, warm_boot_ = 0;
+    bool synchronised_ = false, asked_ = false;
+    unsigned register_ = 0;
+    uint32_t words_ = 0;  // words of the packet that are still to come
+    std::optional<unsigned> reading_;
+    unsigned read_clocks_ = 0;
+    bool last_csib_ = true, last_rdwrb_ = false;
+    std::vector<std::string> broken_;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,319 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "card/flash_chip.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace lanebox {
+
+namespace {
+
+constexpr uint64_t kPage = 256;
+constexpr unsigned kHeader = 6;  // opcode, four bytes of address, a dummy byte
+constexpr Time kMicrosecond = 1000 * kNanosecond;
+
+// Typical times of MT25QU256.
+constexpr Time kProgramTime = 120 * kMicrosecond;
+constexpr Time kStatusTime = 1300 * kMicrosecond;
+constexpr Time kErase4k = 50'000 * kMicrosecond;
+constexpr Time kErase32k = 100'000 * kMicrosecond;
+constexpr Time kErase64k = 150'000 * kMicrosecond;
+constexpr Time kEraseAll = 77'000'000 * kMicrosecond;
+
+// Flag status register: ready; an erase or program failed for protection. Bit 0 is the address
+// mode.
+constexpr uint8_t kReady = 0x80, kProtectionFailed = 0x02;
+
+// An erase first programs all bits, for this part of its time, and then sets them.
+constexpr double kPreprogram = 0.3;
+
+enum class Form { None, Mode, Four };  // the address: none, three bytes or the mode's, four bytes
+
+struct Entry {
+    uint8_t opcode;
+    Form form;
+    unsigned dummies;
+    bool reads;
+};
+
+// The commands with one data line that the model knows.
+constexpr Entry kCommands[] = {
+    {0x03, Form::Mode, 0, true},  {0x0b, Form::Mode, 1, true},  {0x13, Form::Four, 0, true},
+    {0x0c, Form::Four, 1, true},  {0x5a, Form::Mode, 1, true},  {0x02, Form::Mode, 0, false},
+    {0x12, Form::Four, 0, false}, {0x20, Form::Mode, 0, false}, {0x52, Form::Mode, 0, false},
+    {0xd8, Form::Mode, 0, false}, {0x21, Form::Four, 0, false}, {0x5c, Form::Four, 0, false},
+    {0xdc, Form::Four, 0, false}, {0x60, Form::None, 0, false}, {0xc7, Form::None, 0, false},
+    {0x9f, Form::None, 0, true},  {0x9e, Form::None, 0, true},  {0x05, Form::None, 0, true},
+    {0x70, Form::None, 0, true},  {0xb5, Form::None, 0, true},  {0x85, Form::None, 0, true},
+    {0xc8, Form::None, 0, true},  {0x06, Form::None, 0, false}, {0x04, Form::None, 0, false},
+    {0x50, Form::None, 0, false}, {0x01, Form::None, 0, false}, {0xb1, Form::None, 0, false},
+    {0x81, Form::None, 0, false}, {0xc5, Form::None, 0, false}, {0xb7, Form::None, 0, false},
+    {0xe9, Form::None, 0, false}, {0x66, Form::None, 0, false}, {0x99, Form::None, 0, false},
+    {0xab, Form::None, 0, false}, {0xb9, Form::None, 0, false}, {0xff, Form::None, 0, false},
+};
+
+const Entry *find(uint8_t opcode) {
+    auto found = std::find_if(std::begin(kCommands), std::end(kCommands),
+                              [opcode](const Entry &entry) { return entry.opcode == opcode; });
+    return found == std::end(kCommands) ? nullptr : found;
+}
+
+std::string hex(uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%#04llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+// Bytes that an erase command erases, and its time. 0 bytes: it is none, or erases everything.
+std::pair<uint64_t, Time> erase_of(uint8_t opcode) {
+    switch (opcode) {
+        case 0x20:
+        case 0x21: return {1 << 12, kErase4k};
+        case 0x52:
+        case 0x5c: return {1 << 15, kErase32k};
+        case 0xd8:
+        case 0xdc: return {1 << 16, kErase64k};
+        default: return {0, 0};
+    }
+}
+
+}  // namespace
+
+FlashChip::FlashChip(const FlashPart &part, uint64_t divisor, uint64_t seed)
+    : part_(part),
+      divisor_(divisor),
+      random_(seed * 2 + 1),
+      memory_(part.size),
+      data_(kPage, 0xff) {}
+
+// --- Pins ----------------------------------------------------------------------------------------
+
+bool FlashChip::pins(bool cs_n, bool sck, bool mosi, Time now) {
+    settle(now);
+    if (cs_n) {
+        if (selected_) execute(now);
+        selected_ = false;
+        out_ = true;
+    } else if (!selected_) {
+        select();
+        if (sck) breach("selected while SCK is high: mode 0 has it low");
+    } else if (sck && !clock_) {
+        rise(mosi);
+    } else if (clock_ && !sck) {
+        fall(now);
+    }
+    clock_ = sck;
+    return out_;
+}
+
+void FlashChip::select() {
+    selected_ = true;
+    bits_ = 0;
+    count_ = 0;
+    header_.clear();
+}
+
+void FlashChip::rise(bool bit) {
+    in_ = static_cast<uint8_t>(in_ << 1 | bit);
+    if (++bits_ % 8 == 0) take(in_);
+}
+
+void FlashChip::fall(Time now) {
+    if (bits_ % 8 == 0) shown_ = answer(now);
+    out_ = shown_ >> (7 - bits_ % 8) & 1;
+}
+
+void FlashChip::take(uint8_t byte) {
+    if (header_.size() < kHeader) header_.push_back(byte);
+    unsigned before = 1 + address_bytes(header_[0]);
+    if (count_ == before) std::fill(data_.begin(), data_.end(), 0xff);
+    if (count_ >= before && before > 1) data_[(address() + count_ - before) % kPage] = byte;
+    count_++;
+}
+
+unsigned FlashChip::address_bytes(uint8_t opcode) const {
+    const Entry *entry = find(opcode);
+    if (!entry || entry->form == Form::None) return 0;
+    return entry->form == Form::Four || (four_bytes_ && opcode != 0x5a) ? 4 : 3;
+}
+
+// Returns the address of the command. The chip ignores address bits that it does not have.
+uint64_t FlashChip::address() const {
+    unsigned bytes = address_bytes(header_[0]);
+    uint64_t value = bytes == 3 ? extended_ : 0;
+    for (unsigned i = 1; i <= bytes; i++) value = value << 8 | header_[i];
+    return value % part_.size;
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+// Returns the byte that the chip sends after it has got count_ bytes of a command.
+uint8_t FlashChip::answer(Time now) {
+    const Entry *entry = header_.empty() ? nullptr : find(header_[0]);
+    if (!entry || !entry->reads || asleep_) return 0xff;
+    unsigned before = 1 + address_bytes(entry->opcode) + entry->dummies;
+    if (count_ < before) return 0xff;
+    if (entry->form == Form::None) return register_answer(now);
+    if (busy(now)) {
+        if (count_ == before) breach("command " + hex(entry->opcode) + " while busy");
+        return 0xff;
+    }
+    if (entry->opcode == 0x5a) return 0xff;  // The discovery table is left out.
+    return memory_.read((address() + count_ - before) % part_.size);
+}
+
+uint8_t FlashChip::register_answer(Time now) const {
+    bool running = running_.work != Work::None && now < running_.end;
+    uint64_t index = count_ - 1;
+    switch (header_[0]) {
+        case 0x05: return static_cast<uint8_t>(running | write_enabled_ << 1);
+        case 0x70: return part_.flag_status ? (running ? 0 : kReady) | flags_ | four_bytes_ : 0xff;
+        case 0x9e:
+        case 0x9f: {
+            if (running) return 0xff;
+            if (index < 3) return part_.identification >> (8 * (2 - index)) & 0xff;
+            return index == 3 ? 0x10 : 0;
+        }
+        case 0xc8: return extended_;
+        case 0xb5: return 0xff;
+        default: return 0xfb;
+    }
+}
+
+// --- Commands ------------------------------------------------------------------------------------
+
+void FlashChip::breach(const std::string &what) {
+    if (broken_.size() < 100) broken_.push_back(what);
+}
+
+// Executes the command when CS# rises, if it has a whole number of bytes.
+void FlashChip::execute(Time now) {
+    if (bits_ % 8 || header_.empty()) return;
+    uint8_t opcode = header_[0];
+    const Entry *entry = find(opcode);
+    bool was_reset_enabled = std::exchange(reset_enabled_, opcode == 0x66);
+    if (!entry) return breach("command " + hex(opcode) + " is unknown");
+    if (entry->reads) return;
+    if (opcode == 0x99) {
+        if (was_reset_enabled) lose_power(now);
+        return;
+    }
+    if (busy(now)) return breach("command " + hex(opcode) + " while busy");
+    if (asleep_ && opcode != 0xab) return breach("command " + hex(opcode) + " in power-down");
+    bool changes = entry->form != Form::None || opcode == 0x60 || opcode == 0xc7 ||
+                   opcode == 0x01 || opcode == 0xb1 || opcode == 0xc5 || opcode == 0x81;
+    if (!changes) return execute_volatile(opcode);
+    if (!write_enabled_) return breach("command " + hex(opcode) + " without write enable");
+    write_enabled_ = false;
+    if (count_ < 1 + address_bytes(opcode)) return;
+    auto [bytes, duration] = erase_of(opcode);
+    if (opcode == 0x02 || opcode == 0x12) return program(now);
+    if (bytes) return begin(Work::Erase, bytes, duration, now);
+    if (opcode == 0x60 || opcode == 0xc7) return begin(Work::Erase, part_.size, kEraseAll, now);
+    if (opcode == 0xc5 && header_.size() > 1) extended_ = header_[1];
+    if (opcode == 0x01 || opcode == 0xb1) begin(Work::Status, 0, kStatusTime, now);
+}
+
+void FlashChip::execute_volatile(uint8_t opcode) {
+    switch (opcode) {
+        case 0x06: write_enabled_ = true; break;
+        case 0x04: write_enabled_ = false; break;
+        case 0x50: flags_ = 0; break;
+        case 0xb7: four_bytes_ = true; break;
+        case 0xe9: four_bytes_ = false; break;
+        case 0xb9: asleep_ = true; break;
+        case 0xab: asleep_ = false; break;
+        default: break;
+    }
+}
+
+void FlashChip::begin(Work work, uint64_t bytes, Time duration, Time now) {
+    uint64_t at = work == Work::Erase && bytes < part_.size ? address() & ~(bytes - 1) : 0;
+    running_ = {work, at, bytes, {}, now, now + duration / divisor_};
+    if (protected_) flags_ |= kProtectionFailed;
+}
+
+void FlashChip::program(Time now) {
+    if (count_ == 1u + address_bytes(header_[0])) return;
+    uint64_t page = address() & ~(kPage - 1);
+    begin(Work::Program, kPage, kProgramTime, now);
+    running_.address = page;
+    running_.page = data_;
+}
+
+// --- Erasing and programming ---------------------------------------------------------------------
+
+bool FlashChip::busy(Time now) {
+    settle(now);
+    return running_.work != Work::None;
+}
+
+void FlashChip::settle(Time now) {
+    if (running_.work != Work::None && now >= running_.end) finish(1);
+}
+
+// Ends the running work, of which the part `done` was carried out.
+void FlashChip::finish(double done) {
+    if (running_.work == Work::Erase) erased_.push_back(running_.address);
+    if (!protected_ && running_.work == Work::Program) finish_program(done);
+    if (!protected_ && running_.work == Work::Erase) finish_erase(done);
+    running_ = {};
+    memory_.flush();
+}
+
+bool FlashChip::happens(double chance) {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    return static_cast<double>(random_ >> 11) < chance * static_cast<double>(uint64_t{1} << 53);
+}
+
+void FlashChip::finish_program(double done) {
+    for (uint64_t i = 0; i < kPage; i++) {
+        uint8_t old = memory_.read(running_.address + i), clear = old & ~running_.page[i];
+        if (done < 1)
+            for (unsigned bit = 0; bit < 8; bit++)
+                if (!happens(done)) clear &= static_cast<uint8_t>(~(1u << bit));
+        memory_.write(running_.address + i, old & ~clear);
+    }
+}
+
+// An erase that was cut off in its first part has cleared some bits; later it has set some of them,
+// and bits that are not set are cleared.
+void FlashChip::finish_erase(double done) {
+    for (uint64_t at = running_.address; at < running_.address + running_.bytes; at++) {
+        uint8_t value = 0xff;
+        if (done < 1) {
+            bool early = done < kPreprogram;
+            double chance = early ? done / kPreprogram : (done - kPreprogram) / (1 - kPreprogram);
+            uint8_t hit = 0;
+            for (unsigned bit = 0; bit < 8; bit++)
+                hit = static_cast<uint8_t>(hit << 1 | happens(chance));
+            value = early ? memory_.read(at) & ~hit : hit;
+        }
+        memory_.write(at, value);
+    }
+}
+
+void FlashChip::lose_power(Time now) {
+    settle(now);
+    if (running_.work != Work::None && running_.end > running_.start)
+        finish(static_cast<double>(now - running_.start) /
+               static_cast<double>(running_.end - running_.start));
+    reset();
+}
+
+void FlashChip::reset() {
+    running_ = {};
+    selected_ = clock_ = write_enabled_ = four_bytes_ = reset_enabled_ = asleep_ = false;
+    out_ = true;
+    extended_ = flags_ = 0;
+    bits_ = 0;
+    header_.clear();
+}
+
+}  // namespace lanebox

@@ -1,0 +1,100 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// A serial flash by its pins, in SPI mode 0 with one data line each way.
+//
+// The commands, and the typical times of erasing and programming, are those of Micron's MT25QU256
+// data sheet. Programming only clears bits, and stays in the page of its address. Power may be lost
+// at any moment: then a page is programmed in part, or a sector erased in part.
+//
+// The chip writes down in broken() what a card must not do to it: commands while it is busy,
+// changes without write enable, opcodes that it does not know.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "card/flash_memory.hpp"
+#include "link/units.hpp"
+
+namespace lanebox {
+
+struct FlashPart {
+    uint32_t identification;
+    uint64_t size;
+    bool flag_status;  // It has Micron's flag status register, command 0x70.
+};
+constexpr FlashPart kMt25qu256 = {0x20bb19, uint64_t{1} << 25, true};
+
+class FlashChip {
+public:
+    // Times of erasing and programming are divided by `divisor`. `seed` decides which bits change
+    // when power is lost.
+    FlashChip(const FlashPart &part, uint64_t divisor, uint64_t seed);
+
+    // The levels of the pins from `now` on. Returns the level of the data output. Call it at each
+    // change of CS# and SCK.
+    bool pins(bool cs_n, bool sck, bool mosi, Time now);
+    // Ends what is running, in part, and forgets all that is volatile. Power is back at once.
+    void lose_power(Time now);
+    bool busy(Time now);
+
+    FlashMemory &memory() { return memory_; }
+    const FlashPart &part() const { return part_; }
+    const std::vector<std::string> &broken() const { return broken_; }
+    // Addresses of the sectors that were erased, in order.
+    const std::vector<uint64_t> &erased() const { return erased_; }
+    // A fault: changes take their time, but change nothing.
+    void protect(bool on) { protected_ = on; }
+
+private:
+    enum class Work { None, Program, Erase, Status };
+    struct Running {
+        Work work = Work::None;
+        uint64_t address = 0, bytes = 0;
+        std::vector<uint8_t> page;
+        Time start = 0, end = 0;
+    };
+
+    void select();
+    void rise(bool bit);
+    void fall(Time now);
+    void take(uint8_t byte);
+    uint8_t answer(Time now);
+    uint8_t register_answer(Time now) const;
+    void execute(Time now);
+    void execute_volatile(uint8_t opcode);
+    void begin(Work work, uint64_t bytes, Time duration, Time now);
+    void program(Time now);
+    void settle(Time now);
+    void finish(double done);
+    void finish_program(double done);
+    void finish_erase(double done);
+    bool happens(double chance);
+    unsigned address_bytes(uint8_t opcode) const;
+    uint64_t address() const;
+    void breach(const std::string &what);
+    void reset();
+
+    FlashPart part_;
+    uint64_t divisor_, random_;
+    FlashMemory memory_;
+    std::vector<std::string> broken_;
+    std::vector<uint64_t> erased_;
+    bool protected_ = false;
+
+    // Volatile state.
+    bool selected_ = false, clock_ = false, out_ = true;
+    unsigned bits_ = 0;
+    uint8_t in_ = 0, shown_ = 0xff;
+    uint64_t count_ = 0;           // bytes of the transfer that have come
+    std::vector<uint8_t> header_;  // the first bytes of the transfer: opcode, address, dummy
+    std::vector<uint8_t> data_;    // what is to be programmed: the last 256 bytes that came
+    bool write_enabled_ = false, four_bytes_ = false, reset_enabled_ = false, asleep_ = false;
+    uint8_t extended_ = 0, flags_ = 0;
+    Running running_;
+};
+
+}  // namespace lanebox

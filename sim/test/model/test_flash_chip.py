@@ -1,0 +1,197 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The flash of the simulated card by its pins: commands, times, and what a loss of power leaves.
+
+flashrom, a program for real flashes, uses the same model in tools/testing/test/test_serprog.py.
+"""
+
+import random
+
+import pytest
+
+from tools.testing.flash_model import new_chip
+from tools.testing.seeds import each_seed
+
+MICROSECOND = 1000
+HALF = 10  # half a period of SCK in ns
+
+
+class Master:
+    """Makes transfers in SPI mode 0 on the flash's pins, and keeps the time."""
+
+    def __init__(self, **options):
+        self.chip = new_chip(**{"divisor": 1, **options})
+        self.now = 0
+
+    def pins(self, cs_n, sck, mosi):
+        self.now += HALF
+        return self.chip.pins(cs_n, sck, mosi, self.now)
+
+    def transfer(self, out, count=0):
+        """Send the bytes `out`, then return `count` bytes that the flash sends."""
+        self.pins(0, 0, 0)
+        taken = []
+        for byte in [*out, *[0] * count]:
+            value = 0
+            for bit in range(7, -1, -1):
+                value = value << 1 | self.pins(0, 0, byte >> bit & 1)
+                self.pins(0, 1, byte >> bit & 1)
+            taken.append(value)
+        self.pins(0, 0, 0)
+        self.pins(1, 0, 0)
+        return bytes(taken[len(out) :])
+
+    def status(self):
+        return self.transfer([0x05], 1)[0]
+
+    def change(self, out, wait=True):
+        """Send write enable and a change. Return how long the flash is busy, in ns."""
+        self.transfer([0x06])
+        self.transfer(out)
+        began = self.now
+        while wait and self.status() & 1:
+            self.now += MICROSECOND
+        return self.now - began
+
+
+def place(opcode, address, size=4):
+    return [opcode, *address.to_bytes(size, "big")]
+
+
+def test_identification_and_status():
+    """An MT25QU256 says 20 BB 19; it is ready, and its flag status says so."""
+    master = Master()
+    assert master.transfer([0x9F], 3) == bytes([0x20, 0xBB, 0x19])
+    assert master.status() == 0 and master.transfer([0x70], 2) == b"\x80\x80"
+    master.transfer([0x06])
+    assert master.status() == 2
+    master.transfer([0x04])
+    assert master.status() == 0 and master.chip.broken == []
+
+
+@each_seed(4)
+def test_a_program_clears_bits_and_wraps_in_its_page(seed):
+    """A page program clears bits only. Data that runs over the page's end wraps to its beginning,
+    and of more than 256 bytes the last ones count.
+    """
+    rng, master = random.Random(seed), Master(divisor=1000)
+    expected = bytearray(b"\xff" * 512)
+    for _ in range(10):
+        address = rng.randrange(512)
+        data = rng.randbytes(rng.choice([1, 20, 256, 300]))
+        master.change([*place(0x12, address), *data])
+        page, written = address & ~255, {}
+        for n, value in enumerate(data):
+            written[page + (address + n) % 256] = value
+        for at, value in written.items():
+            expected[at] &= value
+    assert master.transfer(place(0x13, 0), 512) == expected
+    assert master.transfer([*place(0x0C, 100), 0], 20) == expected[100:120]
+
+
+@pytest.mark.parametrize(
+    "opcode, size, microseconds",
+    [(0x21, 1 << 12, 50_000), (0x5C, 1 << 15, 100_000), (0xDC, 1 << 16, 150_000)],
+)
+def test_an_erase_takes_its_typical_time(opcode, size, microseconds):
+    """An erase sets all bytes around its address to ones, in the data sheet's typical time."""
+    master = Master(divisor=100)
+    address = 3 << 16
+    master.chip.load(address - 1, bytes(size + 2))
+    took = master.change(place(opcode, address + size // 2))
+    assert master.chip.contents(address - 1, size + 2) == b"\0" + b"\xff" * size + b"\0"
+    assert microseconds / 100 <= took / MICROSECOND < microseconds / 100 * 1.1 + 5
+
+
+def test_a_page_takes_its_typical_time():
+    """A page program takes 120 us."""
+    assert 120 <= Master().change([*place(0x12, 0), 0]) / MICROSECOND < 130
+
+
+def test_bulk_erase_takes_everything():
+    """A bulk erase sets the whole flash to ones."""
+    master = Master(divisor=10**6)
+    for address in (0, 1 << 24, (1 << 25) - 4):
+        master.chip.load(address, bytes(4))
+    master.change([0xC7])
+    assert all(master.chip.contents(a, 4) == b"\xff" * 4 for a in (0, 1 << 24, (1 << 25) - 4))
+
+
+def test_three_and_four_bytes_of_address():
+    """A three-byte address reaches the first 16 MiB, or what the extended address says. In
+    four-byte mode the same opcodes take four bytes. Address bits beyond the flash are ignored.
+    """
+    master = Master(divisor=1000)
+    master.chip.load(1, b"low")
+    master.chip.load((1 << 24) + 1, b"high")
+    assert master.transfer(place(0x03, 1, 3), 3) == b"low"
+    assert master.transfer(place(0x13, (1 << 25) + 1), 3) == b"low"
+    master.transfer([0x06])
+    master.transfer([0xC5, 1])
+    assert master.transfer(place(0x03, 1, 3), 4) == b"high"
+    master.transfer([0xB7])
+    assert master.transfer(place(0x03, (1 << 24) + 1), 4) == b"high"
+    master.transfer([0x66])
+    master.transfer([0x99])
+    assert master.transfer(place(0x03, 1, 3), 3) == b"low"
+
+
+def test_misuse_is_written_down():
+    """A change without write enable, a command while busy and an unknown opcode do nothing and are
+    written down.
+    """
+    master = Master()
+    master.transfer([*place(0x12, 0), 0])
+    master.change([*place(0x12, 0), 0], wait=False)
+    master.transfer([0x06])
+    master.transfer([0x77])
+    assert master.chip.broken == [
+        "command 0x12 without write enable",
+        "command 0x06 while busy",
+        "command 0x77 is unknown",
+    ]
+
+
+@each_seed(8)
+def test_a_lost_program_is_a_part_of_it(seed):
+    """Power lost in a page program leaves a page whose bits are the old ones, or cleared as asked.
+    Other pages are whole. Late losses leave more than early ones.
+    """
+    done = []
+    for part in (0.1, 0.9):
+        master = Master(seed=seed + 1)
+        master.chip.load(0, b"\xf0" * 768)
+        master.change([*place(0x12, 256), *[0x0F] * 256], wait=False)
+        master.chip.lose_power(master.now + int(part * 120 * MICROSECOND))
+        page = master.chip.contents(256, 256)
+        assert all(value & 0x0F == 0 for value in page)
+        assert master.chip.contents(0, 256) == master.chip.contents(512, 256) == b"\xf0" * 256
+        done.append(sum(4 - value.bit_count() for value in page))
+        assert master.status() == 0
+    assert 0 < done[0] < done[1] < 1024
+
+
+@each_seed(8)
+def test_a_lost_erase_is_a_part_of_it(seed):
+    """Power lost in an erase leaves anything in its sector, and the others whole."""
+    for part in (0.1, 0.5, 0.95):
+        master = Master(seed=seed + 1)
+        master.chip.load(0, b"\x55" * 3 * 4096)
+        master.change(place(0x21, 4096), wait=False)
+        master.chip.lose_power(master.now + int(part * 50_000 * MICROSECOND))
+        sector = master.chip.contents(4096, 4096)
+        assert sector not in (b"\x55" * 4096, b"\xff" * 4096)
+        assert master.chip.contents(0, 4096) == master.chip.contents(8192, 4096) == b"\x55" * 4096
+
+
+def test_a_file_has_what_the_flash_holds(tmp_path):
+    """With a file the flash begins with its contents, and each finished change is in the file."""
+    path = tmp_path / "flash.bin"
+    path.write_bytes(b"begun")
+    master = Master(divisor=1000)
+    master.chip.keep_in(path)
+    assert master.transfer(place(0x13, 0), 6) == b"begun\xff"
+    master.change([*place(0x12, 1 << 24), *b"more"])
+    raw = path.read_bytes()
+    assert len(raw) == 1 << 25 and raw[:6] == b"begun\xff" and raw[1 << 24 :][:5] == b"more\xff"
