@@ -19,6 +19,7 @@ from bringup import openocd
 from bringup.bitstream import IDCODES, REVISION, check_part, part_name, read_bitstream
 from bringup.openocd import ProgramError
 from bringup.rescan import rescan
+from gateware.numbers import FLASH_LAYOUT
 from tools.environment import ROOT
 from tools.vivado.run import APPLICATION, DEVICE, VENDOR
 
@@ -110,7 +111,7 @@ def load_by_openfpgaloader(board, filename, arguments):
 # The first 16 MiB of the flash hold the golden image, from which the part starts. The golden image
 # starts the application, which lies behind it. If the application does not start, the golden image
 # stays loaded.
-GOLDEN, ROOM = 0, 1 << 24
+GOLDEN, ROOM = 0, FLASH_LAYOUT["room"]
 PROXY        = "spi_proxy"
 
 def find_image(arguments):

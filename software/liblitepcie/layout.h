@@ -151,7 +151,21 @@
 	R(LITEPCIE_BLOCK_CAPTURE, 0x054, 2, false, "capture_position") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x05c, 1, true, "capture_account_control") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x060, 2, false, "capture_account_frames") \
-	R(LITEPCIE_BLOCK_CAPTURE, 0x068, 2, false, "capture_account_bytes")
+	R(LITEPCIE_BLOCK_CAPTURE, 0x068, 2, false, "capture_account_bytes") \
+	R(LITEPCIE_BLOCK_FLASH, 0x000, 1, true, "flash_address") \
+	R(LITEPCIE_BLOCK_FLASH, 0x004, 1, true, "flash_length") \
+	R(LITEPCIE_BLOCK_FLASH, 0x008, 1, true, "flash_command") \
+	R(LITEPCIE_BLOCK_FLASH, 0x00c, 1, true, "flash_unlock") \
+	R(LITEPCIE_BLOCK_FLASH, 0x010, 1, true, "flash_clock") \
+	R(LITEPCIE_BLOCK_FLASH, 0x014, 1, true, "flash_page_index") \
+	R(LITEPCIE_BLOCK_FLASH, 0x018, 1, true, "flash_page_data") \
+	R(LITEPCIE_BLOCK_FLASH, 0x01c, 1, false, "flash_status") \
+	R(LITEPCIE_BLOCK_FLASH, 0x020, 1, false, "flash_crc") \
+	R(LITEPCIE_BLOCK_FLASH, 0x024, 1, false, "flash_refusals") \
+	R(LITEPCIE_BLOCK_FLASH, 0x028, 1, false, "flash_identification") \
+	R(LITEPCIE_BLOCK_REBOOT, 0x000, 1, true, "reboot_address") \
+	R(LITEPCIE_BLOCK_REBOOT, 0x004, 1, true, "reboot_go") \
+	R(LITEPCIE_BLOCK_REBOOT, 0x008, 1, false, "reboot_bootsts")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1
@@ -198,5 +212,13 @@
 #define LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_SIZE          1
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET           0
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_SIZE             1
+#define LITEPCIE_FLASH_STATUS_BUSY_OFFSET                       0
+#define LITEPCIE_FLASH_STATUS_BUSY_SIZE                         1
+#define LITEPCIE_FLASH_STATUS_UNLOCKED_OFFSET                   1
+#define LITEPCIE_FLASH_STATUS_UNLOCKED_SIZE                     1
+#define LITEPCIE_FLASH_STATUS_REFUSAL_OFFSET                    4
+#define LITEPCIE_FLASH_STATUS_REFUSAL_SIZE                      3
+#define LITEPCIE_FLASH_STATUS_READY_STATUS_OFFSET               8
+#define LITEPCIE_FLASH_STATUS_READY_STATUS_SIZE                 8
 
 #endif /* LITEPCIE_LAYOUT_H */

@@ -33,12 +33,15 @@ BLOCKS = {
     "records": "pcie_notices#",
     "slot": "slot",
     "capture": "capture",
+    "flash": "flash",
+    "reboot": "reboot",
 }
 FIELDS = (
     "pcie_phy_link_status",
     "pcie_counters_control",
     "pattern_control",
     "capture_control",
+    "flash_status",
     "capture_status",
     "capture_account_control",
     "capture_generator_control",

@@ -41,6 +41,11 @@ ELSEWHERE: Table = {
         "StagingMemory": "StagingTest.scala",
         "RecordSizer": "MbufPlacerTest.scala",
     },
+    "gateware/card": {
+        "commands": "test_gate.py",
+        "crc flash spi startup": "test_engine.py",
+        "services": "sim/test/card/test_board_flash.py",
+    },
     "gateware/completer": {
         "CompleterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         REST: ("CompleterTest.scala", "They are the stages of Completer, which connects them."),
@@ -114,6 +119,11 @@ ELSEWHERE: Table = {
         "fc_pins": "sim/test/model/test_model_credits.py",
         "transmit_buffer": "sim/test/link/test_root_order.py",
         REST: ("sim/test/board/test_board_pins.py", "It tests every pin of the hard block model."),
+    },
+    "sim/board/card": {
+        "card_pins identity": "sim/test/card/test_board_flash.py",
+        "configuration image": "gateware/test/card/test_reboot.py",
+        "flash_chip flash_memory": "sim/test/model/test_flash_chip.py",
     },
     "sim/board/control": {
         "plan": "sim/test/model/test_plan.py",

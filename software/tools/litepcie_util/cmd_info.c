@@ -115,6 +115,7 @@ static void print_json(struct json *json, const void *result)
 	const struct info *info = result;
 
 	json_string(json, "identifier", info->identifier);
+	json_string(json, "digest", info->card.digest);
 	json_unsigned(json, "device_time_ticks", info->ticks);
 	json_number(json, "device_time_s", (double)info->ticks * info->card.tick_ps * 1e-12);
 	json_bool(json, "link_up", info->link.link_up);

@@ -75,6 +75,8 @@ extern const struct command cmd_latency;
 extern const struct command cmd_doctor;
 extern const struct command cmd_reset;
 extern const struct command cmd_rescan;
+extern const struct command cmd_flash;
+extern const struct command cmd_reboot;
 extern const struct command cmd_vfio;
 
 /*

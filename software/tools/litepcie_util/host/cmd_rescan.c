@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "pci.h"
+#include "rescan.h"
 #include "util.h"
 
 #define WAIT_S	5
@@ -84,6 +85,16 @@ static void again(struct util *util, struct rescan *rescan)
 	if (rc == 0 && !wait_for(rescan))
 		util_fail(util, "%s did not come back within %d s: is it configured, and was its "
 			  "BAR larger when the machine booted?", rescan->address, WAIT_S);
+}
+
+bool rescan_card(struct util *util, const char *address)
+{
+	struct rescan rescan = { 0 };
+	unsigned int before = util->failed;
+
+	snprintf(rescan.address, sizeof(rescan.address), "%s", address);
+	again(util, &rescan);
+	return util->failed == before;
 }
 
 static int run(struct util *util, int argc, char **argv)

@@ -1,0 +1,183 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""`litepcie_util flash` and `reboot` on a whole card: an update, its reboot, and a loss of power.
+
+The images name a digest, with which the simulated card comes back.
+"""
+
+import hashlib
+import json
+import random
+import struct
+import subprocess
+import time
+
+import pytest
+
+from bringup.test.bitstream_samples import KU3P, bit_file, image
+from gateware import numbers
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.test.board.board_builds import build_executable, build_gateware
+from tools.testing.seeds import each_seed
+
+APPLICATION = numbers.FLASH_LAYOUT["application"]
+SECONDS = 300
+FALLBACK = 2  # bit of BOOTSTS
+
+
+def digest(name):
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def sample(name, pages=3, **options):
+    """Return an image whose card has the digest of `name`."""
+    text = digest(name)
+    words = list(struct.unpack("<8I", bytes.fromhex(text)))
+    noise = random.Random(name).choices(range(1 << 32), k=64 * pages)
+    return image(int(text[:8], 16), [*words, *noise], **options)
+
+
+def flash_file(path, golden=True, application="old"):
+    """Write the contents of a flash with a golden image, and an application if it has a name."""
+    raw = bytearray(b"\xff" * (APPLICATION + (1 << 16)))
+    for at, data in (
+        (0, sample("golden", warm_boot=APPLICATION) if golden else b""),
+        (APPLICATION, sample(application) if application else b""),
+    ):
+        raw[at : at + len(data)] = data
+    path.write_bytes(raw)
+    return path
+
+
+class Updated:
+    """A board with a flash, and litepcie_util at it."""
+
+    def __init__(self, folder, **contents):
+        self.folder = folder
+        self.flash = flash_file(folder / "flash.bin", **contents)
+        self.util = artefacts.utility(build_gateware(card=True) / "include")
+        # 150 ms of an erase become 15 us.
+        options = ["--flash", str(self.flash), "--flash-speed", "10000"]
+        self.process = BoardProcess(build_executable(card=True), options)
+
+    def __enter__(self):
+        self.board = self.process.__enter__()
+        return self
+
+    def __exit__(self, *reason):
+        return self.process.__exit__(*reason)
+
+    def begin(self, *words):
+        command = [self.util, "-d", f"sim:{self.board.socket}", "--json", *map(str, words)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *words, status=0):
+        """Run litepcie_util, which must end with `status`. Return its JSON."""
+        started = self.begin(*words)
+        out, err = started.communicate(timeout=SECONDS)
+        assert started.returncode == status, err
+        return json.loads(out)
+
+    def put(self, name, data):
+        file = self.folder / name
+        file.write_bytes(data)
+        return file
+
+    def runs(self):
+        """Return the digest of what the card runs."""
+        return self.run("info")["digest"]
+
+
+@pytest.fixture
+def update(tmp_path):
+    return lambda **contents: Updated(tmp_path, **contents)
+
+
+def test_an_update_runs_after_a_reboot(update):
+    """The card starts with the old image. A new one is written, verified and read back; the card
+    runs it after `reboot`, which knows it by its user id.
+    """
+    with update() as card:
+        assert card.runs() == digest("old")
+        info = card.run("flash", "info")
+        assert info["identification"] == 0x20BB19 and info["bootsts"] & 0xFF == 5
+        new = sample("new", pages=5)
+        file = card.put("new.bit", bit_file(new))
+        written = card.run("flash", "write", file)
+        assert written["bytes"] == len(new)
+        assert card.run("flash", "verify", file)["crc"] == written["crc"]
+        copy = card.folder / "copy.bin"
+        card.run("flash", "read", copy, "--bytes", len(new))
+        assert copy.read_bytes() == new
+        back = card.run("reboot", file)
+        assert back["digest"] == digest("new") and not back["golden"]
+        assert card.runs() == digest("new")
+    raw = card.flash.read_bytes()
+    assert raw[APPLICATION : APPLICATION + len(new)] == new
+    assert raw[: 1 << 16] == flash_file(card.folder / "again").read_bytes()[: 1 << 16]
+
+
+def test_a_damaged_application_brings_the_golden_image(update):
+    """Without a good application `reboot` ends with the golden image, and says that it is not what
+    was asked for.
+    """
+    with update(application=None) as card:
+        file = card.put("new.bin", sample("new"))
+        found = card.run("reboot", file, status=1)
+        assert "does not run" in found["failures"][0] and "golden" in found["failures"][0]
+        assert card.runs() == digest("golden")
+        assert card.run("flash", "info")["bootsts"] & FALLBACK
+
+
+def test_a_card_without_any_image_does_not_come_back(update):
+    """If neither image is good, `reboot` says that the card is gone and what helps."""
+    with update(golden=False, application=None) as card:
+        found = card.run("reboot", status=1)
+        assert "did not come back" in found["failures"][0] and "JTAG" in found["failures"][0]
+
+
+@pytest.mark.parametrize(
+    "data, sentence",
+    [
+        (sample("new", idcode=KU3P), "for another part"),
+        (sample("new")[:-100], "truncated"),
+        (bytes(1000), "not a bitstream"),
+        (b"\xff" * (1 << 24) + sample("new"), "has room for"),
+        (bit_file(sample("new"))[:-100], "its header promises"),
+    ],
+    ids=["part", "truncated", "nonsense", "long", "header"],
+)
+def test_a_wrong_image_is_refused_before_anything_is_erased(update, data, sentence):
+    """An image that is for another part, incomplete or too long is refused with a sentence."""
+    with update() as card:
+        found = card.run("flash", "write", card.put("wrong.bit", data), status=1)
+        assert sentence in found["failures"][0]
+    assert card.flash.read_bytes()[APPLICATION:][:100] == sample("old")[:100]
+
+
+def lose_power(card, seed):
+    """Take the power away in the middle of an update. Return the name of what runs then."""
+    rng = random.Random(seed)
+    writer = card.begin("flash", "write", card.put("new.bin", sample("new", pages=8)))
+    time.sleep(rng.uniform(0.05, 3))
+    card.board.command("power")
+    writer.communicate(timeout=SECONDS)
+    names = {digest(name): name for name in ("old", "new", "golden")}
+    return names.get(card.runs())
+
+
+@each_seed(2)
+def test_power_lost_in_an_update_leaves_a_card_that_starts(update, seed):
+    """A card that lost its power in an update starts the old, the new or the golden image."""
+    with update() as card:
+        assert lose_power(card, seed)
+
+
+@pytest.mark.soak
+@each_seed(20)
+def test_twenty_power_losses_leave_cards_that_start(update, seed):
+    """The same at 20 moments."""
+    with update() as card:
+        assert lose_power(card, seed)

@@ -1,0 +1,186 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command reboot: let the card configure itself from its flash, wait until it is back, and say
+ * which image it runs.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bitstream.h"
+#include "litepcie_capability.h"
+#include "pci.h"
+#include "rescan.h"
+#include "util.h"
+
+#define WAIT_S		20
+#define STEP_NS		100000000L
+#define FALLBACK	2u	/* bit of BOOTSTS: the part has fallen back to the golden image */
+#define PAGE		256u
+/* The user id that Vivado gives a bitstream for which none was chosen. */
+#define NO_USER_ID	0xffffffffu
+
+struct reboot {
+	struct bitstream	image;		/* the image that should run, if one was named */
+	char			before[65];	/* digest before the reboot */
+	struct litepcie_card	card;		/* what came back */
+	uint32_t		bootsts;
+};
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct reboot *reboot = result;
+
+	printf("reboot         %s is back: %s\n  digest %s%s\n  %s, BOOTSTS 0x%08x\n", util->device,
+	       reboot->card.target, reboot->card.digest,
+	       strcmp(reboot->before, reboot->card.digest) == 0 ? ", as before" : "",
+	       reboot->bootsts & FALLBACK ? "golden image" : "application", reboot->bootsts);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct reboot *reboot = result;
+
+	json_string(json, "before", reboot->before);
+	json_string(json, "digest", reboot->card.digest);
+	json_string(json, "target", reboot->card.target);
+	json_bool(json, "golden", reboot->bootsts & FALLBACK);
+	json_unsigned(json, "bootsts", reboot->bootsts);
+}
+
+/* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */
+static bool tell(struct util *util, struct reboot *reboot)
+{
+	struct litepcie_block flash, block;
+	struct litepcie_card card;
+	uint32_t page;
+	int rc;
+
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) < 0 ||
+	    litepcie_block_find(util->dev, LITEPCIE_BLOCK_FLASH, 0, &flash) < 0) {
+		util_fail(util, "this card cannot reboot: build its gateware with --card; JTAG loads a "
+			  "bitstream, too (targets/README.md)");
+		return false;
+	}
+	litepcie_card(util->dev, &card);
+	memcpy(reboot->before, card.digest, sizeof(reboot->before));
+	/* with 32-bit addresses the part may skip up to 255 bytes, which are erased here */
+	page = flash.parameter[LITEPCIE_FLASH_APPLICATION] / PAGE - 1;
+	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],
+			     page);
+	if (rc == 0)
+		rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_GO],
+				     LITEPCIE_REBOOT_WORD);
+	util_check(util, rc, "telling the card to reboot");
+	return rc == 0;
+}
+
+/* Wait until the card answers again. The kernel has to find a card on PCIe anew. */
+static bool wait_back(struct util *util)
+{
+	const struct timespec step = { .tv_nsec = STEP_NS };
+	char why[LITEPCIE_WHY_SIZE], address[PCI_ADDRESS];
+	bool on_pci = pci_of_device(util->device, address) == 0;
+
+	litepcie_close(util->dev);
+	util->dev = NULL;
+	nanosleep(&step, NULL);
+	if (on_pci && !rescan_card(util, address))
+		return false;
+	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
+		if (litepcie_open(&util->dev, util->device, why) == 0)
+			return true;
+		util->dev = NULL;
+		if (util_interrupted())
+			break;
+		nanosleep(&step, NULL);
+	}
+	util_fail(util, "the card did not come back within %d s (%s): neither the application nor the "
+		  "golden image starts, or its link does not train; JTAG loads a bitstream", WAIT_S,
+		  why);
+	return false;
+}
+
+/* Note it if another image runs than the one that was named. */
+static void judge(struct util *util, struct reboot *reboot)
+{
+	char first[9];
+	uint32_t found;
+
+	memcpy(first, reboot->card.digest, sizeof(first) - 1);
+	first[8] = 0;
+	found = (uint32_t)strtoul(first, NULL, 16);
+	if (!reboot->image.data)
+		return;
+	if (!reboot->image.has_user_id || reboot->image.user_id == NO_USER_ID)
+		util_fail(util, "%s has no user id, so nobody can say whether it runs: digest %s came "
+			  "back", reboot->image.name, reboot->card.digest);
+	else if (found != reboot->image.user_id)
+		util_fail(util, "%s does not run: its user id is 0x%08x, and %s with digest %s came "
+			  "back", reboot->image.name, reboot->image.user_id,
+			  reboot->bootsts & FALLBACK ? "the golden image" : "an application",
+			  reboot->card.digest);
+}
+
+static void look(struct util *util, struct reboot *reboot)
+{
+	struct litepcie_block block;
+
+	util_check(util, litepcie_conditions(util->dev, &util->conditions),
+		   "reading the link's state");
+	litepcie_card(util->dev, &reboot->card);
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) == 0)
+		util_check(util, litepcie_readl(util->dev, block.offset +
+						block.parameter[LITEPCIE_REBOOT_BOOTSTS],
+						&reboot->bootsts), "reading BOOTSTS");
+	judge(util, reboot);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct reboot reboot = { 0 };
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_reboot);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (argc - optind > 1)
+		return util_usage(util, "reboot takes one file");
+	if (optind < argc && !bitstream_read(util, argv[optind], &reboot.image))
+		return util_finish(util, NULL, print_text, print_json);
+	if (util_open(util) && tell(util, &reboot) && wait_back(util))
+		look(util, &reboot);
+	status = util_finish(util, util->failed ? NULL : &reboot, print_text, print_json);
+	bitstream_free(&reboot.image);
+	return status;
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] reboot [FILE]\n"
+	"\n"
+	"Let the card configure itself from its flash, as after a power cycle, and wait\n"
+	"until it is back. The kernel forgets the card and finds it again. With FILE, the\n"
+	"image that should run now, the exit status is 1 if another one came back. The\n"
+	"card must have been built with --card. Needs root.\n"
+	"\n"
+	"example:\n"
+	"  sudo litepcie_util reboot build/ku5p/vivado/lanebox.bit\n";
+
+const struct command cmd_reboot = {
+	.name = "reboot",
+	.summary = "start the image in the card's flash, and see which one runs",
+	.help = help,
+	.run = run,
+};

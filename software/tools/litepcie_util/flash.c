@@ -1,0 +1,220 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Commands of the card's configuration flash. */
+#include <string.h>
+#include <time.h>
+
+#include "flash.h"
+#include "layout.h"
+#include "litepcie_capability.h"
+#include "progress.h"
+#include "util.h"
+
+#define OPCODE_ERASE	0xdcu
+#define OPCODE_PROGRAM	0x12u
+#define OPCODE_READ	0x0cu
+
+#define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
+
+/*
+ * Times, in seconds of the card, after which a command is given up. The data sheets' longest times
+ * are 1 s for a sector and 1.8 ms for a page; a read of 32 MiB takes 4.3 s at the fastest clock.
+ */
+#define PATIENCE_S	10.0
+/* Looks at the status between two looks at the card's time. */
+#define LOOKS		64u
+#define SHORTEST_S	20e-6
+
+static bool access_ok(struct flash *flash, int rc)
+{
+	flash->accesses++;
+	util_check(flash->util, rc, "using the flash engine");
+	return rc == 0;
+}
+
+static bool put(struct flash *flash, unsigned int parameter, uint32_t value)
+{
+	uint32_t place = flash->block.offset + flash->block.parameter[parameter];
+
+	return access_ok(flash, litepcie_writel(flash->util->dev, place, value));
+}
+
+bool flash_register(struct flash *flash, unsigned int parameter, uint32_t *value)
+{
+	uint32_t place = flash->block.offset + flash->block.parameter[parameter];
+
+	return access_ok(flash, litepcie_readl(flash->util->dev, place, value));
+}
+
+bool flash_open(struct util *util, struct flash *flash)
+{
+	*flash = (struct flash){ .util = util };
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_FLASH, 0, &flash->block) < 0) {
+		util_fail(util, "this card has no flash engine: build its gateware with --card; JTAG "
+			  "writes the flash, too (targets/README.md)");
+		return false;
+	}
+	flash->application = flash->block.parameter[LITEPCIE_FLASH_APPLICATION];
+	flash->room = flash->block.parameter[LITEPCIE_FLASH_ROOM];
+	for (unsigned int work = 0; work < FLASH_WORKS; work++)
+		flash->usual[work] = SHORTEST_S;
+	if (!flash_register(flash, LITEPCIE_FLASH_IDENTIFICATION, &flash->identification))
+		return false;
+	if (flash->identification && flash->identification != 0xffffff)
+		return true;
+	util_fail(util, "no flash answers (identification 0x%06x): it may still be erasing; wait and "
+		  "try again", flash->identification);
+	return false;
+}
+
+/* Waiting ------------------------------------------------------------------------------------- */
+
+static void pause_for(double seconds)
+{
+	struct timespec time = {
+		.tv_sec = (time_t)seconds,
+		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
+	};
+
+	nanosleep(&time, NULL);
+}
+
+static const char *refusal(unsigned int number)
+{
+	static const char *const why[] = {
+		[1] = "it does not know the command",
+		[2] = "the address is outside the application's half of the flash",
+		[3] = "an address of three bytes cannot reach the application",
+		[4] = "it would erase the golden image",
+		[5] = "the flash is smaller than 32 MiB, or does not say its size",
+		[6] = "a page has 1 to 256 bytes",
+		[7] = "another program is using it",
+	};
+
+	return number < sizeof(why) / sizeof(why[0]) && why[number] ? why[number] : "unknown";
+}
+
+/* Returns false if the command has run for too long by the card's own clock. */
+static bool patient(struct flash *flash, uint64_t *since)
+{
+	uint64_t now = 0;
+	int rc = litepcie_time(flash->util->dev, &now);
+
+	util_check(flash->util, rc, "reading the card's time");
+	if (rc < 0)
+		return false;
+	if (!*since)
+		*since = now;
+	if ((double)(now - *since) * util_tick_ns(flash->util->dev) < PATIENCE_S * 1e9)
+		return true;
+	util_fail(flash->util, "the flash is still busy after %.0f s of the card's time", PATIENCE_S);
+	return false;
+}
+
+/*
+ * Wait until the engine is not busy. The first look comes shortly before the usual time of this
+ * work has passed, so that a look or two are enough on every card, simulated ones included.
+ */
+static bool wait_for(struct flash *flash, enum flash_work work)
+{
+	double began = progress_now(), usual = flash->usual[work];
+	uint32_t status = BUSY;
+	uint64_t since = 0;
+
+	pause_for(usual);
+	for (unsigned int looks = 0; status & BUSY; looks++) {
+		if (looks)
+			pause_for(usual / 4 + SHORTEST_S);
+		if (looks % LOOKS == LOOKS - 1 && !patient(flash, &since))
+			return false;
+		if (!flash_register(flash, LITEPCIE_FLASH_STATUS, &status))
+			return false;
+		if (!looks && !(status & BUSY))
+			usual *= 0.9;
+	}
+	flash->usual[work] = usual < progress_now() - began ? usual + (progress_now() - began - usual) / 2
+							     : usual;
+	status = status >> LITEPCIE_FLASH_STATUS_REFUSAL_OFFSET & 7;
+	if (status)
+		util_fail(flash->util, "the flash engine refused a command: %s", refusal(status));
+	return !status;
+}
+
+static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum flash_work work)
+{
+	return put(flash, LITEPCIE_FLASH_ADDRESS, address) &&
+	       put(flash, LITEPCIE_FLASH_COMMAND, opcode) && wait_for(flash, work);
+}
+
+/* The register `length` stays as it is, so it is written only when it changes. */
+static bool set_length(struct flash *flash, uint32_t length)
+{
+	if (flash->length == length)
+		return true;
+	flash->length = length;
+	return put(flash, LITEPCIE_FLASH_LENGTH, length);
+}
+
+/* Commands ------------------------------------------------------------------------------------ */
+
+bool flash_erase(struct flash *flash, uint32_t address)
+{
+	return command(flash, OPCODE_ERASE, address, FLASH_ERASE);
+}
+
+bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size)
+{
+	uint8_t page[FLASH_PAGE];
+
+	memset(page, 0xff, sizeof(page));
+	memcpy(page, data, size);
+	for (unsigned int at = 0; at < FLASH_PAGE; at += 4) {
+		uint32_t word = (uint32_t)page[at] | (uint32_t)page[at + 1] << 8 |
+				(uint32_t)page[at + 2] << 16 | (uint32_t)page[at + 3] << 24;
+
+		if (!put(flash, LITEPCIE_FLASH_PAGE_DATA, word))
+			return false;
+	}
+	return set_length(flash, FLASH_PAGE) &&
+	       command(flash, OPCODE_PROGRAM, address, FLASH_PROGRAM);
+}
+
+bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size)
+{
+	if (!set_length(flash, (uint32_t)size) ||
+	    !command(flash, OPCODE_READ, address, FLASH_READ))
+		return false;
+	for (size_t at = 0; at < size; at++) {
+		static const unsigned int word_bytes = 4;
+		uint32_t word = 0;
+
+		if (!flash_register(flash, LITEPCIE_FLASH_PAGE_DATA, &word))
+			return false;
+		for (unsigned int i = 0; i < word_bytes && at + i < size; i++)
+			data[at + i] = (uint8_t)(word >> 8 * i);
+		at += word_bytes - 1;
+	}
+	return true;
+}
+
+bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, uint32_t *crc)
+{
+	return set_length(flash, size) && command(flash, OPCODE_READ, address, FLASH_READ) &&
+	       flash_register(flash, LITEPCIE_FLASH_CRC, crc);
+}
+
+uint32_t flash_crc_of(const uint8_t *data, size_t size)
+{
+	uint32_t crc = ~0u;
+
+	for (size_t i = 0; i < size; i++) {
+		crc ^= data[i];
+		for (unsigned int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return ~crc;
+}

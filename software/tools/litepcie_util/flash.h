@@ -1,0 +1,52 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The card's configuration flash, through the flash engine's registers (gateware/card/README.md).
+ * Functions that return bool note their failure.
+ */
+#ifndef LITEPCIE_UTIL_FLASH_H
+#define LITEPCIE_UTIL_FLASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "liblitepcie.h"
+
+#define FLASH_PAGE	256u
+#define FLASH_SECTOR	0x10000u
+
+/* What the engine waits for. Its usual time is learnt while the work goes on. */
+enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
+
+struct flash {
+	struct util		*util;
+	struct litepcie_block	block;
+	uint32_t		identification;		/* JEDEC identification */
+	uint32_t		application, room;	/* place of the application's image */
+	uint32_t		length;			/* value of the register `length` */
+	double			usual[FLASH_WORKS];	/* seconds that the work took last time */
+	uint64_t		accesses;		/* accesses to registers */
+};
+
+/* Returns false if the card has no flash engine, or if its flash does not answer. */
+bool flash_open(struct util *util, struct flash *flash);
+
+/* Erase the 64 KiB at @address. */
+bool flash_erase(struct flash *flash, uint32_t address);
+/* Program one page. @size is at most FLASH_PAGE; what is missing to a page stays erased. */
+bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size);
+/* Read at most FLASH_PAGE bytes. */
+bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
+/* Get the CRC-32 of a range, which the engine computes. */
+bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, uint32_t *crc);
+/* Returns zlib's CRC-32 of bytes in memory. */
+uint32_t flash_crc_of(const uint8_t *data, size_t size);
+/* Read one of the engine's registers: LITEPCIE_FLASH_CRC and the like. */
+bool flash_register(struct flash *flash, unsigned int parameter, uint32_t *value);
+
+#endif /* LITEPCIE_UTIL_FLASH_H */

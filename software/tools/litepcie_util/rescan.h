@@ -1,0 +1,21 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Let the kernel find a card again whose configuration has changed. */
+#ifndef LITEPCIE_UTIL_RESCAN_H
+#define LITEPCIE_UTIL_RESCAN_H
+
+#include <stdbool.h>
+
+struct util;
+
+/*
+ * Remove the PCI function at @address from the kernel, and let the kernel look for it. Returns false
+ * if it does not come back; the failure is noted.
+ */
+bool rescan_card(struct util *util, const char *address);
+
+#endif /* LITEPCIE_UTIL_RESCAN_H */
