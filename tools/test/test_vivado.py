@@ -5,6 +5,7 @@
 """Tests of tools/vivado/vivado.tcl and run.py. tclsh runs the scripts with stubs for Vivado."""
 
 import importlib
+import json
 import shutil
 from pathlib import Path
 
@@ -96,6 +97,19 @@ def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
     done = commands(tmp_path)
     assert "read_edif" in done and "link_design" in done and "synth_ip" in done
     assert "synth_design" not in done and "read_verilog" not in done
+
+
+def test_a_bitstream_has_the_gateware_s_digest_as_user_id(program, tmp_path):
+    """The user id of all bitstreams of a card is the first eight digits of the gateware's digest. A
+    design without an identifier gets Vivado's own default.
+    """
+    output = make_output(KU5P, tmp_path / "out")
+    assert vivado.user_id(output) == "FFFFFFFF"
+    constants = {"constants": {"config_identifier": "Lanebox ku5p 0123456789ab"}}
+    (output / "csr.json").write_text(json.dumps(constants))
+    vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
+    log = (tmp_path / "log").read_text()
+    assert "BITSTREAM.CONFIG.USERID 01234567" in log.partition("write_bitstream")[0]
 
 
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):

@@ -8,11 +8,14 @@ Nobody of this project has run Vivado. So a test parses the scripts and checks t
 option and property in them is in names.txt.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from gateware.numbers import FLASH_LAYOUT
 
 SCRIPT = Path(__file__).with_name("vivado.tcl")
 
@@ -21,9 +24,10 @@ SCRIPT = Path(__file__).with_name("vivado.tcl")
 # this card from one with xdma's gateware.
 VENDOR, DEVICE, SUBSYSTEM = 0x10EE, 0x9038, 0x4C42
 
-# Address in the flash, 16 MiB, of the application, which the golden image starts (see
-# programming.py).
-APPLICATION = 1 << 24
+# Address in the flash of the application, which the golden image starts (see programming.py).
+APPLICATION = FLASH_LAYOUT["application"]
+# The user id of a bitstream without an identifier, which is also Vivado's default.
+NO_USER_ID = "FFFFFFFF"
 CLASS_CODE = 0x058000  # PCI class of the card: a memory controller of no special kind
 
 # vivado.tcl's own warnings begin with this text. Those of Vivado are in capitals.
@@ -148,6 +152,18 @@ def core_script(board, endpoint, msix=False):
 # Run ----------------------------------------------------------------------------------------------
 
 
+def user_id(output):
+    """Return the user id of a build's bitstream: eight hexadecimal digits of the gateware's digest.
+
+    They are the first digits of the identifier's last word. A design without one has no user id.
+    """
+    described = output / "csr.json"
+    if not described.exists():
+        return NO_USER_ID
+    identifier = json.loads(described.read_text())["constants"]["config_identifier"]
+    return identifier.split()[-1][:8].upper()
+
+
 def place_and_route(vivado, board, output, top, synthesis):
     """Make the bitstream of the module `top` and return its path.
 
@@ -168,6 +184,7 @@ def place_and_route(vivado, board, output, top, synthesis):
         top,
         synthesis,
         f"{APPLICATION:#010x}",
+        user_id(output),
     ]
     done = subprocess.run(
         command,

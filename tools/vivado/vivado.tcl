@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
-# folder, the top module, the synthesis to use (vivado or yosys), and the application's address in
-# the flash. With negative slack the script fails and writes no bitstream. Every command and
+# folder, the top module, the synthesis to use (vivado or yosys), the application's address in the
+# flash, and the user id in hexadecimal. With negative slack the script fails and writes no bitstream. Every command and
 # property here is in names.txt with its source.
 
-lassign $argv part folder top synthesis application
+lassign $argv part folder top synthesis application user_id
 set gateware $folder/gateware
 set results  $folder/vivado
 file mkdir $results
@@ -74,6 +74,8 @@ foreach kind {-setup -hold} {
 
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
 set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
+# By the user id a tool that has the bitstream's file knows the card that runs it.
+set_property BITSTREAM.CONFIG.USERID $user_id [current_design]
 if {$card} {
     # The part configures itself from the flash with one data line, which every board has, and
     # 32-bit addresses.
