@@ -54,7 +54,7 @@ object PortsFile {
       val top = pc.topLevel
       val ports = for (port <- top.getOrdredNodeIo if port.getBitsWidth > 0) yield {
         val direction = if (port.isInput) "input" else if (port.isOutput) "output" else "inout"
-        val width = port.getBitsWidth
+        val width     = port.getBitsWidth
         s"""{"name": "${port.getName()}", "direction": "$direction", "width": $width}"""
       }
       val renamed = for ((node, name) <- names.wanted.toSeq if node.getName() != name)
