@@ -664,6 +664,7 @@ int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request);
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets);
+int litepcie_setup_features(struct litepcie_file *file, struct litepcie_features *features);
 
 /*
  * The functions and attributes that follow are defined in ioctl.c, rw.c, mmap.c

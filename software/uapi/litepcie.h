@@ -468,6 +468,30 @@ struct litepcie_export {
 };
 
 /*
+ * FEATURES: find out which version of this ABI the driver has, and which parts
+ * of it work with this kernel and this card.  A program compares no versions
+ * and needs no call that may fail: it looks at the flag of what it wants to
+ * use.  Flags that this header does not name are those of a later driver.  A
+ * driver from before this call fails with -ENOTTY.
+ */
+struct litepcie_features {
+	__u32 version;			/* returned: LITEPCIE_VERSION of the driver */
+	__u32 reserved;
+	__u64 flags;			/* returned: LITEPCIE_FEATURE_ flags */
+	__u64 reserved2[6];
+};
+
+#define LITEPCIE_VERSION		1u
+
+#define LITEPCIE_FEATURE_HELD		(1ull << 0)	/* ADVANCE and COUNTS */
+#define LITEPCIE_FEATURE_MEMORY		(1ull << 1)	/* RING_MEMORY */
+#define LITEPCIE_FEATURE_EXPORT		(1ull << 2)	/* EXPORT */
+/* PACKETS: the card writes records, and the driver can use them */
+#define LITEPCIE_FEATURE_PACKETS	(1ull << 3)
+/* EVENT of LITEPCIE_EVENT_USER: the user's logic has an interrupt */
+#define LITEPCIE_FEATURE_USER_EVENT	(1ull << 4)
+
+/*
  * The part of one direction in a channel's status page, which every open file
  * may map for reading.  The counts begin with 0 at the start of a run and never
  * wrap.  The card has filled (c2h) or fetched (h2c) all buffers whose number,
@@ -543,5 +567,7 @@ struct litepcie_index {
 #define LITEPCIE_IOCTL_ADVANCE		_IOWR(LITEPCIE_IOCTL, 70, struct litepcie_advance)
 #define LITEPCIE_IOCTL_COUNTS		_IOWR(LITEPCIE_IOCTL, 71, struct litepcie_counts)
 #define LITEPCIE_IOCTL_PACKETS		_IOW(LITEPCIE_IOCTL,  72, struct litepcie_packets)
+
+#define LITEPCIE_IOCTL_FEATURES		_IOWR(LITEPCIE_IOCTL, 80, struct litepcie_features)
 
 #endif /* LITEPCIE_UAPI_H */

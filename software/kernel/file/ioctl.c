@@ -381,6 +381,7 @@ union argument {
 	struct litepcie_advance			advance;
 	struct litepcie_counts			counts;
 	struct litepcie_packets			packets;
+	struct litepcie_features		features;
 };
 
 /*
@@ -398,6 +399,7 @@ static_assert(sizeof(struct litepcie_ring_info) == 96);
 static_assert(sizeof(struct litepcie_advance) == 32);
 static_assert(sizeof(struct litepcie_counts) == 56);
 static_assert(sizeof(struct litepcie_packets) == 32);
+static_assert(sizeof(struct litepcie_features) == 64);
 static_assert(sizeof(struct litepcie_record) == 16);
 static_assert(sizeof(struct litepcie_status_way) == 128);
 static_assert(sizeof(struct litepcie_event) == 8);
@@ -438,6 +440,8 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 		return ioctl_counts(file, &argument->counts);
 	case LITEPCIE_IOCTL_PACKETS:
 		return litepcie_setup_packets(file, &argument->packets);
+	case LITEPCIE_IOCTL_FEATURES:
+		return litepcie_setup_features(file, &argument->features);
 	case LITEPCIE_IOCTL_BAR:
 		return ioctl_bar(file, &argument->bar);
 	default:

@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements the calls that set up a direction: the shape and memory of its
- * ring, and its packet settings.
+ * ring, and its packet settings.  It also says which calls work with this card.
  */
 
 #include <linux/log2.h>
@@ -120,6 +120,26 @@ int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_pac
 		.flush_us	= packets->flush_us,
 	};
 	mutex_unlock(&way->mutex);
+	return 0;
+}
+
+/*
+ * LITEPCIE_IOCTL_FEATURES: say which parts of the ABI work with this card.  The
+ * answer does not change while the file is open.
+ */
+int litepcie_setup_features(struct litepcie_file *file, struct litepcie_features *features)
+{
+	struct litepcie_chan *chan = file->chan;
+
+	if (features->version || features->reserved || features->flags ||
+	    memchr_inv(features->reserved2, 0, sizeof(features->reserved2)))
+		return -EINVAL;
+	features->version = LITEPCIE_VERSION;
+	features->flags = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY | LITEPCIE_FEATURE_EXPORT;
+	if (chan->notices.able)
+		features->flags |= LITEPCIE_FEATURE_PACKETS;
+	if (chan->card->user.cause != LITEPCIE_CAUSES_MAX)
+		features->flags |= LITEPCIE_FEATURE_USER_EVENT;
 	return 0;
 }
 

@@ -65,11 +65,13 @@ static void held_calls(int fd, void *low)
 	const struct litepcie_event event = { .fd = eventfd(0, EFD_CLOEXEC) };
 	const struct litepcie_advance none = { .flags = LITEPCIE_ADVANCE_NOTIFY };
 	const struct litepcie_counts counts = { .way = 0 };
+	const struct litepcie_features features = { 0 };
 	struct litepcie_advance *one = low;
 	uint32_t *length = low + 256;
 
 	need(event.fd >= 0, "eventfd");
 	same_for_both(fd, LITEPCIE_IOCTL_PACKETS, low, &packets, sizeof(packets), "PACKETS");
+	same_for_both(fd, LITEPCIE_IOCTL_FEATURES, low, &features, sizeof(features), "FEATURES");
 	same_for_both(fd, LITEPCIE_IOCTL_EVENT, low, &event, sizeof(event), "EVENT");
 	same_for_both(fd, LITEPCIE_IOCTL_ADVANCE, low, &none, sizeof(none), "ADVANCE");
 	same_for_both(fd, LITEPCIE_IOCTL_COUNTS, low, &counts, sizeof(counts), "COUNTS");

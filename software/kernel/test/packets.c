@@ -383,6 +383,22 @@ static void refuse_map(uint64_t offset, size_t bytes, int prot, int flags, int e
 		what);
 }
 
+/* The driver says that it has packets, as this card writes records, and leaves no word unset. */
+static void features(void)
+{
+	const uint64_t wanted = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY |
+				LITEPCIE_FEATURE_EXPORT | LITEPCIE_FEATURE_PACKETS;
+	struct litepcie_features told = { 0 }, odd = { .reserved2 = { [5] = 1 } };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_FEATURES, &told), "features");
+	if (told.version != LITEPCIE_VERSION || (told.flags & wanted) != wanted)
+		fail("version %u of the ABI with the flags %#llx", told.version,
+		     (unsigned long long)told.flags);
+	refused(ioctl(fd, LITEPCIE_IOCTL_FEATURES, &odd), EINVAL, "a reserved word of FEATURES");
+	odd = (struct litepcie_features){ .version = 1 };
+	refused(ioctl(fd, LITEPCIE_IOCTL_FEATURES, &odd), EINVAL, "a version that is asked for");
+}
+
 static int refuse(void)
 {
 	struct litepcie_packets bad = { .way = LITEPCIE_WAY_C2H, .reserved = { [4] = 1 } };
@@ -390,6 +406,7 @@ static int refuse(void)
 	uint64_t at = info.records_offset;
 	size_t bytes = info.records_bytes;
 
+	features();
 	refused(set_packets(2, 0, 0), EINVAL, "a third direction");
 	refused(set_packets(LITEPCIE_WAY_C2H, 2, 0), EINVAL, "an unknown flag");
 	refused(set_packets(LITEPCIE_WAY_C2H, 1, 1000001), EINVAL, "a flush time of more than 1 s");
