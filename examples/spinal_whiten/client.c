@@ -114,6 +114,7 @@ int main(int argc, char **argv)
 {
 	/* With an interrupt for each packet, no packet waits until others have come. */
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.packets = true,
 		.interrupt_every = 1,

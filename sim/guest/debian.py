@@ -166,7 +166,7 @@ def put(root: Initramfs, package: Path, library: Path) -> None:
     libraries_of(tree, library)
     root.tree(tree)
     root.tree(package, f"{MODULES}/{package.name}", lambda path: path.name != "__pycache__")
-    root.file(f"{MODULES}/{package.name}/liblitepcie.so.1", library)
+    root.file(f"{MODULES}/{package.name}/liblitepcie.so.2", library)
 
 
 def libraries_of(tree: Path, library: Path) -> None:

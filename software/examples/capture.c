@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 	const unsigned long mib = number('n', 64, 1ul << 20);
 	const uint64_t buffers = ((uint64_t)mib << 20) / BUFFER;
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H,
 		/*
 		 * true: the card's own pattern; false: the data of the user

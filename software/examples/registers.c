@@ -23,7 +23,7 @@ static const char text[] =
 
 static void list(struct litepcie *dev)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 
 	for (unsigned int i = 0; litepcie_register(dev, i, &found) == 0; i++)
 		printf("0x%05x  %s\n", found.offset, found.name);

@@ -68,6 +68,7 @@ int main(int argc, char **argv)
 	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
 	const unsigned long count = number('n', 1000, MOST);
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.packets = true,
 		.interrupt_every = 1,

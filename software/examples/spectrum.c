@@ -108,6 +108,7 @@ int main(int argc, char **argv)
 	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
 	const unsigned long lines = number('n', ULONG_MAX, ULONG_MAX);
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.interrupt_every = 1,
 	};

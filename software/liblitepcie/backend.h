@@ -11,8 +11,8 @@
  * A back end says how registers and DMA memory are reached. All other code is common to the back
  * ends: card.c knows what registers mean, dma.c knows who owns which buffer, and engine.c runs the
  * DMA. A back end's channel (struct litepcie_channel) passes descriptors to the card and reads its
- * counts. table.c is the channel of every back end that reaches registers and memory itself: it
- * uses the card's own descriptor table. kernel_dma.c is the channel that uses calls of the driver.
+ * counts. dma/table.c is the channel of every back end that reaches registers and memory itself: it
+ * uses the card's own descriptor table. kernel/dma.c is the channel that uses calls of the driver.
  * The callers of these functions have checked all arguments.
  */
 #ifndef LITEPCIE_BACKEND_H
@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "dma/notices.h"
 
 /* longest time in ms from one look at the card's progress to the next, in a thread that waits */
@@ -129,6 +130,11 @@ struct litepcie_channel {
 	 * with a sentence if the driver does not have them. NULL: they are always possible.
 	 */
 	int (*check)(struct litepcie *dev);
+	/*
+	 * Returns LITEPCIE_HAS_STREAMS and LITEPCIE_HAS_PACKETS if the channel can do so with a card
+	 * that can. NULL: it can do both.
+	 */
+	uint64_t (*able)(const struct litepcie *dev);
 	/*
 	 * Make rings of @count buffers of @size bytes while no direction is active. NULL: each
 	 * start makes the rings.
@@ -390,7 +396,7 @@ struct litepcie_map {
 	uint32_t	counters_control, counters_time;
 	/*
 	 * for each of the streams cq, cc, rq, rc: offsets of its counters, in the order of the
-	 * fields of struct litepcie_stream
+	 * fields of struct litepcie_tlp_stream
 	 */
 	uint32_t	streams[4][6];
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
@@ -571,6 +577,21 @@ int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 /* Keep a sentence for litepcie_why() and return the -errno @error: `return litepcie_fail(...)`. */
 __attribute__((format(printf, 3, 4)))
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
+
+/*
+ * Copy a struct that begins with its size in from the program. Members that the program's struct
+ * does not have become 0. @size is the size of the library's struct. Returns 0, or -EINVAL with a
+ * sentence if the program's struct says no size, or has a setting behind @size that is not 0.
+ */
+int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
+		       const char *name);
+
+/*
+ * Copy a struct that begins with its size out to the program, as far as the program's struct
+ * reaches. Returns 0, or -EINVAL with a sentence if the program's struct says no size.
+ */
+int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
+			const char *name);
 
 /*
  * Functions that describe a card that was just opened. They fill dev->blocks and dev->card,

@@ -61,14 +61,6 @@ static int read_bar(struct litepcie *dev, unsigned int bar, uint64_t offset, voi
 	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
 }
 
-int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
-{
-	int rc = check_mmio(dev, offset, size, size);
-
-	*value = 0;
-	return rc < 0 ? rc : read_bar(dev, 0, offset, value, size);
-}
-
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count)
 {
@@ -95,11 +87,6 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 		count -= n;
 	}
 	return rc;
-}
-
-int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value)
-{
-	return litepcie_mmio_write_burst(dev, offset, size, 0, &value, 1);
 }
 
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar)
@@ -151,12 +138,17 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
 {
+	struct litepcie_window found;
 	int rc = check_bar(dev, bar);
 
 	if (rc == 0 && !dev->backend->bar_map)
 		return litepcie_fail(dev, -EOPNOTSUPP, "a simulated board's BARs cannot be mapped: "
 				     "use litepcie_bar_read() and litepcie_bar_write()");
-	return rc < 0 ? rc : dev->backend->bar_map(dev, bar, window);
+	if (rc == 0)
+		rc = dev->backend->bar_map(dev, bar, &found);
+	if (rc < 0)
+		return rc;
+	return litepcie_struct_out(dev, window, &found, sizeof(found), "litepcie_window");
 }
 
 const char *litepcie_mmio_path(const struct litepcie *dev)
@@ -233,4 +225,19 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	litepcie_lock(dev);
 	return litepcie_unlock(dev, litepcie_put(dev, offset, value));
+}
+
+/*
+ * Write a register of two words: the upper half first, as the card takes the whole value with the
+ * lower half. Both are written under one lock, so no other thread writes between them.
+ */
+int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value)
+{
+	int rc;
+
+	litepcie_lock(dev);
+	rc = litepcie_put(dev, offset, (uint32_t)(value >> 32));
+	if (rc == 0)
+		rc = litepcie_put(dev, offset + 4, (uint32_t)value);
+	return litepcie_unlock(dev, rc);
 }

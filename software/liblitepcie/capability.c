@@ -238,9 +238,9 @@ const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, uns
 	return NULL;
 }
 
-void litepcie_card(const struct litepcie *dev, struct litepcie_card *card)
+int litepcie_card(const struct litepcie *dev, struct litepcie_card *card)
 {
-	*card = dev->card;
+	return litepcie_struct_out(dev, card, &dev->card, sizeof(dev->card), "litepcie_card");
 }
 
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block)
@@ -248,8 +248,8 @@ int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_bl
 	if (number >= dev->block_count)
 		return litepcie_fail(dev, -ENOENT, "block %u: the card has %u", number,
 				     dev->block_count);
-	*block = dev->blocks[number];
-	return 0;
+	return litepcie_struct_out(dev, block, &dev->blocks[number], sizeof(*block),
+				   "litepcie_block");
 }
 
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
@@ -260,6 +260,5 @@ int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int in
 	if (!found)
 		return litepcie_fail(dev, -ENOENT, "the card has no block of type %u with number "
 				     "%u", type, index);
-	*block = *found;
-	return 0;
+	return litepcie_struct_out(dev, block, found, sizeof(*found), "litepcie_block");
 }

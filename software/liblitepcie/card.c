@@ -106,8 +106,14 @@ static int read_conditions(struct litepcie *dev, struct litepcie_conditions *con
 
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
 {
+	struct litepcie_conditions found = { 0 };
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, read_conditions(dev, conditions));
+	rc = litepcie_unlock(dev, read_conditions(dev, &found));
+	if (rc < 0)
+		return rc;
+	return litepcie_struct_out(dev, conditions, &found, sizeof(found), "litepcie_conditions");
 }
 
 /* Counters ------------------------------------------------------------------------------------ */
@@ -129,7 +135,7 @@ static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 }
 
 static int read_stream(struct litepcie *dev, const uint32_t registers[6],
-		       struct litepcie_stream *stream)
+		       struct litepcie_tlp_stream *stream)
 {
 	uint64_t *values[6] = {
 		&stream->beats, &stream->stalls, &stream->tlps,
@@ -144,7 +150,7 @@ static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 
 static int read_counters(struct litepcie *dev, struct litepcie_counters *counters)
 {
-	struct litepcie_stream *streams[4] = {
+	struct litepcie_tlp_stream *streams[4] = {
 		&counters->cq, &counters->cc, &counters->rq, &counters->rc,
 	};
 	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
@@ -158,8 +164,14 @@ static int read_counters(struct litepcie *dev, struct litepcie_counters *counter
 
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
 {
+	struct litepcie_counters found = { 0 };
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, read_counters(dev, counters));
+	rc = litepcie_unlock(dev, read_counters(dev, &found));
+	if (rc < 0)
+		return rc;
+	return litepcie_struct_out(dev, counters, &found, sizeof(found), "litepcie_counters");
 }
 
 int litepcie_counters_clear(struct litepcie *dev)
@@ -223,6 +235,12 @@ static int read_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
+	struct litepcie_pattern found = { 0 };
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, read_pattern(dev, pattern));
+	rc = litepcie_unlock(dev, read_pattern(dev, &found));
+	if (rc < 0)
+		return rc;
+	return litepcie_struct_out(dev, pattern, &found, sizeof(found), "litepcie_pattern");
 }

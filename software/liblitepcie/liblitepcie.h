@@ -27,6 +27,14 @@
  *                    wait on one handle only one sleeps, and a thread that is not asleep yet misses
  *                    the signal. A signal never ends a register access.
  *
+ * The first member of a struct that is passed to the library is its size, sizeof(struct ...), as in
+ * `struct litepcie_stats stats = { .struct_size = sizeof(stats) };`. So the structs can grow, and
+ * programs that were compiled before still run. A call fails with -EINVAL if a struct does not say
+ * its size. Only struct litepcie_c2h_record, which a program asks for with each buffer, has none.
+ *
+ * litepcie_diagnostics.h has the calls that measure the card, and litepcie_capture.h those that
+ * capture frames.
+ *
  * Handles are independent of each other. For one handle each call says which threads may be in it:
  *   Threads: any.           at any time, from any number of threads
  *   Threads: per direction. one thread for h2c and one for c2h, which may be two
@@ -95,11 +103,24 @@ extern "C" {
 #define LITEPCIE_RECORD_FLUSHED	2u
 #define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the c2h packet as bad */
 
+/* What a card can do by the way it was opened: flags of litepcie_features(). */
+/* streams in which the card waits for buffers, so all calls for DMA */
+#define LITEPCIE_HAS_STREAMS		(UINT64_C(1) << 0)
+/* streams with packets, and buffers of any length */
+#define LITEPCIE_HAS_PACKETS		(UINT64_C(1) << 1)
+/* interrupts of the user's logic, litepcie_user_wait() */
+#define LITEPCIE_HAS_USER_INTERRUPT	(UINT64_C(1) << 2)
+/* the monitor of the user slot, litepcie_slot() of litepcie_diagnostics.h */
+#define LITEPCIE_HAS_SLOT_MONITOR	(UINT64_C(1) << 3)
+/* BARs can be mapped, litepcie_bar_map(), if this user may and the host lets them */
+#define LITEPCIE_HAS_BAR_MAP		(UINT64_C(1) << 4)
+
 struct litepcie;
 struct litepcie_memory;
 
 /* The build of the card's gateware, as its capability table describes it. */
 struct litepcie_card {
+	size_t		struct_size;
 	char		target[32];	/* name of the board that the gateware was built for */
 	/* SHA-256 of the gateware's sources, in hexadecimal digits */
 	char		digest[65];
@@ -126,6 +147,7 @@ struct litepcie_card {
  * software/uapi/litepcie_capability.h has the types and their parameters.
  */
 struct litepcie_block {
+	size_t		struct_size;
 	unsigned int	type;
 	unsigned int	version;
 	/* number of this block among the blocks of its type, from 0 */
@@ -142,6 +164,7 @@ struct litepcie_block {
  * at @offset and its lower half 4 bytes behind.
  */
 struct litepcie_register {
+	size_t		struct_size;
 	char		name[64];
 	uint32_t	offset;		/* offset of the register in BAR0, in bytes */
 	unsigned int	words;		/* number of the register's 32-bit words: 1 or 2 */
@@ -150,6 +173,7 @@ struct litepcie_register {
 
 /* A BAR of the card that is mapped into this process's memory. */
 struct litepcie_window {
+	size_t		struct_size;
 	volatile void	*base;
 	size_t		size;
 	/* true: the CPU may merge stores to the BAR; false: each access is one TLP */
@@ -158,79 +182,8 @@ struct litepcie_window {
 	bool		partial;
 };
 
-/* The PCIe link and the configuration of the card, as the card sees them. */
-struct litepcie_conditions {
-	/* MPS: largest payload of a write TLP on the link, in bytes */
-	unsigned int	mps;
-	/* MRRS: largest size that a read request of the card may ask for, in bytes */
-	unsigned int	mrrs;
-	bool		link_up;
-	unsigned int	link_gen;	/* PCIe generation of the link: 1, 2 or 3 */
-	unsigned int	link_lanes;
-	/* true: the host has enabled MSI (interrupt messages) in the card */
-	bool		msi;
-};
-
-/*
- * Counts of one of the four TLP streams at the FPGA's hard PCIe block. @first and @last are the
- * device times, in ticks, of the first and the last beat that was counted.
- */
-struct litepcie_stream {
-	uint64_t	beats;
-	uint64_t	stalls;
-	uint64_t	tlps;
-	uint64_t	payload_bytes;
-	uint64_t	first;
-	uint64_t	last;
-};
-
-/*
- * The counts of the hard block's four TLP streams, all read at the same clock edge. @time is the
- * device time of that edge, in ticks.
- */
-struct litepcie_counters {
-	uint64_t		time;
-	struct litepcie_stream	cq, cc, rq, rc;
-};
-
-/*
- * The state and counts of one stream of the user slot (the place for the user's logic). @since is
- * the device time of the last change of @valid or @ready. The counts begin with the card's reset. A
- * stall is a clock cycle with @valid and without @ready: in h2c the user's logic holds the data up,
- * in c2h the DMA does. Counts and @time wrap at 2^48, so a difference of two readings must be taken
- * modulo 2^48. @time - @since needs no correction, as the library corrects @since.
- */
-struct litepcie_slot_side {
-	bool		valid;
-	bool		ready;
-	uint64_t	since;
-	/* number of 32-byte beats that the stream of the user slot transferred */
-	uint64_t	beats;
-	/* number of transferred beats with `last`, the end of a packet */
-	uint64_t	packets;
-	uint64_t	stalls;		/* number of clock cycles with @valid and without @ready */
-};
-
-/*
- * The user slot's two streams: the sink of its logic (h2c) and the source of its logic (c2h). The
- * values of the two streams belong to the same clock edge, at device time @time.
- */
-struct litepcie_slot {
-	uint64_t			time;
-	struct litepcie_slot_side	h2c, c2h;
-};
-
-/*
- * The results of the pattern checker in the card since it was switched on. The checker expects the
- * value i in dword i of the h2c data.
- */
-struct litepcie_pattern {
-	uint64_t	beats;		/* number of 32-byte beats that the checker compared */
-	uint32_t	errors;		/* number of compared beats with at least one wrong dword */
-	uint64_t	first_error;	/* number of the first beat with an error, counted from 0 */
-};
-
 struct litepcie_dma_config {
+	size_t		struct_size;
 	/* the directions to start: LITEPCIE_H2C, LITEPCIE_C2H, or their sum for both */
 	unsigned int	directions;
 	/* true: the DMA itself sends its h2c data back as c2h data */
@@ -294,29 +247,6 @@ struct litepcie_c2h_record {
 	uint32_t	flags;
 };
 
-struct litepcie_stats {
-	uint64_t	h2c_submitted;	/* number of h2c buffers that the program has submitted */
-	uint64_t	h2c_done;	/* number of h2c buffers that the card has fetched */
-	uint64_t	c2h_done;	/* number of c2h buffers that the card has filled */
-	uint64_t	c2h_released;	/* number of c2h buffers that the program has given back */
-	/* number of interrupts of the card that were taken; -1: it cannot be known */
-	int64_t		interrupts;
-	/*
-	 * The fewest interrupts that must have come from the card. -1: the number cannot be known,
-	 * since two interrupts may merge into one.
-	 */
-	int64_t		interrupts_expected;
-	/* number of interrupts that were surely lost; final after a stop */
-	uint64_t	interrupts_missed;
-	/* number of waits that ended with progress of the card but without an interrupt */
-	uint64_t	woken_by_timeout;
-	uint64_t	batches;	/* number of times that the card was told of new buffers */
-	/* number of c2h buffers of packets marked bad; 0 if unknown */
-	uint64_t	c2h_errors;
-	/* number of h2c buffers whose data is incomplete; 0 if unknown */
-	uint64_t	h2c_errors;
-};
-
 /* Device -------------------------------------------------------------------------------------- */
 
 /*
@@ -376,9 +306,17 @@ const char *litepcie_strerror(int error);
 /* The card's description ----------------------------------------------------------------------- */
 
 /*
- * Get the description of the card, which the library read when it opened the card. Threads: any.
+ * Get the description of the card, which the library read when it opened the card. Returns 0, or
+ * -EINVAL if @card does not say its size. Threads: any.
  */
-void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
+int litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
+
+/*
+ * Returns what this card can do by the way it was opened: a sum of LITEPCIE_HAS_ flags. A flag that
+ * the program does not know is that of a newer library. The flags stay as they are until the card
+ * is closed. Threads: any.
+ */
+uint64_t litepcie_features(const struct litepcie *dev);
 
 /*
  * Get block @number of the capability table, counted from 0. Returns 0, or -ENOENT if the table has
@@ -405,47 +343,14 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
  */
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
-/*
- * Get the maximum sizes of TLPs, the state of the link and whether MSI is on, as the card sees
- * them. Returns 0 or -errno. Threads: any.
- */
-int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
-
-/*
- * Get the counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads:
- * any.
- */
-int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
-
-/*
- * Set the counters of the TLP streams to 0. No direction may run, since litepcie_h2c_drain() may
- * rely on the counters. Returns 0 or -errno. Threads: any.
- */
-int litepcie_counters_clear(struct litepcie *dev);
-
-/*
- * Get the state and the counters of the user slot's streams, all as of one clock edge. Returns 0 or
- * -errno; -ENOENT: the card has no monitor of the slot, -EAGAIN: other programs read the monitor
- * without a pause. Threads: any.
- */
-int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
-
-/*
- * Say in words what the running directions of @directions wait for, after a wait that took too
- * long. The text says how many buffers wait, and what the user slot does, like "h2c: the user slot
- * has held sink.ready low for 4.1 us (1000 beats so far); 3 buffers wait". The time in the text is
- * device time. Facts that cannot be known are left out. At most @size bytes are written to @text,
- * which is always terminated; LITEPCIE_WHY_SIZE bytes are enough. Threads: any.
- */
-void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size);
-
-/*
- * Get the results of the card's pattern checker for the last h2c run with the pattern, which may
- * still be running. Returns 0 or -errno. Threads: any.
- */
-int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
-
 /* Registers ----------------------------------------------------------------------------------- */
+
+/*
+ * A register is reached by its offset in BAR0, litepcie_readl() and the calls next to it, or by its
+ * name, litepcie_register_read() and litepcie_register_write(). litepcie_bar_read() and
+ * litepcie_bar_write() make an access of a chosen size to any BAR, for memory and for whatever the
+ * user's logic has.
+ */
 
 /*
  * Read 32 bits at @offset in BAR0. Returns 0 or -errno. Threads: any.
@@ -463,6 +368,12 @@ int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
  * returns. A later read comes after the write. Returns 0 or -errno. Threads: any.
  */
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
+
+/*
+ * Write a register of two words at @offset in BAR0: its upper half first, its lower half last, with
+ * no other write of this handle between them. Returns 0 or -errno. Threads: any.
+ */
+int litepcie_writeq(struct litepcie *dev, uint32_t offset, uint64_t value);
 
 /*
  * Take in the names of all registers from the csr.json that LiteX writes when it builds the
@@ -500,33 +411,6 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
 /*
- * MMIO accesses of a chosen size -----------------------------------------------------------------
- */
-
-/*
- * Make one read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver can make
- * only accesses of 4 bytes. If the BAR can be mapped, this call uses the mapping. Returns 0 or
- * -errno; -EOPNOTSUPP: this back end cannot read 8 bytes at once, and litepcie_why() says what to
- * do about it. Threads: any.
- */
-int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
-
-/*
- * Make one write of @size 4 or 8 bytes to BAR0 + @offset, as one TLP, in the same way as the reads
- * of litepcie_mmio_read(). The write may still be on its way to the card when this call returns.
- * Returns 0 or -errno. Threads: any.
- */
-int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
-
-/*
- * Make @count writes of @size bytes to BAR0 at @offset, @offset + @stride and so on, back to back
- * if the back end can do so. A @stride of 0 writes the same register again and again. Returns 0 or
- * -errno. Threads: any.
- */
-int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			      const uint64_t *values, size_t count);
-
-/*
  * Returns the size of a BAR in bytes. It is 0 if the card has no such BAR, or if this back end
  * cannot reach the BAR. Threads: any.
  */
@@ -560,13 +444,6 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
  * -EOPNOTSUPP: the BAR cannot be mapped in this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
-
-/*
- * Returns how MMIO accesses reach the card: "vfio-user", "bar" (a mapping) or "ioctl". If the
- * simulated board takes only one write in a message, the first of these ends in words that say so.
- * Threads: any.
- */
-const char *litepcie_mmio_path(const struct litepcie *dev);
 
 /* Interrupts of the user's logic -------------------------------------------------------------- */
 
@@ -785,11 +662,6 @@ int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
  * -errno; -ETIMEDOUT: the data is not yet received and taken. Threads: per direction.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
-
-/*
- * Get the counts of the run since the last start. A stop keeps the counts. Threads: any.
- */
-void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -134,8 +134,8 @@ int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie
 	if (number >= dev->register_count)
 		return litepcie_fail(dev, -ENOENT, "register %u: %u are known", number,
 				     dev->register_count);
-	*found = dev->registers[number];
-	return 0;
+	return litepcie_struct_out(dev, found, &dev->registers[number], sizeof(*found),
+				   "litepcie_register");
 }
 
 int litepcie_register_find(struct litepcie *dev, const char *name,
@@ -147,8 +147,7 @@ int litepcie_register_find(struct litepcie *dev, const char *name,
 		return litepcie_fail(dev, -ENOENT, "no register is called %.64s; the nearest is "
 				     "%s. The csr.json of the build has the names of all", name,
 				     nearest(dev, name));
-	*found = *entry;
-	return 0;
+	return litepcie_struct_out(dev, found, entry, sizeof(*entry), "litepcie_register");
 }
 
 static int find_value(struct litepcie *dev, const char *name, struct litepcie_register *found)
@@ -164,7 +163,7 @@ static int find_value(struct litepcie *dev, const char *name, struct litepcie_re
 
 int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *value)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	uint32_t word = 0;
 	int rc = find_value(dev, name, &found);
 
@@ -179,7 +178,7 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
 
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	int rc = find_value(dev, name, &found);
 
 	if (rc == 0 && !found.writable)
@@ -187,10 +186,8 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 	if (rc == 0 && found.words == 1 && value > UINT32_MAX)
 		return litepcie_fail(dev, -ERANGE, "0x%llx for %s: it has 32 bits",
 				     (unsigned long long)value, name);
-	if (rc == 0 && found.words == 2) {
-		rc = litepcie_writel(dev, found.offset, (uint32_t)(value >> 32));
-		found.offset += 4;
-	}
+	if (rc == 0 && found.words == 2)
+		return litepcie_writeq(dev, found.offset, value);
 	return rc < 0 ? rc : litepcie_writel(dev, found.offset, (uint32_t)value);
 }
 

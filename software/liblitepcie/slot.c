@@ -109,8 +109,12 @@ static int read_slot(struct litepcie *dev, struct litepcie_slot *slot)
 
 int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
 {
+	struct litepcie_slot found = { 0 };
+	int rc;
+
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, read_slot(dev, slot));
+	rc = litepcie_unlock(dev, read_slot(dev, &found));
+	return rc < 0 ? rc : litepcie_struct_out(dev, slot, &found, sizeof(found), "litepcie_slot");
 }
 
 /* Diagnosis ----------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ class BuildLibrary(build_py):
         out = Path(self.get_finalized_command("build").build_temp).resolve()
         command = ["make", "-s", "-C", str(SOURCE), f"OUT={out}", f"{out}/liblitepcie.so"]
         subprocess.run(command, check=True)
-        shutil.copy(out / "liblitepcie.so", package / "liblitepcie.so.1")
+        shutil.copy(out / "liblitepcie.so", package / "liblitepcie.so.2")
 
 
 class Binary(Distribution):

@@ -73,7 +73,7 @@ def test_the_card_s_package_lies_where_debian_s_python_looks(tree, package):
     debian.put(root, *package)
     names = {name for name in root.entries if name.startswith(debian.MODULES + "/")}
     place = f"{debian.MODULES}/lanebox_host"
-    assert names == {place, f"{place}/__init__.py", f"{place}/liblitepcie.so.1"}
+    assert names == {place, f"{place}/__init__.py", f"{place}/liblitepcie.so.2"}
     assert debian.LOADER_PLACE in root.entries
 
 

@@ -64,7 +64,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
     names = {
         "CardFields": "card",
         "RegisterFields": "register",
-        "StreamFields": "stream",
+        "StreamFields": "tlp_stream",
         "ConditionsFields": "conditions",
         "CountersFields": "counters",
         "PatternFields": "pattern",
@@ -88,7 +88,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
         lines.append(f"P({python}, all, 0, sizeof(struct litepcie_{c}))")
     source = tmp_path / "places.c"
     source.write_text(
-        '#include <stdio.h>\n#include "liblitepcie.h"\n'
+        '#include <stdio.h>\n#include "litepcie_diagnostics.h"\n#include "liblitepcie.h"\n'
         '#define P(s, f, o, n) printf(#s " " #f " %zu %zu\\n", (size_t)(o), (size_t)(n));\n'
         "int main(void) {" + "\n".join(lines) + "return 0; }\n"
     )
@@ -105,6 +105,8 @@ def test_constants_are_the_headers(host):
     text = (ROOT / "software/liblitepcie/liblitepcie.h").read_text()
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
+    flags = re.findall(r"#define LITEPCIE_HAS_(\w+)\s+\(UINT64_C\(1\) << (\d+)\)", text)
+    assert flags == [(n.upper(), str(bit)) for bit, n in enumerate(_library.FEATURES)]
     names = "H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"
     assert [int(defined[name]) for name in names] == [getattr(_library, name) for name in names]
 
@@ -134,7 +136,23 @@ def test_the_user_s_interrupts_are_waited_for(card):
             call()
 
 
-def test_registers_are_a_mapping_by_name(card):
+def test_no_register_is_read_by_accident(card, monkeypatch):
+    """What copies a mapping, like dict(), refuses the card's registers and reads none of them."""
+    called = []
+    monkeypatch.setattr(card.registers._handle, "call", lambda name, *_: called.append(name))
+    for copy in (dict, lambda registers: {**registers}):
+        with pytest.raises(TypeError, match="not all registers"):
+            copy(card.registers)
+    assert called == []
+
+
+def test_what_the_card_can_do_is_known(card):
+    """Card.features names what a simulated card can do; its BARs cannot be mapped."""
+    assert {"streams", "packets", "slot_monitor"} <= card.features
+    assert "bar_map" not in card.features
+
+
+def test_registers_are_used_by_name(card):
     """Registers are read, written and listed by name, like a mapping. An unknown name is a KeyError
     with the most similar name."""
     card.registers["ctrl_scratch"] = 0xCAFE0001

@@ -35,58 +35,6 @@
 #define NO_ANSWER	UINT32_MAX
 #define NAP_MOST_US	1000u
 
-/* Structs that carry their size --------------------------------------------------------------- */
-
-static int check_size(struct litepcie *dev, size_t size, const char *name)
-{
-	if (size > sizeof(size_t))
-		return 0;
-	return litepcie_fail(dev, -EINVAL, "struct_size of struct %s is %zu: it must be "
-			     "sizeof(struct %s)", name, size, name);
-}
-
-int litepcie_capture_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
-			const char *name)
-{
-	const uint8_t *bytes = theirs;
-	size_t has;
-	int rc;
-
-	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(dev, has, name);
-	if (rc < 0)
-		return rc;
-	for (size_t i = size; i < has; i++)
-		if (bytes[i])
-			return litepcie_fail(dev, -EINVAL, "struct %s has %zu bytes, this library "
-					     "knows %zu: a setting is too new for it", name, has,
-					     size);
-	memset(ours, 0, size);
-	memcpy(ours, theirs, has < size ? has : size);
-	return 0;
-}
-
-int litepcie_capture_out(struct litepcie *dev, void *theirs, const void *ours, size_t size,
-			 const char *name)
-{
-	size_t has;
-	int rc;
-
-	memcpy(&has, theirs, sizeof(has));
-	rc = check_size(dev, has, name);
-	if (rc < 0)
-		return rc;
-	if (has > size) {
-		memset((uint8_t *)theirs + size, 0, has - size);
-		memcpy((uint8_t *)theirs + sizeof(has), (const uint8_t *)ours + sizeof(has),
-		       size - sizeof(has));
-	} else {
-		memcpy((uint8_t *)theirs + sizeof(has), (const uint8_t *)ours + sizeof(has),
-		       has - sizeof(has));
-	}
-	return 0;
-}
-
 /* Settings ------------------------------------------------------------------------------------ */
 
 static bool power_of_two(uint64_t value, uint64_t low, uint64_t high)
@@ -176,8 +124,8 @@ static uint32_t control_of(const struct litepcie_capture *capture)
 int litepcie_capture_settings(const struct litepcie_capture *capture,
 			      struct litepcie_capture_config *config)
 {
-	return litepcie_capture_out(capture->dev, config, &capture->config, sizeof(*config),
-				    "litepcie_capture_config");
+	return litepcie_struct_out(capture->dev, config, &capture->config, sizeof(*config),
+				   "litepcie_capture_config");
 }
 
 /* Registers ----------------------------------------------------------------------------------- */
@@ -339,7 +287,7 @@ int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_co
 
 	*result = NULL;
 	if (rc == 0 && config)
-		rc = litepcie_capture_in(dev, &wanted, sizeof(wanted), config,
+		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), config,
 					 "litepcie_capture_config");
 	set_defaults(&wanted);
 	if (rc == 0)

@@ -78,16 +78,4 @@ int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint
 /* Sleep for @nap_us, and double it up to 1 ms. Returns -EINTR if a signal was handled. */
 int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);
 
-/*
- * Copy a struct that begins with its size in from the program. Members that the program's struct
- * does not have become 0. Returns -EINVAL with a sentence if it is larger than the library's @size and has
- * something there, or has no size.
- */
-int litepcie_capture_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
-			const char *name);
-
-/* Copy a struct that begins with its size out to the program, as far as the program's goes. */
-int litepcie_capture_out(struct litepcie *dev, void *theirs, const void *ours, size_t size,
-			 const char *name);
-
 #endif /* LITEPCIE_CAPTURE_INTERNAL_H */

@@ -72,7 +72,7 @@ int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_cap
 	found.records = capture->seen.records;
 	found.lost = capture->seen.lost;
 	found.time_ns = capture->seen.time;
-	return litepcie_capture_out(dev, stats, &found, sizeof(found), "litepcie_capture_stats");
+	return litepcie_struct_out(dev, stats, &found, sizeof(found), "litepcie_capture_stats");
 }
 
 /* Generator ----------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
 	int rc = 0;
 
 	if (generator)
-		rc = litepcie_capture_in(dev, &wanted, sizeof(wanted), generator,
+		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), generator,
 					 "litepcie_generator");
 	if (rc == 0 && generator)
 		rc = check_generator(dev, &wanted);

@@ -138,7 +138,7 @@ static int give(struct litepcie_capture *capture, struct litepcie_span *span)
 		found.sealed = true;
 	}
 	found.bytes = to - from;
-	rc = litepcie_capture_out(capture->dev, span, &found, sizeof(found), "litepcie_span");
+	rc = litepcie_struct_out(capture->dev, span, &found, sizeof(found), "litepcie_span");
 	if (rc < 0)
 		return rc;
 	capture->given = to;

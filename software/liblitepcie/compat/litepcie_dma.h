@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../litepcie_diagnostics.h"
 #include "litepcie_capability.h"
 #include "litepcie_helpers.h"
 
@@ -110,6 +111,7 @@ static inline int litepcie_dma_init(struct litepcie_dma_ctrl *dma, const char *d
 				    uint8_t zero_copy)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = (dma->use_reader ? LITEPCIE_H2C : 0) |
 			      (dma->use_writer ? LITEPCIE_C2H : 0),
 		.loopback = dma->loopback != 0,
@@ -194,7 +196,7 @@ static inline void litepcie_dma_process(struct litepcie_dma_ctrl *dma)
 {
 	unsigned directions = (dma->use_reader && dma->reader_enable ? LITEPCIE_H2C : 0) |
 			      (dma->use_writer && dma->writer_enable ? LITEPCIE_C2H : 0);
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	litepcie_stock_give_back(dma);
 	litepcie_stock_look(dma);

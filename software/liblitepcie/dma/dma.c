@@ -188,7 +188,7 @@ static int check_looks(struct litepcie *dev, const struct litepcie_dma_config *c
 	return 0;
 }
 
-int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+static int check_config(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int directions = config->directions;
 	int rc = litepcie_check_idle(dev);
@@ -206,10 +206,20 @@ int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *c
 		rc = check_packets(dev, config);
 	if (rc == 0)
 		rc = check_looks(dev, config);
+	return rc;
+}
+
+int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	struct litepcie_dma_config wanted;
+	int rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), config, "litepcie_dma_config");
+
+	if (rc == 0)
+		rc = check_config(dev, &wanted);
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, start(dev, config));
+	return litepcie_unlock(dev, start(dev, &wanted));
 }
 
 int litepcie_dma_stop(struct litepcie *dev)
@@ -218,16 +228,19 @@ int litepcie_dma_stop(struct litepcie *dev)
 	return litepcie_unlock(dev, stop(dev));
 }
 
-void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
+int litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 {
+	struct litepcie_stats found;
+
 	litepcie_lock(dev);
 	litepcie_notices_errors(dev);
-	*stats = dev->stats;
-	stats->h2c_submitted = litepcie_count(&dev->h2c.sw);
-	stats->h2c_done = litepcie_count(&dev->h2c.hw);
-	stats->c2h_done = litepcie_count(&dev->c2h.hw);
-	stats->c2h_released = litepcie_count(&dev->c2h.sw);
+	found = dev->stats;
+	found.h2c_submitted = litepcie_count(&dev->h2c.sw);
+	found.h2c_done = litepcie_count(&dev->h2c.hw);
+	found.c2h_done = litepcie_count(&dev->c2h.hw);
+	found.c2h_released = litepcie_count(&dev->c2h.sw);
 	litepcie_unlock(dev, 0);
+	return litepcie_struct_out(dev, stats, &found, sizeof(found), "litepcie_stats");
 }
 
 int litepcie_dma_fd(struct litepcie *dev)

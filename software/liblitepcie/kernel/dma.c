@@ -286,6 +286,7 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.take = kernel_take,
 	.give = kernel_give,
 	.check = kernel_check_held,
+	.able = kernel_able,
 	.start = kernel_start,
 	.run = kernel_run,
 	.stop = kernel_stop,

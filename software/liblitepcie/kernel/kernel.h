@@ -5,9 +5,9 @@
  */
 
 /*
- * The inside of the "kernel" back end. backend_kernel.c opens the device and accesses registers.
- * kernel_bar.c maps the BARs. kernel_ring.c maps the rings, and kernel_dma.c runs them.
- * kernel_wait.c sleeps, kernel_users.c names other programs that have the device open, and sysfs.c
+ * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
+ * bar.c maps the BARs. ring.c maps the rings, and dma.c runs them.
+ * wait.c sleeps, users.c names other programs that have the device open, and sysfs.c
  * finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
@@ -93,6 +93,9 @@ void kernel_dma_unmap(struct litepcie *dev);
  * for buffers).
  */
 int kernel_check_held(struct litepcie *dev);
+
+/* Returns what the driver can do, as LITEPCIE_HAS_ flags. */
+uint64_t kernel_able(const struct litepcie *dev);
 
 /*
  * kernel_take() takes the active directions and gives them rings of this handle's shape.

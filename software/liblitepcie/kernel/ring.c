@@ -113,20 +113,41 @@ static int map_counts(struct litepcie *dev)
 }
 
 /*
- * Find out which driver runs the device, and map the counts of Lanebox's. Both Lanebox's and
- * LitePCIe's driver know the call MMAP_DMA_INFO. Only Lanebox's driver knows COUNTS, and it alone
- * has held runs.
+ * Returns true if the driver has held runs. LitePCIe's driver does not know the call FEATURES, nor
+ * does a Lanebox driver from before that call. Of these two only Lanebox's knows COUNTS.
+ */
+static bool has_held_runs(const struct kernel *kernel)
+{
+	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
+	struct litepcie_features features = { 0 };
+
+	if (ioctl(kernel->fd, LITEPCIE_IOCTL_FEATURES, &features) == 0)
+		return features.flags & LITEPCIE_FEATURE_HELD;
+	return ioctl(kernel->fd, LITEPCIE_IOCTL_COUNTS, &counts) == 0 || errno != ENOTTY;
+}
+
+uint64_t kernel_able(const struct litepcie *dev)
+{
+	const struct kernel *kernel = dev->priv;
+
+	/* the driver gives out its records if it can use them, and packets need them */
+	return (kernel->held ? LITEPCIE_HAS_STREAMS : 0) |
+	       (dev->notices.records ? LITEPCIE_HAS_PACKETS : 0);
+}
+
+/*
+ * Map the counts of Lanebox's driver, which alone has held runs. Both Lanebox's and LitePCIe's
+ * driver know the call MMAP_DMA_INFO.
  */
 int kernel_dma_map(struct litepcie *dev)
 {
-	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
 	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
 	struct kernel *kernel = kernel_of(dev);
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, &rings, "size of the DMA rings");
 
 	if (rc < 0)
 		return rc;
-	kernel->held = ioctl(kernel->fd, LITEPCIE_IOCTL_COUNTS, &counts) == 0 || errno != ENOTTY;
+	kernel->held = has_held_runs(kernel);
 	return kernel->held ? map_counts(dev) : 0;
 }
 

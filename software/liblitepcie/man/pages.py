@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 """Make the manual pages of liblitepcie, one for each call, from the comments
-of liblitepcie.h and litepcie_capture.h.
+of liblitepcie.h, litepcie_diagnostics.h and litepcie_capture.h.
 
 A fact is written once: in the headers, which say what a call does, or in
 examples/, whose programs are compiled and run by tests. The sentences of a
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HEADERS = [HERE.parent / name for name in ("liblitepcie.h", "litepcie_capture.h")]
+NAMES = ("liblitepcie.h", "litepcie_diagnostics.h", "litepcie_capture.h")
+HEADERS = [HERE.parent / name for name in NAMES]
 LICENCE = (
     '.\\" This file is part of Lanebox.',
     '.\\" Copyright (c) 2026 Lanebox contributors',

@@ -8,7 +8,7 @@
  * The "sim" back end: it reaches the process of a simulated board through a vfio-user socket, with
  * no machine in between.
  *
- * This file and sim_config.c do what a BIOS and an operating system would do for a card: set BAR
+ * This file and config.c do what a BIOS and an operating system would do for a card: set BAR
  * addresses, maximum sizes and MSI, provide DMA memory, and only then switch bus mastering on. The
  * board serves one client at a time.
  */

@@ -5,7 +5,7 @@
  */
 
 /*
- * The inside of the "sim" back end: backend_sim.c reaches the simulated board, sim_config.c brings
+ * The inside of the "sim" back end: backend.c reaches the simulated board, config.c brings
  * the card up as a BIOS and an operating system would, and table.c is its DMA channel.
  */
 #ifndef LITEPCIE_SIM_H

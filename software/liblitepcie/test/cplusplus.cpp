@@ -28,9 +28,10 @@ static bool works(const char *device) {
 #include <liblitepcie.h>
 #include <litepcie_capability.h>
 #include <litepcie_capture.h>
+#include <litepcie_diagnostics.h>
 
 static bool works(const char *device) {
-    struct litepcie_block memory;
+    struct litepcie_block memory = {};
     char why[LITEPCIE_WHY_SIZE];
     struct litepcie *dev;
     uint64_t value = 0;
@@ -39,9 +40,14 @@ static bool works(const char *device) {
         std::fprintf(stderr, "%s\n", why);
         return false;
     }
+    memory.struct_size = sizeof(memory);
     litepcie_register_write(dev, "ctrl_scratch", 0x600dcafe);
     litepcie_register_read(dev, "ctrl_scratch", &value);
     if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory) < 0) value = 0;
+    struct litepcie_counters counters = {};
+    counters.struct_size = sizeof(counters);
+    if (litepcie_counters(dev, &counters) < 0) value = 0;
+    if (!(litepcie_features(dev) & LITEPCIE_HAS_STREAMS)) value = 0;
     litepcie_capture *capture;
     litepcie_span span = {};
     litepcie_packet packet;

@@ -17,7 +17,7 @@
 
 static unsigned int known(struct litepcie *dev)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	unsigned int count = 0;
 
 	while (litepcie_register(dev, count, &found) == 0)

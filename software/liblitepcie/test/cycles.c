@@ -45,6 +45,7 @@ static unsigned int mappings(void)
 static void cycle(const char *name, unsigned int number)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
 	};
 	char why[LITEPCIE_WHY_SIZE], wrong[512];

@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "litepcie_capability.h"
 #include "open.h"
 
@@ -25,8 +26,8 @@ static uint32_t scratch, memory0;
 
 static void find_places(struct litepcie *dev)
 {
-	struct litepcie_register found = { 0 };
-	struct litepcie_block block = { 0 };
+	struct litepcie_register found = { .struct_size = sizeof(found) };
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	CHECK_EQUAL(litepcie_register_find(dev, "ctrl_scratch", &found), 0);
 	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &block), 0);
@@ -35,17 +36,46 @@ static void find_places(struct litepcie *dev)
 	memory0 = block.offset;
 }
 
+/* A struct that does not say its size, or says one that no struct has, is refused unwritten. */
+static void a_struct_says_its_size(struct litepcie *dev)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct {
+		struct litepcie_stats stats;
+		uint64_t later;
+	} newer = { .stats.struct_size = sizeof(newer), .later = 7 };
+	struct litepcie_card card = { .table_depth = 5 };
+
+	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
+	CHECK_EQUAL(card.table_depth, 5);
+	card.struct_size = SIZE_MAX;
+	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
+	CHECK(strstr(litepcie_why(dev), "sizeof(struct litepcie_card)") != NULL);
+	/* a program from before the later members */
+	card.struct_size = offsetof(struct litepcie_card, table_depth);
+	CHECK_EQUAL(litepcie_card(dev, &card), 0);
+	CHECK(card.table_depth == 5 && card.blocks > 0);
+	/* a program from after: what this library does not know is 0 */
+	CHECK_EQUAL(litepcie_stats(dev, &newer.stats), 0);
+	CHECK_EQUAL(newer.later, 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EINVAL);
+	CHECK(strstr(litepcie_why(dev), "struct litepcie_dma_config") != NULL);
+	CHECK(litepcie_features(dev) & LITEPCIE_HAS_STREAMS);
+	CHECK(!(litepcie_features(dev) & LITEPCIE_HAS_BAR_MAP) ==
+	      (strcmp(litepcie_backend(dev), "sim") == 0));
+}
+
 static void bad_accesses_are_refused_with_a_sentence(struct litepcie *dev)
 {
 	uint64_t value;
 
-	CHECK_EQUAL(litepcie_mmio_read(dev, 0, 3, &value), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_read(dev, 2, 4, &value), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_read(dev, 4, 8, &value), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_read(dev, 0x20000, 4, &value), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_read(dev, 0xfffffffc, 4, &value), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_write(dev, 0x20000, 4, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_mmio_write(dev, 0x20000, 8, 0), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0, &value, 3), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, 2, &value, 4), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, 4, &value, 8), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0x20000, &value, 4), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0xfffffffc, &value, 4), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, 0x20000, &(uint64_t){ 0 }, 4), -EINVAL);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, 0x20000, &(uint64_t){ 0 }, 8), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0x1fff8, 4, 4, &value, 3), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, &value, SIZE_MAX), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, NULL, 0), 0);
@@ -61,8 +91,13 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 8, 8, words, 2), 0);
 	CHECK_EQUAL(litepcie_readl(dev, memory0 + 8, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
-	CHECK_EQUAL(litepcie_mmio_read(dev, memory0, 8, &wide), 0);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0, &wide, 8), 0);
 	CHECK(wide == words[0]);
+	CHECK_EQUAL(litepcie_writeq(dev, memory0, 0x0123456789abcdef), 0);
+	CHECK_EQUAL(litepcie_readl(dev, memory0, &word), 0);
+	CHECK_EQUAL(word, 0x01234567);
+	CHECK_EQUAL(litepcie_readq(dev, memory0, &wide), 0);
+	CHECK(wide == 0x0123456789abcdef);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, scratch, 4, 0, words, 2), 0);
 	CHECK_EQUAL(litepcie_readl(dev, scratch, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
@@ -75,10 +110,11 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .c2h_limit = buffers,
 		.interrupt_every = 1,
 	};
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first;
 
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
@@ -129,8 +165,10 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 /* Check the counts of the card's pattern checker. dma_test compares the data itself. */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
-	struct litepcie_pattern pattern;
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .pattern = true,
+	};
+	struct litepcie_pattern pattern = { .struct_size = sizeof(pattern) };
 	uint32_t *dwords;
 	uint64_t first;
 
@@ -154,7 +192,8 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
  */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
-	struct litepcie_register named, found;
+	struct litepcie_register named = { .struct_size = sizeof(named) };
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	uint64_t value = 0;
 	unsigned int count = 0;
 	int rc;
@@ -192,8 +231,8 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 
 static void the_card_says_what_it_is(struct litepcie *dev)
 {
-	struct litepcie_block block;
-	struct litepcie_card card;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 
 	litepcie_card(dev, &card);
 	CHECK(card.channels == 1 && card.table_depth == 256 && card.address_width == 64);
@@ -250,6 +289,7 @@ static void time_goes_on(struct litepcie *dev)
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .pattern = true,
 	};
 
@@ -280,6 +320,7 @@ int main(int argc, char **argv)
 	the_card_says_what_it_is(dev);
 	registers_have_names(dev, argv[2]);
 	wide_accesses_stay_inside(dev);
+	a_struct_says_its_size(dev);
 	bad_accesses_are_refused_with_a_sentence(dev);
 	accesses_of_both_sizes_agree(dev);
 	single_buffers_come_back(dev, 5);

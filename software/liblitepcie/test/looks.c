@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "open.h"
 
 /* most readings of the counters, 10 ms apart, while another program receives all the time */
@@ -27,7 +28,8 @@ static bool has_moved(const struct litepcie_counters *before, const struct litep
 int main(int argc, char **argv)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	struct litepcie_counters before, now;
+	struct litepcie_counters before = { .struct_size = sizeof(before) };
+	struct litepcie_counters now = { .struct_size = sizeof(now) };
 	struct litepcie *dev;
 	bool moved = false;
 

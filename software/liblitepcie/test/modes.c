@@ -18,6 +18,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "open.h"
 
 #define WAIT_MS	20000
@@ -49,6 +50,7 @@ static int64_t now_ms(void)
 static void start(const struct mode *mode, unsigned int directions, unsigned int every)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = directions, .loopback = directions & LITEPCIE_H2C,
 		.interrupt_every = every, .poll_us = mode->poll_us, .adaptive = mode->adaptive,
 	};
@@ -127,7 +129,7 @@ static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 static void every_word_comes(const struct mode *mode)
 {
 	uint32_t buffers = mode->poll_us > 1000 ? 20 : BUFFERS;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	start(mode, LITEPCIE_H2C | LITEPCIE_C2H, 1);
 	CHECK_EQUAL(go_round(1, buffers / 4, false), buffers / 4);

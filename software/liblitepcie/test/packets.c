@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "litepcie_capability.h"
 #include "open.h"
 
@@ -76,6 +77,7 @@ static bool is_untouched(const uint8_t *data, uint32_t from)
 
 static void start(struct litepcie *dev, struct litepcie_dma_config config)
 {
+	config.struct_size = sizeof(config);
 	config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
 	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, BUFFERS), 0);
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
@@ -83,7 +85,7 @@ static void start(struct litepcie *dev, struct litepcie_dma_config config)
 
 static void stop(struct litepcie *dev, uint64_t h2c, uint64_t c2h)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
@@ -223,7 +225,7 @@ static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 
 static void a_bad_packet_says_so(struct litepcie *dev)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	start(dev, (struct litepcie_dma_config) { .packets = true, .interrupt_every = 1 });
 	for (uint32_t n = 0; n < 6; n++) {
@@ -307,6 +309,7 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 static void without_records(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .packets = true,
 	};
 
@@ -322,7 +325,7 @@ static void without_records(struct litepcie *dev)
 
 int main(int argc, char **argv)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 	struct litepcie *dev;
 
 	if (!open_device(&dev, argc == 4, argv[1], "usage: packets DEVICE CSR_JSON NUMBER"))

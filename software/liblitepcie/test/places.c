@@ -69,6 +69,7 @@ static size_t count_wrong(const uint32_t *data, uint64_t buffer)
 static void start_loopback(void)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
 	};
 
@@ -149,7 +150,9 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
  */
 static void shared_memory_is_as_each_way_can(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	const char *way = litepcie_backend(dev);
 	uint8_t *shared = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int rc = litepcie_ring_place(dev, LITEPCIE_C2H, shared, RING);
@@ -171,7 +174,9 @@ static void shared_memory_is_as_each_way_can(void)
  */
 static void small_pages_are_as_each_way_can(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	bool driver = strcmp(litepcie_backend(dev), "kernel") == 0;
 	uint8_t *memory = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -68,6 +68,7 @@ static bool receive(struct litepcie *dev, uint32_t request, const uint8_t *answe
 static void ask(struct litepcie *dev, unsigned int requests)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .interrupt_every = 1,
 	};
 	static uint8_t answer[PAGE];

@@ -62,6 +62,7 @@ static bool says(const char *direction)
 static void c2h_ends(void)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .pattern = true, .interrupt_every = 1,
 	};
 	uint64_t first;
@@ -88,7 +89,9 @@ static void c2h_ends(void)
 /* Check that a reset of the card ends a wait for h2c that has no timeout. */
 static void h2c_ends(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	};
 	pthread_t thread;
 
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);

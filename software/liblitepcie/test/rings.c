@@ -157,6 +157,7 @@ static void begin_with(const struct litepcie_dma_config *config, uint32_t in_fli
 static void begin_batched(unsigned int batch)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .batch = batch,
 	};
 
@@ -170,7 +171,7 @@ static void begin(void)
 
 static struct litepcie_stats stats(void)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	litepcie_stats(&dev, &stats);
 	return stats;
@@ -178,7 +179,9 @@ static struct litepcie_stats stats(void)
 
 static void a_start_that_makes_no_sense_is_refused(void)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 
 	begin();
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EBUSY);
@@ -275,7 +278,9 @@ static void drain_waits_for_the_bytes_themselves(void)
  */
 static void drain_goes_by_buffers_where_these_say_enough(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	};
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
@@ -291,6 +296,7 @@ static void drain_goes_by_buffers_where_these_say_enough(void)
 static void buffers_that_raise_an_interrupt(void)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .c2h_limit = 250,
 	};
 
@@ -355,7 +361,9 @@ static void batches_are_handed_over_together(void)
 
 static void rings_have_shapes_that_the_card_can_have(void)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .batch = 9 };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .batch = 9,
+	};
 
 	begin();
 	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), -EBUSY);
@@ -453,7 +461,9 @@ static void a_back_end_may_want_private_memory(void)
  */
 static void a_ring_goes_where_it_is_placed(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	uint8_t *pages = get_pages(MAP_PRIVATE);
 	struct litepcie_memory *memory;
 	uint8_t *own;

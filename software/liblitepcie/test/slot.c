@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "open.h"
 
 #define SIZE		4096u
@@ -30,7 +31,7 @@ static void show_side(const char *name, const struct litepcie_slot_side *side)
 
 static void show_slot(struct litepcie *dev)
 {
-	struct litepcie_slot slot;
+	struct litepcie_slot slot = { .struct_size = sizeof(slot) };
 	int rc = litepcie_slot(dev, &slot);
 
 	if (rc < 0) {
@@ -82,6 +83,7 @@ static void take_back(struct litepcie *dev)
 static void hang(struct litepcie *dev, bool loopback)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .interrupt_every = 1,
 	};
 

@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "open.h"
 
 #define WAIT_MS	60000
@@ -63,9 +64,10 @@ static void h2c(struct litepcie *dev, uint64_t buffers)
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = { .pattern = true };
-	struct litepcie_counters before, after;
-	struct litepcie_stats stats;
+	struct litepcie_dma_config config = { .struct_size = sizeof(config), .pattern = true };
+	struct litepcie_counters before = { .struct_size = sizeof(before) };
+	struct litepcie_counters after = { .struct_size = sizeof(after) };
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	struct litepcie *dev;
 	uint64_t buffers;
 	bool in;

@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 #include "open.h"
 
 #define WAIT_MS	20000
@@ -81,7 +82,7 @@ static void *empty(void *unused)
 static void *look(void *unused)
 {
 	uint64_t before = 0, now = 0;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	while (!atomic_load(&finished)) {
 		CHECK_EQUAL(litepcie_time(dev, &now), 0);
@@ -96,11 +97,12 @@ static void *look(void *unused)
 static void both_ways(size_t size, unsigned int count, unsigned int batch, bool third)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .batch = batch,
 		.c2h_limit = buffers,
 	};
 	pthread_t threads[3];
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	CHECK_EQUAL(litepcie_ring_setup(dev, size, count), 0);
 	CHECK_EQUAL(litepcie_buffer_size(dev), size);
@@ -130,6 +132,7 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 static void an_event_tells_of_news(unsigned int late_us)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4, .interrupt_every = 1,
 	};
 	struct pollfd event = { .events = POLLIN };
@@ -162,6 +165,7 @@ static void an_event_tells_of_news(unsigned int late_us)
 static void a_look_finds_news(void)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
 	};
 	uint64_t first, seen = 0;

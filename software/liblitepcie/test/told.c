@@ -265,6 +265,7 @@ static void start_with(struct litepcie_dma_config config)
 {
 	if (!config.directions)
 		config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
+	config.struct_size = sizeof(config);
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
 	card.reads = card.status_reads = 0;
 }
@@ -349,7 +350,7 @@ static void records_say_what_is_filled(void)
 
 static void the_line_says_what_is_fetched(void)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first = 0;
 
 	begin();
@@ -523,7 +524,9 @@ static void a_look_without_a_wait_finds_news(bool records)
 
 static void without_records_the_register_counts(void)
 {
-	struct litepcie_dma_config packets = { .directions = LITEPCIE_C2H, .packets = true };
+	struct litepcie_dma_config packets = {
+		.struct_size = sizeof(packets), .directions = LITEPCIE_C2H, .packets = true,
+	};
 	struct litepcie_c2h_record record = { 0 };
 	uint64_t first;
 
@@ -549,7 +552,7 @@ static void without_records_the_register_counts(void)
  */
 static void a_run_has_its_own_counts(void)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	open_card(true);
 	card.raised = 1;
@@ -697,7 +700,9 @@ static bool silent(unsigned int way)
 
 static void looks_have_their_rules(void)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .poll_us = 9 };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .poll_us = 9,
+	};
 
 	open_card(true);
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
@@ -705,7 +710,7 @@ static void looks_have_their_rules(void)
 	config.poll_us = 1000001;
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
 	CHECK(says("a look every 1000001 us"));
-	config = (struct litepcie_dma_config) { .directions = LITEPCIE_C2H, .adaptive = true };
+	config = (struct litepcie_dma_config) { .struct_size = sizeof(config), .directions = LITEPCIE_C2H, .adaptive = true };
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
 	CHECK(says("adaptive looks without a time between two"));
 }
@@ -716,7 +721,7 @@ static void looks_have_their_rules(void)
  */
 static void a_card_that_is_polled_raises_nothing(bool records)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first;
 
 	open_card(records);
@@ -791,7 +796,9 @@ static uint32_t bytes_of(unsigned int way, unsigned int n)
 
 static void a_flush_time_has_its_rules(void)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .flush_us = 1 };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .flush_us = 1,
+	};
 
 	open_card(true);
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);

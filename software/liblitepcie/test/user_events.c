@@ -138,6 +138,7 @@ static void *receive(void *context)
 static void the_dma_goes_on_beside(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = BUFFERS,
 		.interrupt_every = 2,
 	};

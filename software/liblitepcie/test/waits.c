@@ -102,6 +102,7 @@ static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 {
 	bool fill = directions & LITEPCIE_H2C;
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = directions, .pattern = pattern, .loopback = fill,
 	};
 

@@ -46,6 +46,7 @@ static void advance(struct litepcie_ring *ring, struct litepcie_table *table, ui
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
 		.interrupt_every = deep < 4 ? 1 : 4,
 	};
@@ -91,7 +92,7 @@ static void receive(struct litepcie *dev, uint64_t number)
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	uint64_t end = ahead + 5 * COUNT, sent = ahead;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	begin(dev, ahead, deep);
 	for (uint64_t seen = ahead; seen < end && !failed_checks; seen++) {

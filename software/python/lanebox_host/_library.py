@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Declare the structures and calls of liblitepcie.h for ctypes, and open cards by them.
+"""Declare the structures and calls of the library's headers for ctypes, and open cards by them.
 
 A test compares the offset of every structure's field with the C compiler's.
 """
@@ -37,12 +37,21 @@ from lanebox_host.errors import fail
 WHY_SIZE = 320
 H2C, C2H = 1, 2
 WAYS = {"h2c": H2C, "c2h": C2H}
+FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
-class CardFields(Structure):
+class Sized(Structure):
+    """A structure of the library whose first field, `struct_size`, is its own size."""
+
+    def __init__(self, **fields: object) -> None:
+        super().__init__(ctypes.sizeof(self), **fields)
+
+
+class CardFields(Sized):
     _fields_ = [
+        ("struct_size", c_size_t),
         ("target", c_char * 32),
         ("digest", c_char * 65),
         ("identifier", c_char * 128),
@@ -58,8 +67,9 @@ class CardFields(Structure):
     ]
 
 
-class RegisterFields(Structure):
+class RegisterFields(Sized):
     _fields_ = [
+        ("struct_size", c_size_t),
         ("name", c_char * 64),
         ("offset", c_uint32),
         ("words", c_uint),
@@ -67,8 +77,9 @@ class RegisterFields(Structure):
     ]
 
 
-class ConditionsFields(Structure):
+class ConditionsFields(Sized):
     _fields_ = [
+        ("struct_size", c_size_t),
         ("mps", c_uint),
         ("mrrs", c_uint),
         ("link_up", c_bool),
@@ -84,8 +95,12 @@ class StreamFields(Structure):
     ]
 
 
-class CountersFields(Structure):
-    _fields_ = [("time", c_uint64), *((name, StreamFields) for name in ("cq", "cc", "rq", "rc"))]
+class CountersFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("time", c_uint64),
+        *((name, StreamFields) for name in ("cq", "cc", "rq", "rc")),
+    ]
 
 
 class SlotSideFields(Structure):
@@ -96,16 +111,27 @@ class SlotSideFields(Structure):
     ]
 
 
-class SlotFields(Structure):
-    _fields_ = [("time", c_uint64), ("h2c", SlotSideFields), ("c2h", SlotSideFields)]
-
-
-class PatternFields(Structure):
-    _fields_ = [("beats", c_uint64), ("errors", c_uint32), ("first_error", c_uint64)]
-
-
-class DmaConfigFields(Structure):
+class SlotFields(Sized):
     _fields_ = [
+        ("struct_size", c_size_t),
+        ("time", c_uint64),
+        ("h2c", SlotSideFields),
+        ("c2h", SlotSideFields),
+    ]
+
+
+class PatternFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("beats", c_uint64),
+        ("errors", c_uint32),
+        ("first_error", c_uint64),
+    ]
+
+
+class DmaConfigFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
         ("directions", c_uint),
         ("loopback", c_bool),
         ("pattern", c_bool),
@@ -123,8 +149,9 @@ class RecordFields(Structure):
     _fields_ = [("bytes", c_uint32), ("flags", c_uint32)]
 
 
-class StatsFields(Structure):
+class StatsFields(Sized):
     _fields_ = [
+        ("struct_size", c_size_t),
         *((name, c_uint64) for name in ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
         ("interrupts", c_int64),
         ("interrupts_expected", c_int64),
@@ -140,6 +167,7 @@ HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c
 STATUS = {  # argument types of those library calls whose result is 0, a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
     "reset": (HANDLE,),
+    "card": (HANDLE, POINTER(CardFields)),
     "time": (HANDLE, WORD64),
     "conditions": (HANDLE, POINTER(ConditionsFields)),
     "counters": (HANDLE, POINTER(CountersFields)),
@@ -170,6 +198,7 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "h2c_submit": (HANDLE, c_uint),
     "h2c_send": (HANDLE, c_size_t),
     "h2c_drain": (HANDLE, c_int),
+    "stats": (HANDLE, POINTER(StatsFields)),
 }
 PLAIN = {
     "close": (None, HANDLE),
@@ -177,14 +206,13 @@ PLAIN = {
     "backend": (c_char_p, HANDLE),
     "why": (c_char_p, HANDLE),
     "strerror": (c_char_p, c_int),
-    "card": (None, HANDLE, POINTER(CardFields)),
+    "features": (c_uint64, HANDLE),
     "bar_size": (c_uint64, HANDLE, c_uint),
     "buffer_size": (c_size_t, HANDLE),
     "buffer_count": (c_uint, HANDLE),
     "h2c_buffer": (c_void_p, HANDLE, c_uint64),
     "c2h_buffer": (c_void_p, HANDLE, c_uint64),
     "diagnose": (None, HANDLE, c_uint, c_char_p, c_size_t),
-    "stats": (None, HANDLE, POINTER(StatsFields)),
 }
 
 
@@ -194,7 +222,7 @@ def load() -> ctypes.CDLL:
     The library is the one that the environment's LIBLITEPCIE names, else that of this package, else
     that of the system. Raises ImportError if there is none.
     """
-    beside = Path(__file__).with_name("liblitepcie.so.1")
+    beside = Path(__file__).with_name("liblitepcie.so.2")
     path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
     try:
         library = ctypes.CDLL(path, use_errno=False)
@@ -216,8 +244,11 @@ def _declare(library: ctypes.CDLL, name: str, result: Any, arguments: Iterable[A
 
 
 def field_names(structure: Structure | type[Structure]) -> list[str]:
-    """Return the names of a ctypes structure's fields, in the order of its declaration."""
-    return [field[0] for field in structure._fields_]
+    """Return the names of a ctypes structure's fields, in the order of its declaration.
+
+    The field `struct_size`, which says nothing about a card, is left out.
+    """
+    return [field[0] for field in structure._fields_ if field[0] != "struct_size"]
 
 
 LIBRARY = load()

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from ctypes import byref
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from lanebox_host._library import (
+    FEATURES,
     WAYS,
     CardFields,
     ConditionsFields,
@@ -113,8 +114,14 @@ def _fields(structure: ctypes.Structure) -> dict[str, Any]:
     return {n: v.decode() if isinstance(v, bytes) else v for n, v in values.items()}
 
 
-class Registers(Mapping[str, int]):
-    """The card's registers, as a mapping from name to value; a value can be read and written."""
+class Registers:
+    """The card's registers by name: `registers["ctrl_scratch"] = 1` writes, and
+    `registers["ctrl_scratch"]` reads.
+
+    A read of a register may change the card, as that of a FIFO takes a word out. So nothing reads
+    all registers by accident: this is no Mapping, `dict(registers)` raises TypeError and reads
+    none. A loop over the registers gives their names.
+    """
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -134,6 +141,13 @@ class Registers(Mapping[str, int]):
         if not 0 <= value < 1 << 64:
             raise ValueError(f"{name}: {value} does not fit into 64 bits without a sign")
         self._handle.call("register_write", name.encode(), value)
+
+    def keys(self) -> NoReturn:
+        """Raise TypeError: dict() would read all registers, and a read may change the card."""
+        raise TypeError(
+            "not all registers of a card may be read: choose names, like "
+            "{name: registers[name] for name in registers if name.startswith('ctrl_')}"
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the registers' names, in the order of their offsets in BAR0."""
@@ -212,9 +226,17 @@ class Card:
     def info(self) -> Info:
         """The card's properties, such as its number of DMA channels, from its capability table."""
         fields = CardFields()
-        self._handle.plain("card", byref(fields))
+        self._handle.call("card", byref(fields))
         values = _fields(fields)
         return Info(**{name: values[name] for name in Info.__dataclass_fields__})
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What can be done with this card by the way it was opened, of "streams", "packets",
+        "user_interrupt", "slot_monitor" and "bar_map".
+        """
+        flags = self._handle.plain("features")
+        return frozenset(name for bit, name in enumerate(FEATURES) if flags >> bit & 1)
 
     @property
     def conditions(self) -> Conditions:

@@ -196,7 +196,7 @@ class Run:
         They stay after the run's end.
         """
         fields = StatsFields()
-        self._handle.plain("stats", ctypes.byref(fields))
+        self._handle.call("stats", ctypes.byref(fields))
         return {name: getattr(fields, name) for name in field_names(fields)}
 
 

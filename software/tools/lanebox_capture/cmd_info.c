@@ -101,6 +101,7 @@ static bool ask(struct util *util, struct info *info)
 
 	if (rc == 0) {
 		info->stats.struct_size = sizeof(info->stats);
+		info->block.struct_size = sizeof(info->block);
 		rc = litepcie_capture_stats(capture, &info->stats);
 		litepcie_block_find(util->dev, LITEPCIE_BLOCK_CAPTURE, 0, &info->block);
 	}

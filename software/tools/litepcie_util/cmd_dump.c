@@ -106,7 +106,7 @@ static int add(struct dump *dump, struct litepcie *dev, const struct litepcie_re
 
 static void read_registers(struct util *util, struct dump *dump)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	const char *csr = util_csr(dump->csr);
 	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
 

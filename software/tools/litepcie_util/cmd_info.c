@@ -33,7 +33,7 @@ struct info {
 
 static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int number)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	if (litepcie_block_find(dev, type, 0, &block) < 0 || block.parameters <= number)
 		return -1;
@@ -46,10 +46,12 @@ static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int n
  */
 static void ask_card(struct litepcie *dev, struct info *info)
 {
+	info->card.struct_size = sizeof(info->card);
 	litepcie_card(dev, &info->card);
-	for (unsigned int i = 0; i < 2; i++)
-		if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, i, &info->memory[i]) < 0)
-			info->memory[i] = (struct litepcie_block) { 0 };
+	for (unsigned int i = 0; i < 2; i++) {
+		info->memory[i] = (struct litepcie_block) { .struct_size = sizeof(*info->memory) };
+		litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, i, &info->memory[i]);
+	}
 	info->h2c_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_H2C_CAUSE);
 	info->c2h_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_C2H_CAUSE);
 	info->user_cause = parameter(dev, LITEPCIE_BLOCK_USER, LITEPCIE_USER_CAUSE);

@@ -53,7 +53,7 @@ static bool find_offset(struct util *util, struct place *place)
 
 static bool find_name(struct util *util, struct place *place)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	const char *csr = util_csr(place->csr);
 	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
 

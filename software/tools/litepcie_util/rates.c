@@ -31,7 +31,7 @@ static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
  */
 static double in_flight(struct util *util, const struct rates *rates)
 {
-	struct litepcie_block dma;
+	struct litepcie_block dma = { .struct_size = sizeof(dma) };
 	double bytes = (double)rates->tags * rates->link.mrrs;
 
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_DMA, 0, &dma) == 0 &&
@@ -44,7 +44,7 @@ static double in_flight(struct util *util, const struct rates *rates)
 
 void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, unsigned int rcb)
 {
-	struct litepcie_card card;
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 
 	litepcie_card(util->dev, &card);
 	*rates = (struct rates) {
@@ -71,7 +71,7 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, u
  */
 static void learn_host(struct rates *rates, const struct litepcie_counters *seen)
 {
-	const struct litepcie_stream *rc = &seen->rc;
+	const struct litepcie_tlp_stream *rc = &seen->rc;
 	double mean = rc->tlps ? (double)rc->payload_bytes / (double)rc->tlps : 0;
 
 	if (rc->tlps && rc->first > seen->rq.first)

@@ -55,6 +55,7 @@ bool util_open(struct util *util)
 		util_fail(util, "%s", why);
 		return false;
 	}
+	util->conditions.struct_size = sizeof(util->conditions);
 	rc = litepcie_conditions(util->dev, &util->conditions);
 	util_check(util, rc, "reading the link's state");
 	return rc == 0;
@@ -62,7 +63,7 @@ bool util_open(struct util *util)
 
 double util_tick_ns(const struct litepcie *dev)
 {
-	struct litepcie_card card;
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 
 	litepcie_card(dev, &card);
 	return card.tick_ps / 1e3;

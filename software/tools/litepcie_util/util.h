@@ -16,6 +16,7 @@
 
 #include "json.h"
 #include "liblitepcie.h"
+#include "litepcie_diagnostics.h"
 
 #define EXIT_OK		0
 #define EXIT_FAILED	1

@@ -9,6 +9,7 @@
  * wait for other things at the same time.
  */
 #include <liblitepcie.h>
+#include <litepcie_diagnostics.h>
 #include <poll.h>
 #include <stdio.h>
 
@@ -17,6 +18,7 @@
 int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H,
 		/*
 		 * the card sends data of its own pattern, not that of the user

@@ -6,23 +6,27 @@
 
 /* Print everything that a card says about itself. */
 #include <liblitepcie.h>
+#include <litepcie_diagnostics.h>
 #include <stdio.h>
 
 int main(int argc, char **argv)
 {
-	struct litepcie_conditions link;
-	struct litepcie_block block;
-	struct litepcie_slot slot;
-	struct litepcie_card card;
+	struct litepcie_conditions link = { .struct_size = sizeof(link) };
+	struct litepcie_block block = { .struct_size = sizeof(block) };
+	struct litepcie_slot slot = { .struct_size = sizeof(slot) };
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 	char why[LITEPCIE_WHY_SIZE], identifier[64];
 	struct litepcie *dev;
-	uint64_t ticks;
+	uint64_t ticks, features;
 
 	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
 	litepcie_card(dev, &card);
+	features = litepcie_features(dev);
+	printf("streams: %s, packets: %s\n", features & LITEPCIE_HAS_STREAMS ? "yes" : "no",
+	       features & LITEPCIE_HAS_PACKETS ? "yes" : "no");
 	litepcie_identifier(dev, identifier, sizeof(identifier));
 	printf("%s (%s): %s, built for %s\n", litepcie_name(dev), litepcie_backend(dev), identifier,
 	       card.target);

@@ -9,7 +9,9 @@
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .pattern = true };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .pattern = true,
+	};
 	struct litepcie_memory *memory;
 	char why[LITEPCIE_WHY_SIZE];
 	const uint32_t *data;

@@ -9,6 +9,7 @@
  * by a mapping if the card can be mapped.
  */
 #include <liblitepcie.h>
+#include <litepcie_diagnostics.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,12 +18,12 @@
 int main(int argc, char **argv)
 {
 	const uint64_t row[4] = { 1, 2, 3, 4 };
-	struct litepcie_window window;
-	struct litepcie_block memory;
+	struct litepcie_window window = { .struct_size = sizeof(window) };
+	struct litepcie_block memory = { .struct_size = sizeof(memory) };
 	char why[LITEPCIE_WHY_SIZE];
 	uint8_t line[64], back[64];
 	struct litepcie *dev;
-	uint64_t value = 0;
+	uint32_t word = 0x12345678, value = 0;
 
 	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0 ||
 	    litepcie_block_find(dev, MEMORY, 0, &memory) < 0) {
@@ -32,8 +33,8 @@ int main(int argc, char **argv)
 	printf("%u bytes at BAR%u + 0x%x of %llu, by %s\n", memory.size, memory.bar, memory.offset,
 	       (unsigned long long)litepcie_bar_size(dev, memory.bar), litepcie_mmio_path(dev));
 
-	litepcie_mmio_write(dev, memory.offset, 4, 0x12345678);
-	litepcie_mmio_read(dev, memory.offset, 4, &value);
+	litepcie_bar_write(dev, memory.bar, memory.offset, &word, sizeof(word));
+	litepcie_bar_read(dev, memory.bar, memory.offset, &value, sizeof(value));
 	litepcie_mmio_write_burst(dev, memory.offset, 4, 4, row, 4);
 
 	memset(line, 0x5a, sizeof(line));

@@ -32,6 +32,7 @@ static int ask(struct litepcie *dev, const char *request)
 int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.loopback = true,
 		.packets = true,

@@ -20,6 +20,7 @@
 int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H,
 		.pattern = true,
 		/*

@@ -10,18 +10,21 @@
  */
 #include <errno.h>
 #include <liblitepcie.h>
+#include <litepcie_diagnostics.h>
 #include <stdio.h>
 
 #define BUFFERS	64
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .pattern = true,
+	};
 	uint64_t first = 0, sent = 0;
-	struct litepcie_counters counters;
-	struct litepcie_pattern found;
+	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
+	struct litepcie_pattern found = { .struct_size = sizeof(found) };
 	char why[LITEPCIE_WHY_SIZE];
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	struct litepcie *dev;
 	uint32_t next = 0;
 

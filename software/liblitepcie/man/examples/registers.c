@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	uint64_t value;
@@ -40,8 +40,11 @@ int main(int argc, char **argv)
 		litepcie_writel(dev, found.offset, 0xbeef);
 		litepcie_readl(dev, found.offset, &word);
 	}
-	if (litepcie_register_find(dev, "pcie_counters_time", &found) == 0)
+	if (litepcie_register_find(dev, "pcie_counters_time", &found) == 0) {
 		litepcie_readq(dev, found.offset, &value);
+		if (found.writable)
+			litepcie_writeq(dev, found.offset, value);
+	}
 	rc = litepcie_reset(dev);
 	if (rc < 0 && rc != -EOPNOTSUPP)
 		fprintf(stderr, "%s\n", litepcie_why(dev));

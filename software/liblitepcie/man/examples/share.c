@@ -27,7 +27,9 @@ static int look(int fd, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .pattern = true };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .pattern = true,
+	};
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	int fd, status = 1;

@@ -48,7 +48,7 @@ static bool says(struct litepcie *dev, const char *words)
 
 static void root_has_all_of_bar0(void)
 {
-	struct litepcie_window window;
+	struct litepcie_window window = { .struct_size = sizeof(window) };
 	struct litepcie *dev;
 
 	driver_reset();
@@ -56,7 +56,7 @@ static void root_has_all_of_bar0(void)
 	CHECK_EQUAL(litepcie_bar_map(dev, 0, &window), 0);
 	CHECK(window.size == DRIVER_BAR0 && !window.partial);
 	driver.writes = 0;
-	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 8, 8, 0x1122334455667788), 0);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &(uint64_t){ 0x1122334455667788 }, 8), 0);
 	CHECK_EQUAL(driver.writes, 0);
 	CHECK_EQUAL(*driver_register(memory0 - 8), 0x55667788);
 	litepcie_close(dev);
@@ -87,7 +87,7 @@ static void a_burst_may_end_with_bar0(void)
 static void a_user_reads_all_and_writes_its_own(void)
 {
 	uint64_t wide = 0, words[2] = { 5, 6 };
-	struct litepcie_window window;
+	struct litepcie_window window = { .struct_size = sizeof(window) };
 	struct litepcie *dev;
 
 	driver_reset();
@@ -101,20 +101,20 @@ static void a_user_reads_all_and_writes_its_own(void)
 	*driver_register(memory0 - 8) = 0x01020304;
 	*driver_register(memory0 - 4) = 0x05060708;
 	driver.reads = driver.writes = 0;
-	CHECK_EQUAL(litepcie_mmio_read(dev, memory0 - 8, 8, &wide), 0);
+	CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 - 8, &wide, 8), 0);
 	CHECK(wide == 0x0506070801020304);
-	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 + 16, 8, wide), 0);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 + 16, &(uint64_t){ wide }, 8), 0);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 4, 4, words, 2), 0);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 + 24, &wide, 2), 0);
 	CHECK_EQUAL(driver.reads + driver.writes, 0);
 	CHECK_EQUAL(*driver_register(memory0 + 20), 0x05060708);
 	CHECK_EQUAL(*driver_register(memory0 + 4), 6);
 
-	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 4, 4, 77), 0);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 4, &(uint64_t){ 77 }, 4), 0);
 	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &words, 4), 0);
 	CHECK_EQUAL(driver.writes, 2);
 	CHECK(*driver_register(memory0 - 4) == 77 && *driver_register(memory0 - 8) == 5);
-	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 8, 8, 78), -EOPNOTSUPP);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &(uint64_t){ 78 }, 8), -EOPNOTSUPP);
 	CHECK(says(dev, "4-byte accesses") && says(dev, "reading only"));
 	CHECK_EQUAL(*driver_register(memory0 - 8), 5);
 	litepcie_close(dev);
@@ -137,7 +137,7 @@ static void every_page_is_written_as_it_may_be(void)
 	dev = open_card();
 	for (uint32_t page = 0; page < DRIVER_BAR0 / DRIVER_PAGE; page++) {
 		driver.writes = 0;
-		CHECK_EQUAL(litepcie_mmio_write(dev, page * DRIVER_PAGE + 4092, 4, page), 0);
+		CHECK_EQUAL(litepcie_bar_write(dev, 0, page * DRIVER_PAGE + 4092, &(uint64_t){ page }, 4), 0);
 		CHECK(driver.writes == !driver.allowed[page]);
 		CHECK_EQUAL(*driver_register(page * DRIVER_PAGE + 4092), page);
 	}
@@ -180,7 +180,7 @@ static void look_at_counters(struct litepcie *dev)
 {
 	volatile uint32_t *control = driver_register(dev->map.counters_control);
 	volatile uint32_t *bytes = driver_register(dev->map.streams[2][3] + 4);
-	struct litepcie_counters counters;
+	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 
 	for (uint32_t sent = 4096; sent <= 8192; sent += 4096) {
 		*control = 0;
@@ -197,8 +197,12 @@ static void look_at_counters(struct litepcie *dev)
  */
 static void a_look_works_beside_a_stream(void)
 {
-	static const struct litepcie_dma_config c2h = { .directions = LITEPCIE_C2H },
-						h2c = { .directions = LITEPCIE_H2C };
+	static const struct litepcie_dma_config c2h = {
+		.struct_size = sizeof(c2h), .directions = LITEPCIE_C2H,
+	};
+	static const struct litepcie_dma_config h2c = {
+		.struct_size = sizeof(h2c), .directions = LITEPCIE_H2C,
+	};
 	pid_t other = hold_device();
 	struct litepcie *dev;
 	uint64_t value = 0;
@@ -236,7 +240,9 @@ static void a_look_works_beside_a_stream(void)
  */
 static void each_start_finds_its_ring(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev;
 
 	driver_reset();
@@ -256,8 +262,12 @@ static void each_start_finds_its_ring(void)
 /* A start that fails gives back the directions that it had taken. */
 static void a_start_that_fails_is_undone(void)
 {
-	const struct litepcie_dma_config both = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config both = {
+		.struct_size = sizeof(both), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	};
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev;
 
 	driver_reset();
@@ -285,7 +295,9 @@ static void a_start_that_fails_is_undone(void)
  */
 static void a_ring_lies_in_its_place(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	uint8_t *memory = aligned_alloc(4096, 16 * 4096);
 	struct litepcie *dev;
 	int fd;
@@ -322,8 +334,10 @@ static void a_ring_lies_in_its_place(void)
 
 static void modes_are_the_driver_s(void)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
-	struct litepcie_stats stats;
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	struct litepcie *dev;
 	uint64_t first;
 
@@ -360,7 +374,9 @@ static void modes_are_the_driver_s(void)
  */
 static void litepcies_driver_is_for_registers(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev;
 	uint64_t value = 0;
 	int fd;
@@ -402,6 +418,7 @@ static struct litepcie *run_card(const struct litepcie_dma_config *config)
 static void c2h_is_handed_over_in_batches(void)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_C2H, .batch = 8, .interrupt_every = 4, .c2h_limit = 270,
 	};
 	struct litepcie *dev = run_card(&config);
@@ -442,6 +459,7 @@ static void c2h_is_handed_over_in_batches(void)
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C, .interrupt_every = 16,
 	};
 	struct litepcie *dev = run_card(&config);
@@ -466,9 +484,11 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 
 static int64_t interrupts_of_a_run(unsigned int directions)
 {
-	const struct litepcie_dma_config config = { .directions = directions };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = directions,
+	};
 	struct litepcie *dev = open_card();
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	driver.interrupts[0] += 5;
@@ -519,6 +539,7 @@ static void *finish_later(void *way)
 static void a_wait_is_one_call(unsigned int direction)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = direction, .interrupt_every = 1,
 	};
 	bool c2h = direction == LITEPCIE_C2H;
@@ -556,9 +577,11 @@ static void *wait_for_c2h(void *context)
  */
 static void each_thread_waits_for_its_own(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	pthread_t thread;
 
 	driver.doze_ms = 50;
@@ -581,9 +604,11 @@ static void each_thread_waits_for_its_own(void)
  */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
-	const struct litepcie_dma_config config = { .directions = direction };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = direction,
+	};
 	int way = direction == LITEPCIE_C2H;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	struct litepcie *dev;
 
 	driver_reset();
@@ -614,7 +639,9 @@ static void a_lost_interrupt_is_found(unsigned int direction)
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
-	const struct litepcie_dma_config config = { .directions = direction };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = direction,
+	};
 	bool c2h = direction == LITEPCIE_C2H;
 	struct litepcie *dev = run_card(&config);
 	uint64_t first;
@@ -648,9 +675,11 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
  */
 static void a_run_that_has_ended_is_over(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	driver_finish(1, 3);
 	driver_abort(0, true);
@@ -666,7 +695,9 @@ static void a_run_that_has_ended_is_over(void)
  */
 static void a_look_makes_the_event_wait(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
 
@@ -687,7 +718,9 @@ static void a_look_makes_the_event_wait(void)
  */
 static void a_look_without_a_wait_finds_news(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
 	unsigned int polls = driver.polls;
@@ -715,7 +748,9 @@ static void a_look_without_a_wait_finds_news(void)
  */
 static void a_late_event_tells_of_what_came_before(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .events = POLLIN };
 
@@ -731,7 +766,9 @@ static void a_late_event_tells_of_what_came_before(void)
 
 static void a_card_that_goes_ends_a_wait(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
 
 	driver.gone = true;
@@ -748,9 +785,11 @@ static void a_card_that_goes_ends_a_wait(void)
  */
 static void more_than_was_given_is_refused(void)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie *dev = run_card(&config);
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	driver_finish(1, 257);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 1000), -EIO);
@@ -766,17 +805,52 @@ static void more_than_was_given_is_refused(void)
 static bool has_records(void)
 {
 	struct litepcie *dev = open_card();
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 	bool has = litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &block) == 0;
 
 	litepcie_close(dev);
 	return has;
 }
 
+/*
+ * What a card can do is known without a call that fails, behind a driver that tells it, behind one
+ * from before that call, and behind LitePCIe's.
+ */
+static void features_are_told(bool able)
+{
+	struct litepcie *dev;
+
+	driver_reset();
+	driver.records = true;
+	dev = open_card();
+	CHECK(litepcie_features(dev) & LITEPCIE_HAS_STREAMS);
+	CHECK(!(litepcie_features(dev) & LITEPCIE_HAS_PACKETS) == !able);
+	CHECK(litepcie_features(dev) & LITEPCIE_HAS_BAR_MAP);
+	litepcie_close(dev);
+
+	driver_reset();
+	driver.old = true;
+	dev = open_card();
+	CHECK(litepcie_features(dev) & LITEPCIE_HAS_STREAMS);
+	CHECK(!(litepcie_features(dev) & LITEPCIE_HAS_PACKETS));
+	litepcie_close(dev);
+
+	driver_reset();
+	driver.stock = true;
+	dev = open_card();
+	CHECK(!(litepcie_features(dev) & (LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS)));
+	CHECK(!(litepcie_features(dev) & LITEPCIE_HAS_USER_INTERRUPT));
+	litepcie_close(dev);
+}
+
 static void packets_take_a_card_and_a_driver(bool able)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .packets = true },
-					 whole = { .directions = LITEPCIE_C2H };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .packets = true,
+	};
+	const struct litepcie_dma_config whole = {
+		.struct_size = sizeof(whole), .directions = LITEPCIE_C2H,
+	};
 	struct litepcie_c2h_record record = { 0 };
 	struct litepcie *dev;
 	uint64_t first;
@@ -798,6 +872,7 @@ static void packets_take_a_card_and_a_driver(bool able)
 static struct litepcie *run_packets(bool packets, unsigned int flush_us)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .packets = packets,
 		.flush_us = flush_us, .batch = 4,
 	};
@@ -830,7 +905,7 @@ static void records_come_without_a_call(void)
 	struct litepcie *dev = run_packets(true, 0);
 	struct litepcie_c2h_record record = { 0 };
 	unsigned int calls = driver.calls;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first;
 
 	for (uint64_t n = 0; n < 3; n++)
@@ -954,6 +1029,7 @@ int main(int argc, char **argv)
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();
 	driver_reset();
+	features_are_told(has_records());
 	packets_take_a_card_and_a_driver(has_records());
 	if (has_records()) {
 		each_start_says_whether_there_are_packets();

@@ -358,6 +358,18 @@ static int set_packets(const struct litepcie_packets *packets)
 	return 0;
 }
 
+/* A driver that is old does not know the call. */
+static int tell_features(struct litepcie_features *features)
+{
+	if (driver.old)
+		return fail(ENOTTY);
+	features->version = LITEPCIE_VERSION;
+	features->flags = LITEPCIE_FEATURE_HELD | LITEPCIE_FEATURE_MEMORY | LITEPCIE_FEATURE_EXPORT;
+	if (driver.records)
+		features->flags |= LITEPCIE_FEATURE_PACKETS;
+	return 0;
+}
+
 static int dispatch_ours(unsigned long request, void *argument)
 {
 	switch (request) {
@@ -379,6 +391,8 @@ static int dispatch_ours(unsigned long request, void *argument)
 		return watch(argument);
 	case LITEPCIE_IOCTL_PACKETS:
 		return set_packets(argument);
+	case LITEPCIE_IOCTL_FEATURES:
+		return tell_features(argument);
 	default:
 		return fail(ENOTTY);
 	}

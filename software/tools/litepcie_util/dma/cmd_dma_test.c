@@ -153,8 +153,8 @@ static void print_h2c_json(struct json *json, const struct dma_run *run)
 	json_end_object(json);
 }
 
-static void print_stream(struct json *json, const char *name, const struct litepcie_stream *from,
-			 const struct litepcie_stream *to)
+static void print_stream(struct json *json, const char *name, const struct litepcie_tlp_stream *from,
+			 const struct litepcie_tlp_stream *to)
 {
 	json_begin_object(json, name);
 	json_unsigned(json, "beats", to->beats - from->beats);

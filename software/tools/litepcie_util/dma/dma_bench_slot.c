@@ -67,7 +67,7 @@ static int pump(const struct dma_run *run)
  */
 static uint64_t moved(const struct dma_run *run)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	litepcie_stats(run->util->dev, &stats);
 	return stats.h2c_done > stats.c2h_done ? stats.h2c_done : stats.c2h_done;
@@ -76,8 +76,11 @@ static uint64_t moved(const struct dma_run *run)
 static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
 		    struct litepcie_slot *slot, bool monitored)
 {
-	int rc = monitored ? litepcie_slot(dev, slot) : 0;
+	int rc;
 
+	counters->struct_size = sizeof(*counters);
+	slot->struct_size = sizeof(*slot);
+	rc = monitored ? litepcie_slot(dev, slot) : 0;
 	return rc < 0 ? rc : litepcie_counters(dev, counters);
 }
 
@@ -209,12 +212,14 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		.h2c = { .active = way != RATES_C2H }, .c2h = { .active = way != RATES_H2C },
 	};
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = (run.h2c.active ? LITEPCIE_H2C : 0) |
 			      (run.c2h.active ? LITEPCIE_C2H : 0),
 	};
-	struct stretch stretch = { .monitored = litepcie_slot(util->dev, &stretch.from) == 0 };
+	struct stretch stretch = { .from.struct_size = sizeof(stretch.from) };
 	int rc = litepcie_counters_clear(util->dev);
 
+	stretch.monitored = litepcie_slot(util->dev, &stretch.from) == 0;
 	run.h2c.target = run.c2h.target = bytes / run.data.size;
 	if (rc == 0)
 		/*

@@ -25,7 +25,7 @@
 
 static bool writes_records(struct litepcie *dev)
 {
-	struct litepcie_block records;
+	struct litepcie_block records = { .struct_size = sizeof(records) };
 
 	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 }
@@ -36,7 +36,7 @@ static bool writes_records(struct litepcie *dev)
  */
 static unsigned int ring_buffers(struct litepcie *dev, size_t size)
 {
-	struct litepcie_card card;
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 	unsigned int most;
 
 	litepcie_card(dev, &card);

@@ -171,7 +171,7 @@ static int check(struct dma_run *run)
  */
 static bool h2c_fetched(const struct dma_run *run)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
 	litepcie_stats(run->util->dev, &stats);
 	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
@@ -200,7 +200,7 @@ static void set_end(struct dma_run *run)
 
 static void report_stall(struct dma_run *run)
 {
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	char why[LITEPCIE_WHY_SIZE];
 
 	litepcie_stats(run->util->dev, &stats);
@@ -300,6 +300,7 @@ static int start(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
 	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = (run->h2c.active ? LITEPCIE_H2C : 0) |
 			      (run->c2h.active ? LITEPCIE_C2H : 0),
 		.loopback = run->loopback && !run->util->stock.external,
@@ -327,6 +328,7 @@ static int finish_h2c(struct dma_run *run)
 	int rc = litepcie_h2c_drain(dev, run->timeout_s * 1000);
 
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
+		run->pattern.struct_size = sizeof(run->pattern);
 		rc = litepcie_pattern(dev, &run->pattern);
 		if (run->pattern.beats >= dma_target_beats(run) || progress_now() > deadline)
 			break;
@@ -353,6 +355,7 @@ void dma_run(struct dma_run *run)
 	if (rc >= 0)
 		rc = dma_window_end(run);
 	stopped = litepcie_dma_stop(util->dev);
+	run->stats.struct_size = sizeof(run->stats);
 	litepcie_stats(util->dev, &run->stats);
 	run->wall_s = progress_now() - begin;
 

@@ -24,7 +24,11 @@ int dma_watch_begin(struct dma_run *run, double now)
 		return 0;
 	watch->began = now;
 	watch->from_s = watch->to_s = 0;
-	watch->window = (struct dma_window) { .told = run->window.told };
+	watch->window = (struct dma_window) {
+		.told = run->window.told,
+		.from.struct_size = sizeof(watch->window.from),
+		.to.struct_size = sizeof(watch->window.to),
+	};
 	return litepcie_counters(run->util->dev, &watch->window.from);
 }
 

@@ -45,10 +45,12 @@ int dma_window_begin(struct dma_run *run)
 {
 	struct dma_window *window = &run->window;
 	unsigned int ring = litepcie_buffer_count(run->util->dev);
-	struct litepcie_block records;
+	struct litepcie_block records = { .struct_size = sizeof(records) };
 	uint64_t target = run->c2h.active ? run->c2h.target : run->h2c.target;
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
+	window->from.struct_size = sizeof(window->from);
+	window->to.struct_size = sizeof(window->to);
 	window->skip = lasting ? ring : 0;
 	/* the window is the whole run, until dma_window_step() opens a narrower one */
 	window->whole = true;
@@ -59,7 +61,7 @@ int dma_window_begin(struct dma_run *run)
 int dma_window_step(struct dma_run *run)
 {
 	struct dma_window *window = &run->window;
-	struct litepcie_stats stats;
+	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	int rc = 0;
 
 	if (!window->skip || window->closed)

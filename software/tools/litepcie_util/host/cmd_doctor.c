@@ -253,7 +253,7 @@ static unsigned int boundary(const struct doctor_host *host)
  */
 static void count_refused(struct util *util, struct doctor *doctor)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	int rc = litepcie_register_find(util->dev, REFUSED, &found);
 
 	if (rc == -ENOENT)
@@ -271,9 +271,11 @@ static void count_refused(struct util *util, struct doctor *doctor)
  */
 static void look_at_slot(struct util *util, struct doctor *doctor)
 {
-	struct litepcie_slot later;
-	int rc = litepcie_slot(util->dev, &doctor->slot);
+	struct litepcie_slot later = { .struct_size = sizeof(later) };
+	int rc;
 
+	doctor->slot.struct_size = sizeof(doctor->slot);
+	rc = litepcie_slot(util->dev, &doctor->slot);
 	if (rc == -ENOENT || rc == -EAGAIN)
 		return;
 	doctor->slot_known = rc == 0;
@@ -299,6 +301,7 @@ static int examine(struct util *util, const char *address, bool measure)
 			  address);
 	if (util->failed || !util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
+	doctor.card.struct_size = sizeof(doctor.card);
 	litepcie_card(util->dev, &doctor.card);
 	look_at_slot(util, &doctor);
 	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));

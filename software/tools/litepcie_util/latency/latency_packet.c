@@ -24,7 +24,7 @@
 
 static bool writes_records(struct litepcie *dev)
 {
-	struct litepcie_block records;
+	struct litepcie_block records = { .struct_size = sizeof(records) };
 
 	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 }
@@ -37,6 +37,7 @@ bool packet_fits(struct litepcie *dev, size_t size)
 int packet_begin(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
 		.interrupt_every = BUFFERS, .packets = writes_records(dev),
 	};
@@ -64,7 +65,7 @@ static int wait_for_packet(struct litepcie *dev)
 
 int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 {
-	struct litepcie_counters counters;
+	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	uint64_t ticks;
 	double began;
 	/*

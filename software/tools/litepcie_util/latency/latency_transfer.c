@@ -24,7 +24,7 @@
 
 static int find(struct litepcie *dev, const char *side, const char *name, uint32_t *offset)
 {
-	struct litepcie_register found;
+	struct litepcie_register found = { .struct_size = sizeof(found) };
 	char full[64];
 	int rc;
 
@@ -80,6 +80,7 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 static int run_once(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
 	};
 	uint64_t first;
@@ -120,7 +121,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 /* Enable the card's interrupt cause of c2h. The other causes stay as they are. */
 static int enable_cause(struct litepcie *dev)
 {
-	struct litepcie_block dma;
+	struct litepcie_block dma = { .struct_size = sizeof(dma) };
 	uint64_t enabled;
 	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, 0, &dma);
 
@@ -166,7 +167,9 @@ static int tell_nothing(struct transfer *transfer)
  */
 int transfer_begin(struct transfer *transfer)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	};
 	int rc = litepcie_dma_start(transfer->dev, &config);
 
 	if (rc < 0)
@@ -210,7 +213,7 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 {
 	struct litepcie *dev = transfer->dev;
-	struct litepcie_counters counters;
+	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	uint32_t before, now = 0;
 	double began;
 	int rc = litepcie_readl(dev, transfer->c2h.status, &before);

@@ -129,8 +129,9 @@ static bool find_target(const char *name, enum mmio_target *target)
  */
 static int find_places(struct litepcie *dev, struct mmio_bench *bench)
 {
-	struct litepcie_register clock, scratch;
-	struct litepcie_block memory;
+	struct litepcie_register clock = { .struct_size = sizeof(clock) };
+	struct litepcie_register scratch = { .struct_size = sizeof(scratch) };
+	struct litepcie_block memory = { .struct_size = sizeof(memory) };
 	int rc = litepcie_register_find(dev, "device_time_low", &clock);
 
 	if (rc == 0)

@@ -26,7 +26,7 @@
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks)
 {
 	uint64_t value = 0;
-	int rc = litepcie_mmio_read(dev, bench->clock, 4, &value);
+	int rc = litepcie_bar_read(dev, 0, bench->clock, &value, 4);
 
 	*ticks = (uint32_t)value;
 	return rc;
@@ -61,7 +61,7 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	int rc = mmio_clock(dev, bench, &before);
 
 	if (rc == 0)
-		rc = litepcie_mmio_read(dev, bench->clock, row->size, &value);
+		rc = litepcie_bar_read(dev, 0, bench->clock, &value, row->size);
 	if (rc == 0)
 		rc = mmio_clock(dev, bench, &after);
 	if (rc == 0 && (uint32_t)((uint32_t)value - before) > after - before)
@@ -90,8 +90,11 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 	/* Write the complement of the value first, so that a write that is lost later shows. */
 	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
-	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
-		rc = litepcie_mmio_write(dev, offset + 4 * i, size, proof_value(i, size));
+	for (size_t i = 0; rc == 0 && i < words; i += size / 4) {
+		uint64_t value = proof_value(i, size);
+
+		rc = litepcie_mmio_write_burst(dev, offset + 4 * i, size, 0, &value, 1);
+	}
 	return rc;
 }
 
@@ -107,7 +110,7 @@ static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mm
 	for (size_t i = 0; rc == 0 && row->valid && i < words; i += size / 4) {
 		uint64_t expected = proof_value(i, size), got = 0;
 
-		rc = litepcie_mmio_read(dev, bench->offset + 4 * i, size, &got);
+		rc = litepcie_bar_read(dev, 0, bench->offset + 4 * i, &got, size);
 		if (rc == 0 && got != expected)
 			mmio_refuse(row, "the card %s %zu bytes wrongly: at BAR0 + 0x%zx 0x%0*llx "
 				    "was written, 0x%0*llx read",
@@ -171,7 +174,7 @@ static int sample_read(struct litepcie *dev, const struct mmio_bench *bench,
 	int rc = mmio_clock(dev, bench, &from);
 
 	if (rc == 0)
-		rc = litepcie_mmio_read(dev, bench->offset, row->size, &value);
+		rc = litepcie_bar_read(dev, 0, bench->offset, &value, row->size);
 	if (rc == 0)
 		rc = mmio_clock(dev, bench, &to);
 	if (rc == 0)

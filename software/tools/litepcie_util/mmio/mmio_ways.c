@@ -329,7 +329,7 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
  */
 static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &block);
 
 	for (unsigned int i = 0; rc == 0 && !ways->bar; i++) {
@@ -338,6 +338,7 @@ static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 		if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, i + 1, &block) < 0)
 			break;
 	}
+	ways->window.struct_size = sizeof(ways->window);
 	if (rc == 0 && litepcie_bar_map(dev, ways->bar, &ways->window) < 0) {
 		ways->window.base = NULL;
 		snprintf(ways->unmapped, sizeof(ways->unmapped), "%s", litepcie_why(dev));

@@ -1,0 +1,30 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * litepcie_features(): what a program can do with this card by the way it was opened. The answer
+ * comes from the capability table and from the back end. No call is made to see whether it fails.
+ */
+#include "backend.h"
+
+uint64_t litepcie_features(const struct litepcie *dev)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	uint64_t able = LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS, found = 0;
+
+	if (channel->able)
+		able = channel->able(dev);
+	found |= able & LITEPCIE_HAS_STREAMS;
+	if (dev->map.notices.control)
+		found |= able & LITEPCIE_HAS_PACKETS;
+	if (dev->map.user_cause && found & LITEPCIE_HAS_STREAMS)
+		found |= LITEPCIE_HAS_USER_INTERRUPT;
+	if (dev->map.slot.now)
+		found |= LITEPCIE_HAS_SLOT_MONITOR;
+	if (dev->backend->bar_map)
+		found |= LITEPCIE_HAS_BAR_MAP;
+	return found;
+}

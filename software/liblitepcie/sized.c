@@ -1,0 +1,69 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Copy structs that begin with their size between the program and the library. A program may have
+ * been compiled with an older or a newer header than the library, so its struct may be shorter or
+ * longer than the library's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "backend.h"
+
+/*
+ * Largest size in bytes that a program's struct may say. A larger number is no size, but what lay
+ * in memory before: the library would write behind the struct.
+ */
+#define LARGEST		4096u
+
+static int check_size(const struct litepcie *dev, size_t size, const char *name)
+{
+	if (size > sizeof(size_t) && size <= LARGEST)
+		return 0;
+	return litepcie_fail((struct litepcie *)dev, -EINVAL, "struct_size of struct %s is %zu: it "
+			     "must be sizeof(struct %s)", name, size, name);
+}
+
+int litepcie_struct_in(struct litepcie *dev, void *ours, size_t size, const void *theirs,
+		       const char *name)
+{
+	const uint8_t *bytes = theirs;
+	size_t has;
+	int rc;
+
+	memcpy(&has, theirs, sizeof(has));
+	rc = check_size(dev, has, name);
+	if (rc < 0)
+		return rc;
+	for (size_t i = size; i < has; i++)
+		if (bytes[i])
+			return litepcie_fail(dev, -EINVAL, "struct %s has %zu bytes, this library "
+					     "knows %zu: a setting is too new for it", name, has,
+					     size);
+	memset(ours, 0, size);
+	memcpy(ours, theirs, has < size ? has : size);
+	return 0;
+}
+
+int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ours, size_t size,
+			const char *name)
+{
+	uint8_t *bytes = theirs;
+	size_t has;
+	int rc;
+
+	memcpy(&has, theirs, sizeof(has));
+	rc = check_size(dev, has, name);
+	if (rc < 0)
+		return rc;
+	if (has > size)
+		memset(bytes + size, 0, has - size);
+	else
+		size = has;
+	memcpy(bytes + sizeof(has), (const uint8_t *)ours + sizeof(has), size - sizeof(has));
+	return 0;
+}
