@@ -22,8 +22,8 @@ NO_COMMAND = 0xff
 WORD_BITS, WORD_BYTES = 32, 4
 
 class PageBuffer(LiteXModule):
-    """One page of the flash. It is read and written by words from one side, by bytes from the
-    other, never both at a time: `by_bytes` says which side has it.
+    """One page of the flash. Software reads and writes it by words, the engine by bytes, never both
+    at a time: `by_bytes` says that the engine has it.
     """
     def __init__(self):
         self.by_bytes   = Signal()
@@ -59,6 +59,10 @@ class PageBuffer(LiteXModule):
 class FlashEngine(LiteXModule):
     """Carries out one command at a time.
 
+    There are two page buffers. A program command takes the one that software has filled and leaves
+    it the other, two cycles after `start`. So software fills the next page meanwhile: an access
+    over the bus takes longer. Other commands leave the buffers as they are.
+
     After reset it takes over the pins, waits until the flash is ready, and reads the flash's
     identification: an erase may still be running if the reset came over PCIe.
     """
@@ -77,7 +81,14 @@ class FlashEngine(LiteXModule):
         self.identification = Signal(24)               # o
         self.ready_status   = Signal(8)                # o, the status that was read last
 
-        self.page     = PageBuffer()
+        self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, word of software's page buffer
+        self.word_write = Signal()                           # i
+        self.word_in    = Signal(WORD_BITS)                  # i
+        self.word       = Signal(WORD_BITS)                  # o
+
+        self.pages    = PageBuffer(), PageBuffer()
+        self.add_module("page0", self.pages[0])
+        self.add_module("page1", self.pages[1])
         self.gate     = FlashGate()
         self.transfer = SpiTransfer()
         self.crc      = Crc32() # Of the bytes that the last command read.
@@ -103,13 +114,35 @@ class FlashEngine(LiteXModule):
             gate.identification.eq(self.identification),
             transfer.stop.eq(stopped),
             transfer.address.eq(gate.address),
-            transfer.write_data.eq(self.page.byte),
-            self.page.by_bytes.eq(self.busy),
-            self.page.place.eq(transfer.position[:8]),
-            self.page.byte_in.eq(transfer.read_data),
             self.crc.data.eq(transfer.read_data),
         ]
+        self.front = Signal() # Number of the page buffer that software has.
+        self.byte_write = Signal()
+        self.add_pages()
         self.add_steps(refused, stopped)
+
+    def add_pages(self):
+        """Connects one page buffer to software and one to the transfer. While a command runs that
+        is no program, both are the same one, and the transfer has it.
+        """
+        transfer, writes = self.transfer, self.gate.writes
+        for number, page in enumerate(self.pages):
+            mine = Signal() # The page buffer is software's.
+            self.comb += [
+                mine.eq(self.front == number),
+                page.by_bytes.eq(self.busy & (mine != writes)),
+                page.index.eq(self.index),
+                page.word_in.eq(self.word_in),
+                page.word_write.eq(self.word_write & mine),
+                page.place.eq(transfer.position[:8]),
+                page.byte_in.eq(transfer.read_data),
+                page.byte_write.eq(self.byte_write),
+            ]
+        first, second = self.pages
+        self.comb += [
+            self.word.eq(Mux(self.front, second.word, first.word)),
+            transfer.write_data.eq(Mux(self.front, first.byte, second.byte)),
+        ]
 
     def add_steps(self, refused, stopped):
         """Adds the steps of a command. A step that makes a transfer describes it as long as it
@@ -146,6 +179,7 @@ class FlashEngine(LiteXModule):
                 NextValue(self.busy, 0),
                 NextState("IDLE"),
             ).Elif(gate.changes,
+                If(gate.writes, NextValue(self.front, ~self.front)),
                 NextState("WAIT-BEFORE"),
             ).Else(
                 NextState("SEND"),
@@ -163,7 +197,7 @@ class FlashEngine(LiteXModule):
             transfer.writes.eq(gate.writes),
             transfer.length.eq(gate.length),
             self.crc.valid.eq(transfer.read_valid),
-            self.page.byte_write.eq(transfer.read_valid & (transfer.position < PAGE_BYTES)))
+            self.byte_write.eq(transfer.read_valid & (transfer.position < PAGE_BYTES)))
         step("WAIT-BEHIND", [NextValue(self.busy, 0), NextState("IDLE")], *wait)
         self.sync += If(self.start & self.busy,
             self.refusal.eq(Refusal.BUSY),

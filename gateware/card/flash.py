@@ -19,7 +19,8 @@ class Flash(LiteXModule):
     """The flash engine with its registers, at the configuration pins.
 
     For a page software writes the words of `page_data`, `address` and `command`, and reads `status`
-    until it is not busy: 67 accesses and as many more as it reads `status`. `length` stays.
+    until it is not busy: 66 writes and as many reads as it looks. It may write the next page's
+    words while a page is being programmed. `length` stays.
 
     The lock is closed by every reset of the card's logic, so by a power cycle, a reboot, and a
     reset of PCIe.
@@ -78,22 +79,22 @@ class Flash(LiteXModule):
 
     def add_page(self):
         """Adds the access to the page buffer, which goes on by itself from word to word."""
-        page = self.engine.page
+        engine = self.engine
         # `page_index` goes on with every access to `page_data`, and a command sets it to 0.
-        self._page_index = CSR(len(page.index))
+        self._page_index = CSR(len(engine.index))
         self._page_data  = CSR(32)
-        index = Signal(len(page.index))
+        index = Signal(len(engine.index))
         self.sync += [
             If(self._page_data.re | self._page_data.we, index.eq(index + 1)),
             If(self._page_index.re, index.eq(self._page_index.r)),
-            If(self.engine.start, index.eq(0)),
+            If(engine.start, index.eq(0)),
         ]
         self.comb += [
             self._page_index.w.eq(index),
-            self._page_data.w.eq(page.word),
-            page.index.eq(index),
-            page.word_in.eq(self._page_data.r),
-            page.word_write.eq(self._page_data.re),
+            self._page_data.w.eq(engine.word),
+            engine.index.eq(index),
+            engine.word_in.eq(self._page_data.r),
+            engine.word_write.eq(self._page_data.re),
         ]
 
     def add_results(self):

@@ -28,7 +28,15 @@ ROUNDING = 1.0005
 BUDGETS = ("budget", "250 MHz")
 # Prefixes of the ids of rows that may differ from run to run. The time of such a row begins or ends
 # with a client's access, or depends on the machine's own speed.
-BY_CLIENT = ("mmio_read/", "mmio_write/4", "mmio_write/8", "latency/", "host/", "sim/")
+BY_CLIENT = (
+    "mmio_read/",
+    "mmio_write/4",
+    "mmio_write/8",
+    "latency/",
+    "host/",
+    "sim/",
+    "card/flash/",
+)
 
 
 COLUMNS = 80

@@ -457,14 +457,15 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
 
 def test_the_layout_of_blocks_is_the_builds(built):
     """layout.h, which gives registers their names and offsets, agrees with the gateware's builds:
-    the default one, and one with the capture block.
+    the default one, one with the capture block, and one with the card services.
 
     A build may have more registers than layout.h. A register that moves inside a block needs a new
     version of the block's type.
     """
     layout = load_layout()
     now = set()
-    for build in (built.csr_json.parent, build_gateware(capture=True)):
+    more = (build_gateware(capture=True), build_gateware(card=True))
+    for build in (built.csr_json.parent, *more):
         now |= set(layout.rows(json.loads((build / "csr.json").read_text())))
         now |= set(layout.fields((build / "include" / "csr.h").read_text()))
     kept = (LIBRARY / "layout.h").read_text()

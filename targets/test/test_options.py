@@ -40,7 +40,7 @@ def test_what_is_not_said_has_the_boards_default(monkeypatch):
     assert arguments.lanes == BOARD.lanes[0]
     assert arguments.output_dir == str(ROOT / "build" / BOARD.name)
     assert (arguments.endpoint, arguments.synthesis) == ("lanebox", "vivado")
-    assert not (arguments.msix or arguments.completion_pool or arguments.capture)
+    assert not (arguments.msix or arguments.completion_pool or arguments.capture or arguments.card)
     assert arguments.compat is None and not arguments.golden
 
 

@@ -253,3 +253,13 @@ def test_the_default_build_fits(tmp_path):
         "depth/endpoint",
     ):
         assert rows[what]["value"] <= rows[what]["limit"], rows[what]
+
+
+def test_card_services_need_a_flash_that_is_known():
+    """--card is refused with a sentence on a board whose flash nobody has named: the golden image
+    is safe only in a flash of known size.
+    """
+    command = [sys.executable, ROOT / "targets" / "as02mc04.py", "--synth-only", "--card"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "the flash of AS02MC04 is not known" in done.stderr

@@ -12,6 +12,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import weakref
 from functools import cache
 from pathlib import Path
 
@@ -107,11 +108,9 @@ class Chip:
     """A flash of the library `code`. `handle` is a chip of its own or one that a bench has."""
 
     def __init__(self, code, handle, owned=True):
-        self.code, self.handle, self.owned = code, handle, owned
-
-    def __del__(self):
-        if self.owned:
-            self.code.flash_delete(self.handle)
+        self.code, self.handle = code, handle
+        if owned:
+            weakref.finalize(self, code.flash_delete, handle).atexit = False
 
     def load(self, address, data):
         """Put bytes into the flash, as if it had them when it was soldered."""

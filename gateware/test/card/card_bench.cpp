@@ -82,7 +82,8 @@ void bench_write(Bench *bench, uint32_t address, uint32_t value) {
     bench->top.csr_we = 1;
     bench->tick();
     bench->top.csr_we = 0;
-    bench->tick();
+    // The card's bus needs four cycles or more for an access.
+    for (int i = 0; i < 3; i++) bench->tick();
 }
 
 uint32_t bench_read(Bench *bench, uint32_t address) {

@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import shutil
 import subprocess
+import weakref
 from functools import cache
 from pathlib import Path
 
@@ -104,12 +105,10 @@ class CardBench:
         self.handle = self.code.bench_new(divisor, seed, IDCODE)
         self.chip = Chip(self.code, self.code.bench_chip(self.handle), owned=False)
         self.accesses = 0
+        # At the end of the program nothing is deleted: Verilator's library may have ended before.
+        weakref.finalize(self, self.code.bench_delete, self.handle).atexit = False
         if settle:
             self.wait()
-
-    def __del__(self):
-        if hasattr(self, "handle"):
-            self.code.bench_delete(self.handle)
 
     @property
     def nanoseconds(self):

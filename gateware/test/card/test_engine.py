@@ -60,6 +60,24 @@ def test_a_page_is_programmed_and_read(seed):
     assert bench.chip.broken == []
 
 
+def test_the_next_page_is_filled_while_one_is_programmed():
+    """Software may fill the page buffer as soon as a program command has begun. A refused command
+    leaves the page buffer as it is.
+    """
+    bench, rng = CardBench(), random.Random(1)
+    pages = [rng.randbytes(PAGE) for _ in range(8)]
+    bench.write("flash_length", PAGE)
+    for n, page in enumerate(pages):
+        bench.load_page(page)
+        assert n == 0 or bench.status()[0] == 1, "the engine was idle before the page was filled"
+        bench.wait()
+        if n == 4:
+            assert bench.command(PROGRAM, 0) == Refusal.OUTSIDE
+        bench.start(PROGRAM, APPLICATION + n * PAGE)
+    bench.wait()
+    assert bench.chip.contents(APPLICATION, 8 * PAGE) == b"".join(pages)
+
+
 @pytest.mark.parametrize("half", [0, 2, 3, 31])
 def test_a_slower_clock_reads_the_same(half):
     """SCK may have any half period. One shorter than two cycles is taken as two."""

@@ -65,8 +65,8 @@ def test_every_refusal_says_why(bench):
 
 def test_the_bounds_are_exact(bench):
     """The first and the last page of the application's half may be programmed."""
-    bench.load_page(bytes(PAGE))
     for address in (APPLICATION, 2 * APPLICATION - PAGE):
+        bench.load_page(bytes(PAGE))
         assert bench.command(PROGRAM, address, PAGE) == Refusal.NONE
         assert bench.chip.contents(address, PAGE) == bytes(PAGE)
     assert all(whole(bench))

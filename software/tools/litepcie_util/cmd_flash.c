@@ -138,26 +138,31 @@ static bool erase_all(struct util *util, struct work *work)
 	return ok;
 }
 
-static bool program_one(struct work *work, uint64_t at)
-{
-	uint64_t left = work->bytes - at;
+struct writing {
+	struct util	*util;
+	struct progress	progress;
+};
 
-	return flash_program(&work->flash, (uint32_t)(work->address + at), work->image.data + at,
-			     left < FLASH_PAGE ? (size_t)left : FLASH_PAGE);
+static bool show_page(void *context, size_t done)
+{
+	struct writing *writing = context;
+
+	progress_show(&writing->progress, (double)done / KIB);
+	return go_on(writing->util, UNFINISHED);
 }
 
-/* Program all pages but the first. */
-static bool program_rest(struct util *util, struct work *work)
+/* Program the image's bytes from @from to @to. */
+static bool program(struct util *util, struct work *work, uint64_t from, uint64_t to)
 {
-	struct progress progress;
-	bool ok = true;
+	struct writing writing = { .util = util };
+	bool ok;
 
-	progress_begin(&progress, "writing", "KiB", (double)work->bytes / KIB, 0);
-	for (uint64_t at = FLASH_PAGE; ok && at < work->bytes; at += FLASH_PAGE) {
-		progress_show(&progress, (double)at / KIB);
-		ok = go_on(util, UNFINISHED) && program_one(work, at);
-	}
-	progress_end(&progress);
+	if (from >= to)
+		return true;
+	progress_begin(&writing.progress, "writing", "KiB", (double)(to - from) / KIB, 0);
+	ok = flash_program(&work->flash, (uint32_t)(work->address + from), work->image.data + from,
+			   (size_t)(to - from), show_page, &writing);
+	progress_end(&writing.progress);
 	return ok;
 }
 
@@ -183,8 +188,13 @@ static bool compare(struct util *util, struct work *work, uint64_t from)
 
 static void do_write(struct util *util, struct work *work)
 {
-	if (take_image(util, work) && erase_all(util, work) && program_rest(util, work) &&
-	    compare(util, work, FLASH_PAGE) && program_one(work, 0))
+	uint64_t first;
+
+	if (!take_image(util, work) || !erase_all(util, work))
+		return;
+	first = work->bytes < FLASH_PAGE ? work->bytes : FLASH_PAGE;
+	if (program(util, work, FLASH_PAGE, work->bytes) && compare(util, work, FLASH_PAGE) &&
+	    program(util, work, 0, first))
 		compare(util, work, 0);
 }
 

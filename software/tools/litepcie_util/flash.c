@@ -18,6 +18,8 @@
 #define OPCODE_PROGRAM	0x12u
 #define OPCODE_READ	0x0cu
 
+/* what a host reads from a card that has gone */
+#define GONE		0xffffffffu
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
 
 /*
@@ -133,6 +135,11 @@ static bool wait_for(struct flash *flash, enum flash_work work)
 			return false;
 		if (!flash_register(flash, LITEPCIE_FLASH_STATUS, &status))
 			return false;
+		if (status == GONE) {
+			util_fail(flash->util, "the card does not answer any more: it has lost its power, or "
+				  "it was reset");
+			return false;
+		}
 		if (!looks && !(status & BUSY))
 			usual *= 0.9;
 	}
@@ -144,10 +151,15 @@ static bool wait_for(struct flash *flash, enum flash_work work)
 	return !status;
 }
 
-static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum flash_work work)
+static bool begin(struct flash *flash, uint32_t opcode, uint32_t address)
 {
 	return put(flash, LITEPCIE_FLASH_ADDRESS, address) &&
-	       put(flash, LITEPCIE_FLASH_COMMAND, opcode) && wait_for(flash, work);
+	       put(flash, LITEPCIE_FLASH_COMMAND, opcode);
+}
+
+static bool command(struct flash *flash, uint32_t opcode, uint32_t address, enum flash_work work)
+{
+	return begin(flash, opcode, address) && wait_for(flash, work);
 }
 
 /* The register `length` stays as it is, so it is written only when it changes. */
@@ -166,7 +178,8 @@ bool flash_erase(struct flash *flash, uint32_t address)
 	return command(flash, OPCODE_ERASE, address, FLASH_ERASE);
 }
 
-bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size)
+/* Fill the page buffer that the engine does not use at present. */
+static bool load(struct flash *flash, const uint8_t *data, size_t size)
 {
 	uint8_t page[FLASH_PAGE];
 
@@ -179,8 +192,26 @@ bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, s
 		if (!put(flash, LITEPCIE_FLASH_PAGE_DATA, word))
 			return false;
 	}
-	return set_length(flash, FLASH_PAGE) &&
-	       command(flash, OPCODE_PROGRAM, address, FLASH_PROGRAM);
+	return true;
+}
+
+bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
+		   bool (*step)(void *context, size_t done), void *context)
+{
+	if (!set_length(flash, FLASH_PAGE))
+		return false;
+	/* a page is loaded while the one before it is being programmed */
+	for (size_t at = 0; at < size; at += FLASH_PAGE) {
+		size_t left = size - at;
+
+		if (step && !step(context, at))
+			return false;
+		if (!load(flash, data + at, left < FLASH_PAGE ? left : FLASH_PAGE) ||
+		    (at && !wait_for(flash, FLASH_PROGRAM)) ||
+		    !begin(flash, OPCODE_PROGRAM, (uint32_t)(address + at)))
+			return false;
+	}
+	return wait_for(flash, FLASH_PROGRAM);
 }
 
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size)

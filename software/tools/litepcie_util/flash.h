@@ -38,8 +38,12 @@ bool flash_open(struct util *util, struct flash *flash);
 
 /* Erase the 64 KiB at @address. */
 bool flash_erase(struct flash *flash, uint32_t address);
-/* Program one page. @size is at most FLASH_PAGE; what is missing to a page stays erased. */
-bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size);
+/*
+ * Program pages from @address on, which begins a page. What is missing to the last page stays erased.
+ * @step is called before each page; if it returns false, the work ends.
+ */
+bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
+		   bool (*step)(void *context, size_t done), void *context);
 /* Read at most FLASH_PAGE bytes. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
 /* Get the CRC-32 of a range, which the engine computes. */

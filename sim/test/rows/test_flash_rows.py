@@ -1,0 +1,24 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of sim/rows/flash.py on the simulated card with its services."""
+
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.rows import flash
+from sim.rows.measure import Conditions
+
+BYTES = 4096  # A part of the row's bytes, which take a minute.
+
+
+def test_the_engine_s_own_time_is_about_a_tenth_of_the_flash_s():
+    """Writing and verifying takes the engine about a tenth of the flash's typical times, and a page
+    at most 70 accesses to registers.
+    """
+    built = artefacts.build(DEFAULT, card=True)
+    (row,) = flash.rows(built.board, built.gateware / "csr.json", Conditions(), BYTES)
+    # An erase takes its whole sector, so its share of these bytes is what counts.
+    share = flash.ERASE_MS * BYTES / flash.SECTOR + flash.PROGRAM_MS * BYTES / flash.PAGE
+    # The program's looks at the status, and the beginning, weigh more with so few pages.
+    assert row.value <= 0.12 * share and 0.8 < row.ratio <= 1
+    assert row.conditions["accesses_per_page"] <= 70
