@@ -42,8 +42,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
-    MSI-X, `capture` the capture of frames, `card` the card services. `clock`: the user clock in Hz.
-    `compat`: windows.py.
+    MSI-X, `capture` a capture of frames, `card` services. `clock`: Hz; `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -63,8 +62,6 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
         self.crg           = UserClock(self.pcie_phy)
         self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy, completion_pool)
-        for name, value in HARD_BLOCK[endpoint].items():
-            self.add_constant(name, value)
 
         # MMIO, with the user slot's AXI4 bus if it has one ----------------------------------------
         bridged       = mmio == "bridge" and endpoint == "lanebox"
@@ -77,7 +74,7 @@ class LaneboxSoC(RegisterBridgeSoC):
 
         # DMA --------------------------------------------------------------------------------------
         self.pcie_dma0 = make_channel(endpoint, self.pcie_endpoint)
-        for name, value in dma_constants(self.pcie_dma0).items():
+        for name, value in {**HARD_BLOCK[endpoint], **dma_constants(self.pcie_dma0)}.items():
             self.add_constant(name, value)
 
         # The user slot's streams, behind the pattern ----------------------------------------------
@@ -110,10 +107,9 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        if capture:
-            add_capture(self) # It adds its own `busy` to the SoC's.
-        if card:
-            add_card(self) # It adds theirs, too.
+        for wanted, add in ((capture, add_capture), (card, add_card)):
+            if wanted:
+                add(self) # It adds its own `busy` to the SoC's.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):

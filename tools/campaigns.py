@@ -77,6 +77,7 @@ CAMPAIGNS = {
     "proofs": Campaign(3, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
+    "power": Campaign(1.5, ("test_power", "test_board_flash")),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
@@ -111,6 +112,7 @@ TABLE = {
     "gateware": GATEWARE,
     # Only builds with --capture have this block. A change of it asks for no campaign.
     "gateware/capture": NOTHING_LONGER,
+    "gateware/card": ("power",),
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
     "gateware/interrupt": GATEWARE,

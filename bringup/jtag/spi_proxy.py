@@ -18,6 +18,7 @@ from litex.gen import *
 from migen import *
 
 from bringup.jtag.user_register import UserRegister
+from gateware.card.startup import FlashPins
 
 LENGTH_BITS = 32
 
@@ -95,23 +96,10 @@ class SpiProxyDesign(LiteXModule):
 
         # # #
 
-        data_in = Signal(4)
-        self.comb += proxy.miso.eq(data_in[1])
-        self.specials += Instance("STARTUPE3",
-            p_PROG_USR   = "FALSE",
-            o_DI         = data_in,
-            # D00 is MOSI and D01 is MISO. D02 and D03 are driven high: they are the flash's write
-            # protection and hold, which are active low.
-            i_DO         = Cat(proxy.mosi, C(0b110, 3)),
-            i_DTS        = 0b0010,
-            i_FCSBO      = proxy.cs_n,
-            i_FCSBTS     = 0,
-            i_USRCCLKO   = proxy.sck,
-            i_USRCCLKTS  = 0,
-            i_USRDONEO   = 1,
-            i_USRDONETS  = 1,
-            i_GSR        = 0,
-            i_GTS        = 0,
-            i_KEYCLEARB  = 1,
-            i_PACK       = 0,
-        )
+        self.pins = pins = FlashPins()
+        self.comb += [
+            pins.cs_n.eq(proxy.cs_n),
+            pins.sck.eq(proxy.sck),
+            pins.mosi.eq(proxy.mosi),
+            proxy.miso.eq(pins.miso),
+        ]

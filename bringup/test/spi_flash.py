@@ -25,6 +25,14 @@ class Flash:
         self.now = 0
 
     @property
+    def enabled(self):
+        return self.chip.write_enabled
+
+    @property
+    def selected(self):
+        return self.chip.selected
+
+    @property
     def broken(self):
         return self.chip.broken
 

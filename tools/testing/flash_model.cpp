@@ -55,6 +55,14 @@ int flash_busy(FlashChip *chip, uint64_t nanoseconds) {
     return chip->busy(nanoseconds * lanebox::kNanosecond);
 }
 
+int flash_write_enabled(FlashChip *chip) {
+    return chip->write_enabled();
+}
+
+int flash_selected(FlashChip *chip) {
+    return chip->selected();
+}
+
 void flash_lose_power(FlashChip *chip, uint64_t nanoseconds) {
     chip->lose_power(nanoseconds * lanebox::kNanosecond);
 }

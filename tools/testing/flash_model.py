@@ -69,6 +69,8 @@ def declare(code):
             number,
         ),
         ("busy", ctypes.c_int, chip, number),
+        ("write_enabled", ctypes.c_int, chip),
+        ("selected", ctypes.c_int, chip),
         ("lose_power", None, chip, number),
         ("load", None, chip, number, ctypes.c_char_p, number),
         ("contents", None, chip, number, ctypes.c_char_p, number),
@@ -152,6 +154,16 @@ class Chip:
     def busy(self, nanoseconds):
         """Return whether the flash erases or programs at this time."""
         return bool(self.code.flash_busy(self.handle, nanoseconds))
+
+    @property
+    def write_enabled(self):
+        """Return whether the flash would take a change."""
+        return bool(self.code.flash_write_enabled(self.handle))
+
+    @property
+    def selected(self):
+        """Return whether CS# is low."""
+        return bool(self.code.flash_selected(self.handle))
 
     def keep_in(self, path):
         """Take the contents from a file, and keep them there."""

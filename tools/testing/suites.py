@@ -190,6 +190,7 @@ ELSEWHERE: Table = {
     },
     "sim/rows": {
         "capture": "test_capture_rows.py",
+        "flash": "test_flash_rows.py",
         "held idle_reads": "test_streams.py",
         "limits_header": "software/test/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",

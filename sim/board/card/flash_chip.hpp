@@ -40,6 +40,8 @@ public:
     // Ends what is running, in part, and forgets all that is volatile. Power is back at once.
     void lose_power(Time now);
     bool busy(Time now);
+    bool write_enabled() const { return write_enabled_; }
+    bool selected() const { return selected_; }
 
     FlashMemory &memory() { return memory_; }
     const FlashPart &part() const { return part_; }
