@@ -158,9 +158,8 @@ static int run(struct util *util, int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		return util_usage(util, "reboot takes one file");
-	if (optind < argc && !bitstream_read(util, argv[optind], &reboot.image))
-		return util_finish(util, NULL, print_text, print_json);
-	if (util_open(util) && tell(util, &reboot) && wait_back(util))
+	if ((optind == argc || bitstream_read(util, argv[optind], &reboot.image)) &&
+	    util_open(util) && tell(util, &reboot) && wait_back(util))
 		look(util, &reboot);
 	status = util_finish(util, util->failed ? NULL : &reboot, print_text, print_json);
 	bitstream_free(&reboot.image);
