@@ -158,19 +158,25 @@ def test_a_wrong_image_is_refused_before_anything_is_erased(update, data, senten
 
 
 def lose_power(card, seed):
-    """Take the power away in the middle of an update. Return the name of what runs then."""
-    rng = random.Random(seed)
-    writer = card.begin("flash", "write", card.put("new.bin", sample("new", pages=40)))
+    """Take the power away in the middle of an update. Return the name of what runs then.
+
+    Unless the update has ended, the new image's first page is not in the flash.
+    """
+    rng, new = random.Random(seed), sample("new", pages=40)
+    writer = card.begin("flash", "write", card.put("new.bin", new))
     time.sleep(rng.uniform(0.05, 3))
     card.board.command("power")
     writer.communicate(timeout=SECONDS)
+    begun = card.flash.read_bytes()[APPLICATION:][:256] == new[:256]
     names = {digest(name): name for name in ("old", "new", "golden")}
     # The card's link is down while the part configures itself.
     for _ in range(50):
         looking = card.begin("info")
         out, _ = looking.communicate(timeout=SECONDS)
         if looking.returncode == 0:
-            return names.get(json.loads(out)["digest"])
+            name = names.get(json.loads(out)["digest"])
+            assert begun == (name == "new")
+            return name
         time.sleep(0.1)
     return None
 

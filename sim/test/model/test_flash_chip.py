@@ -109,6 +109,14 @@ def test_a_page_takes_its_typical_time():
     assert 120 <= Master().change([*place(0x12, 0), 0]) / MICROSECOND < 130
 
 
+@pytest.mark.parametrize("change", [[*place(0x12, 0), 0], place(0x21, 0), [0xC5, 0]])
+def test_a_change_ends_write_enable(change):
+    """Every change needs a write enable of its own."""
+    master = Master(divisor=10**6)
+    master.change(change)
+    assert master.status() == 0
+
+
 def test_bulk_erase_takes_everything():
     """A bulk erase sets the whole flash to ones."""
     master = Master(divisor=10**6)
