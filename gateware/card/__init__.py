@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Services of the card that need no CPU: the configuration flash and the reboot from it."""
+"""Card services: register blocks for the card's own upkeep, none of which is in the data path."""
