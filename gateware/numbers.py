@@ -218,6 +218,10 @@ CSR_LOCATIONS = {
     "flash":            19,
     "reboot":           20,
     "slot":             23,
+    "sensors":          24,
+    "module0":          25,
+    "module1":          26,
+    "manager":          27,
 }
 
 # Counters and indicators --------------------------------------------------------------------------

@@ -42,7 +42,8 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
-    MSI-X, `capture` a capture of frames, `card` services. `clock`: Hz; `compat`: windows.py.
+    MSI-X, `capture` the capture of frames. `card`: the card services, with these cages ("a", "b");
+    None: no services. `clock`: the user clock in Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -50,7 +51,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user     = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE),
         msix     = False, clock = numbers.SYS_CLK_FREQ,
-        compat   = None, completion_pool = False, capture = False, card = False):
+        compat   = None, completion_pool = False, capture = False, card = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout   = numbers.BUS_TIMEOUT,
@@ -90,11 +91,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         # Interrupts -------------------------------------------------------------------------------
         self.pcie_msi = LitePCIeMSI(width=numbers.MSI_WIDTH)
         (add_msix if msix else add_msi)(self)
-        self.add_interrupts({
-            "PCIE_DMA0_READER": self.pcie_dma0.h2c_irq,
-            "PCIE_DMA0_WRITER": self.pcie_dma0.c2h_irq,
-            "USER":             self.user.irq,
-        })
+        self.add_interrupts({"PCIE_DMA0_READER": self.pcie_dma0.h2c_irq,
+            "PCIE_DMA0_WRITER": self.pcie_dma0.c2h_irq, "USER": self.user.irq})
 
         # Device time, counters, stamps ------------------------------------------------------------
         self.device_time   = DeviceTime()
@@ -107,9 +105,10 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        for wanted, add in ((capture, add_capture), (card, add_card)):
-            if wanted:
-                add(self) # It adds its own `busy` to the SoC's.
+        if capture:
+            add_capture(self) # It adds its own `busy` to the SoC's.
+        if card is not None:
+            add_card(self, card) # It adds theirs, too.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
@@ -121,8 +120,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             windows = default_windows(self.user.axi, msix, compat))
         self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        # These regions only tell software the memories' offsets in BAR0.
-        for name, (base, size) in COMPAT[compat].regions().items():
+        for name, (base, size) in COMPAT[compat].regions().items(): # For software alone.
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
 
@@ -144,7 +142,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Gives the signal of each cause its bit in LitePCIeMSI, and a constant with its number."""
+        """Gives the signal of each cause its bit in LitePCIeMSI, and a constant: its number."""
         for number, (name, irq) in enumerate(causes.items()):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)

@@ -10,7 +10,7 @@ of the same card (who calls it XCKU5P_DUAL_QSFP), from the package, and from boa
 agree. Seen from behind the PC, cage B is next to the PCIe connector, and cage A is beyond it.
 """
 
-from targets.nets import HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net
+from targets.nets import CAGE_SIGNALS, HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net
 
 WORKED  = "worked at x1 in Basher4/xilinx-pcie-basics, pins.xdc"
 PACKAGE = "package of the part"
@@ -33,8 +33,7 @@ SIDEBAND = "Pulled up on the card."
 
 def cage(name, modsel, reset, scl, sda, modprs, int, lpmode, scl_advice=""):
     """Return the nets of one QSFP cage's low-speed control signals, with the names of SFF-8679."""
-    pins = (("modsel_n", modsel), ("reset_n", reset), ("scl", scl), ("sda", sda),
-        ("modprs_n", modprs), ("int_n", int), ("lpmode", lpmode))
+    pins = zip(CAGE_SIGNALS, (modsel, reset, scl, sda, modprs, int, lpmode))
     return tuple(Net(f"qsfp_{name}.{signal}", pin, LEVEL33, REPORTED, CAGES,
         " ".join([SIDEBAND, scl_advice]).strip() if signal == "scl" else SIDEBAND)
         for signal, pin in pins)

@@ -20,6 +20,10 @@ INFERRED = "inferred" # The pin follows from other facts, but nobody has said th
 # find out.
 UNKNOWN  = "unknown"
 
+# The QSFP cages that a board may have, and the low-speed signals of each, by the names of SFF-8679.
+CAGES        = ("a", "b")
+CAGE_SIGNALS = ("modsel_n", "reset_n", "scl", "sda", "modprs_n", "int_n", "lpmode")
+
 CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
 @dataclass(frozen=True)
@@ -81,15 +85,23 @@ class Board:
         found = " ".join(net.pins for net in self.nets if net.name.startswith(f"pcie.{name}["))
         return found.split()[:lanes]
 
-    def resources(self, lanes):
-        """Return (port, pins, I/O standard) of each port of a build with `lanes` PCIe lanes on this
-        board.
+    def cages(self):
+        """Return the names of the QSFP cages, "a" or "b", all of whose low-speed pins are known."""
+        wanted = {name: [f"qsfp_{name}.{signal}" for signal in CAGE_SIGNALS] for name in CAGES}
+        known  = {net.name for net in self.nets if net.confidence != UNKNOWN}
+        return tuple(name for name, nets in wanted.items() if known.issuperset(nets))
+
+    def resources(self, lanes, cages=()):
+        """Return (port, pins, I/O standard) of each port of a build with `lanes` PCIe lanes and
+        these cages on this board.
         """
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
         ports += [(f"{name}.{pin}", self.lane_pins(pin, lanes), "")
             for pin in ("rx_p", "rx_n", "tx_p", "tx_n")]
+        ports += [(name, [self.net(name).pins], self.net(name).standard)
+            for cage in cages for name in (f"qsfp_{cage}.{signal}" for signal in CAGE_SIGNALS)]
         leds = [net for net in self.nets if net.name.startswith("user_led") and net.fabric]
         return ports + [(net.name, [net.pins], net.standard) for net in leds
             if net.confidence == HIGH]
@@ -109,14 +121,14 @@ def _port_names(port, pins):
     name = port.replace(".", "_")
     return [name] if len(pins) == 1 else [f"{name}[{n}]" for n in range(len(pins))]
 
-def constraints(board, lanes):
+def constraints(board, lanes, cages=()):
     """Return the constraints of a build as text: pins, I/O standards and the 100 MHz PCIe reference
     clock.
 
     Every synthesis tool for this part can read this form (XDC).
     """
     lines = []
-    for port, pins, standard in board.resources(lanes):
+    for port, pins, standard in board.resources(lanes, cages):
         level, *properties = standard.split() or [""]
         for name, pin in zip(_port_names(port, pins), pins):
             lines.append(f"set_property PACKAGE_PIN {pin} [get_ports {{{name}}}]")

@@ -44,7 +44,7 @@ def parse_arguments(board, description):
     target.add_argument("--capture", action="store_true",
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
-        help="the card services: flash over PCIe, and reboot (default: none)")
+        help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",

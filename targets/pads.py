@@ -7,8 +7,9 @@
 # Lanes of the PCIe core's pads. A board may have fewer; its link trains with the lanes that it has.
 CORE_LANES = 8
 
-def make_platform(board, lanes):
-    """Return LiteX's platform with the pins of `board` that a build with `lanes` PCIe lanes uses.
+def make_platform(board, lanes, cages=()):
+    """Return LiteX's platform with the pins of `board` that a build with `lanes` PCIe lanes and
+    these cages uses.
 
     If a design requests another net of the board, an error says what is known about that net.
     """
@@ -21,9 +22,12 @@ def make_platform(board, lanes):
             *map(Misc, properties)]
 
     resources = [(port, constraint(pins, standard))
-        for port, pins, standard in board.resources(lanes)]
-    link = [Subsignal(port.partition(".")[2], *found) for port, found in resources if "." in port]
+        for port, pins, standard in board.resources(lanes, cages)]
+    link = [Subsignal(port.partition(".")[2], *found) for port, found in resources
+        if port.startswith("pcie_")]
     io   = [(f"pcie_x{lanes}", 0, *link)]
+    io  += [(f"qsfp_{cage}", 0, *[Subsignal(port.partition(".")[2], *found)
+        for port, found in resources if port.startswith(f"qsfp_{cage}.")]) for cage in cages]
     io  += [("user_led", n, *found) for n, (_, found) in enumerate(
         entry for entry in resources if "." not in entry[0])]
 
@@ -39,6 +43,24 @@ def make_platform(board, lanes):
                 raise
 
     return Platform(board.device, io, toolchain="vivado")
+
+def connect_cage(platform, name, pins):
+    """Return the Migen statements and the specials that join the signals `pins` of cage `name`
+    (gateware/card/module.py) to the board's pins.
+    """
+    from litex.build.io import Tristate
+
+    pads = platform.request(f"qsfp_{name}")
+    return [
+        pads.modsel_n.eq(pins.modsel_n),
+        pads.reset_n.eq(pins.reset_n),
+        pads.lpmode.eq(pins.lpmode),
+        pins.modprs_n.eq(pads.modprs_n),
+        pins.int_n.eq(pads.int_n),
+    ], [
+        Tristate(pads.scl, o=0, oe=pins.scl_low, i=pins.scl),
+        Tristate(pads.sda, o=0, oe=pins.sda_low, i=pins.sda),
+    ]
 
 class CorePads:
     """The pads of the vendor's PCIe core. They have eight lanes, even if the board has fewer."""

@@ -25,7 +25,7 @@ from pathlib import Path
 from bringup import programming
 from targets.nets import HIGH, UNKNOWN, constraints
 from targets.options import parse_arguments
-from targets.pads import CORE_LANES, CorePads, make_platform
+from targets.pads import CORE_LANES, CorePads, connect_cage, make_platform
 from tools.environment import ROOT, enter_environment
 from tools.vivado.run import core_script, find_vivado, place_and_route
 
@@ -36,13 +36,33 @@ EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
 # Gateware -----------------------------------------------------------------------------------------
 
+def cages_of(board, arguments):
+    """Return the names of the cages that a build with these options has."""
+    return board.cages() if arguments.card else ()
+
+def say_which_cages(board, arguments):
+    """Print a sentence if the card services are asked for on a board whose cages' pins are not
+    known, or known by one report only.
+    """
+    if not arguments.card:
+        return
+    cages = board.cages()
+    if not cages:
+        print(f"\n{board.title}: the pins of QSFP cages are not known, so this build has no blocks "
+            "for modules; the sensors need no pins.")
+        return
+    weak = {board.net(f"qsfp_{name}.scl").confidence for name in cages} - {HIGH}
+    if weak:
+        print(f"\nThe pins of cages {' and '.join(cages).upper()} are {' and '.join(weak)} only, "
+            "see targets/README.md.")
+
 def make_soc(board, arguments, user):
     """Return the LaneboxSoC of `board`, built with the
     options of the command line in `arguments`.
     """
     from gateware.soc import LaneboxSoC
 
-    platform = make_platform(board, arguments.lanes)
+    platform = make_platform(board, arguments.lanes, cages_of(board, arguments))
     pins     = platform.request(f"pcie_x{arguments.lanes}")
     pads     = pins if len(pins.tx_p) == CORE_LANES else CorePads(pins)
     soc = LaneboxSoC(platform,
@@ -56,8 +76,12 @@ def make_soc(board, arguments, user):
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
-        card     = arguments.card,
+        card     = cages_of(board, arguments) if arguments.card else None,
     )
+    for name in cages_of(board, arguments):
+        comb, specials = connect_cage(platform, name, soc.cages[name])
+        soc.comb     += comb
+        soc.specials += specials
     if pads is not pins:
         soc.comb += pads.connect(pins)
     return soc
@@ -76,6 +100,7 @@ def build_gateware(board, arguments):
     each other.
     """
     from gateware.capture.registers import check_capture
+    from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.user.slot import find_occupant, occupant_sources
     from gateware.vocabulary.windows import check_compat
@@ -84,6 +109,7 @@ def build_gateware(board, arguments):
 
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
+    check_upkeep(arguments.card, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     check_card(board, arguments.card)
     user   = find_occupant(arguments.user)
@@ -96,7 +122,8 @@ def build_gateware(board, arguments):
             arguments.capture, arguments.card],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
-    (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))
+    (output/"gateware"/f"{board.name}.xdc").write_text(
+        constraints(board, arguments.lanes, cages_of(board, arguments)))
     (output/"gateware"/"core.tcl").write_text(
         core_script(board, arguments.endpoint, arguments.msix))
     return output, built
@@ -156,6 +183,7 @@ def build(board, arguments):
     """
     output, built = build_gateware(board, arguments)
     print(f"{output}: {'built' if built else 'up to date'}", flush=True)
+    say_which_cages(board, arguments)
     if arguments.driver:
         programming.write_driver(output)
     if not (arguments.build or arguments.synth_only):

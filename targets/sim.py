@@ -56,7 +56,7 @@ def parse_arguments():
     target.add_argument("--capture", action="store_true",
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
-        help="the card services: flash over PCIe, and reboot (default: none)")
+        help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback",
@@ -75,6 +75,7 @@ def make_soc(arguments, user, memories):
     """
     from migen import Cat
 
+    from gateware.card.upkeep import CAGES
     from gateware.soc import LaneboxSoC
     from targets.sim_platform import Platform
 
@@ -90,15 +91,38 @@ def make_soc(arguments, user, memories):
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
-        card     = arguments.card,
+        card     = CAGES if arguments.card else None,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
         for signal in (side.valid, side.ready, side.last)]
+    if arguments.card:
+        add_cages(soc)
     soc.comb += [
         platform.request("busy").eq(soc.busy),
         platform.request("user_slot").eq(Cat(*sides)),
     ]
     return soc
+
+def add_cages(soc):
+    """Connect the pins of the SoC's cages to the simulation's models of them."""
+    from migen import ClockSignal, Instance
+
+    from gateware.card.upkeep import CAGES
+
+    for name, pins in soc.cages.items():
+        soc.specials += Instance("qsfp_cage",
+            p_CAGE     = CAGES.index(name),
+            i_clk      = ClockSignal(),
+            i_scl_low  = pins.scl_low,
+            i_sda_low  = pins.sda_low,
+            o_scl      = pins.scl,
+            o_sda      = pins.sda,
+            i_modsel_n = pins.modsel_n,
+            i_reset_n  = pins.reset_n,
+            i_lpmode   = pins.lpmode,
+            o_modprs_n = pins.modprs_n,
+            o_int_n    = pins.int_n,
+        )
 
 def build(arguments):
     """Check all options and read all input files, then build the gateware if it is not up to date.
@@ -108,6 +132,7 @@ def build(arguments):
     # The gateware is imported here, because finding the environment and showing --help must work
     # without its packages.
     from gateware.capture.registers import check_capture
+    from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.mmio.memory import BLANK_IMAGE, read_image
     from gateware.user.slot import find_occupant, occupant_sources
@@ -117,6 +142,7 @@ def build(arguments):
 
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
+    check_upkeep(arguments.card, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user     = find_occupant(arguments.user)
     memories = [

@@ -2,16 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The card services in the SoC: the flash engine and the reboot."""
+"""The card services in the SoC: the flash engine, the reboot, and what watches the card itself."""
 
 from gateware.card.flash import Flash
 from gateware.card.reboot import Reboot
+from gateware.card.upkeep import add_upkeep
 
 
-def add_card(soc):
-    """Adds the card services to the SoC. They need pins of the part's configuration alone."""
+def add_card(soc, cages):
+    """Adds the card services to the SoC, with the cages that `cages` names. Only the cages need
+    pins that a board may lack.
+    """
     soc.flash  = Flash()
     soc.reboot = Reboot()
     busy = soc.busy
     soc.busy = busy | soc.flash.busy | soc.reboot.busy
     soc.comb += soc.reboot.hold.eq(soc.flash.busy)
+    add_upkeep(soc, cages)

@@ -13,7 +13,7 @@ from gateware.card.sensors import Sensors
 
 CAGES = ("a", "b")
 
-def check_card(card, compat):
+def check_upkeep(card, compat):
     """Raises ValueError if card services are asked for in a layout of BAR0 that has no room for
     their registers.
     """

@@ -24,6 +24,8 @@ import zlib
 from dataclasses import dataclass, replace
 
 from gateware import numbers
+from gateware.card import sensors
+from gateware.card.module import BUFFER_BYTES, ERRORS
 from gateware.dma import moderation, notices
 
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
@@ -123,6 +125,12 @@ BLOCK_TYPES = {
         "Engine of the configuration flash; place of an image, and its part's IDCODE"),
     "reboot": BlockType(21, ("address", "go", "bootsts"),
         "Boot of an image from the configuration flash"),
+    "sensors": BlockType(22, ("temperature", "vccint", "vccaux", "vccbram", "alarms", "seen",
+        "clear", "sequences", "value_bits"),
+        "Temperature and supplies of the FPGA, and their alarms"),
+    "module": BlockType(23, ("control", "read", "write", "status", "buffer_place",
+        "buffer_read", "buffer_write", "buffer_bytes"),
+        "Cage of a QSFP module: its I2C bus and its pins; cage A is number 0"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }
@@ -327,6 +335,19 @@ def _card_blocks(soc):
             **{register: register for register in BLOCK_TYPES["reboot"].parameters}),
     ]
 
+def _upkeep_blocks(soc):
+    """Returns the table's entries for sensors and cages; empty if the card has none."""
+    if "sensors" not in soc.csr.regions:
+        return []
+    channels = ("temperature", "vccint", "vccaux", "vccbram")
+    return [_csr_block(soc, "sensors", **{name: f"monitor_{name}" for name in channels},
+        **{register: register for register in ("alarms", "seen", "clear", "sequences")},
+        value_bits = soc.sensors.value_bits)] + [
+        Registers(soc, name).block("module", int(name.removeprefix("module")),
+            **{register: register for register in BLOCK_TYPES["module"].parameters[:-1]},
+            buffer_bytes = BUFFER_BYTES)
+        for name in soc.csr.regions if name.startswith("module")]
+
 def _msix_blocks(soc):
     if soc.msix is None:
         return []
@@ -370,6 +391,7 @@ def blocks(soc, endpoint):
         *_lanebox_blocks(soc, endpoint),
         *_capture_blocks(soc),
         *_card_blocks(soc),
+        *_upkeep_blocks(soc),
     ]
 
 # Pages --------------------------------------------------------------------------------------------
@@ -527,6 +549,13 @@ def c_header():
         for name in ("unlock", "reboot")}, "{:#x}")
     lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
+    lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]
+    lines += _defines("MODULE_ERROR_", ERRORS)
+    lines += ["", "/* Sensors: a code of code_bits is a temperature in degrees Celsius, span*code",
+        " * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits */"]
+    lines += _defines("SENSORS_", {"code_bits": sensors.CODE_BITS,
+        "temperature_span": sensors.TEMPERATURE_SPAN,
+        "temperature_offset": sensors.TEMPERATURE_OFFSET, "voltage_full": sensors.VOLTAGE_SPAN})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
 
 if __name__ == "__main__":

@@ -174,6 +174,29 @@
 #define LITEPCIE_REBOOT_GO                      1
 #define LITEPCIE_REBOOT_BOOTSTS                 2
 
+/* Temperature and supplies of the FPGA, and their alarms */
+#define LITEPCIE_BLOCK_SENSORS                  22
+#define LITEPCIE_SENSORS_TEMPERATURE            0
+#define LITEPCIE_SENSORS_VCCINT                 1
+#define LITEPCIE_SENSORS_VCCAUX                 2
+#define LITEPCIE_SENSORS_VCCBRAM                3
+#define LITEPCIE_SENSORS_ALARMS                 4
+#define LITEPCIE_SENSORS_SEEN                   5
+#define LITEPCIE_SENSORS_CLEAR                  6
+#define LITEPCIE_SENSORS_SEQUENCES              7
+#define LITEPCIE_SENSORS_VALUE_BITS             8
+
+/* Cage of a QSFP module: its I2C bus and its pins; cage A is number 0 */
+#define LITEPCIE_BLOCK_MODULE                   23
+#define LITEPCIE_MODULE_CONTROL                 0
+#define LITEPCIE_MODULE_READ                    1
+#define LITEPCIE_MODULE_WRITE                   2
+#define LITEPCIE_MODULE_STATUS                  3
+#define LITEPCIE_MODULE_BUFFER_PLACE            4
+#define LITEPCIE_MODULE_BUFFER_READ             5
+#define LITEPCIE_MODULE_BUFFER_WRITE            6
+#define LITEPCIE_MODULE_BUFFER_BYTES            7
+
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -248,5 +271,21 @@
 
 /* Longest time of a read of host memory, with the timeout after reset */
 #define LITEPCIE_LONGEST_READ_US                25000
+
+/* How a transfer of a module's memory ended: the field error of its status */
+#define LITEPCIE_MODULE_ERROR_NONE              0
+#define LITEPCIE_MODULE_ERROR_ABSENT            1
+#define LITEPCIE_MODULE_ERROR_SILENT            2
+#define LITEPCIE_MODULE_ERROR_REFUSED           3
+#define LITEPCIE_MODULE_ERROR_SDA_HELD          4
+#define LITEPCIE_MODULE_ERROR_SCL_HELD          5
+#define LITEPCIE_MODULE_ERROR_LENGTH            6
+
+/* Sensors: a code of code_bits is a temperature in degrees Celsius, span*code
+ * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits */
+#define LITEPCIE_SENSORS_CODE_BITS              16
+#define LITEPCIE_SENSORS_TEMPERATURE_SPAN       509.3140064
+#define LITEPCIE_SENSORS_TEMPERATURE_OFFSET     280.2308787
+#define LITEPCIE_SENSORS_VOLTAGE_FULL           3.0
 
 #endif /* LITEPCIE_CAPABILITY_H */

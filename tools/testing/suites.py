@@ -45,6 +45,8 @@ ELSEWHERE: Table = {
         "commands": "test_gate.py",
         "crc flash spi startup": "test_engine.py",
         "services": "sim/test/card/test_board_flash.py",
+        "i2c": "test_module.py",
+        "upkeep": "sim/test/card/test_board_modules.py",
     },
     "gateware/completer": {
         "CompleterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
@@ -124,6 +126,8 @@ ELSEWHERE: Table = {
         "card_pins identity": "sim/test/card/test_board_flash.py",
         "configuration image": "gateware/test/card/test_reboot.py",
         "flash_chip flash_memory": "sim/test/model/test_flash_chip.py",
+        "cage": "sim/test/card/test_board_modules.py",
+        "sensors": "sim/test/card/test_board_sensors.py",
     },
     "sim/board/control": {
         "plan": "sim/test/model/test_plan.py",
@@ -158,6 +162,7 @@ ELSEWHERE: Table = {
         "machine": "sim/test/board/test_board_time.py",
         "msix_vectors": "sim/test/interrupt/test_board_msix.py",
         "options": "sim/test/board/test_board_process.py",
+        "parts_pins": "sim/test/card/test_board_modules.py",
     },
     "sim/board/text": {
         "words": "sim/test/board/test_words.py",

@@ -14,8 +14,10 @@ namespace lanebox {
 namespace {
 
 constexpr const char *kLiveOptions[] = {
-    "completion-size", "read-latency", "mmio-rtt", "stall",    "pace",      "split",
-    "iommu-miss",      "write-stall",  "reorder",  "link-gen", "link-width"};
+    "completion-size", "read-latency", "mmio-rtt",       "stall",         "pace",
+    "split",           "iommu-miss",   "write-stall",    "reorder",       "link-gen",
+    "link-width",      "temperature",  "vccint",         "vccaux",        "vccbram",
+    "module-a",        "module-b",     "module-a-fault", "module-b-fault"};
 
 std::string error_json(const std::string &text) {
     return Json().string("error", text).text();
@@ -38,6 +40,10 @@ void Commands::set(const std::string &name, const std::string &value) {
     machine_.root.timing = machine_.options.timing;
     machine_.config.train(machine_.options.link);
     machine_.root.configure();
+    machine_.parts.sensors.set(machine_.options.environment);
+    // A module that is put into its cage again forgets what the card wrote to it.
+    if (name.rfind("module-a", 0) == 0) machine_.parts.cages[0].set(machine_.options.cages[0]);
+    if (name.rfind("module-b", 0) == 0) machine_.parts.cages[1].set(machine_.options.cages[1]);
     machine_.hard_block.set_stall(machine_.options.stall_percent);
 }
 

@@ -150,9 +150,14 @@ std::filesystem::path executable_folder() {
     return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
-Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, const Waves &waves,
-                   uint64_t seed)
-    : hard_block_(hard_block), config_(config), card_(card), waves_(waves), seed_(seed) {
+Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, CardParts &parts,
+                   const Waves &waves, uint64_t seed)
+    : hard_block_(hard_block),
+      config_(config),
+      card_(card),
+      parts_(parts),
+      waves_(waves),
+      seed_(seed) {
     elaborate();
     if (!waves.path.empty()) {
 #if VM_TRACE
@@ -308,6 +313,11 @@ uint32_t Gateware::manage(unsigned dword, bool write, uint32_t data) {
 extern "C" void *pcie4_bind(int layout) {
     void *gateware = svGetUserData(svGetScope(), &lanebox::user_data_key);
     return static_cast<lanebox::Gateware *>(gateware)->bind(layout);
+}
+
+extern "C" void *parts_bind() {
+    void *gateware = svGetUserData(svGetScope(), &lanebox::user_data_key);
+    return static_cast<lanebox::Gateware *>(gateware)->parts();
 }
 
 extern "C" int pcie4_manage(void *model, int dword, int is_write, int data) {

@@ -12,6 +12,7 @@
 
 #include "block/hard_block.hpp"
 #include "card/card_pins.hpp"
+#include "card/parts.hpp"
 #include "link/config_space.hpp"
 #include "machine/slot.hpp"
 #include "pcie_border.hpp"
@@ -33,8 +34,8 @@ std::filesystem::path executable_folder();
 class Gateware {
 public:
     // Throws std::runtime_error when waves are asked for and the board was built without them.
-    Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, const Waves &waves,
-             uint64_t seed);
+    Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, CardParts &parts,
+             const Waves &waves, uint64_t seed);
     ~Gateware();
 
     // Lets one cycle pass. Rethrows an exception that the model of the hard block threw.
@@ -60,6 +61,8 @@ public:
     // Returns this object to the pcie_usp instance, which calls bind() once with the layout of its
     // pins (sim/board/border.py). A layout other than that of C++ is an error, which tick() throws.
     void *bind(int layout);
+    // Returns the model of the card's parts to the Verilog modules of card/.
+    CardParts *parts() { return &parts_; }
     // Called by the pcie_usp instance for each access on cfg_mgmt_*. Returns the dword of
     // configuration space that was read.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
@@ -74,6 +77,7 @@ private:
     HardBlock &hard_block_;
     ConfigSpace &config_;
     CardPins &card_;
+    CardParts &parts_;
     Waves waves_;
     uint64_t seed_;
     uint64_t cycles_ = 0;

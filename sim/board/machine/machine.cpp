@@ -48,7 +48,9 @@ Machine::Machine(const Options &chosen, Host &host)
       flash(kMt25qu256, chosen.flash_speed, chosen.seed),
       configuration(flash.memory(), kIdcode),
       card{flash, configuration, [this] { return now(); }},
-      gateware(hard_block, config, card, chosen.waves, chosen.seed) {
+      gateware(hard_block, config, card, parts, chosen.waves, chosen.seed) {
+    parts.sensors.set(chosen.environment);
+    for (size_t i = 0; i < parts.cages.size(); i++) parts.cages[i].set(chosen.cages[i]);
     root.timing = chosen.timing;
     root.link.upstream.set_rate_limited(chosen.link_rate);
     root.link.downstream.set_rate_limited(chosen.link_rate);

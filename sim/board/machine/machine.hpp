@@ -63,6 +63,7 @@ struct Machine {
     FlashChip flash;
     Configuration configuration;
     CardPins card;
+    CardParts parts;
     Gateware gateware;
 };
 

@@ -55,6 +55,14 @@ enum Id {
     Fault,
     FaultScriptFile,
     RulesMode,
+    Temperature,
+    Vccint,
+    Vccaux,
+    Vccbram,
+    ModuleA,
+    ModuleB,
+    ModuleAFault,
+    ModuleBFault,
     Once
 };
 
@@ -112,6 +120,18 @@ const Row kRows[] = {
     {"fault", "NAME[:N]", "plant a fault at the N-th opportunity; may be repeated", Fault},
     {"faults", "FILE", "a script: at NS FAULT, tlp N FAULT, random FAULT RATE", FaultScriptFile},
     {"rules", "fatal|warn|off", "what a breach of an interface rule does (fatal)", RulesMode},
+    {"temperature", "CELSIUS", "of the FPGA, for gateware with sensors: -40 to 150 (40)",
+     Temperature},
+    {"vccint", "VOLTS", "of the supply VCCINT: 0 to 3 (0.85)", Vccint},
+    {"vccaux", "VOLTS", "of the supply VCCAUX: 0 to 3 (1.8)", Vccaux},
+    {"vccbram", "VOLTS", "of the supply VCCBRAM: 0 to 3 (0.85)", Vccbram},
+    {"module-a", "FILE|none", "contents of the module in cage A, lower memory and pages (none)",
+     ModuleA},
+    {"module-b", "FILE|none", "the same for cage B (none)", ModuleB},
+    {"module-a-fault", "none|silent|clock-held|stuck:CLOCKS|stretch:US",
+     "what is wrong with the module in cage A (none)", ModuleAFault},
+    {"module-b-fault", "none|silent|clock-held|stuck:CLOCKS|stretch:US",
+     "the same for cage B (none)", ModuleBFault},
     {"once", nullptr, "end when the first client leaves", Once},
 };
 
@@ -122,6 +142,16 @@ uint64_t number_from(const std::string &name, const std::string &text, uint64_t 
         throw std::invalid_argument("--" + name + " " + text + ": must be a number from " +
                                     std::to_string(low) + " to " + std::to_string(high));
     return *value;
+}
+
+double real_from(const std::string &name, const std::string &text, int low, int high) {
+    std::istringstream words(text);
+    double value = 0;
+    words >> value;
+    if (words.fail() || !words.eof() || value < low || value > high)
+        throw std::invalid_argument("--" + name + " " + text + ": must be a number from " +
+                                    std::to_string(low) + " to " + std::to_string(high));
+    return value;
 }
 
 unsigned one_of(const std::string &name, const char *text,
@@ -222,8 +252,42 @@ bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
     }
 }
 
+// Applies an option of what the card's sensors measure. Returns false if `row` is no such option.
+bool apply_environment(Environment &environment, const Row &row, const char *value) {
+    constexpr int kColdest = -40, kHottest = 150, kHighest = 3;
+    std::string name = row.name;
+    switch (row.id) {
+        case Temperature:
+            environment.temperature = real_from(name, value, kColdest, kHottest);
+            return true;
+        case Vccint: environment.vccint = real_from(name, value, 0, kHighest); return true;
+        case Vccaux: environment.vccaux = real_from(name, value, 0, kHighest); return true;
+        case Vccbram: environment.vccbram = real_from(name, value, 0, kHighest); return true;
+        default: return false;
+    }
+}
+
+// Applies an option of what is in the card's cages. Returns false if `row` is no such option.
+bool apply_cage(std::array<CageContents, 2> &cages, const Row &row, const char *value) {
+    std::string name = row.name;
+    CageContents &cage = cages[row.id == ModuleB || row.id == ModuleBFault];
+    switch (row.id) {
+        case ModuleA:
+        case ModuleB:
+            cage.memory = named(name, value, [&] { return read_module(value); });
+            return true;
+        case ModuleAFault:
+        case ModuleBFault:
+            named(name, value, [&] { return set_cage_fault(cage, value), true; });
+            return true;
+        default: return false;
+    }
+}
+
 void apply(Options &options, const Row &row, const char *value) {
     if (apply_timing(options.timing, row, value)) return;
+    if (apply_environment(options.environment, row, value)) return;
+    if (apply_cage(options.cages, row, value)) return;
     std::string name = row.name;
     switch (row.id) {
         case Socket: options.socket = value; break;

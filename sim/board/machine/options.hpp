@@ -5,6 +5,7 @@
 // The options of the board's command line.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct Options {
     HostTiming timing;
     Rules::Mode rules = Rules::Mode::Fatal;
     Waves waves;
+    Environment environment;
+    std::array<CageContents, 2> cages;  // what is in cage A and in cage B
     std::vector<std::string> faults;
     std::string fault_script;
     bool once = false, help = false;

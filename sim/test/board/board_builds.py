@@ -48,4 +48,5 @@ def build_executable(endpoint=DEFAULT, msix=False, capture=False, card=False):
 def register_map(endpoint=DEFAULT, msix=False, capture=False, card=False):
     """Return the register map of the gateware with these options: the content of csr.json, which
     LiteX wrote."""
-    return json.loads((build_gateware(endpoint, msix, capture, card) / "csr.json").read_text())
+    folder = build_gateware(endpoint, msix, capture, card)
+    return json.loads((folder / "csr.json").read_text())

@@ -38,6 +38,11 @@ int main() {
     uint16_t command = 6;
     config.write(0x04, &command, sizeof command);
     root.configure();
-    Gateware gateware(block, config, {}, 1);
+    // The bench has no card services, so nothing asks for these parts.
+    FlashChip flash(kMt25qu256, 1, 1);
+    Configuration configuration(flash.memory(), 0);
+    CardPins card{flash, configuration, [] { return Time{0}; }};
+    CardParts parts;
+    Gateware gateware(block, config, card, parts, {}, 1);
     for (unsigned cycle = 0; cycle < 700; cycle++) gateware.tick();
 }

@@ -28,8 +28,10 @@ def build():
     path."""
     verilog = [HERE / "pins_bench.sv", border.files() / "pcie_usp.sv"]
     sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp", *model_files(".cpp")]
+    sources += sorted((BOARD / "card").glob("*.cpp"))
     headers = [
         BOARD / "machine" / "gateware.hpp",
+        *sorted((BOARD / "card").glob("*.hpp")),
         *model_files(".hpp"),
         border.files() / "pcie_border.hpp",
     ]
