@@ -165,7 +165,24 @@
 	R(LITEPCIE_BLOCK_FLASH, 0x028, 1, false, "flash_identification") \
 	R(LITEPCIE_BLOCK_REBOOT, 0x000, 1, true, "reboot_address") \
 	R(LITEPCIE_BLOCK_REBOOT, 0x004, 1, true, "reboot_go") \
-	R(LITEPCIE_BLOCK_REBOOT, 0x008, 1, false, "reboot_bootsts")
+	R(LITEPCIE_BLOCK_REBOOT, 0x008, 1, false, "reboot_bootsts") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x000, 1, false, "sensors_monitor_temperature") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x004, 1, false, "sensors_monitor_vccint") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x008, 1, false, "sensors_monitor_vccaux") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x00c, 1, false, "sensors_monitor_vccbram") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x010, 1, false, "sensors_monitor_eoc") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x014, 1, false, "sensors_monitor_eos") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x018, 1, false, "sensors_alarms") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x01c, 1, false, "sensors_seen") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x020, 1, true, "sensors_clear") \
+	R(LITEPCIE_BLOCK_SENSORS, 0x024, 1, false, "sensors_sequences") \
+	R(LITEPCIE_BLOCK_MODULE, 0x000, 1, true, "module#_control") \
+	R(LITEPCIE_BLOCK_MODULE, 0x004, 1, true, "module#_read") \
+	R(LITEPCIE_BLOCK_MODULE, 0x008, 1, true, "module#_write") \
+	R(LITEPCIE_BLOCK_MODULE, 0x00c, 1, false, "module#_status") \
+	R(LITEPCIE_BLOCK_MODULE, 0x010, 1, true, "module#_buffer_place") \
+	R(LITEPCIE_BLOCK_MODULE, 0x014, 1, false, "module#_buffer_read") \
+	R(LITEPCIE_BLOCK_MODULE, 0x018, 1, true, "module#_buffer_write")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1
@@ -220,5 +237,49 @@
 #define LITEPCIE_FLASH_STATUS_REFUSAL_SIZE                      3
 #define LITEPCIE_FLASH_STATUS_READY_STATUS_OFFSET               8
 #define LITEPCIE_FLASH_STATUS_READY_STATUS_SIZE                 8
+#define LITEPCIE_SENSORS_ALARMS_OVER_TEMPERATURE_OFFSET         0
+#define LITEPCIE_SENSORS_ALARMS_OVER_TEMPERATURE_SIZE           1
+#define LITEPCIE_SENSORS_ALARMS_TEMPERATURE_OFFSET              1
+#define LITEPCIE_SENSORS_ALARMS_TEMPERATURE_SIZE                1
+#define LITEPCIE_SENSORS_ALARMS_VCCINT_OFFSET                   2
+#define LITEPCIE_SENSORS_ALARMS_VCCINT_SIZE                     1
+#define LITEPCIE_SENSORS_ALARMS_VCCAUX_OFFSET                   3
+#define LITEPCIE_SENSORS_ALARMS_VCCAUX_SIZE                     1
+#define LITEPCIE_SENSORS_ALARMS_VCCBRAM_OFFSET                  4
+#define LITEPCIE_SENSORS_ALARMS_VCCBRAM_SIZE                    1
+#define LITEPCIE_MODULE0_READ_OFFSET_OFFSET                     0
+#define LITEPCIE_MODULE0_READ_OFFSET_SIZE                       8
+#define LITEPCIE_MODULE0_READ_LENGTH_OFFSET                     8
+#define LITEPCIE_MODULE0_READ_LENGTH_SIZE                       8
+#define LITEPCIE_MODULE0_READ_PAGE_OFFSET                       16
+#define LITEPCIE_MODULE0_READ_PAGE_SIZE                         8
+#define LITEPCIE_MODULE0_READ_KEEP_OFFSET                       24
+#define LITEPCIE_MODULE0_READ_KEEP_SIZE                         1
+#define LITEPCIE_MODULE0_WRITE_OFFSET_OFFSET                    0
+#define LITEPCIE_MODULE0_WRITE_OFFSET_SIZE                      8
+#define LITEPCIE_MODULE0_WRITE_LENGTH_OFFSET                    8
+#define LITEPCIE_MODULE0_WRITE_LENGTH_SIZE                      8
+#define LITEPCIE_MODULE0_WRITE_PAGE_OFFSET                      16
+#define LITEPCIE_MODULE0_WRITE_PAGE_SIZE                        8
+#define LITEPCIE_MODULE0_WRITE_KEEP_OFFSET                      24
+#define LITEPCIE_MODULE0_WRITE_KEEP_SIZE                        1
+#define LITEPCIE_MODULE0_STATUS_BUSY_OFFSET                     0
+#define LITEPCIE_MODULE0_STATUS_BUSY_SIZE                       1
+#define LITEPCIE_MODULE0_STATUS_PRESENT_OFFSET                  1
+#define LITEPCIE_MODULE0_STATUS_PRESENT_SIZE                    1
+#define LITEPCIE_MODULE0_STATUS_INTERRUPT_OFFSET                2
+#define LITEPCIE_MODULE0_STATUS_INTERRUPT_SIZE                  1
+#define LITEPCIE_MODULE0_STATUS_QUIET_OFFSET                    3
+#define LITEPCIE_MODULE0_STATUS_QUIET_SIZE                      1
+#define LITEPCIE_MODULE0_STATUS_ERROR_OFFSET                    4
+#define LITEPCIE_MODULE0_STATUS_ERROR_SIZE                      3
+#define LITEPCIE_MODULE0_STATUS_MOVED_OFFSET                    8
+#define LITEPCIE_MODULE0_STATUS_MOVED_SIZE                      8
+#define LITEPCIE_MODULE0_STATUS_RECOVERIES_OFFSET               16
+#define LITEPCIE_MODULE0_STATUS_RECOVERIES_SIZE                 8
+#define LITEPCIE_MODULE0_CONTROL_RESET_OFFSET                   0
+#define LITEPCIE_MODULE0_CONTROL_RESET_SIZE                     1
+#define LITEPCIE_MODULE0_CONTROL_LOW_POWER_OFFSET               1
+#define LITEPCIE_MODULE0_CONTROL_LOW_POWER_SIZE                 1
 
 #endif /* LITEPCIE_LAYOUT_H */

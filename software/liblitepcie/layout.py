@@ -35,6 +35,8 @@ BLOCKS = {
     "capture": "capture",
     "flash": "flash",
     "reboot": "reboot",
+    "sensors": "sensors",
+    "module": "module#",
 }
 FIELDS = (
     "pcie_phy_link_status",
@@ -45,6 +47,11 @@ FIELDS = (
     "capture_status",
     "capture_account_control",
     "capture_generator_control",
+    "sensors_alarms",
+    "module0_read",
+    "module0_write",
+    "module0_status",
+    "module0_control",
 )
 
 HEAD = """\

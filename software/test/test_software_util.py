@@ -31,8 +31,9 @@ COMMANDS = {
     "doctor": ["--look"],
 }
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
-# sim/test/util/test_util_latency.py tests `latency`.
-OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
+# sim/test/util/test_util_latency.py tests `latency`, and sim/test/card has the tests of `sensors`
+# and `module`.
+OTHERS = ["list", "reset", "rescan", "vfio", "latency", "sensors", "module"]
 
 
 # Usage --------------------------------------------------------------------------------------------
@@ -52,6 +53,10 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
         ["info", "extra"],
         ["info", "--size", "1"],
         ["scratch_test", "extra"],
+        ["sensors", "extra"],
+        ["module", "C"],
+        ["module", "A", "B"],
+        ["module", "--page", "3"],
         ["mmio_bench", "--count", "0"],
         ["mmio_bench", "--count"],
         ["mmio_bench", "--target", "bar"],

@@ -27,6 +27,7 @@ _litepcie_util() {
 	--csr | read | write | verify | reboot) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
 	vfio) choices="bind unbind status" ;;
 	flash) choices="info read write verify" ;;
+	module) choices="A B" ;;
 	bind | unbind | status | rescan)
 		choices=$("$program" list 2>/dev/null | sed -n 's/^\([0-9a-f:.]*\)  .*/\1/p') ;;
 	*)

@@ -79,6 +79,8 @@ extern const struct command cmd_rescan;
 extern const struct command cmd_flash;
 extern const struct command cmd_reboot;
 extern const struct command cmd_vfio;
+extern const struct command cmd_sensors;
+extern const struct command cmd_module;
 
 /*
  * Returns the path of a csr.json with more names of registers: that of the option --csr, or that of

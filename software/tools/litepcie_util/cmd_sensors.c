@@ -1,0 +1,213 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command sensors: print the temperature and the supply voltages that the FPGA measures of
+ * itself, and its alarms. It only reads, so members of the card's group may use it.
+ */
+#include <getopt.h>
+#include <string.h>
+#include <time.h>
+
+#include "litepcie_capability.h"
+#include "util.h"
+
+/*
+ * A measurement that had begun before the command was called may be older than the command. The
+ * second sequence of measurements to end is the first one that began after it.
+ */
+#define SEQUENCES	2u
+/*
+ * A sequence takes less than a millisecond. The card counts as broken if it has not ended after
+ * both this time and this number of looks. A simulated card's time runs with the looks.
+ */
+#define PATIENCE_S	1.0
+#define LOOKS		20000u
+#define NAP_NS		20000
+#define ALARMS		5u
+
+struct sensors {
+	double		celsius;
+	double		volts[3];
+	uint32_t	alarms;	/* alarms that are on now, a bit for each name of alarm_names */
+	uint32_t	seen;	/* alarms that have been on since the card's reset */
+};
+
+static const char *const supply_names[3] = { "vccint", "vccaux", "vccbram" };
+static const char *const alarm_names[ALARMS] = {
+	"over_temperature", "temperature", "vccint", "vccaux", "vccbram",
+};
+static const char *const alarm_texts[ALARMS] = {
+	"the FPGA is at its limit of temperature", "the FPGA is hot", "VCCINT is out of its limits",
+	"VCCAUX is out of its limits", "VCCBRAM is out of its limits",
+};
+
+/* Measure ------------------------------------------------------------------------------------- */
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Wait until all channels have been measured anew. Returns false if that did not happen. */
+static bool await_fresh(struct util *util)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	double end = now_s() + PATIENCE_S;
+	uint64_t first = 0, count = 0;
+	int rc = litepcie_register_read(util->dev, "sensors_sequences", &first);
+
+	for (unsigned int looks = 0; rc == 0 && !util_interrupted(); looks++) {
+		rc = litepcie_register_read(util->dev, "sensors_sequences", &count);
+		if (rc == 0 && (uint32_t)(count - first) >= SEQUENCES)
+			return true;
+		if (rc == 0 && looks >= LOOKS && now_s() > end) {
+			util_fail(util, "the card's system monitor measures nothing: no sequence "
+				  "of measurements has ended in %u looks", looks);
+			return false;
+		}
+		nanosleep(&nap, NULL);
+	}
+	util_check(util, rc, "waiting for a measurement");
+	return false;
+}
+
+static double temperature(double code)
+{
+	const double full = 1u << LITEPCIE_SENSORS_CODE_BITS;
+
+	return code * LITEPCIE_SENSORS_TEMPERATURE_SPAN / full - LITEPCIE_SENSORS_TEMPERATURE_OFFSET;
+}
+
+static double voltage(double code)
+{
+	return code * LITEPCIE_SENSORS_VOLTAGE_FULL / (1u << LITEPCIE_SENSORS_CODE_BITS);
+}
+
+/*
+ * Read the register of channel @name and return its code, of LITEPCIE_SENSORS_CODE_BITS. The card
+ * keeps only the upper @bits of a code.
+ */
+static double read_code(struct util *util, const char *name, unsigned int bits)
+{
+	uint64_t value = 0;
+	char full[64];
+
+	snprintf(full, sizeof(full), "sensors_monitor_%s", name);
+	util_check(util, litepcie_register_read(util->dev, full, &value), full);
+	return (double)(value << (LITEPCIE_SENSORS_CODE_BITS - bits));
+}
+
+static void measure(struct util *util, struct sensors *sensors, unsigned int bits)
+{
+	uint64_t alarms = 0, seen = 0;
+
+	sensors->celsius = temperature(read_code(util, "temperature", bits));
+	for (unsigned int i = 0; i < 3; i++)
+		sensors->volts[i] = voltage(read_code(util, supply_names[i], bits));
+	util_check(util, litepcie_register_read(util->dev, "sensors_alarms", &alarms),
+		   "reading the alarms");
+	util_check(util, litepcie_register_read(util->dev, "sensors_seen", &seen),
+		   "reading the alarms");
+	sensors->alarms = (uint32_t)alarms;
+	sensors->seen = (uint32_t)seen;
+}
+
+/* Print --------------------------------------------------------------------------------------- */
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct sensors *sensors = result;
+
+	printf("device         %s (%s)\n", util->device, litepcie_backend(util->dev));
+	printf("temperature    %.1f C\n", sensors->celsius);
+	for (unsigned int i = 0; i < 3; i++)
+		printf("%-14s %.3f V\n", supply_names[i], sensors->volts[i]);
+	for (unsigned int i = 0; i < ALARMS; i++)
+		if (sensors->alarms >> i & 1)
+			printf("alarm          %s%s%s\n", util_colour(util, COLOUR_BAD),
+			       alarm_texts[i], util_colour(util, COLOUR_END));
+		else if (sensors->seen >> i & 1)
+			printf("earlier alarm  %s, not now\n", alarm_texts[i]);
+	if (!sensors->seen)
+		printf("alarms         none since the card's reset\n");
+}
+
+static void print_alarms(struct json *json, const char *key, uint32_t bits)
+{
+	json_begin_array(json, key);
+	for (unsigned int i = 0; i < ALARMS; i++)
+		if (bits >> i & 1)
+			json_string(json, NULL, alarm_names[i]);
+	json_end_array(json);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct sensors *sensors = result;
+	char key[32];
+
+	json_number(json, "temperature_c", sensors->celsius);
+	for (unsigned int i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "%s_v", supply_names[i]);
+		json_number(json, key, sensors->volts[i]);
+	}
+	print_alarms(json, "alarms", sensors->alarms);
+	print_alarms(json, "alarms_since_reset", sensors->seen);
+}
+
+/* The command --------------------------------------------------------------------------------- */
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct sensors sensors = { 0 };
+	struct litepcie_block block;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_sensors);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: sensors takes no argument", argv[optind]);
+	if (!util_open(util))
+		return util_finish(util, NULL, print_text, print_json);
+	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_SENSORS, 0, &block) < 0)
+		util_fail(util, "this card's gateware has no sensors; they are built by --card");
+	else if (await_fresh(util))
+		measure(util, &sensors, block.parameter[LITEPCIE_SENSORS_VALUE_BITS]);
+	return util_finish(util, util->failed || util_interrupted() ? NULL : &sensors, print_text,
+			   print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] sensors\n"
+	"\n"
+	"Print the temperature of the FPGA, three of its supply voltages, and the alarms\n"
+	"that are on or have been on since the card's reset. All values are measured\n"
+	"after the command was called. Nothing in the card is changed.\n"
+	"\n"
+	"An alarm does not make the command fail: the exit status is 0 if the card could\n"
+	"be read.\n"
+	"\n"
+	"examples:\n"
+	"  litepcie_util sensors\n"
+	"  litepcie_util --json sensors | jq .temperature_c\n";
+
+const struct command cmd_sensors = {
+	.name = "sensors",
+	.summary = "temperature and voltages of the FPGA, and their alarms",
+	.help = help,
+	.run = run,
+};

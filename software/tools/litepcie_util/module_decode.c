@@ -1,0 +1,141 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Decode the memory of a QSFP module. Offsets are those of SFF-8636 revision 2.10a and of CMIS 5.2;
+ * numbers of more than a byte are big-endian.
+ */
+#include "module_decode.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define HALF	128	/* an address from here on is in the upper page */
+
+/* Offsets in the memory of SFF-8636, in bytes. */
+enum {
+	SFF_LOSS = 3,		/* bits 0 to 3: receiver's, bits 4 to 7: transmitter's */
+	SFF_FAULT = 4,		/* bits 0 to 3: of the transmitter */
+	SFF_HEAT = 6,		/* bit 7: alarm high, bit 6: alarm low */
+	SFF_SUPPLY = 7,		/* the same of the supply */
+	SFF_TEMPERATURE = 22,
+	SFF_VOLTAGE = 26,
+	SFF_RECEIVE = 34,
+	SFF_TRANSMIT = 50,
+	SFF_VENDOR = 148,
+	SFF_PART = 168,
+	SFF_SERIAL = 196,
+};
+
+/* Offsets in the memory of CMIS, in bytes. */
+enum {
+	CMIS_FLAGS = 9,		/* bit 0: hot, bit 1: cold, bit 4: supply high, bit 5: low */
+	CMIS_TEMPERATURE = 14,
+	CMIS_VOLTAGE = 16,
+	CMIS_VENDOR = 129,
+	CMIS_PART = 148,
+	CMIS_SERIAL = 166,
+};
+
+/* SFF-8024's numbers of forms of modules. */
+static const struct {
+	unsigned int	number;
+	const char	*name;
+	bool		cmis;
+} forms[] = {
+	{ 0x0c, "QSFP", false },
+	{ 0x0d, "QSFP+", false },
+	{ 0x11, "QSFP28", false },
+	{ 0x18, "QSFP-DD", true },
+	{ 0x19, "OSFP", true },
+	{ 0x1e, "QSFP+ or later with CMIS", true },
+};
+
+static unsigned int word(const uint8_t *at)
+{
+	return (unsigned int)at[0] << 8 | at[1];
+}
+
+/* Temperatures are in 1/256 of a degree, with a sign. */
+static double temperature(const uint8_t *at)
+{
+	return (int16_t)word(at) / 256.0;
+}
+
+/* Voltages are in 100 uV. */
+static double voltage(const uint8_t *at)
+{
+	return word(at) / 1e4;
+}
+
+/*
+ * Copy a text of 16 characters, without the spaces at its end. A character that cannot be printed
+ * becomes '?', since a module's memory may hold anything.
+ */
+static void text(char *to, const uint8_t *from)
+{
+	size_t length = MODULE_TEXT - 1;
+
+	while (length && (from[length - 1] == ' ' || from[length - 1] == 0))
+		length--;
+	for (size_t i = 0; i < length; i++)
+		to[i] = from[i] >= ' ' && from[i] < 0x7f ? (char)from[i] : '?';
+	to[length] = 0;
+}
+
+static void decode_sff(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
+{
+	text(facts->vendor, upper + SFF_VENDOR - HALF);
+	text(facts->part, upper + SFF_PART - HALF);
+	text(facts->serial, upper + SFF_SERIAL - HALF);
+	facts->celsius = temperature(lower + SFF_TEMPERATURE);
+	facts->volts = voltage(lower + SFF_VOLTAGE);
+	facts->powers = true;
+	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
+		/* powers are in 0.1 uW */
+		facts->receive_mw[lane] = word(lower + SFF_RECEIVE + 2 * lane) / 1e4;
+		facts->transmit_mw[lane] = word(lower + SFF_TRANSMIT + 2 * lane) / 1e4;
+	}
+	facts->receive_loss = lower[SFF_LOSS] & 0xf;
+	facts->transmit_loss = lower[SFF_LOSS] >> 4;
+	facts->transmit_fault = lower[SFF_FAULT] & 0xf;
+	facts->hot = lower[SFF_HEAT] >> 7 & 1;
+	facts->cold = lower[SFF_HEAT] >> 6 & 1;
+	facts->high = lower[SFF_SUPPLY] >> 7 & 1;
+	facts->low = lower[SFF_SUPPLY] >> 6 & 1;
+}
+
+/* With CMIS the powers of lanes are in upper page 11h, which is not decoded here. */
+static void decode_cmis(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
+{
+	text(facts->vendor, upper + CMIS_VENDOR - HALF);
+	text(facts->part, upper + CMIS_PART - HALF);
+	text(facts->serial, upper + CMIS_SERIAL - HALF);
+	facts->celsius = temperature(lower + CMIS_TEMPERATURE);
+	facts->volts = voltage(lower + CMIS_VOLTAGE);
+	facts->hot = lower[CMIS_FLAGS] & 1;
+	facts->cold = lower[CMIS_FLAGS] >> 1 & 1;
+	facts->high = lower[CMIS_FLAGS] >> 4 & 1;
+	facts->low = lower[CMIS_FLAGS] >> 5 & 1;
+}
+
+void module_decode(struct module_facts *facts, const uint8_t *lower, const uint8_t *upper)
+{
+	memset(facts, 0, sizeof(*facts));
+	facts->identifier = lower[0];
+	facts->form = "of an unknown form";
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (forms[i].number != lower[0])
+			continue;
+		facts->form = forms[i].name;
+		facts->cmis = forms[i].cmis;
+		facts->known = true;
+	}
+	if (facts->known && facts->cmis)
+		decode_cmis(facts, lower, upper);
+	else if (facts->known)
+		decode_sff(facts, lower, upper);
+}

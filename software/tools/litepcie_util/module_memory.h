@@ -1,0 +1,26 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Read the memory of a QSFP module through the card. The card's block moves up to
+ * MODULE_HALF bytes at a time, and selects the page itself.
+ */
+#ifndef LITEPCIE_UTIL_MODULE_MEMORY_H
+#define LITEPCIE_UTIL_MODULE_MEMORY_H
+
+#include "util.h"
+
+#define MODULE_HALF	128u	/* bytes of a module's lower memory, and of each upper page */
+
+/*
+ * Read @bytes bytes from @offset on of the module in cage @cage (0: A, 1: B) into @to. Bytes from
+ * 128 on are those of upper page @page. With @keep the module stays selected for the next read.
+ * Returns false if the read failed; the failure is noted.
+ */
+bool module_read(struct util *util, unsigned int cage, unsigned int page, unsigned int offset,
+		 unsigned int bytes, uint8_t *to, bool keep);
+
+#endif /* LITEPCIE_UTIL_MODULE_MEMORY_H */
