@@ -62,6 +62,14 @@ static const struct right rights[] = {
 	 */
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
+	/*
+	 * Members may read a module's memory, which takes writes to the card.
+	 * A write to a module and its reset take CAP_SYS_RAWIO: they may end
+	 * another user's link.  A read that comes into another user's read
+	 * makes that one wrong, and no more.
+	 */
+	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_READ },
+	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_BUFFER_PLACE },
 	{ LITEPCIE_BLOCK_MEMORY, ALL },
 	{ LITEPCIE_BLOCK_USER, ALL },
 	{ LITEPCIE_BLOCK_USER_WINDOW, ALL },
@@ -70,14 +78,6 @@ static const struct right rights[] = {
 struct span {
 	u64	start, end;
 };
-
-static const struct right *right_to(const struct litepcie_block *block)
-{
-	for (unsigned int i = 0; i < ARRAY_SIZE(rights); i++)
-		if (rights[i].type == block->type && block->version == VERSION)
-			return &rights[i];
-	return NULL;
-}
 
 static struct span place_of(const struct litepcie_block *block)
 {
@@ -93,8 +93,6 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	struct span range = place_of(block);
 	u64 place;
 
-	if (!right)
-		return (struct span){ };
 	if (right->parameter == ALL)
 		return range;
 	/*
@@ -108,6 +106,22 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	if (place + sizeof(u32) > range.end)
 		return (struct span){ };
 	return (struct span){ place, place + sizeof(u32) };
+}
+
+/*
+ * Returns the right by which the bytes from @from to @to of the block may be
+ * written to, or NULL.  A block may have several rights, each to a register.
+ */
+static const struct right *right_to(const struct litepcie_block *block, u64 from, u64 to)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(rights); i++) {
+		struct span allowed = allowed_in(block, &rights[i]);
+
+		if (rights[i].type == block->type && block->version == VERSION &&
+		    from >= allowed.start && to <= allowed.end)
+			return &rights[i];
+	}
+	return NULL;
 }
 
 /*
@@ -137,14 +151,14 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
 
 	for (unsigned int i = 0; i < card->block_count; i++) {
 		const struct litepcie_block *block = &card->blocks[i];
-		const struct right *right = right_to(block);
-		struct span allowed = allowed_in(block, right);
 		struct span place = place_of(block);
 		u64 from = max(offset, place.start), to = min(end, place.end);
+		const struct right *right;
 
 		if (block->bar != bar || from >= to)
 			continue;
-		if (from < allowed.start || to > allowed.end)
+		right = right_to(block, from, to);
+		if (!right)
 			return LITEPCIE_RIGHT_NONE;
 		if (right->steers)
 			answer = LITEPCIE_RIGHT_STEER;
