@@ -131,6 +131,8 @@ BLOCK_TYPES = {
     "module": BlockType(23, ("control", "read", "write", "status", "buffer_place",
         "buffer_read", "buffer_write", "buffer_bytes"),
         "Cage of a QSFP module: its I2C bus and its pins; cage A is number 0"),
+    "virtio": BlockType(24, ("device", "queues", "cause", "queue_size"),
+        "A virtio device with the registers of virtio-mmio; queue n interrupts as cause + n"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }

@@ -196,6 +196,12 @@
 #define LITEPCIE_MODULE_BUFFER_READ             5
 #define LITEPCIE_MODULE_BUFFER_WRITE            6
 #define LITEPCIE_MODULE_BUFFER_BYTES            7
+/* A virtio device with the registers of virtio-mmio; queue n interrupts as cause + n */
+#define LITEPCIE_BLOCK_VIRTIO                   24
+#define LITEPCIE_VIRTIO_DEVICE                  0
+#define LITEPCIE_VIRTIO_QUEUES                  1
+#define LITEPCIE_VIRTIO_CAUSE                   2
+#define LITEPCIE_VIRTIO_QUEUE_SIZE              3
 
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
