@@ -33,6 +33,7 @@
 #include <linux/device.h>
 #include <linux/eventfd.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/log2.h>
@@ -52,6 +53,7 @@
 
 #define LITEPCIE_NAME		"litepcie"
 #define LITEPCIE_CHANNELS_MAX	8
+#define LITEPCIE_VIRTIO_MAX	8
 
 enum litepcie_direction {
 	LITEPCIE_H2C,
@@ -68,6 +70,7 @@ enum litepcie_state {
 struct litepcie;
 struct litepcie_chan;
 struct litepcie_file;
+struct litepcie_virtio;
 
 /*
  * The counts of a held run, in which the card uses only the descriptors that
@@ -355,6 +358,20 @@ struct litepcie_block {
 	const u32		*parameter;
 };
 
+/* The handler of an interrupt cause that belongs to a virtio device. */
+struct litepcie_listener {
+	irq_handler_t		handler;	/* NULL: nobody listens to the cause */
+	void			*data;		/* argument of the handler */
+};
+
+/* A virtio device of the card, see virtio.c. */
+struct litepcie_virtio_slot {
+	/* the device's entry in the capability table; NULL: no such device */
+	const struct litepcie_block	*block;
+	/* NULL while the card is being reset or removed */
+	struct litepcie_virtio		*device;
+};
+
 struct litepcie {
 	struct kref		kref;
 	/* the PCI device; invalid once the card's @state is GONE */
@@ -389,6 +406,14 @@ struct litepcie {
 	unsigned int		messages;
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
+
+	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
+	/*
+	 * masks of the interrupt causes that belong to virtio devices, and of
+	 * those that belong to their queues
+	 */
+	u32			virtio_causes, virtio_queues;
+	struct litepcie_listener listener[LITEPCIE_CAUSES_MAX];
 
 	/*
 	 * lock: protects the card's bus master bit and @unquiet, the mask of
@@ -644,6 +669,24 @@ void litepcie_user_interrupt(struct litepcie *card);
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
 void litepcie_user_leave(struct litepcie_file *file, bool live);
 void litepcie_user_forget(struct litepcie *card);
+
+/*
+ * The functions that follow are defined in virtio.c.  Without an auxiliary bus
+ * in the kernel, the card's virtio devices are left alone.
+ */
+#ifdef CONFIG_AUXILIARY_BUS
+void litepcie_virtio_find(struct litepcie *card);
+int litepcie_virtio_halt(struct litepcie *card);
+void litepcie_virtio_add(struct litepcie *card);
+void litepcie_virtio_del(struct litepcie *card);
+void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes);
+#else
+static inline void litepcie_virtio_find(struct litepcie *card) { }
+static inline int litepcie_virtio_halt(struct litepcie *card) { return 0; }
+static inline void litepcie_virtio_add(struct litepcie *card) { }
+static inline void litepcie_virtio_del(struct litepcie *card) { }
+static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes) { }
+#endif
 
 /* The functions that follow are defined in p2pmem.c. */
 int litepcie_p2pmem_add(struct litepcie *card);

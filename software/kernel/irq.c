@@ -14,7 +14,8 @@
  * Progress between the load and the clearing finds the cause still set, so the
  * message that it raises is handled after the cause has been cleared.  For this
  * reason the handler of a message without a cause looks at the counts in memory
- * again.
+ * again.  The queues of virtio devices are in memory, too, and are looked at in
+ * the same way.
  */
 
 #include <linux/interrupt.h>
@@ -58,9 +59,12 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	 */
 	if (!causes) {
 		look_at_lines(card);
+		litepcie_virtio_interrupt(card, irq, card->virtio_queues);
 		return IRQ_HANDLED;
 	}
 	writel(causes, card->irq_clear);
+	litepcie_virtio_interrupt(card, irq, causes);
+	causes &= ~card->virtio_causes;
 	while (causes) {
 		unsigned int cause = __ffs(causes);
 
@@ -163,7 +167,7 @@ static int count_vectors(struct litepcie *card)
 		vectors = max(vectors, way->cause + 1);
 	if (card->user.cause < LITEPCIE_CAUSES_MAX)
 		vectors = max(vectors, card->user.cause + 1);
-	return vectors;
+	return max_t(unsigned int, vectors, fls(card->virtio_causes));
 }
 
 static void free_messages(struct litepcie *card)

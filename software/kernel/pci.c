@@ -147,7 +147,7 @@ static int halt_everything(struct litepcie *card)
 
 	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
 		err = litepcie_dma_halt(way);
-	return err;
+	return err ? err : litepcie_virtio_halt(card);
 }
 
 /*
@@ -260,6 +260,7 @@ static int bring_up(struct litepcie *card)
 	err = make_channels(card);
 	if (err)
 		return err;
+	litepcie_virtio_find(card);
 	err = litepcie_irq_init(card);
 	if (err)
 		goto put;
@@ -275,6 +276,7 @@ static int bring_up(struct litepcie *card)
 	err = add_channels(card);
 	if (err)
 		goto quiesce;
+	litepcie_virtio_add(card);
 	return 0;
 
 quiesce:
@@ -328,6 +330,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 	 */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
+	litepcie_virtio_del(card);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	for (unsigned int n = 0; n < card->channels; n++)
 		litepcie_chan_del(card->chan[n]);
@@ -357,12 +360,18 @@ static void litepcie_shutdown(struct pci_dev *pdev)
 
 static void litepcie_reset_prepare(struct pci_dev *pdev)
 {
-	quiesce(pci_get_drvdata(pdev), LITEPCIE_OFFLINE, -EIO);
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	litepcie_virtio_del(card);
+	quiesce(card, LITEPCIE_OFFLINE, -EIO);
 }
 
 static void litepcie_reset_done(struct pci_dev *pdev)
 {
-	come_back(pci_get_drvdata(pdev));
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	if (!come_back(card))
+		litepcie_virtio_add(card);
 }
 
 static pci_ers_result_t litepcie_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
@@ -372,6 +381,7 @@ static pci_ers_result_t litepcie_error_detected(struct pci_dev *pdev, pci_channe
 	dev_warn(&pdev->dev, "PCIe error: DMA is stopped\n");
 	if (state != pci_channel_io_normal)
 		WRITE_ONCE(card->lost, true);
+	litepcie_virtio_del(card);
 	quiesce(card, LITEPCIE_OFFLINE, -EIO);
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
@@ -393,7 +403,10 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
  */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
-	litepcie_set_state(pci_get_drvdata(pdev), LITEPCIE_LIVE);
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	litepcie_set_state(card, LITEPCIE_LIVE);
+	litepcie_virtio_add(card);
 }
 
 static const struct pci_error_handlers litepcie_error_handlers = {

@@ -196,6 +196,7 @@
 #define LITEPCIE_MODULE_BUFFER_READ             5
 #define LITEPCIE_MODULE_BUFFER_WRITE            6
 #define LITEPCIE_MODULE_BUFFER_BYTES            7
+
 /* A virtio device with the registers of virtio-mmio; queue n interrupts as cause + n */
 #define LITEPCIE_BLOCK_VIRTIO                   24
 #define LITEPCIE_VIRTIO_DEVICE                  0

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Offers each virtio device of the card as an auxiliary device, which
+ * litepcie_virtio.ko drives.  litepcie.ko itself needs no module of virtio.
+ *
+ * A virtio driver cannot go on with a device that has forgotten its queues.  So
+ * the auxiliary devices are removed before a reset of the card, while the card
+ * still answers, and added anew after it.
+ */
+
+#include <linux/idr.h>
+#include <linux/iopoll.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <uapi/linux/virtio_mmio.h>
+
+#include "card.h"
+#include "virtio.h"
+
+/* version of a virtio block's entry in the capability table */
+#define VERSION			1
+#define RESET_POLL_US		10
+/* A reset ends when the device's reads of host memory have ended. */
+#define RESET_TIMEOUT_US	(40 * LITEPCIE_LONGEST_READ_US)
+
+/* the numbers N of the auxiliary devices litepcie.virtio.N of all cards */
+static DEFINE_IDA(numbers);
+
+/* The table's entries ----------------------------------------------------- */
+
+/*
+ * Returns the interrupt causes of a virtio device as a mask: one for each
+ * queue, and one for changes of its configuration.  Returns 0 if the entry in
+ * the capability table is not sound.
+ */
+static u32 causes_of(const struct litepcie_block *block)
+{
+	u32 first = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
+	u32 queues = litepcie_parameter(block, LITEPCIE_VIRTIO_QUEUES);
+
+	if (block->version != VERSION || block->bar || !IS_ALIGNED(block->offset, sizeof(u32)) ||
+	    block->size < LITEPCIE_VIRTIO_PAGE || block->parameters <= LITEPCIE_VIRTIO_CAUSE ||
+	    !queues || queues > LITEPCIE_VIRTIO_QUEUES_MAX ||
+	    first >= LITEPCIE_CAUSES_MAX || queues >= LITEPCIE_CAUSES_MAX - first)
+		return 0;
+	return GENMASK(first + queues, first);
+}
+
+static u32 causes_of_channels(struct litepcie *card)
+{
+	struct litepcie_way *way;
+	u32 causes = 0;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		causes |= BIT(way->cause);
+	return causes;
+}
+
+/*
+ * Find the card's virtio devices in the capability table, before interrupts are
+ * requested.  A device whose entry is not sound is left out, and the rest of
+ * the card works without it.
+ */
+void litepcie_virtio_find(struct litepcie *card)
+{
+	u32 taken = causes_of_channels(card);
+	const struct litepcie_block *block;
+
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
+		u32 causes;
+
+		block = litepcie_block_find(card, LITEPCIE_BLOCK_VIRTIO, n);
+		if (!block)
+			continue;
+		causes = causes_of(block);
+		if (!causes || causes & taken) {
+			dev_warn(&card->pdev->dev, "the capability table's entry of virtio device %u cannot be: the device is left out\n",
+				 n);
+			continue;
+		}
+		taken |= causes;
+		card->virtio[n].block = block;
+		card->virtio_causes |= causes;
+		/* The last cause is that of changes of the configuration. */
+		card->virtio_queues |= causes & ~BIT(fls(causes) - 1);
+	}
+}
+
+/*
+ * Reset all virtio devices at the probe.  If this kernel was started by a
+ * kexec, the kernel before may have left their queues in use.
+ */
+int litepcie_virtio_halt(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
+		void __iomem *status;
+		u32 value;
+
+		if (!card->virtio[n].block)
+			continue;
+		status = card->bar0 + card->virtio[n].block->offset + VIRTIO_MMIO_STATUS;
+		writel(0, status);
+		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
+			dev_err(&card->pdev->dev, "virtio device %u does not end its reset (status %#x): not driven\n",
+				n, value);
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+/* Auxiliary devices ------------------------------------------------------- */
+
+static void release(struct device *dev)
+{
+	struct litepcie_virtio *virtio = litepcie_virtio_of(to_auxiliary_dev(dev));
+
+	ida_free(&numbers, virtio->adev.id);
+	litepcie_card_put(virtio->card);
+	kfree(virtio);
+}
+
+static struct litepcie_virtio *add(struct litepcie *card, const struct litepcie_block *block)
+{
+	struct litepcie_virtio *virtio = kzalloc(sizeof(*virtio), GFP_KERNEL);
+	int err, number;
+
+	if (!virtio)
+		return ERR_PTR(-ENOMEM);
+	number = ida_alloc_max(&numbers, INT_MAX, GFP_KERNEL);
+	if (number < 0) {
+		kfree(virtio);
+		return ERR_PTR(number);
+	}
+	litepcie_card_get(card);
+	virtio->card = card;
+	virtio->page = card->bar0 + block->offset;
+	virtio->queues = litepcie_parameter(block, LITEPCIE_VIRTIO_QUEUES);
+	virtio->cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
+	virtio->adev.name = LITEPCIE_VIRTIO_NAME;
+	virtio->adev.id = number;
+	virtio->adev.dev.parent = &card->pdev->dev;
+	virtio->adev.dev.release = release;
+	err = auxiliary_device_init(&virtio->adev);
+	if (err) {
+		release(&virtio->adev.dev);
+		return ERR_PTR(err);
+	}
+	err = auxiliary_device_add(&virtio->adev);
+	if (err) {
+		auxiliary_device_uninit(&virtio->adev);
+		return ERR_PTR(err);
+	}
+	return virtio;
+}
+
+/* Add the auxiliary devices.  The card must be LITEPCIE_LIVE. */
+void litepcie_virtio_add(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
+		struct litepcie_virtio *virtio;
+
+		if (!card->virtio[n].block || card->virtio[n].device)
+			continue;
+		virtio = add(card, card->virtio[n].block);
+		if (IS_ERR(virtio))
+			dev_warn(&card->pdev->dev, "virtio device %u cannot be added: %ld\n", n,
+				 PTR_ERR(virtio));
+		else
+			card->virtio[n].device = virtio;
+	}
+}
+
+/*
+ * Remove the auxiliary devices.  Their driver resets the virtio devices, unless
+ * the card is marked as lost.  So this must be called before the card is made
+ * quiet.
+ */
+void litepcie_virtio_del(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
+		struct litepcie_virtio *virtio = card->virtio[n].device;
+
+		if (!virtio)
+			continue;
+		card->virtio[n].device = NULL;
+		auxiliary_device_delete(&virtio->adev);
+		auxiliary_device_uninit(&virtio->adev);
+	}
+}
+
+/* Interrupts -------------------------------------------------------------- */
+
+/*
+ * Call the handlers of these causes, for the one MSI message that stands for
+ * all causes.
+ */
+void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes)
+{
+	causes &= card->virtio_causes;
+	while (causes) {
+		struct litepcie_listener *listener = &card->listener[__ffs(causes)];
+		irq_handler_t handler = smp_load_acquire(&listener->handler);
+
+		causes &= causes - 1;
+		if (handler)
+			handler(irq, listener->data);
+	}
+}
+
+/*
+ * Let @handler be called with @data for the interrupts of @source, and enable
+ * their cause.  @name is shown in /proc/interrupts, if the source has a message
+ * of its own (MSI-X).
+ */
+int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
+			   irq_handler_t handler, const char *name, void *data)
+{
+	struct litepcie *card = virtio->card;
+	unsigned int cause = virtio->cause + source;
+	int err = 0;
+
+	if (source > virtio->queues)
+		return -EINVAL;
+	if (card->pdev->msix_enabled)
+		err = request_irq(pci_irq_vector(card->pdev, cause), handler, 0, name, data);
+	if (err)
+		return err;
+	card->listener[cause].data = data;
+	/* The interrupt handler must see @data if it sees @handler. */
+	smp_store_release(&card->listener[cause].handler, handler);
+	litepcie_cause_enable(card, cause, true);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_listen);
+
+/*
+ * End what litepcie_virtio_listen() began.  When this function returns, the
+ * handler does not run.
+ */
+void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data)
+{
+	struct litepcie *card = virtio->card;
+	unsigned int cause = virtio->cause + source;
+
+	litepcie_cause_enable(card, cause, false);
+	WRITE_ONCE(card->listener[cause].handler, NULL);
+	if (card->pdev->msix_enabled)
+		free_irq(pci_irq_vector(card->pdev, cause), data);
+	else
+		synchronize_irq(pci_irq_vector(card->pdev, 0));
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_ignore);
+
+/* Wait for the end of all handlers of the device that run at the moment. */
+void litepcie_virtio_synchronize(struct litepcie_virtio *virtio)
+{
+	struct pci_dev *pdev = virtio->card->pdev;
+
+	if (!pdev->msix_enabled)
+		synchronize_irq(pci_irq_vector(pdev, 0));
+	else
+		for (unsigned int source = 0; source <= virtio->queues; source++)
+			synchronize_irq(pci_irq_vector(pdev, virtio->cause + source));
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_synchronize);
+
+/* Lost cards -------------------------------------------------------------- */
+
+/*
+ * Call this when a register reads as all ones.  Returns true if the card no
+ * longer answers.  The function may be called in any context.
+ */
+bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio)
+{
+	return litepcie_check_lost(virtio->card);
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_check_lost);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares what litepcie.ko gives to litepcie_virtio.ko: an auxiliary device
+ * for each virtio device of a card, with its register page and its interrupt
+ * causes.
+ *
+ * litepcie.ko removes the auxiliary device before it resets or removes the
+ * card, and adds a new one after a reset.  So the functions that are declared
+ * here may be called from the driver's probe() until its remove() returns.
+ */
+#ifndef LITEPCIE_VIRTIO_H
+#define LITEPCIE_VIRTIO_H
+
+#include <linux/auxiliary_bus.h>
+#include <linux/interrupt.h>
+#include <linux/types.h>
+
+/* name of the auxiliary devices, which the bus completes to litepcie.virtio.N */
+#define LITEPCIE_VIRTIO_NAME		"virtio"
+/* bytes of a virtio device's register page */
+#define LITEPCIE_VIRTIO_PAGE		4096
+/* largest number of queues of one virtio device */
+#define LITEPCIE_VIRTIO_QUEUES_MAX	8
+
+struct litepcie;
+
+/* A virtio device of a card.  Its parent device, which does the DMA, is the PCI function. */
+struct litepcie_virtio {
+	struct auxiliary_device	adev;
+	struct litepcie		*card;
+	/* registers of virtio-mmio version 2, see <uapi/linux/virtio_mmio.h> */
+	void __iomem		*page;
+	/*
+	 * Number of queues.  Source n of the device's interrupts is queue n, and
+	 * source @queues is a change of the device's configuration.
+	 */
+	unsigned int		queues;
+	/* number of the card's interrupt cause for source 0; the others follow */
+	unsigned int		cause;
+};
+
+static inline struct litepcie_virtio *litepcie_virtio_of(struct auxiliary_device *adev)
+{
+	return container_of(adev, struct litepcie_virtio, adev);
+}
+
+int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
+			   irq_handler_t handler, const char *name, void *data);
+void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data);
+void litepcie_virtio_synchronize(struct litepcie_virtio *virtio);
+bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio);
+
+#endif /* LITEPCIE_VIRTIO_H */
