@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Hides the differences between kernel versions from 6.1 on.  No other file of
- * the driver looks at the kernel's version.
+ * the driver looks at the kernel's version, but for compat_virtio.h.
  */
 #ifndef LITEPCIE_COMPAT_H
 #define LITEPCIE_COMPAT_H

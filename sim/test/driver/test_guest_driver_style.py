@@ -18,10 +18,12 @@ from sim.guest import built, driver
 from sim.guest import kernel as guest_kernel
 from sim.test.driver.driver_guest import PROGRAMS
 
-# {file of the driver: complaints of checkpatch that are accepted}. Only compat.h may test the
-# kernel's version. The header of tracepoints looks as such headers of the kernel do.
+# {file of the driver: complaints of checkpatch that are accepted}. Only compat.h and
+# compat_virtio.h may test the kernel's version. The header of tracepoints looks as such headers of
+# the kernel do.
 EXCUSED = {
     "compat.h": {"LINUX_VERSION_CODE", "CONSTANT_COMPARISON"},
+    "compat_virtio.h": {"LINUX_VERSION_CODE", "CONSTANT_COMPARISON"},
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")

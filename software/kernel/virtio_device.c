@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The module litepcie_virtio.ko: a virtio transport between the register page
+ * of a card's virtio device and the kernel's virtio drivers, such as virtio_net
+ * and virtio_console.
+ *
+ * The registers are those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2).  The
+ * kernel's own virtio_mmio.ko cannot drive them behind an IOMMU: it maps DMA
+ * for a platform device, which belongs to no IOMMU domain.  Here the parent of
+ * the virtio device is the PCI function, and that is what DMA is mapped for.
+ */
+
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+#include "virtio_device.h"
+
+/* the text "virt" in the register of VIRTIO_MMIO_MAGIC_VALUE */
+#define MAGIC		0x74726976
+#define VERSION		2
+#define RESET_MS	2000
+
+static void __iomem *page_of(struct virtio_device *vdev)
+{
+	return litepcie_vdev_of(vdev)->virtio->page;
+}
+
+/* Status ------------------------------------------------------------------ */
+
+/* Returns 0, as after a reset, if the card is lost. */
+static u8 get_status(struct virtio_device *vdev)
+{
+	u32 status = readl(page_of(vdev) + VIRTIO_MMIO_STATUS);
+
+	if (status == ~0u && litepcie_virtio_check_lost(litepcie_vdev_of(vdev)->virtio))
+		return 0;
+	return status;
+}
+
+static void set_status(struct virtio_device *vdev, u8 status)
+{
+	writel(status, page_of(vdev) + VIRTIO_MMIO_STATUS);
+}
+
+/*
+ * Reset the device.  The reset ends when the device's reads of host memory have
+ * ended.  If it does not end, bus mastering is switched off for the whole card,
+ * since the kernel is about to free the queues' memory.
+ */
+static void reset(struct virtio_device *vdev)
+{
+	unsigned int ms = 0;
+
+	set_status(vdev, 0);
+	while (get_status(vdev) && ms++ < RESET_MS)
+		msleep(1);
+	if (ms > RESET_MS) {
+		pci_clear_master(to_pci_dev(vdev->dev.parent));
+		dev_err(&vdev->dev, "the device does not end its reset: bus mastering is off until the card is reset\n");
+	}
+	litepcie_virtio_synchronize(litepcie_vdev_of(vdev)->virtio);
+}
+
+/* Features ---------------------------------------------------------------- */
+
+static u64 get_features(struct virtio_device *vdev)
+{
+	void __iomem *page = page_of(vdev);
+	u64 features;
+
+	writel(1, page + VIRTIO_MMIO_DEVICE_FEATURES_SEL);
+	features = (u64)readl(page + VIRTIO_MMIO_DEVICE_FEATURES) << 32;
+	writel(0, page + VIRTIO_MMIO_DEVICE_FEATURES_SEL);
+	return features | readl(page + VIRTIO_MMIO_DEVICE_FEATURES);
+}
+
+/*
+ * Choose the features.  Kernels before 6.4 clear NOTIFICATION_DATA in
+ * vring_transport_features(), so the bit is set behind that call.
+ */
+static int finalize_features(struct virtio_device *vdev)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
+	u64 offered = get_features(vdev) & BIT_ULL(VIRTIO_F_NOTIFICATION_DATA);
+	void __iomem *page = d->virtio->page;
+
+	vring_transport_features(vdev);
+	d->notifies_data = litepcie_keeps_data(vdev->features | offered);
+	d->packed = __virtio_test_bit(vdev, VIRTIO_F_RING_PACKED);
+	if (d->notifies_data)
+		__virtio_set_bit(vdev, VIRTIO_F_NOTIFICATION_DATA);
+	else
+		__virtio_clear_bit(vdev, VIRTIO_F_NOTIFICATION_DATA);
+	if (!__virtio_test_bit(vdev, VIRTIO_F_VERSION_1) ||
+	    !__virtio_test_bit(vdev, VIRTIO_F_ACCESS_PLATFORM)) {
+		dev_err(&vdev->dev, "features %#llx: the device must offer VERSION_1 and ACCESS_PLATFORM\n",
+			vdev->features);
+		return -EINVAL;
+	}
+	writel(1, page + VIRTIO_MMIO_DRIVER_FEATURES_SEL);
+	writel(upper_32_bits(vdev->features), page + VIRTIO_MMIO_DRIVER_FEATURES);
+	writel(0, page + VIRTIO_MMIO_DRIVER_FEATURES_SEL);
+	writel(lower_32_bits(vdev->features), page + VIRTIO_MMIO_DRIVER_FEATURES);
+	return 0;
+}
+
+/* Configuration ----------------------------------------------------------- */
+
+/*
+ * The card's page is read and written in aligned dwords alone.  This function
+ * copies the bytes of one dword that lie in the @len bytes at @offset of the
+ * configuration.  Returns the number of these bytes.
+ */
+static unsigned int get_part(void __iomem *config, unsigned int offset, void *buf,
+			     unsigned int len)
+{
+	unsigned int skip = offset % sizeof(u32);
+	unsigned int bytes = min_t(unsigned int, len, sizeof(u32) - skip);
+	__le32 word = cpu_to_le32(readl(config + offset - skip));
+
+	memcpy(buf, (u8 *)&word + skip, bytes);
+	return bytes;
+}
+
+/* As get_part(); the other bytes of the dword are written back as they were. */
+static unsigned int set_part(void __iomem *config, unsigned int offset, const void *buf,
+			     unsigned int len)
+{
+	unsigned int skip = offset % sizeof(u32);
+	unsigned int bytes = min_t(unsigned int, len, sizeof(u32) - skip);
+	__le32 word = cpu_to_le32(readl(config + offset - skip));
+
+	memcpy((u8 *)&word + skip, buf, bytes);
+	writel(le32_to_cpu(word), config + offset - skip);
+	return bytes;
+}
+
+static void get(struct virtio_device *vdev, unsigned int offset, void *buf, unsigned int len)
+{
+	void __iomem *config = page_of(vdev) + VIRTIO_MMIO_CONFIG;
+
+	for (unsigned int done = 0; done < len;)
+		done += get_part(config, offset + done, buf + done, len - done);
+}
+
+static void set(struct virtio_device *vdev, unsigned int offset, const void *buf,
+		unsigned int len)
+{
+	void __iomem *config = page_of(vdev) + VIRTIO_MMIO_CONFIG;
+
+	for (unsigned int done = 0; done < len;)
+		done += set_part(config, offset + done, buf + done, len - done);
+}
+
+static u32 generation(struct virtio_device *vdev)
+{
+	return readl(page_of(vdev) + VIRTIO_MMIO_CONFIG_GENERATION);
+}
+
+/* The transport ----------------------------------------------------------- */
+
+static void synchronize_cbs(struct virtio_device *vdev)
+{
+	litepcie_virtio_synchronize(litepcie_vdev_of(vdev)->virtio);
+}
+
+static const char *bus_name(struct virtio_device *vdev)
+{
+	return pci_name(to_pci_dev(vdev->dev.parent));
+}
+
+static const struct virtio_config_ops config_ops = {
+	.get			= get,
+	.set			= set,
+	.generation		= generation,
+	.get_status		= get_status,
+	.set_status		= set_status,
+	.reset			= reset,
+	.find_vqs		= litepcie_find_vqs,
+	.del_vqs		= litepcie_queues_delete,
+	.synchronize_cbs	= synchronize_cbs,
+	.get_features		= get_features,
+	.finalize_features	= finalize_features,
+	.bus_name		= bus_name,
+};
+
+/* Life -------------------------------------------------------------------- */
+
+static void release(struct device *dev)
+{
+	kfree(litepcie_vdev_of(dev_to_virtio(dev)));
+}
+
+/*
+ * Check that the page is that of a virtio device.  Returns the device's type,
+ * or an error.
+ */
+static int check_page(struct device *dev, void __iomem *page)
+{
+	u32 magic = readl(page + VIRTIO_MMIO_MAGIC_VALUE);
+	u32 version = readl(page + VIRTIO_MMIO_VERSION);
+	u32 type = readl(page + VIRTIO_MMIO_DEVICE_ID);
+
+	if (magic != MAGIC || version != VERSION || type - 1 > INT_MAX - 1) {
+		dev_err(dev, "magic value %#010x, version %u, device %u: no virtio device of version %u\n",
+			magic, version, type, VERSION);
+		return -ENODEV;
+	}
+	return type;
+}
+
+static int probe(struct auxiliary_device *adev, const struct auxiliary_device_id *id)
+{
+	struct litepcie_virtio *virtio = litepcie_virtio_of(adev);
+	int err, type = check_page(&adev->dev, virtio->page);
+	struct litepcie_vdev *d;
+
+	if (type < 0)
+		return type;
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d)
+		return -ENOMEM;
+	d->virtio = virtio;
+	spin_lock_init(&d->lock);
+	d->vdev.id.device = type;
+	d->vdev.id.vendor = readl(virtio->page + VIRTIO_MMIO_VENDOR_ID);
+	d->vdev.config = &config_ops;
+	d->vdev.dev.parent = adev->dev.parent;
+	d->vdev.dev.release = release;
+	auxiliary_set_drvdata(adev, d);
+	err = register_virtio_device(&d->vdev);
+	if (err)
+		put_device(&d->vdev.dev);
+	return err;
+}
+
+/*
+ * A card that is lost uses no buffer any more, so a driver that waits for one
+ * would wait for ever.
+ */
+static void end_waits_if_lost(struct litepcie_vdev *d)
+{
+	if (litepcie_virtio_check_lost(d->virtio))
+		litepcie_queues_end_waits(d);
+}
+
+static void remove(struct auxiliary_device *adev)
+{
+	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);
+
+	end_waits_if_lost(d);
+	unregister_virtio_device(&d->vdev);
+}
+
+/* After this the card uses no queue: the next kernel may own its memory. */
+static void shutdown(struct auxiliary_device *adev)
+{
+	struct litepcie_vdev *d = auxiliary_get_drvdata(adev);
+
+	reset(&d->vdev);
+	litepcie_queues_end_waits(d);
+}
+
+static int suspend(struct device *dev)
+{
+	struct litepcie_vdev *d = dev_get_drvdata(dev);
+
+	end_waits_if_lost(d);
+	return virtio_device_freeze(&d->vdev);
+}
+
+static int resume(struct device *dev)
+{
+	struct litepcie_vdev *d = dev_get_drvdata(dev);
+
+	return virtio_device_restore(&d->vdev);
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(pm_ops, suspend, resume);
+
+static const struct auxiliary_device_id ids[] = {
+	{ .name = "litepcie." LITEPCIE_VIRTIO_NAME },
+	{ }
+};
+MODULE_DEVICE_TABLE(auxiliary, ids);
+
+static struct auxiliary_driver litepcie_virtio_driver = {
+	.name		= "virtio",
+	.probe		= probe,
+	.remove		= remove,
+	.shutdown	= shutdown,
+	.id_table	= ids,
+	.driver.pm	= pm_sleep_ptr(&pm_ops),
+};
+module_auxiliary_driver(litepcie_virtio_driver);
+
+MODULE_DESCRIPTION("VirtIO devices of Lanebox PCIe cards");
+MODULE_AUTHOR("Lanebox contributors");
+MODULE_VERSION("0.1.0");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Makes and deletes the queues of a virtio device, rings their doorbells, and
+ * takes their interrupts.
+ *
+ * An interrupt costs no register read: the queue in host memory says whether
+ * there is news.
+ */
+
+#include <linux/io.h>
+#include <linux/module.h>
+#include <uapi/linux/virtio_ids.h>
+
+#include "virtio_device.h"
+
+/* Doorbells --------------------------------------------------------------- */
+
+/*
+ * Some drivers wait for the card to use a buffer, and do nothing else meanwhile:
+ * virtio_console for each buffer of a transmit queue, which has an odd number,
+ * and virtio_net for its control queue, which has no callback.
+ */
+static bool is_waited_for(const struct virtqueue *vq)
+{
+	return !vq->callback || (vq->vdev->id.device == VIRTIO_ID_CONSOLE && vq->index % 2);
+}
+
+/*
+ * Returns true if the device uses the buffers that are announced to it.  The
+ * read of the status register comes behind the doorbell.
+ */
+static bool uses_buffers(struct litepcie_vdev *d)
+{
+	u32 status = readl(d->virtio->page + VIRTIO_MMIO_STATUS);
+
+	if (status == ~0u)
+		return !litepcie_virtio_check_lost(d->virtio);
+	return status & VIRTIO_CONFIG_S_DRIVER_OK && !(status & VIRTIO_CONFIG_S_NEEDS_RESET);
+}
+
+/*
+ * Give the buffers of the queue back to its driver, in place of a card that
+ * does not use them any more.  The card uses the buffers of a queue in order,
+ * so it has those from the used index on.
+ *
+ * To mark the queue as broken would end the wait, too.  But virtio_console then
+ * frees the buffer and leaves it in the queue, from which it frees it again.
+ */
+static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
+{
+	const struct vring *ring = virtqueue_get_vring(vq);
+	u16 used = virtio16_to_cpu(&d->vdev, ring->used->idx);
+	u16 available = virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx));
+
+	lockdep_assert_held(&d->lock);
+
+	for (; used != available; used++) {
+		u32 entry = used & (ring->num - 1);
+		u16 head = virtio16_to_cpu(&d->vdev, ring->avail->ring[entry]);
+
+		ring->used->ring[entry].id = cpu_to_virtio32(&d->vdev, head);
+		ring->used->ring[entry].len = 0;
+	}
+	/* The driver must see the entries if it sees the index. */
+	smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
+}
+
+/*
+ * End the waits of drivers for a card that is lost or whose device was reset.
+ * Waits that begin later end in notify().
+ */
+void litepcie_queues_end_waits(struct litepcie_vdev *d)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&d->lock, flags);
+	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_QUEUES_MAX; n++)
+		if (d->vq[n] && is_waited_for(d->vq[n]) && !d->packed)
+			give_back(d, d->vq[n]);
+	spin_unlock_irqrestore(&d->lock, flags);
+}
+
+/*
+ * Announce new buffers of the queue.  If the driver waits for them and the card
+ * does not use them, nothing would end the wait on a machine with one
+ * processor.  So the doorbell of such a queue is followed by a register read.
+ * The kernel marks the queue as broken if this function returns false.
+ */
+static bool notify(struct virtqueue *vq)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vq->vdev);
+	unsigned long flags;
+
+	writel(d->notifies_data ? vring_notification_data(vq) : vq->index,
+	       d->virtio->page + VIRTIO_MMIO_QUEUE_NOTIFY);
+	if (!is_waited_for(vq) || uses_buffers(d))
+		return true;
+	if (d->packed)
+		return false;
+	spin_lock_irqsave(&d->lock, flags);
+	give_back(d, vq);
+	spin_unlock_irqrestore(&d->lock, flags);
+	return true;
+}
+
+/* Interrupts -------------------------------------------------------------- */
+
+/*
+ * The card's backstop may announce a buffer that an earlier interrupt has
+ * announced.  So an interrupt without news is no error, and IRQ_NONE is not
+ * returned: the kernel would switch off an interrupt that often has none.
+ */
+static irqreturn_t on_queue(int irq, void *vq)
+{
+	vring_interrupt(irq, vq);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t on_configuration(int irq, void *data)
+{
+	struct litepcie_vdev *d = data;
+
+	virtio_config_changed(&d->vdev);
+	return IRQ_HANDLED;
+}
+
+static int listen(struct litepcie_vdev *d, unsigned int source, irq_handler_t handler,
+		  const char *name, void *data)
+{
+	snprintf(d->irq_name[source], sizeof(d->irq_name[source]), "%s-%s",
+		 dev_name(&d->vdev.dev), name);
+	return litepcie_virtio_listen(d->virtio, source, handler, d->irq_name[source], data);
+}
+
+/* Queues ------------------------------------------------------------------ */
+
+static void write_address(void __iomem *low, u64 address)
+{
+	writel(lower_32_bits(address), low);
+	writel(upper_32_bits(address), low + 4);
+}
+
+/* Tell the card where the queue is, and switch the queue on. */
+static void start(struct litepcie_vdev *d, struct virtqueue *vq)
+{
+	void __iomem *page = d->virtio->page;
+
+	writel(vq->index, page + VIRTIO_MMIO_QUEUE_SEL);
+	writel(virtqueue_get_vring_size(vq), page + VIRTIO_MMIO_QUEUE_NUM);
+	write_address(page + VIRTIO_MMIO_QUEUE_DESC_LOW, virtqueue_get_desc_addr(vq));
+	write_address(page + VIRTIO_MMIO_QUEUE_AVAIL_LOW, virtqueue_get_avail_addr(vq));
+	write_address(page + VIRTIO_MMIO_QUEUE_USED_LOW, virtqueue_get_used_addr(vq));
+	writel(1, page + VIRTIO_MMIO_QUEUE_READY);
+}
+
+static int make(struct litepcie_vdev *d, unsigned int index, const struct virtqueue_info *info)
+{
+	void __iomem *page = d->virtio->page;
+	struct virtqueue *vq;
+	u32 size;
+	int err;
+
+	if (index >= d->virtio->queues)
+		return -ENOENT;
+	writel(index, page + VIRTIO_MMIO_QUEUE_SEL);
+	size = readl(page + VIRTIO_MMIO_QUEUE_NUM_MAX);
+	if (!size || readl(page + VIRTIO_MMIO_QUEUE_READY))
+		return -ENOENT;
+	/*
+	 * The card is a device on a bus, so the barriers between processors
+	 * (weak barriers) are not enough.
+	 */
+	vq = vring_create_virtqueue(index, size, SMP_CACHE_BYTES, &d->vdev, false, true,
+				    info->ctx, notify, info->callback, info->name);
+	if (!vq)
+		return -ENOMEM;
+	vq->num_max = size;
+	err = listen(d, index, on_queue, info->name, vq);
+	if (err) {
+		vring_del_virtqueue(vq);
+		return err;
+	}
+	spin_lock_irq(&d->lock);
+	d->vq[index] = vq;
+	spin_unlock_irq(&d->lock);
+	start(d, vq);
+	return 0;
+}
+
+int litepcie_queues_find(struct virtio_device *vdev, unsigned int count,
+			 struct virtqueue *vqs[], const struct virtqueue_info *info)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
+	unsigned int index = 0;
+	int err = listen(d, d->virtio->queues, on_configuration, "config", d);
+
+	if (err)
+		return err;
+	for (unsigned int n = 0; n < count; n++) {
+		vqs[n] = NULL;
+		if (!info[n].name)
+			continue;
+		err = make(d, index, &info[n]);
+		if (err) {
+			dev_err(&vdev->dev, "queue %u (%s) cannot be made: %d\n", index,
+				info[n].name, err);
+			litepcie_queues_delete(vdev);
+			return err;
+		}
+		vqs[n] = d->vq[index++];
+	}
+	return 0;
+}
+
+/*
+ * Switch the queue off.  The register read returns when the card uses the
+ * queue's memory no more.
+ */
+static void stop(struct litepcie_vdev *d, struct virtqueue *vq)
+{
+	void __iomem *page = d->virtio->page;
+
+	writel(vq->index, page + VIRTIO_MMIO_QUEUE_SEL);
+	writel(0, page + VIRTIO_MMIO_QUEUE_READY);
+	readl(page + VIRTIO_MMIO_QUEUE_READY);
+}
+
+void litepcie_queues_delete(struct virtio_device *vdev)
+{
+	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
+
+	litepcie_virtio_ignore(d->virtio, d->virtio->queues, d);
+	for (unsigned int index = 0; index < d->virtio->queues; index++) {
+		struct virtqueue *vq = d->vq[index];
+
+		if (!vq)
+			continue;
+		spin_lock_irq(&d->lock);
+		d->vq[index] = NULL;
+		spin_unlock_irq(&d->lock);
+		litepcie_virtio_ignore(d->virtio, index, vq);
+		stop(d, vq);
+		vring_del_virtqueue(vq);
+	}
+}
