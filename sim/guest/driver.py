@@ -117,10 +117,24 @@ def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) ->
     return ensure_module(kernel, files, "litepcie")
 
 
+def ensure_virtio(kernel: Kernel) -> Path:
+    """Return the path of our module litepcie_virtio.ko for this kernel. Build it if it is not
+    there.
+    """
+    module = ensure(kernel).with_name("litepcie_virtio.ko")
+    if not module.exists():
+        raise SetupError(
+            f"Linux {kernel.release} has no virtio or no auxiliary bus, so litepcie_virtio.ko is "
+            "not built for it."
+        )
+    return module
+
+
 def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
     """Return the path of NAME.ko for this kernel. Build it if it is not there.
 
-    `files` are the sources: {place in the build: host path}.
+    `files` are the sources: {place in the build: host path}. Other modules that their Kbuild makes
+    lie beside NAME.ko.
     """
     program = compiler(kernel)
     module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
@@ -128,12 +142,19 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
         if not module.exists():
             module.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".build.", dir=BUILD / "driver") as work:
-                build(Path(work), files, kernel, program, name).rename(module)
+                made = build(Path(work), files, kernel, program, name)
+                # NAME.ko comes last: if it is there, all modules are.
+                for path in sorted(made, key=lambda path: path.name == module.name):
+                    path.rename(module.with_name(path.name))
     return module
 
 
-def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str) -> Path:
-    """Compile the kernel module in `work`, an empty folder. Return the module's path."""
+def build(
+    work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str
+) -> list[Path]:
+    """Compile the kernel module NAME.ko in `work`, an empty folder, with the other modules of its
+    Kbuild. Return the paths of all modules.
+    """
     for place, path in files.items():
         (work / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, work / place)
@@ -144,6 +165,7 @@ def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
     run(argv, f"{name} for {kernel.release}", tie=True, env=environment)
-    module = work / f"{name}.ko"
-    subprocess.run(["strip", "--strip-debug", str(module)], check=True)
-    return module
+    modules = sorted(work.glob("*.ko"))
+    for module in modules:
+        subprocess.run(["strip", "--strip-debug", str(module)], check=True)
+    return modules

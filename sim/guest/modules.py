@@ -4,8 +4,8 @@
 """Fetches modules of the guest's own kernel, which kernel.py does not keep.
 
 Promises: the modules are those of exactly the kernel that boots. They are returned in the order in
-which they must be loaded. Only those for VFIO and for PCIe errors are kept; the other drivers that
-a guest needs are built into the kernel.
+which they must be loaded. Only those for VFIO, for PCIe errors and for virtio are kept; the other
+drivers that a guest needs are built into the kernel.
 """
 
 from __future__ import annotations
@@ -19,15 +19,31 @@ from sim.guest import SetupError, packages
 from sim.guest.kernel import Kernel, part_of_image, series_of, sources
 from sim.guest.packages import BUILD, Archive, Plan
 
-KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
+# The folders and files of modules that are kept, below the folder of the kernel's modules.
+KEPT = (
+    "drivers/char/virtio_console.ko",
+    "drivers/net/net_failover.ko",
+    "drivers/net/virtio_net.ko",
+    "drivers/pci/pcie",
+    "drivers/vfio",
+    "drivers/virtio",
+    "net/core/failover.ko",
+    "virt/lib",
+)
+# Debian's list of the drivers that the kernel has built in, which is kept beside the modules.
+BUILT_IN = "modules.builtin"
 
 
 def ensure(kernel: Kernel, wanted: str) -> list[Path]:
     """Return paths of the kernel module `wanted` and of all modules that it needs.
 
-    They are in the order in which they must be loaded.
+    They are in the order in which they must be loaded. The list is empty if the kernel has the
+    driver built in.
     """
     root = fetch(kernel) / "root"
+    built_in = {Path(line).stem for line in (root / BUILT_IN).read_text().splitlines()}
+    if wanted.replace("-", "_") in {name.replace("-", "_") for name in built_in}:
+        return []
     files = {path.stem.replace("-", "_"): path for path in root.glob("*.ko")}
     order: list[Path] = []
 
@@ -58,7 +74,7 @@ def fetch(kernel: Kernel) -> Path:
 
     Returns the folder with them.
     """
-    directory = BUILD / "kernel" / f"modules2-{kernel.version.replace('~', '-')}"
+    directory = BUILD / "kernel" / f"modules3-{kernel.version.replace('~', '-')}"
     if packages.manifest(directory):
         return directory
 
@@ -70,8 +86,11 @@ def fetch(kernel: Kernel) -> Path:
         root = tree / "root"
         kept = tree / "kept"
         kept.mkdir()
+        for listed in root.glob(f"**/{BUILT_IN}"):
+            shutil.copyfile(listed, kept / BUILT_IN)
         for part in KEPT:
-            for path in root.glob(f"**/kernel/{part}/**/*.ko*"):
+            pattern = f"{part}*" if part.endswith(".ko") else f"{part}/**/*.ko*"
+            for path in root.glob(f"**/kernel/{pattern}"):
                 data = path.read_bytes()
                 if path.suffix == ".xz":  # Debian compresses kernel modules since Linux 6.12.
                     data = lzma.decompress(data)
