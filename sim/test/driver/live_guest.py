@@ -69,13 +69,16 @@ class LiveGuest:
 
     options  the board's options
     files    pairs (path or bytes, path in the guest), as run_guest() takes them
+    board    a function that makes the board, in place of the usual one
+    kernel   a kernel series
     choices  run_guest()'s arguments append, devices, memory
 
     The guest is booted when run() is called for the first time, and again after a failure.
     """
 
-    def __init__(self, options=(), programs=(), files=(), **choices):
+    def __init__(self, options=(), programs=(), files=(), board=None, kernel=None, **choices):
         self.options = [str(option) for option in options]
+        self.make_board, self.kernel = board or self._usual_board, kernel
         self.files = [(program(name), f"bin/{name}") for name in ("locks", *programs)]
         self.files += files
         self.choices = choices
@@ -129,12 +132,15 @@ class LiveGuest:
 
     # Boot and end ------------------------------------------------------------------------------
 
+    def _usual_board(self) -> WatchedBoard:
+        return WatchedBoard(build_executable(), register_map(), self.options, None)
+
     def _boot(self) -> None:
         self.line.open()
         self.reason = self.ended = self.error = self.channel = None
         # run.prepare() has no time limit, since it may have to build a kernel or a driver.
-        self.guest = run.prepare()
-        self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
+        self.guest = run.prepare(self.kernel)
+        self.board = self.make_board()
         self.board.__enter__()
         self.thread = threading.Thread(target=self._run_guest, daemon=True)
         self.thread.start()

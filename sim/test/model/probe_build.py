@@ -21,30 +21,36 @@ FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-error=maybe-u
 
 
 def build_probe(source: Path) -> Path:
-    """Compile a program from `source` and the model; returns its path. The same sources are
-    compiled only once.
+    """Compile a program from `source` and the model; returns its path."""
+    sources = [source, *build.model_files(".cpp")]
+    return build_program(source.stem, sources, build.model_files(".hpp"))
+
+
+def build_program(
+    name: str, sources: list[Path], headers: list[Path], flags: tuple[str, ...] = ()
+) -> Path:
+    """Compile a program from its sources; returns its path. The same content is compiled only once.
+    `flags` are options of the compiler beside FLAGS.
 
     If several tests ask for the program at the same time, one of them compiles it and the other
     tests wait.
     """
-    sources = [source, *build.model_files(".cpp")]
     digest = hashlib.sha256()
-    for path in [*sources, *build.model_files(".hpp")]:
+    for path in [*sources, *headers]:
         digest.update(path.read_bytes())
-    program = ROOT / "build" / "probe" / digest.hexdigest()[:16] / source.stem
+    program = ROOT / "build" / "probe" / digest.hexdigest()[:16] / name
     with locked(program.with_suffix(".lock")):
         if not program.exists():
-            _compile(sources, program)
+            _compile(sources, program, flags)
     return program
 
 
-def _compile(sources: list[Path], program: Path) -> None:
+def _compile(sources: list[Path], program: Path, flags: tuple[str, ...]) -> None:
     compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         objects = [Path(folder) / f"{path.stem}.o" for path in sources]
         for path, made in zip(sources, objects):
-            subprocess.run(
-                [*compiler, *FLAGS, *build.include_flags(), "-c", path, "-o", made], check=True
-            )
+            options = [*FLAGS, *flags, *build.include_flags()]
+            subprocess.run([*compiler, *options, "-c", path, "-o", made], check=True)
         subprocess.run(["g++", *objects, "-o", Path(folder) / program.name], check=True)
         (Path(folder) / program.name).rename(program)

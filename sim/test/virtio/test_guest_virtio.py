@@ -1,0 +1,236 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's virtio_net and virtio_console drive a card's virtio devices through litepcie_virtio.ko.
+
+The card is the program virtio_card, which answers by software. All tests of a machine run in one
+guest.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sim.guest import run
+from sim.test.driver.driver_guest import kernels
+from sim.test.driver.live_guest import LiveGuest
+from sim.test.virtio import virtio_card
+from sim.test.virtio.virtio_card import VirtioCard, virtio_block
+from sim.test.virtio.virtio_guest import SHELL, check_quiet, files
+
+pytestmark = pytest.mark.guest
+KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
+
+# Numbers of feature bits of the standard.
+INDIRECT, EVENT_INDEX, VERSION_1, ACCESS, ORDER, NOTIFICATION_DATA = 28, 29, 32, 33, 36, 38
+IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
+UP = [SHELL, "load; ready"]
+# The state of both devices after an event: they are there, and everything comes back.
+WORKS = "ready; echoed again; pinged 10"
+CAUSES = 7 << virtio_card.NET_CAUSE
+# The card's counts at each `ask count` of a guest.
+COUNTED: list[dict] = []
+AGAIN = "ask insert; echo 1 >/sys/bus/pci/rescan"
+
+
+def live(series=None, msix=False, entries=None, **choices):
+    """Yield a guest with this kernel whose card is a virtio_card."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as place:
+        patch.setattr(run, "PLACE", Path(place))
+        with LiveGuest(
+            files=files(series),
+            board=lambda: VirtioCard(msix, entries),
+            kernel=series,
+            **choices,
+        ) as guest:
+            yield guest
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=lambda series: series or "default")
+def guest(request):
+    yield from live(request.param)
+
+
+@pytest.fixture(scope="module")
+def behind_iommu():
+    yield from live(append=("intel_iommu=on",), devices=IOMMU)
+
+
+@pytest.fixture(scope="module")
+def with_msix():
+    """A guest whose card has MSI-X, and an entry in the capability table that cannot be."""
+    overlap = virtio_block(2, 0xA000, 3, virtio_card.CONSOLE_CAUSE + 1)
+    yield from live(msix=True, entries=[*virtio_card.blocks(msix=True), overlap])
+
+
+def step(guest, *commands):
+    """Run commands in the guest, with the shell functions of SHELL. Fail if the kernel log has a
+    complaint. Returns the files of /out and the card's counts."""
+    found = guest.run([*UP, *commands], functions, then="")
+    check_quiet(found)
+    return found, guest.board.stats()
+
+
+def functions(card):
+    words = {"remove": "fault remove", "insert": "fault insert", "up": "link up"}
+    words["down"] = "link down"
+    calls = {word: lambda line=line: card.command(line) for word, line in words.items()}
+    return {**calls, "count": lambda: COUNTED.append(card.stats())}
+
+
+def test_the_stock_drivers_take_the_features_of_the_card(guest):
+    """virtio_net and virtio_console bind. They and the transport choose every feature of the card
+    that saves a round trip or that an IOMMU needs."""
+    found, stats = step(
+        guest,
+        "for device in /sys/bus/virtio/devices/*; do basename $(readlink -f $device/driver); done "
+        ">/out/drivers",
+    )
+    assert sorted(found["drivers"].split()) == [b"virtio_console", b"virtio_net"]
+    wanted = (INDIRECT, EVENT_INDEX, VERSION_1, ACCESS, ORDER, NOTIFICATION_DATA)
+    for device in ("net", "console"):
+        assert all(stats[device]["features"] >> bit & 1 for bit in wanted), stats
+
+
+def test_the_page_is_accessed_in_dwords_only(guest):
+    """Registers and configuration are read and written in aligned dwords. The MAC address, which
+    the driver reads byte by byte, is right."""
+    found, stats = step(guest, "cat /sys/class/net/eth0/address /sys/class/net/eth0/mtu >/out/mac")
+    assert found["mac"] == b"02:00:00:00:00:01\n1500\n"
+    assert stats["net"]["odd"] == stats["console"]["odd"] == 0
+
+
+def test_the_console_gives_every_byte_back(guest):
+    """16 KiB of a program go out on the console in raw mode, and come back unchanged."""
+    step(
+        guest,
+        "head -c 16384 /bin/busybox >/tmp/sent",
+        "(console; cat /tmp/sent >&4 & head -c 16384 <&4 >/tmp/back; wait)",
+        "cmp /tmp/sent /tmp/back",
+    )
+
+
+def test_pings_are_answered_and_counted(guest):
+    """60 pings of 1400 bytes are answered. The card has counted as many frames as the kernel."""
+    place = "/sys/class/net/eth0/statistics"
+    counts = f"cat {place}/tx_packets {place}/rx_packets"
+    found, _ = step(
+        guest,
+        "echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; sleep 0.2",
+        f"ask count; {counts} >/out/before; pinged 60; ask count; {counts} >/out/after",
+    )
+    sent, received = (
+        int(after) - int(b) for after, b in zip(found["after"].split(), found["before"].split())
+    )
+    before, after = (stats["net"] for stats in COUNTED[-2:])
+    assert received >= 60
+    assert after["messages"] - before["messages"] == sent
+    assert after["answers"] - before["answers"] == received
+    assert after["dropped"] == 0
+
+
+def test_the_link_s_state_follows_the_card(guest):
+    """The interrupt of a change of the configuration reaches virtio_net, which reads the new state
+    of the link."""
+    step(guest, "ask down; carrier 0", "ask up; carrier 1; pinged 4")
+
+
+def test_an_interrupt_costs_no_register_read_of_the_transport(guest):
+    """For each interrupt the card's registers are read once, by litepcie.ko, to learn the cause."""
+    before = step(guest)[1]
+    after = step(guest, "pinged 40")[1]
+    reads, messages = (after[name] - before[name] for name in ("reads", "messages"))
+    print(reads, messages)
+    assert messages >= 40 and reads <= messages + 10
+
+
+def test_the_transport_is_loaded_anew_under_traffic(guest):
+    """Three times litepcie_virtio.ko is unloaded while pings and console traffic run, and loaded
+    again. The kernel log says nothing about it, and both devices work."""
+    _, stats = step(
+        guest, "busy; for n in 1 2 3; do unload; load; ready; sleep 0.3; done; idle", WORKS
+    )
+    assert stats["net"]["broken"] == stats["console"]["broken"] == 0
+
+
+def test_the_card_is_removed_in_order_under_traffic(guest):
+    """The card is unbound, and removed by sysfs, while traffic runs. Found again, both devices
+    work."""
+    step(
+        guest,
+        "busy; echo 0000:01:00.0 >$driver/unbind; [ ! -d /sys/class/net/eth0 ]",
+        "echo 0000:01:00.0 >$driver/bind; ready; sleep 0.3; echo 1 >$card/remove",
+        "echo 1 >/sys/bus/pci/rescan; sleep 0.3; idle",
+        WORKS,
+    )
+
+
+def test_a_card_that_vanishes_under_traffic_is_removed(guest):
+    """The card vanishes while pings and console traffic run. Nothing hangs, and the removal by
+    sysfs ends. When the card is back, both devices work."""
+    found, _ = step(
+        guest,
+        f"busy; ask remove; sleep 0.5; echo 1 >$card/remove; [ ! -d /sys/class/net/eth0 ]; {AGAIN}",
+        f"sleep 0.3; idle; {WORKS}",
+    )
+    assert b"the card answers no more" in found["dmesg"]
+
+
+def test_a_reset_makes_the_devices_anew(guest):
+    """A reset of the card by sysfs under traffic removes both virtio devices, and adds them after
+    it."""
+    step(
+        guest,
+        "before=$(cat /sys/class/net/eth0/ifindex); busy; echo 1 >$card/reset || true; idle; ready",
+        "[ $(cat /sys/class/net/eth0/ifindex) != $before ]",
+        WORKS,
+    )
+
+
+def test_virtio_mmio_drives_the_same_page(guest):
+    """The kernel's own virtio_mmio, which was written for others, drives the net device by the same
+    register page."""
+    _, stats = step(
+        guest,
+        "rmmod litepcie_virtio litepcie",
+        "for module in /mmio/*virtio_mmio.ko; do insmod $module; done",
+        f"insmod /mmio/*litepcie_mmio.ko page={virtio_card.NET} causes={CAUSES} "
+        f"enable={virtio_card.INTERRUPTS}",
+        "for n in $(seq 50); do [ -d /sys/class/net/eth0 ] && break; sleep 0.1; done",
+        "readlink -f /sys/class/net/eth0/device | grep -q virtio-mmio",
+        "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; pinged 10",
+        "rmmod litepcie_mmio virtio_mmio; insmod /lib/modules/litepcie.ko; load",
+        WORKS,
+    )
+    assert stats["net"]["broken"] == 0
+
+
+def test_behind_an_iommu_both_devices_work(behind_iommu):
+    """Behind an IOMMU every frame and every line comes back, and the card accesses no memory that
+    is not mapped for it: not when the transport is unloaded under traffic, and not after."""
+    _, stats = step(
+        behind_iommu,
+        "[ -e $card/iommu_group ]; echoed first; pinged 20",
+        "busy; unload; load; ready; sleep 0.3; echo 1 >$card/remove; echo 1 >/sys/bus/pci/rescan",
+        "idle",
+        WORKS,
+    )
+    assert stats["unmapped"] == 0
+
+
+def test_with_msix_each_queue_has_a_vector(with_msix):
+    """With MSI-X each queue in use has an interrupt with the queue's name, and no register is read
+    to handle it. An entry of the capability table whose causes are taken is left out with a
+    sentence."""
+    commands = [*UP, "echoed first; cat /proc/interrupts >/out/irq"]
+    found = with_msix.run(commands, then="")
+    assert b"entry of virtio device 2 cannot be: the device is left out" in found["dmesg"]
+    before = step(with_msix)[1]
+    for name in ("input", "output"):
+        assert f"-{name}".encode() in found["irq"], found["irq"].decode()
+    after = step(with_msix, "pinged 40; echoed second")[1]
+    print(before, after)
+    # The console's reads are counted, too: each line that is sent costs one.
+    assert after["messages"] - before["messages"] >= 40
+    assert after["reads"] - before["reads"] <= 10

@@ -1,0 +1,122 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A card in software with two virtio devices, for the tests of litepcie_virtio.ko.
+
+The program is made of the C++ files in this folder, of the board's vfio-user server and of its
+configuration space. It is the device of VirtIO 1.2 as this folder reads the standard, and shares
+nothing with the gateware's engine.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from pathlib import Path
+
+from gateware import numbers
+from gateware.observe import capability
+from gateware.observe.capability import Block
+from sim.board import build
+from sim.board.process import BoardProcess
+from sim.test.model.probe_build import build_program
+
+HERE = Path(__file__).resolve().parent
+# Parts of the board that the program needs, beside all of the folder vfio_user.
+PARTS = (
+    "control/control.cpp",
+    "link/config_space.cpp",
+    "link/errors.cpp",
+    "link/tlp.cpp",
+    "link/wire_header.cpp",
+    "text/words.cpp",
+)
+BAR_BYTES = 0x20000
+INTERRUPTS = 0x1800
+DMA = 0x2000
+NET, CONSOLE = 0x8000, 0x9000  # the register pages of both virtio devices
+NET_CAUSE, CONSOLE_CAUSE = 4, 7
+QUEUES, QUEUE_SIZE = 2, 256
+NET_TYPE, CONSOLE_TYPE = 1, 3  # numbers of the device types in the standard
+VECTORS, MSIX_TABLE, MSIX_PENDING = 32, 0x4000, 0x4800
+
+
+def program() -> Path:
+    """Compile the program virtio_card, if its sources have changed; returns its path."""
+    folders = (HERE, build.BOARD / "vfio_user")
+    sources = [path for folder in folders for path in sorted(folder.glob("*.cpp"))]
+    sources += [build.BOARD / part for part in PARTS]
+    headers = [path for path in sorted(HERE.glob("*.hpp"))]
+    headers += [
+        p for part in ("vfio_user", "link") for p in sorted((build.BOARD / part).glob("*.hpp"))
+    ]
+    # At -O1 gcc takes a text of guest_memory.cpp for longer than it can be.
+    flags = ("-Wno-format-truncation",)
+    return build_program("virtio_card", sources, [*headers, build.numbers_header()], flags)
+
+
+def blocks(msix: bool = False) -> list[Block]:
+    """Return the entries of the card's capability table."""
+    delivery = capability.DELIVERY_MSI | (capability.DELIVERY_MSIX if msix else 0)
+    registers = {"delivery": delivery, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
+    dma = {
+        "h2c": 0x20,
+        "c2h": 0,
+        "loopback": 0x40,
+        "table_depth": 256,
+        "address_width": 64,
+        "h2c_cause": 0,
+        "c2h_cause": 1,
+        "h2c_buffered": 8192,
+        "c2h_buffered": 8192,
+        "h2c_settled": 1,
+        "h2c_taken": 1,
+    }
+    return [
+        Block("interrupts", INTERRUPTS, 0x800, registers),
+        Block("dma", DMA, 0x800, dma),
+        virtio_block(0, NET, NET_TYPE, NET_CAUSE),
+        virtio_block(1, CONSOLE, CONSOLE_TYPE, CONSOLE_CAUSE),
+    ]
+
+
+def virtio_block(index: int, page: int, device: int, cause: int, **changes) -> Block:
+    """Return the capability table's entry for a virtio device. `changes` replace parameters."""
+    parameters = {"device": device, "queues": QUEUES, "cause": cause, "queue_size": QUEUE_SIZE}
+    return Block("virtio", page, 0x1000, {**parameters, **changes}, index)
+
+
+class VirtioCard(BoardProcess):
+    """The running card: `with VirtioCard() as card:`. It takes the commands of a board that it
+    knows: `stats`, `fault remove`, `fault insert`, and `link up` and `link down` of the net device.
+
+    `entries` are the blocks of its capability table.
+    """
+
+    def __init__(self, msix: bool = False, entries: list[Block] | None = None):
+        self.table = tempfile.NamedTemporaryFile(prefix="lanebox-table-")
+        words = capability.table("virtio_card", "00" * 32, entries or blocks(msix))
+        words += [0] * (numbers.CAPABILITY_SIZE // 4 - len(words))
+        self.table.write(struct.pack(f"<{len(words)}I", *words))
+        self.table.flush()
+        places = {
+            "bar": BAR_BYTES,
+            "table": self.table.name,
+            "table-at": numbers.CAPABILITY_BASE,
+            "interrupts": INTERRUPTS,
+            "dma": DMA,
+            "net": NET,
+            "net-cause": NET_CAUSE,
+            "console": CONSOLE,
+            "console-cause": CONSOLE_CAUSE,
+        }
+        if msix:
+            places |= {"msix": VECTORS, "msix-table": MSIX_TABLE, "msix-pending": MSIX_PENDING}
+        super().__init__(
+            program(),
+            [word for name, value in places.items() for word in (f"--{name}", str(value))],
+        )
+
+    def __exit__(self, *_) -> None:
+        super().__exit__()
+        self.table.close()
