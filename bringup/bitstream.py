@@ -12,7 +12,7 @@ standard library.
 The numbers of the format are written once, in this file. As a program it writes them as a C header
 for litepcie_util, which checks bitstreams in the same way:
 
-    python -m bringup.bitstream > software/tools/litepcie_util/bitstream_format.h
+    python -m bringup.bitstream > software/tools/litepcie_util/card/bitstream_format.h
 """
 
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from software.test.software_build import build_software
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
 
-HEADER = ROOT / "software" / "user" / "litepcie_util" / "bitstream_format.h"
+HEADER = ROOT / "software" / "tools" / "litepcie_util" / "card" / "bitstream_format.h"
 BROKEN = {
     "empty": b"",
     "program": b"\x7fELF" + bytes(5000),

@@ -15,8 +15,8 @@
 
 #include "bitstream.h"
 #include "litepcie_capability.h"
-#include "pci.h"
-#include "rescan.h"
+#include "host/pci.h"
+#include "host/rescan.h"
 #include "util.h"
 
 #define WAIT_S		20
