@@ -13,7 +13,7 @@ from sim.rows import limits, limits_header
 from software.test.software_build import build_software
 from tools.testing.repository import ROOT
 
-TABLE = ROOT / "software" / "tools" / "litepcie_util" / "limits_table.h"
+TABLE = ROOT / "software" / "tools" / "litepcie_util" / "dma" / "limits_table.h"
 
 
 def test_the_table_is_what_the_formulas_give():

@@ -18,6 +18,9 @@ def repository(tmp_path):
     """Copy the targets and the modules that they need, to be run by a Python without packages."""
     for folder in ("targets", "bringup", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "gateware").mkdir()
+    for name in ("__init__.py", "numbers.py"):
+        shutil.copy(ROOT / "gateware" / name, tmp_path / "gateware")
     return tmp_path
 
 

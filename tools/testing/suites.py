@@ -68,7 +68,6 @@ ELSEWHERE: Table = {
         "Histogram MmioStatistics": "MmioErrorTest.scala",
         "MmioBridgeVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "axi": "test_axi_memory.py",
-        "bridge": "gateware/test/endpoint/test_lanebox.py",
         REST: ("MmioBridgeTest.scala", "They are the stages of MmioBridge, which connects them."),
     },
     "gateware/phy": {
