@@ -31,9 +31,9 @@ COMMANDS = {
     "doctor": ["--look"],
 }
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
-# sim/test/util/test_util_latency.py tests `latency`, and sim/test/card has the tests of `sensors`
-# and `module`.
-OTHERS = ["list", "reset", "rescan", "vfio", "latency", "sensors", "module"]
+# sim/test/util/test_util_latency.py tests `latency`, and sim/test/card has the tests of the card's
+# services.
+OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
 
 
 # Usage --------------------------------------------------------------------------------------------

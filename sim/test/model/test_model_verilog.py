@@ -27,8 +27,9 @@ def build():
     """Compile pins_bench.sv with the model, once for the same sources; returns the program's
     path."""
     verilog = [HERE / "pins_bench.sv", border.files() / "pcie_usp.sv"]
-    sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp", *model_files(".cpp")]
-    sources += sorted((BOARD / "card").glob("*.cpp"))
+    card = sorted((BOARD / "card").glob("*.cpp"))
+    sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp", *card]
+    sources += model_files(".cpp")
     headers = [
         BOARD / "machine" / "gateware.hpp",
         *sorted((BOARD / "card").glob("*.hpp")),
