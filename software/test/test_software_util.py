@@ -31,7 +31,7 @@ COMMANDS = {
     "doctor": ["--look"],
 }
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
-# sim/test/util/test_util_latency.py tests `latency`, and sim/test/card has the tests of the card's
+# sim/test/util/test_util_latency.py tests `latency`, and sim/test/card and sim/test/util have the tests of the card's
 # services.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
 

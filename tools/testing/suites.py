@@ -44,7 +44,7 @@ ELSEWHERE: Table = {
     "gateware/card": {
         "commands": "test_gate.py",
         "crc flash spi startup": "test_engine.py",
-        "services": "sim/test/card/test_board_flash.py",
+        "services": "sim/test/util/test_board_flash.py",
         "i2c": "test_module.py",
         "upkeep": "sim/test/card/test_board_modules.py",
     },
@@ -122,7 +122,7 @@ ELSEWHERE: Table = {
         REST: ("sim/test/board/test_board_pins.py", "It tests every pin of the hard block model."),
     },
     "sim/board/card": {
-        "card_pins identity": "sim/test/card/test_board_flash.py",
+        "card_pins identity": "sim/test/util/test_board_flash.py",
         "configuration image": "gateware/test/card/test_reboot.py",
         "flash_chip flash_memory": "sim/test/model/test_flash_chip.py",
         "cage": "sim/test/card/test_board_modules.py",
