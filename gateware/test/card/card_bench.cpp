@@ -23,6 +23,9 @@ struct Bench {
         pins.bind(context);
         reset();
     }
+    // A design that is deleted looks for its context by the thread's last one, which may be that of
+    // another bench that has gone.
+    ~Bench() { Verilated::threadContextp(&context); }
     void tick() {
         top.sys_clk = 1;
         top.eval();
