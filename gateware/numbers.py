@@ -221,7 +221,6 @@ CSR_LOCATIONS = {
     "sensors":          24,
     "module0":          25,
     "module1":          26,
-    "manager":          27,
 }
 
 # Counters and indicators --------------------------------------------------------------------------
