@@ -171,7 +171,9 @@ def test_a_card_that_vanishes_under_traffic_is_removed(guest):
     sysfs ends. When the card is back, both devices work."""
     found, _ = step(
         guest,
-        f"busy; ask remove; sleep 0.5; echo 1 >$card/remove; [ ! -d /sys/class/net/eth0 ]; {AGAIN}",
+        # Each line is waited for by virtio_console with interrupts off.
+        "busy; ask remove; sleep 0.5; (console; for n in 1 2 3; do echo $n >&4; done)",
+        f"echo 1 >$card/remove; [ ! -d /sys/class/net/eth0 ]; {AGAIN}",
         f"sleep 0.3; idle; {WORKS}",
     )
     assert b"the card answers no more" in found["dmesg"]
@@ -186,6 +188,21 @@ def test_a_reset_makes_the_devices_anew(guest):
         "[ $(cat /sys/class/net/eth0/ifindex) != $before ]",
         WORKS,
     )
+
+
+def test_the_devices_sleep_with_their_card(guest):
+    """If the card sleeps and wakes up, the virtio drivers get their queues anew: the interface is
+    the same as before, and both devices work.
+
+    The handlers are called by a module of the test. The card keeps its power meanwhile.
+    """
+    found, _ = step(
+        guest,
+        "before=$(cat /sys/class/net/eth0/ifindex)",
+        "insmod /litepcie_sleep.ko; rmmod litepcie_sleep",
+        "[ $(cat /sys/class/net/eth0/ifindex) = $before ]; echoed again; pinged 10",
+    )
+    assert b"slept: 0" in found["dmesg"]
 
 
 def test_virtio_mmio_drives_the_same_page(guest):

@@ -95,15 +95,17 @@ def files(series: str | None) -> list[tuple]:
     order.append(driver.ensure_virtio(kernel))
     found = [(path, f"virtio/{number:02}-{path.name}") for number, path in enumerate(order)]
     other = [p for p in modules.ensure(kernel, "virtio_mmio") if p not in order]
-    other.append(mmio(kernel))
-    return found + [(path, f"mmio/{number:02}-{path.name}") for number, path in enumerate(other)]
+    other.append(helper(kernel, "mmio"))
+    found += [(path, f"mmio/{number:02}-{path.name}") for number, path in enumerate(other)]
+    return [*found, (helper(kernel, "sleep"), "litepcie_sleep.ko")]
 
 
-def mmio(kernel: guest_kernel.Kernel):
-    """Build the module litepcie_mmio.ko for this kernel; returns its path."""
-    folder = PROGRAMS / "mmio"
-    sources = {name: folder / name for name in ("Kbuild", "litepcie_mmio.c")}
-    return driver.ensure_module(kernel, sources, "litepcie_mmio")
+def helper(kernel: guest_kernel.Kernel, name: str):
+    """Build the module litepcie_NAME.ko of software/kernel/test for this kernel; returns its
+    path."""
+    folder = PROGRAMS / name
+    sources = {file: folder / file for file in ("Kbuild", f"litepcie_{name}.c")}
+    return driver.ensure_module(kernel, sources, f"litepcie_{name}")
 
 
 def check_quiet(found: dict[str, bytes]) -> None:

@@ -53,19 +53,29 @@ static void give_back(struct litepcie_vdev *d, struct virtqueue *vq)
 {
 	const struct vring *ring = virtqueue_get_vring(vq);
 	u16 used = virtio16_to_cpu(&d->vdev, ring->used->idx);
-	u16 available = virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx));
+	u16 available;
 
 	lockdep_assert_held(&d->lock);
 
-	for (; used != available; used++) {
-		u32 entry = used & (ring->num - 1);
-		u16 head = virtio16_to_cpu(&d->vdev, ring->avail->ring[entry]);
+	do {
+		available = virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx));
+		for (; used != available; used++) {
+			u32 entry = used & (ring->num - 1);
+			u16 head = virtio16_to_cpu(&d->vdev, ring->avail->ring[entry]);
 
-		ring->used->ring[entry].id = cpu_to_virtio32(&d->vdev, head);
-		ring->used->ring[entry].len = 0;
-	}
-	/* The driver must see the entries if it sees the index. */
-	smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
+			ring->used->ring[entry].id = cpu_to_virtio32(&d->vdev, head);
+			ring->used->ring[entry].len = 0;
+		}
+		/* The driver must see the entries if it sees the index. */
+		smp_store_release(&ring->used->idx, cpu_to_virtio16(&d->vdev, used));
+		/*
+		 * Ask for a doorbell for the next buffer, then look for one that
+		 * came before that.
+		 */
+		ring->used->flags = 0;
+		vring_avail_event(ring) = cpu_to_virtio16(&d->vdev, used);
+		smp_mb();
+	} while (virtio16_to_cpu(&d->vdev, READ_ONCE(ring->avail->idx)) != available);
 }
 
 /*
