@@ -5,16 +5,14 @@
  */
 
 /*
- * The handle: opening, closing, errors. Accesses are made in bar.c, registers read in card.c, and
- * the DMA run in dma.c.
+ * The handle: open and close a card. Accesses are made in bar.c, registers read in card.c, and the
+ * DMA run in dma/dma.c.
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend.h"
@@ -22,49 +20,6 @@
 
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
-
-/* The sentence that litepcie_why() returns. Each thread has a sentence of its own. */
-static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
-
-char *litepcie_sentence(void)
-{
-	return sentence;
-}
-
-int litepcie_fail(struct litepcie *dev, int error, const char *format, ...)
-{
-	va_list args;
-
-	(void)dev;
-	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
-	va_end(args);
-	return error;
-}
-
-int64_t litepcie_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t litepcie_deadline(int timeout_ms)
-{
-	return timeout_ms < 0 ? INT64_MAX : litepcie_now_ms() + timeout_ms;
-}
-
-int litepcie_slice(int64_t deadline)
-{
-	int64_t left = deadline - litepcie_now_ms();
-
-	if (left <= 0)
-		return 0;
-	return left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
-}
-
-/* Opening and closing a device ---------------------------------------------------------------- */
 
 /*
  * Read the card's description before anything is written to the card: it may not be a Lanebox card.
@@ -152,6 +107,7 @@ static struct litepcie *new_handle(const char *name)
 int litepcie_open(struct litepcie **result, const char *name, char *why)
 {
 	struct litepcie *dev;
+	char *sentence = litepcie_sentence();
 	int rc = -ENOMEM;
 
 	*result = NULL;
@@ -167,9 +123,9 @@ int litepcie_open(struct litepcie **result, const char *name, char *why)
 	}
 
 	if (!*sentence)
-		snprintf(sentence, sizeof(sentence), "%s", litepcie_strerror(rc));
+		snprintf(sentence, LITEPCIE_WHY_SIZE, "%s", litepcie_strerror(rc));
 	if (why)
-		memcpy(why, sentence, sizeof(sentence));
+		memcpy(why, sentence, LITEPCIE_WHY_SIZE);
 	if (dev)
 		free_handle(dev);
 	return rc;
@@ -197,34 +153,4 @@ const char *litepcie_name(const struct litepcie *dev)
 const char *litepcie_backend(const struct litepcie *dev)
 {
 	return dev->backend->name;
-}
-
-/* Errors -------------------------------------------------------------------------------------- */
-
-const char *litepcie_why(const struct litepcie *dev)
-{
-	(void)dev;
-	return sentence;
-}
-
-const char *litepcie_strerror(int error)
-{
-	switch (abs(error)) {
-	case ENODEV:
-		return "the card is gone";
-	case EIO:
-		return "the card does not answer, or answers with all ones";
-	case ETIMEDOUT:
-		return "nothing came in time";
-	case EBUSY:
-		return "another program runs this DMA direction";
-	case EPROTO:
-		return "the peer does not speak the protocol";
-	case EOPNOTSUPP:
-		return "this way to the card cannot do that";
-	case ECANCELED:
-		return "another thread ended what this one waited for";
-	default:
-		return strerror(abs(error));
-	}
 }

@@ -9,9 +9,7 @@
  * each direction Lanebox's driver has taken.
  *
  * With Lanebox's driver the device file's entry in sysfs has a link to the PCI device. LitePCIe's
- * driver makes no such link, but numbers its device files in the order of its probes. So minor n is
- * taken for the n-th bound device by bus address, which is the order of probing at boot. With
- * several cards this is wrong if a card was bound again later or has several channels.
+ * driver makes no such link. Behind it the device is known only if the driver has a single card.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -54,28 +52,25 @@ static int follow_link(unsigned int minor, char *address, size_t size)
 static int find_address(struct kernel *kernel, unsigned int minor, char *address, size_t size)
 {
 	struct dirent **entries;
-	unsigned int index;
-	int count, found;
+	int count;
 
 	if (follow_link(minor, address, size))
 		return 1;
-	count = scandir(DRIVER_DIRECTORY, &entries, is_address, alphasort);
-	index = count == 1 ? 0 : minor;
-	found = count > 0 && index < (unsigned int)count;
+	count = scandir(DRIVER_DIRECTORY, &entries, is_address, NULL);
 	if (count < 0) {
 		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %s", DRIVER_DIRECTORY,
 			 strerror(errno));
 		return 0;
 	}
-	if (found)
-		snprintf(address, size, "%.32s", entries[index]->d_name);
+	if (count == 1)
+		snprintf(address, size, "%.32s", entries[0]->d_name);
 	else
-		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %d cards are bound, none "
-			 "for minor number %u", DRIVER_DIRECTORY, count, minor);
+		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %d cards are bound to the "
+			 "driver, which does not say which of them this is", DRIVER_DIRECTORY, count);
 	for (int i = 0; i < count; i++)
 		free(entries[i]);
 	free(entries);
-	return found;
+	return count == 1;
 }
 
 /* Returns what an error of open() or mmap() of the sysfs file resource0 means, and what to do. */

@@ -10,6 +10,7 @@
  * of sim_set_master() wants it.
  */
 #include <errno.h>
+#include <linux/pci_regs.h>
 
 #include "litepcie_capability.h"
 #include "sim.h"
@@ -18,32 +19,8 @@
 #define BAR0_ADDRESS		0xe0000000u
 /* Distance in bytes from the address of one BAR to that of the next, more than any BAR's size. */
 #define BAR_DISTANCE		0x01000000u
-
-/*
- * Offsets and bits of registers in configuration space (PCI local bus 3.0, 6.1; PCI Express base
- * 4.0, 7.5).
- */
-#define PCI_VENDOR		0x00
-#define PCI_COMMAND		0x04
-#define PCI_COMMAND_MEMORY	0x2u
-#define PCI_COMMAND_MASTER	0x4u
-#define PCI_BAR0		0x10
-#define PCI_CAPABILITIES	0x34
-#define PCI_CAP_MSI		0x05
-#define PCI_CAP_PCIE		0x10
-#define MSI_CONTROL		0x02
-#define MSI_CONTROL_ENABLE	0x1u
-#define MSI_CONTROL_64BIT	0x80u
-#define MSI_ADDRESS		0x04
-/*
- * offset of the message data in the MSI capability; 4 more if the capability has a 64-bit address
- */
-#define MSI_DATA		0x08
-#define PCIE_DEVCAP		0x04
-#define DEVCAP_EXTENDED_TAGS	(1u << 5)
-#define PCIE_DEVCTL		0x08
+/* lowest bits of MPS and MRRS in PCI_EXP_DEVCTL */
 #define DEVCTL_MPS_SHIFT	5
-#define DEVCTL_EXTENDED_TAGS	(1u << 8)
 #define DEVCTL_MRRS_SHIFT	12
 
 /*
@@ -77,14 +54,14 @@ static int find_capabilities(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
 	uint8_t entry[2] = { 0 }, next;
-	int rc = config_read(sim, PCI_CAPABILITIES, &next, sizeof(next));
+	int rc = config_read(sim, PCI_CAPABILITY_LIST, &next, sizeof(next));
 
 	for (int left = 48; rc == 0 && next >= 0x40 && left; left--) {
 		next &= 0xfc;
 		rc = config_read(sim, next, entry, sizeof(entry));
-		if (entry[0] == PCI_CAP_MSI)
+		if (entry[0] == PCI_CAP_ID_MSI)
 			sim->msi_cap = next;
-		else if (entry[0] == PCI_CAP_PCIE)
+		else if (entry[0] == PCI_CAP_ID_EXP)
 			sim->pcie_cap = next;
 		next = entry[1];
 	}
@@ -113,13 +90,13 @@ static int set_device_control(struct litepcie *dev)
 	uint32_t capabilities;
 	uint16_t control;
 	unsigned int largest;
-	int rc = config_read(sim, sim->pcie_cap + PCIE_DEVCAP, &capabilities, sizeof(capabilities));
+	int rc = config_read(sim, sim->pcie_cap + PCI_EXP_DEVCAP, &capabilities, sizeof(capabilities));
 
 	if (rc == 0)
-		rc = config_read(sim, sim->pcie_cap + PCIE_DEVCTL, &control, sizeof(control));
+		rc = config_read(sim, sim->pcie_cap + PCI_EXP_DEVCTL, &control, sizeof(control));
 	if (rc < 0)
 		return rc;
-	largest = 128u << (capabilities & 7);
+	largest = 128u << (capabilities & PCI_EXP_DEVCAP_PAYLOAD);
 	if (!sim->mps)
 		sim->mps = largest;
 	if (!sim->mrrs)
@@ -127,13 +104,13 @@ static int set_device_control(struct litepcie *dev)
 	if (sim->mps > largest)
 		return litepcie_fail(dev, -EINVAL, "mps=%u: the board advertises %u bytes; start "
 				     "it with --mps %u for more", sim->mps, largest, sim->mps);
-	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
+	control &= (uint16_t)~(PCI_EXP_DEVCTL_PAYLOAD | PCI_EXP_DEVCTL_READRQ);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
 	/* As Linux does, enable extended tags of the simulated card if the card has them. */
-	if (capabilities & DEVCAP_EXTENDED_TAGS)
-		control |= DEVCTL_EXTENDED_TAGS;
-	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
+	if (capabilities & PCI_EXP_DEVCAP_EXT_TAG)
+		control |= PCI_EXP_DEVCTL_EXT_TAG;
+	return config_write16(sim, sim->pcie_cap + PCI_EXP_DEVCTL, control);
 }
 
 int sim_enable_msi(struct litepcie *dev)
@@ -141,19 +118,19 @@ int sim_enable_msi(struct litepcie *dev)
 	struct sim *sim = sim_of(dev);
 	unsigned int cap = sim->msi_cap;
 	uint16_t control;
-	int rc = config_read(sim, cap + MSI_CONTROL, &control, sizeof(control));
-	bool wide = control & MSI_CONTROL_64BIT;
+	int rc = config_read(sim, cap + PCI_MSI_FLAGS, &control, sizeof(control));
+	bool wide = control & PCI_MSI_FLAGS_64BIT;
 
 	if (rc == 0)
 		rc = vfio_user_set_msi(&sim->vu, sim->msi);
 	if (rc == 0)
-		rc = config_write32(sim, cap + MSI_ADDRESS, MSI_HOST_ADDRESS);
+		rc = config_write32(sim, cap + PCI_MSI_ADDRESS_LO, MSI_HOST_ADDRESS);
 	if (rc == 0 && wide)
-		rc = config_write32(sim, cap + MSI_ADDRESS + 4, 0);
+		rc = config_write32(sim, cap + PCI_MSI_ADDRESS_HI, 0);
 	if (rc == 0)
-		rc = config_write16(sim, cap + MSI_DATA + (wide ? 4 : 0), 0);
+		rc = config_write16(sim, cap + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32), 0);
 	if (rc == 0)
-		rc = config_write16(sim, cap + MSI_CONTROL, control | MSI_CONTROL_ENABLE);
+		rc = config_write16(sim, cap + PCI_MSI_FLAGS, control | PCI_MSI_FLAGS_ENABLE);
 	return rc;
 }
 
@@ -169,7 +146,7 @@ static int check_device(struct litepcie *dev)
 	if (rc == 0)
 		rc = vfio_user_region_size(&sim->vu, VFIO_USER_BAR0, &size);
 	if (rc == 0)
-		rc = config_read(sim, PCI_VENDOR, &id, sizeof(id));
+		rc = config_read(sim, PCI_VENDOR_ID, &id, sizeof(id));
 	if (rc < 0)
 		return rc;
 	if (id == UINT32_MAX)
@@ -197,7 +174,7 @@ void sim_put_down(struct litepcie *dev)
 	struct sim *sim = sim_of(dev);
 
 	config_write16(sim, PCI_COMMAND, 0);
-	config_write16(sim, sim->msi_cap + MSI_CONTROL, 0);
+	config_write16(sim, sim->msi_cap + PCI_MSI_FLAGS, 0);
 	vfio_user_set_msi(&sim->vu, -1);
 }
 
@@ -216,7 +193,7 @@ int sim_bring_up(struct litepcie *dev)
 	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
 		if (!dev->bar_size[bar])
 			continue;
-		rc = config_write32(sim, PCI_BAR0 + 4 * bar, address);
+		rc = config_write32(sim, PCI_BASE_ADDRESS_0 + 4 * bar, address);
 		address += BAR_DISTANCE;
 	}
 	if (rc == 0)

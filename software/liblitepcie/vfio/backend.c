@@ -14,6 +14,7 @@
  * write-combining.
  */
 #include <errno.h>
+#include <linux/pci_regs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,10 +22,6 @@
 #include <unistd.h>
 
 #include "vfio.h"
-
-#define PCI_COMMAND		0x04
-#define PCI_COMMAND_MEMORY	0x2u
-#define PCI_COMMAND_MASTER	0x4u
 
 /* Open, close --------------------------------------------------------------------------------- */
 

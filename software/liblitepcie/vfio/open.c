@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/pci_regs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,6 @@
 #include <unistd.h>
 
 #include "vfio.h"
-
-#define PCI_CLASS_REVISION	0x08
 
 /* The name of the device ---------------------------------------------------------------------- */
 

@@ -5,14 +5,14 @@
  */
 
 /*
- * Find PCI functions in sysfs. pci.h says what each function promises. Offsets in configuration
- * space are from PCI Express Base Specification 3.1, 7.5 and 7.8.
+ * Find PCI functions in sysfs. pci.h says what each function promises.
  */
 #include "pci.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/pci_regs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,7 +281,7 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset)
 
 unsigned int pci_capability(const struct pci_function *function, unsigned int id)
 {
-	unsigned int at = pci_config16(function, 0x34) & 0xfc;
+	unsigned int at = pci_config16(function, PCI_CAPABILITY_LIST) & 0xfc;
 
 	/*
 	 * The list of capabilities has at most 48 entries of 4 bytes in its 192 bytes. The limit
@@ -299,25 +299,26 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 
 void pci_express(const struct pci_function *function, struct pci_express *express)
 {
-	unsigned int at = pci_capability(function, PCI_CAP_EXPRESS);
+	unsigned int at = pci_capability(function, PCI_CAP_ID_EXP);
 	uint16_t control, status;
 	uint32_t possible;
 
 	*express = (struct pci_express) { 0 };
-	if (!at || at + 0x14 > function->config_size)
+	if (!at || at + PCI_EXP_LNKSTA + 2 > function->config_size)
 		return;
-	control = pci_config16(function, at + 0x08);
-	possible = pci_config32(function, at + 0x0c);
-	status = pci_config16(function, at + 0x12);
+	control = pci_config16(function, at + PCI_EXP_DEVCTL);
+	possible = pci_config32(function, at + PCI_EXP_LNKCAP);
+	status = pci_config16(function, at + PCI_EXP_LNKSTA);
 	express->known = true;
-	express->mps_supported = 128u << (pci_config32(function, at + 0x04) & 7);
+	express->mps_supported = 128u << (pci_config32(function, at + PCI_EXP_DEVCAP) &
+					  PCI_EXP_DEVCAP_PAYLOAD);
 	express->mps = 128u << (control >> 5 & 7);
 	express->mrrs = 128u << (control >> 12 & 7);
-	express->relaxed_ordering = control & 1u << 4;
-	express->extended_tags = control & 1u << 8;
-	express->rcb = pci_config16(function, at + 0x10) & 1u << 3 ? 128 : 64;
-	express->gen = status & 0xf;
-	express->lanes = status >> 4 & 0x3f;
-	express->gen_possible = possible & 0xf;
-	express->lanes_possible = possible >> 4 & 0x3f;
+	express->relaxed_ordering = control & PCI_EXP_DEVCTL_RELAX_EN;
+	express->extended_tags = control & PCI_EXP_DEVCTL_EXT_TAG;
+	express->rcb = pci_config16(function, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
+	express->gen = status & PCI_EXP_LNKSTA_CLS;
+	express->lanes = (status & PCI_EXP_LNKSTA_NLW) >> PCI_EXP_LNKSTA_NLW_SHIFT;
+	express->gen_possible = possible & PCI_EXP_LNKCAP_SLS;
+	express->lanes_possible = (possible & PCI_EXP_LNKCAP_MLW) >> 4;
 }

@@ -99,8 +99,6 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 uint16_t pci_config16(const struct pci_function *function, unsigned int offset);
 uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
-#define PCI_CAP_EXPRESS		0x10
-
 /* The decoded PCI Express capability of a PCI function. All fields are 0 if it cannot be read. */
 struct pci_express {
 	bool		known;
