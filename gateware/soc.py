@@ -47,6 +47,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
+    causes  = 0    # Interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user     = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE),
@@ -106,7 +107,7 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
         if capture:
-            add_capture(self) # It adds its own `busy` to the SoC's.
+            add_capture(self) # It adds its own `busy` and interrupt cause to the SoC's.
         if card is not None:
             add_card(self, card) # It adds theirs, too.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
@@ -142,7 +143,8 @@ class LaneboxSoC(RegisterBridgeSoC):
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Gives the signal of each cause its bit in LitePCIeMSI, and a constant: its number."""
-        for number, (name, irq) in enumerate(causes.items()):
+        """Gives the signal of each cause its bit in LitePCIeMSI, and a constant with its number."""
+        for number, (name, irq) in enumerate(causes.items(), self.causes):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)
+        self.causes += len(causes)

@@ -40,8 +40,12 @@ case class Capture(p: CaptureParam) extends Component {
     // A pulse closes the MBUF (part of the ring) that is being filled, with fillers and a seal.
     val seal = in Bool ()
     // Ring position up to which the card may write, in bytes since the start of the capture.
-    val limit    = slave(Flow(UInt(64 bits)))
-    val segment  = slave(Flow(RingSegments.Segment(p)))
+    val limit   = slave(Flow(UInt(64 bits)))
+    val segment = slave(Flow(RingSegments.Segment(p)))
+    // Ring position beyond which the card calls the host once.
+    val wake     = slave(Flow(UInt(64 bits)))
+    val call     = out Bool ()       // A pulse: interrupt the host.
+    val calls    = out Bool ()       // A written `wake` is being compared.
     val now      = in UInt (64 bits) // The card's time in ns.
     val frames   = slave(Frames())
     val request  = master(Stream(Fragment(Request())))
@@ -101,6 +105,9 @@ case class Capture(p: CaptureParam) extends Component {
   writer.io.segmentLog2   := io.settings.segmentLog2
   writer.io.lastSegment   := io.settings.lastSegment
   writer.io.segment << io.segment
+  writer.io.wake << io.wake
+  io.call         := writer.io.call
+  io.calls        := writer.io.calls
   writer.io.clear := io.clear
   writer.io.now   := io.now
   writer.io.lost  := placer.io.lost

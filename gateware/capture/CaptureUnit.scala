@@ -11,8 +11,8 @@ import lanebox.vocabulary.{Frames, Request}
 
 /** Connects the generator of frames with Capture, which records the generator's frames.
   *
-  * `busy` is high while frames are made, recorded or written to host memory, and while accounts are
-  * copied or cleared.
+  * `busy` is high while frames are made, recorded or written to host memory, while accounts are
+  * copied or cleared, and while a written `wake` is compared with the position.
   */
 case class CaptureUnit(p: CaptureParam) extends Component {
   setDefinitionName("CaptureUnit")
@@ -23,6 +23,8 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     val seal      = in Bool ()
     val limit     = slave(Flow(UInt(64 bits)))
     val segment   = slave(Flow(RingSegments.Segment(p)))
+    val wake      = slave(Flow(UInt(64 bits)))
+    val call      = out Bool () // A pulse: interrupt the host.
     val now       = in UInt (64 bits)
     val request   = master(Stream(Fragment(Request())))
     val position  = out UInt (64 bits)
@@ -66,6 +68,8 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   capture.io.seal     := io.seal
   capture.io.limit << io.limit
   capture.io.segment << io.segment
+  capture.io.wake << io.wake
+  io.call        := capture.io.call
   capture.io.now := io.now
   capture.io.frames << generator.io.frames
   io.request << capture.io.request
@@ -76,7 +80,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   capture.io.index    := io.index
   io.account          := capture.io.account
 
-  val writes = !capture.io.idle || capture.io.accountsBusy
+  val writes = !capture.io.idle || capture.io.accountsBusy || capture.io.calls
   val works  = RegNext(writes || io.generator.run || !generator.io.idle) init False
   io.busy := works
 }

@@ -33,6 +33,8 @@ case class HostWriter(p: CaptureParam) extends Component {
     val lastSegment   = in UInt (p.segmentWidth bits)
     val segment       = slave(Flow(RingSegments.Segment(p)))
     val clear         = in Bool ()
+    val wake          = slave(Flow(UInt(64 bits)))
+    val call          = out Bool ()
     val now           = in UInt (64 bits)
     val lost          = in UInt (64 bits)
     val open          = in(Staging.OpenCell(p))
@@ -42,12 +44,14 @@ case class HostWriter(p: CaptureParam) extends Component {
     val data          = in Bits (HardBlock.DataWidth bits)
     val request       = master(Stream(Fragment(Request())))
     val position      = out UInt (64 bits)
+    val calls         = out Bool () // A written `wake` is being compared.
     val idle          = out Bool ()
   }
   val chooser  = TransferChooser(p)
   val segments = RingSegments(p)
   val reader   = CellReader(p)
   val former   = RequestFormer(p)
+  val wake     = RingWake()
 
   segments.io.segment << io.segment
   segments.io.segmentLog2 := io.segmentLog2
@@ -81,6 +85,14 @@ case class HostWriter(p: CaptureParam) extends Component {
   former.io.rows << reader.io.rows
   former.io.line := chooser.io.line
   io.request << former.io.request
+
+  wake.io.wake << io.wake
+  wake.io.clear            := io.clear
+  wake.io.lineSent.valid   := former.io.lineSent
+  wake.io.lineSent.payload := chooser.io.line(63 downto 0).asUInt
+  wake.io.lineWaits        := former.io.lineWaits
+  io.call                  := wake.io.call
+  io.calls                 := wake.io.busy
 
   io.position := chooser.io.position
   val rests = chooser.io.idle && !chosen.valid && !transfer.valid && former.io.idle

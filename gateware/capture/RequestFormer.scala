@@ -16,13 +16,14 @@ import lanebox.vocabulary.{HardBlock, Request}
   */
 case class RequestFormer(p: CaptureParam) extends Component {
   val io = new Bundle {
-    val relaxed  = in Bool ()
-    val transfer = slave(Stream(TransferChooser.Transfer(p)))
-    val rows     = slave(Stream(Bits(HardBlock.DataWidth bits)))
-    val line     = in Bits (HardBlock.DataWidth bits)
-    val lineSent = out Bool ()
-    val request  = master(Stream(Fragment(Request())))
-    val idle     = out Bool ()
+    val relaxed   = in Bool ()
+    val transfer  = slave(Stream(TransferChooser.Transfer(p)))
+    val rows      = slave(Stream(Bits(HardBlock.DataWidth bits)))
+    val line      = in Bits (HardBlock.DataWidth bits)
+    val lineSent  = out Bool () // The status line enters the register in front of `request`.
+    val lineWaits = out Bool () // The status line is in that register.
+    val request   = master(Stream(Fragment(Request())))
+    val idle      = out Bool ()
   }
   val transfer = io.transfer.queue(4).m2sPipe()
   val row      = Reg(UInt(log2Up(CaptureParam.CellRows) bits)) init 0
@@ -45,6 +46,10 @@ case class RequestFormer(p: CaptureParam) extends Component {
 
   io.lineSent := beat.fire && transfer.line
   io.request << beat.m2sPipe()
+
+  val isLine = RegNextWhen(transfer.line, beat.fire) init False
+  io.lineWaits := io.request.valid && isLine
+
   io.idle := !transfer.valid && !io.request.valid
 }
 

@@ -24,6 +24,10 @@ SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
 # Width of the number of a capture account (a count of frames by port and fate): the fate is in bits
 # 0 and 1, the port above them (Accounts.scala).
 FATE_BITS  = 2
+# Bit numbers of the fields of the registers `control`, `status` and `account_control`.
+CONTROL         = {"run": 0, "keep_bad": 1, "lossless": 2, "newest": 3, "clear": 8, "seal": 9}
+STATUS          = {"idle": 0, "accounts_busy": 1, "generator_idle": 2}
+ACCOUNT_CONTROL = {"index": 0, "snapshot": 31}
 INDEX_BITS = FATE_BITS + numbers.CAPTURE_PORT_BITS
 
 def check_capture(capture, endpoint):
@@ -43,10 +47,12 @@ class Capture(LiteXModule):
     def __init__(self, platform, port, time, cycle_ns=numbers.TICK_NS):
         # o, the capture block or its generator has work, so device time must run.
         self.busy = Signal()
+        self.irq  = Signal() # o, one cycle: the status line is beyond `wake`.
 
         self.add_settings()
         self.add_generator()
         self.add_results()
+        self.add_wake()
 
         # # #
 
@@ -81,6 +87,9 @@ class Capture(LiteXModule):
             i_segment_valid          = self._segment_index.re,
             i_segment_payload_index  = self._segment_index.storage,
             i_segment_payload_page   = self._segment_base.storage[log2_int(numbers.PAGE_BYTES):],
+            i_wake_valid             = self._wake.re,
+            i_wake_payload           = self._wake.storage,
+            o_call                   = self.irq,
             i_now                    = self.nanoseconds(time, cycle_ns),
             o_position               = self._position.status,
             o_idle                   = self._status.fields.idle,
@@ -101,16 +110,17 @@ class Capture(LiteXModule):
         capture.
         """
         self._control = CSRStorage(fields=[
-            CSRField("run", size=1, offset=0, description="Take frames."),
-            CSRField("keep_bad", size=1, offset=1,
+            CSRField("run", size=1, offset=CONTROL["run"], description="Take frames."),
+            CSRField("keep_bad", size=1, offset=CONTROL["keep_bad"],
                 description="Record the frames that their source found bad, too."),
-            CSRField("lossless", size=1, offset=2,
+            CSRField("lossless", size=1, offset=CONTROL["lossless"],
                 description="Let frames wait for room. Otherwise frames without room are lost."),
-            CSRField("newest", size=1, offset=3,
+            CSRField("newest", size=1, offset=CONTROL["newest"],
                 description="Write over the ring without regard to ``limit``."),
-            CSRField("clear", size=1, offset=8, pulse=True,
+            CSRField("clear", size=1, offset=CONTROL["clear"], pulse=True,
                 description="Begin anew at position 0; only while idle. Needed after reset."),
-            CSRField("seal", size=1, offset=9, pulse=True, description="Close the MBUF now."),
+            CSRField("seal", size=1, offset=CONTROL["seal"], pulse=True,
+                description="Close the MBUF now."),
         ])
         self._snap = CSRStorage(LENGTH_BITS, description="Bytes to keep of a frame; 0: all.")
         self._wait = CSRStorage(24, reset=250,
@@ -149,25 +159,32 @@ class Capture(LiteXModule):
         the ring, and the accounts (counts of frames by port and fate).
         """
         self._status = CSRStatus(fields=[
-            CSRField("idle", size=1, offset=0,
+            CSRField("idle", size=1, offset=STATUS["idle"],
                 description="It has stopped, and nothing more will be written."),
-            CSRField("accounts_busy", size=1, offset=1,
+            CSRField("accounts_busy", size=1, offset=STATUS["accounts_busy"],
                 description="Accounts are being copied or cleared."),
-            CSRField("generator_idle", size=1, offset=2, description="No frame is being made."),
+            CSRField("generator_idle", size=1, offset=STATUS["generator_idle"],
+                description="No frame is being made."),
         ])
         self._position = CSRStatus(64, description="Bytes since the start of which the next status "
             "line will tell. It may be ahead of host memory, and changes between two reads of 32 "
             "bits: use the status line.")
         self._account_control = CSRStorage(fields=[
-            CSRField("index", size=INDEX_BITS, offset=0,
+            CSRField("index", size=INDEX_BITS, offset=ACCOUNT_CONTROL["index"],
                 description="Port*4 + fate: 0 delivered, 1 bad, 2 lost for the ring, 3 lost for "
                     "the staging memory."),
-            CSRField("snapshot", size=1, offset=31, pulse=True,
+            CSRField("snapshot", size=1, offset=ACCOUNT_CONTROL["snapshot"], pulse=True,
                 description="Copy all accounts at one moment."),
         ])
         self._account_frames = CSRStatus(64, description="Frames of the copied account ``index``.")
         self._account_bytes = CSRStatus(64,
             description="Bytes that these frames had at their source.")
+
+    def add_wake(self):
+        """Adds the register with which software asks for one interrupt."""
+        self._wake = CSRStorage(64, description="Bytes since the start. One interrupt comes when "
+            "the status line has told of more, at once if it has done so already. A write asks "
+            "anew, and ``clear`` forgets.")
 
     def nanoseconds(self, time, cycle_ns):
         """Returns device time in ns. `time` is device time in cycles of `cycle_ns`, a power of two,
@@ -199,9 +216,10 @@ class Capture(LiteXModule):
 
 def add_capture(soc):
     """Adds the capture block to the SoC. It writes to host memory through a write-only master port
-    of its own.
+    of its own, and has an interrupt cause of its own.
     """
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time,
         cycle_ns = round(1e9/soc.sys_clk_freq))
     soc.busy = soc.activity.busy | soc.capture.busy
+    soc.add_interrupts({"CAPTURE": soc.capture.irq})

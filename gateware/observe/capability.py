@@ -24,6 +24,7 @@ import zlib
 from dataclasses import dataclass, replace
 
 from gateware import numbers
+from gateware.capture import registers as capture_registers
 from gateware.card import sensors
 from gateware.card.module import BUFFER_BYTES, ERRORS
 from gateware.dma import moderation, notices
@@ -118,7 +119,7 @@ BLOCK_TYPES = {
     "slot": BlockType(18, ("now", "width"),
         "Monitor of the user slot; a read of now takes a copy of its counters"),
     "capture": BlockType(19, ("control", "limit", "segment_base", "status_base", "account_control",
-        "generator_control", "segments", "staging_bytes"),
+        "generator_control", "segments", "staging_bytes", "status", "wake", "cause"),
         "Capture of frames into a ring of pcapng blocks, and a frame generator"),
     "flash": BlockType(20, ("address", "length", "command", "unlock", "page_index", "page_data",
         "status", "crc", "refusals", "identification", "application", "room", "idcode"),
@@ -150,6 +151,19 @@ DMA_GROUP = {
     "table_reset":       0x1c,
 }
 DMA_WAYS = {"h2c": "reader", "c2h": "writer"}
+
+# The offsets of the capture block's registers from the parameter that names the first register of
+# their group. `_capture_blocks` raises an error if they are elsewhere.
+CAPTURE_GROUPS = {
+    "control": {"snap": 0x04, "wait": 0x08, "mbuf_log2": 0x0c, "segment_log2": 0x10,
+        "last_segment": 0x14},
+    "segment_base": {"segment_index": 0x08},
+    "generator_control": {"generator_size": 0x04, "generator_period": 0x08,
+        "generator_count": 0x0c, "generator_seed": 0x10, "generator_port_mask": 0x14,
+        "generator_made": 0x18},
+    "status": {"position": 0x04},
+    "account_control": {"account_frames": 0x04, "account_bytes": 0x0c},
+}
 
 # Values of two parameters in the capability table: `kind` of an endpoint, and `delivery` of
 # interrupts (bits for MSI and MSI-X).
@@ -314,10 +328,19 @@ def _lanebox_blocks(soc, endpoint):
 def _capture_blocks(soc):
     if "capture" not in soc.csr.regions:
         return []
-    return [_csr_block(soc, "capture",
-        **{register: register for register in BLOCK_TYPES["capture"].parameters[:-2]},
-        segments      = numbers.CAPTURE_SEGMENTS,
-        staging_bytes = numbers.CAPTURE_CELLS*numbers.PAGE_BYTES)]
+    registers = Registers(soc, "capture")
+    for first, group in CAPTURE_GROUPS.items():
+        places = {name: registers[name] - registers[first] for name in group}
+        if places != group:
+            raise ValueError(f"capture: registers are at {places} from {first} on; version "
+                f"{BLOCK_TYPES['capture'].version} of the block has them at {group}")
+    values = {
+        "segments":      numbers.CAPTURE_SEGMENTS,
+        "staging_bytes": numbers.CAPTURE_CELLS*numbers.PAGE_BYTES,
+        "cause":         soc.constants["CAPTURE_INTERRUPT"],
+    }
+    return [registers.block("capture",
+        **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters})]
 
 def _card_blocks(soc):
     """Returns the table's entries for the card services; empty if the card has none."""
@@ -523,6 +546,14 @@ def c_header():
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
     lines += ["", "/* Offsets in the register group of one DMA direction, in bytes */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
+    lines += ["", "/* Offsets in a group of the capture block's registers, in bytes */"]
+    for group in CAPTURE_GROUPS.values():
+        lines += _defines("CAPTURE_GROUP_", group, "{:#04x}")
+    lines += ["", "/* Bits of the capture block's registers: control, status, account_control */"]
+    for name, bits in (("CONTROL", capture_registers.CONTROL),
+        ("STATUS", capture_registers.STATUS), ("ACCOUNT", capture_registers.ACCOUNT_CONTROL)):
+        lines += _defines(f"CAPTURE_BIT_{name}_", {field: f"(1u << {bit})"
+            for field, bit in bits.items() if field != "index"})
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
     lines += ["", "/* Bits of the word of a descriptor that has the length */"]

@@ -151,6 +151,9 @@
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL      5
 #define LITEPCIE_CAPTURE_SEGMENTS               6
 #define LITEPCIE_CAPTURE_STAGING_BYTES          7
+#define LITEPCIE_CAPTURE_STATUS                 8
+#define LITEPCIE_CAPTURE_WAKE                   9
+#define LITEPCIE_CAPTURE_CAUSE                  10
 
 /* Engine of the configuration flash; place of an image, and its part's IDCODE */
 #define LITEPCIE_BLOCK_FLASH                    20
@@ -224,6 +227,35 @@
 #define LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS    0x14
 #define LITEPCIE_DMA_GROUP_TABLE_LEVEL          0x18
 #define LITEPCIE_DMA_GROUP_TABLE_RESET          0x1c
+
+/* Offsets in a group of the capture block's registers, in bytes */
+#define LITEPCIE_CAPTURE_GROUP_SNAP             0x04
+#define LITEPCIE_CAPTURE_GROUP_WAIT             0x08
+#define LITEPCIE_CAPTURE_GROUP_MBUF_LOG2        0x0c
+#define LITEPCIE_CAPTURE_GROUP_SEGMENT_LOG2     0x10
+#define LITEPCIE_CAPTURE_GROUP_LAST_SEGMENT     0x14
+#define LITEPCIE_CAPTURE_GROUP_SEGMENT_INDEX    0x08
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_SIZE   0x04
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_PERIOD 0x08
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_COUNT  0x0c
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_SEED   0x10
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_PORT_MASK 0x14
+#define LITEPCIE_CAPTURE_GROUP_GENERATOR_MADE   0x18
+#define LITEPCIE_CAPTURE_GROUP_POSITION         0x04
+#define LITEPCIE_CAPTURE_GROUP_ACCOUNT_FRAMES   0x04
+#define LITEPCIE_CAPTURE_GROUP_ACCOUNT_BYTES    0x0c
+
+/* Bits of the capture block's registers: control, status, account_control */
+#define LITEPCIE_CAPTURE_BIT_CONTROL_RUN        (1u << 0)
+#define LITEPCIE_CAPTURE_BIT_CONTROL_KEEP_BAD   (1u << 1)
+#define LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS   (1u << 2)
+#define LITEPCIE_CAPTURE_BIT_CONTROL_NEWEST     (1u << 3)
+#define LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR      (1u << 8)
+#define LITEPCIE_CAPTURE_BIT_CONTROL_SEAL       (1u << 9)
+#define LITEPCIE_CAPTURE_BIT_STATUS_IDLE        (1u << 0)
+#define LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY (1u << 1)
+#define LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE (1u << 2)
+#define LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT   (1u << 31)
 
 /* Bits of a group's register enable: 0 is written, the others are read */
 #define LITEPCIE_DMA_ENABLE_RUN                 1

@@ -107,6 +107,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     dut.io.frames.valid #= false
     dut.io.limit.valid #= false
     dut.io.segment.valid #= false
+    dut.io.wake.valid #= false
     dut.io.request.ready #= false
     for (signal <- Seq(dut.io.clear, dut.io.seal, dut.io.snapshot, dut.io.settings.run))
       signal #= false

@@ -33,6 +33,7 @@ class HostWriterTest extends AnyFunSuite {
     def start(relaxed: Boolean): Unit = {
       dut.io.beats.valid #= false
       dut.io.request.ready #= false
+      dut.io.wake.valid #= false
       dut.io.patience #= waits
       dut.io.relaxed #= relaxed
       dut.io.statusAddress #= ring.status
@@ -153,5 +154,30 @@ class HostWriterTest extends AnyFunSuite {
           for (_ <- 0 until 400) bench.cycle(may = false)
         }
       }
+  }
+
+  test(s"a call comes behind the line that is beyond the wake, seed ${Seed.value}") {
+    run("call", 20) { (dut, bench) =>
+      bench.host.pauses = 0.7
+      for (_ <- 0 until 60) {
+        val wake = bench.host.position
+        dut.io.wake.valid #= true
+        dut.io.wake.payload #= BigInt(wake)
+        bench.cycle(may = false)
+        dut.io.wake.valid #= false
+        for (_ <- 0 until 40) {
+          bench.cycle(may = false)
+          assert(!dut.io.call.toBoolean, "a call without a new line")
+        }
+        var late = 0
+        bench.cycle(may = true)
+        while (!dut.io.call.toBoolean) {
+          late = if (bench.host.position > wake) late + 1 else 0
+          assert(late < 10, "no call")
+          bench.cycle(may = false)
+        }
+        assert(bench.host.position > wake, "a call before its line")
+      }
+    }
   }
 }

@@ -42,6 +42,7 @@ case class RateDut(p: CaptureParam) extends Component {
   capture.io.seal     := False
   capture.io.limit.setIdle()
   capture.io.segment.setIdle()
+  capture.io.wake.setIdle()
   capture.io.now      := 0
   capture.io.snapshot := False
   capture.io.index    := 0

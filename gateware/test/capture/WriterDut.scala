@@ -23,6 +23,8 @@ case class WriterDut(p: CaptureParam) extends Component {
     val lastSegment   = in UInt (p.segmentWidth bits)
     val segment       = slave(Flow(RingSegments.Segment(p)))
     val clear         = in Bool ()
+    val wake          = slave(Flow(UInt(64 bits)))
+    val call          = out Bool ()
     val request       = master(Stream(Fragment(Request())))
     val position      = out UInt (64 bits)
     val idle          = out Bool ()
@@ -38,6 +40,8 @@ case class WriterDut(p: CaptureParam) extends Component {
   writer.io.segmentLog2   := io.segmentLog2
   writer.io.lastSegment   := io.lastSegment
   writer.io.segment << io.segment
+  writer.io.wake << io.wake
+  io.call         := writer.io.call
   writer.io.clear := io.clear
   writer.io.now   := 0
   writer.io.lost  := 0
