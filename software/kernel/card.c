@@ -11,7 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "card.h"
+#include "capture.h"
 #include "trace.h"
 
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev)
@@ -81,6 +81,8 @@ static void wake_everybody(struct litepcie *card)
 
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		wake_up_all(&way->wait);
+	if (card->capture)
+		litepcie_capture_news(card->capture);
 }
 
 /*

@@ -68,6 +68,7 @@ enum litepcie_state {
 };
 
 struct litepcie;
+struct litepcie_capture;
 struct litepcie_chan;
 struct litepcie_file;
 struct litepcie_virtio;
@@ -406,6 +407,8 @@ struct litepcie {
 	unsigned int		messages;
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
+	/* the card's capture of frames; NULL: the card has none */
+	struct litepcie_capture	*capture;
 
 	struct litepcie_virtio_slot virtio[LITEPCIE_VIRTIO_MAX];
 	/*
@@ -421,8 +424,8 @@ struct litepcie {
 	 */
 	struct mutex		master_lock;
 	/*
-	 * Bit n is set if the direction with interrupt cause n did not stop
-	 * when it was told to.
+	 * Bit n is set if the direction, or the capture, with interrupt cause
+	 * n did not stop when it was told to.
 	 */
 	u32			unquiet;
 
@@ -553,6 +556,8 @@ void litepcie_cause_settle(struct litepcie *card);
 
 /* The functions that follow are defined in dma.c. */
 void litepcie_dma_init(struct litepcie_way *way);
+void litepcie_master_off(struct litepcie *card, u32 cause);
+void litepcie_master_on(struct litepcie *card, u32 cause);
 int litepcie_dma_halt(struct litepcie_way *way);
 bool litepcie_dma_taken(struct litepcie_way *way);
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
@@ -688,6 +693,20 @@ static inline void litepcie_virtio_del(struct litepcie *card) { }
 static inline void litepcie_virtio_interrupt(struct litepcie *card, int irq, u32 causes) { }
 #endif
 
+/*
+ * The functions that follow are defined in capture.c, capture_owner.c and
+ * capture_node.c.  On a card without a capture they do nothing.
+ */
+int litepcie_capture_probe(struct litepcie *card);
+void litepcie_capture_put(struct litepcie *card);
+void litepcie_capture_map(struct litepcie *card);
+void litepcie_capture_unmap(struct litepcie *card);
+int litepcie_capture_add(struct litepcie *card);
+void litepcie_capture_del(struct litepcie *card);
+int litepcie_capture_settle(struct litepcie *card);
+void litepcie_capture_abort(struct litepcie *card, int error);
+void litepcie_capture_interrupt(struct litepcie *card);
+
 /* The functions that follow are defined in p2pmem.c. */
 int litepcie_p2pmem_add(struct litepcie *card);
 
@@ -699,6 +718,8 @@ struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie
 int litepcie_chrdev_init(void);
 void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
+int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
+			   const char *name);
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
 

@@ -21,7 +21,7 @@
 #include <linux/interrupt.h>
 #include <linux/module.h>
 
-#include "card.h"
+#include "capture.h"
 
 /*
  * Handle an MSI message for which no cause is set: look at the counts that the
@@ -36,6 +36,11 @@ static void look_at_lines(struct litepcie *card)
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		if (READ_ONCE(way->told) && litepcie_dma_progress(way))
 			litepcie_dma_news(way);
+}
+
+static bool is_captures(const struct litepcie *card, u32 cause)
+{
+	return card->capture && card->capture->cause == cause;
 }
 
 static irqreturn_t litepcie_interrupt(int irq, void *data)
@@ -73,6 +78,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 			litepcie_dma_interrupt(card->cause[cause]);
 		else if (cause == card->user.cause)
 			litepcie_user_interrupt(card);
+		else if (is_captures(card, cause))
+			litepcie_capture_interrupt(card);
 	}
 	return IRQ_HANDLED;
 }
@@ -92,6 +99,15 @@ static irqreturn_t litepcie_user_message(int irq, void *data)
 
 	if (READ_ONCE(card->state) == LITEPCIE_LIVE)
 		litepcie_user_interrupt(card);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t litepcie_capture_message(int irq, void *data)
+{
+	struct litepcie *card = data;
+
+	if (READ_ONCE(card->state) == LITEPCIE_LIVE)
+		litepcie_capture_interrupt(card);
 	return IRQ_HANDLED;
 }
 
@@ -167,6 +183,8 @@ static int count_vectors(struct litepcie *card)
 		vectors = max(vectors, way->cause + 1);
 	if (card->user.cause < LITEPCIE_CAUSES_MAX)
 		vectors = max(vectors, card->user.cause + 1);
+	if (card->capture)
+		vectors = max(vectors, card->capture->cause + 1);
 	return max_t(unsigned int, vectors, fls(card->virtio_causes));
 }
 
@@ -177,7 +195,7 @@ static void free_messages(struct litepcie *card)
 			free_irq(pci_irq_vector(card->pdev, n), card);
 		else if (card->cause[n])
 			free_irq(pci_irq_vector(card->pdev, n), card->cause[n]);
-		else if (n == card->user.cause)
+		else if (n == card->user.cause || is_captures(card, n))
 			free_irq(pci_irq_vector(card->pdev, n), card);
 	card->messages = 0;
 	pci_free_irq_vectors(card->pdev);
@@ -203,6 +221,9 @@ static int request_messages(struct litepcie *card, unsigned int count)
 			err = request_irq(irq, litepcie_way_interrupt, 0, way->irq_name, way);
 		else if (n == card->user.cause)
 			err = request_irq(irq, litepcie_user_message, 0, card->user.irq_name, card);
+		else if (is_captures(card, n))
+			err = request_irq(irq, litepcie_capture_message, 0,
+					  card->capture->irq_name, card);
 		if (!err)
 			card->messages = n + 1;
 	}

@@ -95,18 +95,28 @@ static int make_channels(struct litepcie *card)
 	return 0;
 }
 
-static int add_channels(struct litepcie *card)
+static void del_channels(struct litepcie *card, unsigned int count)
 {
-	for (unsigned int n = 0; n < card->channels; n++) {
-		int err = litepcie_chan_add(card->chan[n]);
+	while (count--)
+		litepcie_chan_del(card->chan[count]);
+}
 
+/* Make the device nodes of all channels and of the capture, or none. */
+static int add_nodes(struct litepcie *card)
+{
+	int err;
+
+	for (unsigned int n = 0; n < card->channels; n++) {
+		err = litepcie_chan_add(card->chan[n]);
 		if (err) {
-			while (n--)
-				litepcie_chan_del(card->chan[n]);
+			del_channels(card, n);
 			return err;
 		}
 	}
-	return 0;
+	err = litepcie_capture_add(card);
+	if (err)
+		del_channels(card, card->channels);
+	return err;
 }
 
 /* The card made quiet, and taken back into use ---------------------------- */
@@ -124,6 +134,7 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 	litepcie_bar_zap(card);
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		litepcie_dma_abort(way, error);
+	litepcie_capture_abort(card, error);
 	litepcie_irq_silence(card);
 	litepcie_user_forget(card);
 }
@@ -147,6 +158,8 @@ static int halt_everything(struct litepcie *card)
 
 	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
 		err = litepcie_dma_halt(way);
+	if (!err)
+		err = litepcie_capture_settle(card);
 	return err ? err : litepcie_virtio_halt(card);
 }
 
@@ -169,6 +182,8 @@ static int revive(struct litepcie *card)
 	writel(0, card->irq_enable);
 	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
 		err = litepcie_dma_settle(way);
+	if (!err)
+		err = litepcie_capture_settle(card);
 	if (err) {
 		WRITE_ONCE(card->lost, true);
 		return err;
@@ -232,6 +247,7 @@ static void unmap_rings(struct litepcie *card)
 		litepcie_owner_unmap(way);
 	for (unsigned int n = 0; n < card->channels; n++)
 		litepcie_notices_unmap(card->chan[n]);
+	litepcie_capture_unmap(card);
 }
 
 /*
@@ -245,6 +261,7 @@ static void init_notices(struct litepcie *card)
 		litepcie_throttle_probe(card->chan[n], n);
 		litepcie_notices_init(card->chan[n], n);
 	}
+	litepcie_capture_map(card);
 }
 
 static int bring_up(struct litepcie *card)
@@ -261,7 +278,9 @@ static int bring_up(struct litepcie *card)
 	if (err)
 		return err;
 	litepcie_virtio_find(card);
-	err = litepcie_irq_init(card);
+	err = litepcie_capture_probe(card);
+	if (!err)
+		err = litepcie_irq_init(card);
 	if (err)
 		goto put;
 	err = halt_everything(card);
@@ -273,7 +292,7 @@ static int bring_up(struct litepcie *card)
 	pci_set_master(card->pdev);
 	pci_save_state(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);
-	err = add_channels(card);
+	err = add_nodes(card);
 	if (err)
 		goto quiesce;
 	litepcie_virtio_add(card);
@@ -290,6 +309,7 @@ unmap:
 	unmap_rings(card);
 	litepcie_irq_exit(card);
 put:
+	litepcie_capture_put(card);
 	put_channels(card);
 	return err;
 }
@@ -332,14 +352,15 @@ static void litepcie_remove(struct pci_dev *pdev)
 		WRITE_ONCE(card->lost, true);
 	litepcie_virtio_del(card);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
-	for (unsigned int n = 0; n < card->channels; n++)
-		litepcie_chan_del(card->chan[n]);
+	del_channels(card, card->channels);
+	litepcie_capture_del(card);
 	litepcie_irq_exit(card);
 	pci_clear_master(pdev);
 	if (!card->lost)
 		pci_wait_for_pending_transaction(pdev);
 	unmap_rings(card);
 	unmap_bars(card);
+	litepcie_capture_put(card);
 	put_channels(card);
 	litepcie_card_put(card);
 }

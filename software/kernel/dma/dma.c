@@ -50,34 +50,31 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 /* Hardware ---------------------------------------------------------------- */
 
 /*
- * Switch bus mastering off for the whole card, since a direction that does not
- * stop could write to its ring for ever.  Posted writes that the card has sent
+ * Switch bus mastering off for the whole card, since a part of it that does not
+ * stop could write to its ring for ever.  @cause is the interrupt cause of that
+ * part: a direction, or the capture.  Posted writes that the card has sent
  * arrive before its completion of this configuration access.  So once this
  * function returns, the card writes to no memory.  The card's other directions
  * cannot finish their requests, either, so as a rule only a reset of the card
  * helps.
  */
-static void master_off(struct litepcie_way *way)
+void litepcie_master_off(struct litepcie *card, u32 cause)
 {
-	struct litepcie *card = litepcie_of(way);
-
 	mutex_lock(&card->master_lock);
-	card->unquiet |= BIT(way->cause);
+	card->unquiet |= BIT(cause);
 	pci_clear_master(card->pdev);
 	mutex_unlock(&card->master_lock);
 }
 
 /*
- * Called when the direction has stopped.  If no other direction of the card is
- * unquiet (has failed to stop), switch bus mastering on again.
+ * Called when the part of the card with interrupt cause @cause has stopped.  If
+ * no other part is unquiet (has failed to stop), switch bus mastering on again.
  */
-static void master_on(struct litepcie_way *way)
+void litepcie_master_on(struct litepcie *card, u32 cause)
 {
-	struct litepcie *card = litepcie_of(way);
-
 	mutex_lock(&card->master_lock);
-	if (card->unquiet & BIT(way->cause)) {
-		card->unquiet &= ~BIT(way->cause);
+	if (card->unquiet & BIT(cause)) {
+		card->unquiet &= ~BIT(cause);
 		if (!card->unquiet)
 			pci_set_master(card->pdev);
 	}
@@ -123,7 +120,7 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value,
 			       value & LITEPCIE_DMA_ENABLE_IDLE,
 			       IDLE_POLL_US, IDLE_TIMEOUT_US)) {
-		master_off(way);
+		litepcie_master_off(litepcie_of(way), way->cause);
 		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): bus mastering is off until the card is reset\n",
 			litepcie_way_name(way), value);
 		return -EIO;
@@ -133,7 +130,7 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	if (way->in_flight)
 		let_reads_settle(way);
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_RESET, 1);
-	master_on(way);
+	litepcie_master_on(litepcie_of(way), way->cause);
 	return 0;
 }
 

@@ -254,6 +254,18 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 }
 
 /*
+ * Name and number a node that stands beside that of @chan: litepcieN-NAME.  The
+ * minor numbers of such nodes begin behind those of the channels.
+ */
+int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan, const char *name)
+{
+	dev->class = litepcie_class;
+	dev->parent = &chan->card->pdev->dev;
+	dev->devt = MKDEV(MAJOR(first_number), MINORS + MINOR(chan->dev.devt));
+	return dev_set_name(dev, "%s-%s", dev_name(&chan->dev), name);
+}
+
+/*
  * Allocate a channel of the card.  The caller frees the channel with
  * put_device(&chan->dev).
  */
@@ -312,13 +324,13 @@ void litepcie_chan_del(struct litepcie_chan *chan)
 
 int litepcie_chrdev_init(void)
 {
-	int err = alloc_chrdev_region(&first_number, 0, MINORS, LITEPCIE_NAME);
+	int err = alloc_chrdev_region(&first_number, 0, 2 * MINORS, LITEPCIE_NAME);
 
 	if (err)
 		return err;
 	litepcie_class = litepcie_class_create(LITEPCIE_NAME);
 	if (IS_ERR(litepcie_class)) {
-		unregister_chrdev_region(first_number, MINORS);
+		unregister_chrdev_region(first_number, 2 * MINORS);
 		return PTR_ERR(litepcie_class);
 	}
 	return 0;
@@ -327,5 +339,5 @@ int litepcie_chrdev_init(void)
 void litepcie_chrdev_exit(void)
 {
 	class_destroy(litepcie_class);
-	unregister_chrdev_region(first_number, MINORS);
+	unregister_chrdev_region(first_number, 2 * MINORS);
 }

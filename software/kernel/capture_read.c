@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Implements read() of the capture's node: a page with the header of a pcapng
+ * file, and then the blocks that the card writes to a ring of the driver's.  So
+ * `cat /dev/litepcie0-capture | wireshark -k -i -` shows the frames.
+ *
+ * The header is a section with an interface for each port, all with the same
+ * link type and snap length: libpcap refuses a file in which they differ.
+ * Nothing beyond the position in the status line is returned, since memory
+ * there holds older data.
+ */
+
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "capture.h"
+
+#define SECTION		0x0a0d0d0a
+#define ORDER_MAGIC	0x1a2b3c4d
+#define INTERFACE	1
+#define FILLER		0x80004c46
+#define ETHERNET	1
+#define NANOSECONDS	9
+
+/* Options of a section and of an interface */
+#define SHB_HARDWARE	2
+#define SHB_USERAPPL	4
+#define IF_NAME		2
+#define IF_TSRESOL	9
+
+/* how often in a round of the ring the card is told of new room */
+#define LIMIT_STEPS	8
+
+/* Header ------------------------------------------------------------------ */
+
+/* A header that is being written at @at of zeroed memory. */
+struct header {
+	u8	*page;
+	size_t	at;
+	size_t	block;	/* where the present block begins */
+};
+
+static void put32(struct header *header, u32 value)
+{
+	__le32 word = cpu_to_le32(value);
+
+	memcpy(header->page + header->at, &word, sizeof(word));
+	header->at += sizeof(value);
+}
+
+static void put_option(struct header *header, u32 code, const void *data, u32 bytes)
+{
+	put32(header, code | bytes << 16);
+	memcpy(header->page + header->at, data, bytes);
+	header->at += round_up(bytes, 4);
+}
+
+static void put_text(struct header *header, u32 code, const char *text)
+{
+	put_option(header, code, text, strlen(text));
+}
+
+static void begin_block(struct header *header, u32 type)
+{
+	header->block = header->at;
+	put32(header, type);
+	put32(header, 0);
+}
+
+static void end_block(struct header *header)
+{
+	u32 length = header->at + sizeof(u32) - header->block;
+	__le32 word = cpu_to_le32(length);
+
+	memcpy(header->page + header->block + sizeof(u32), &word, sizeof(word));
+	put32(header, length);
+}
+
+static void put_section(struct header *header, const struct litepcie *card)
+{
+	char hardware[64];
+
+	snprintf(hardware, sizeof(hardware), "Lanebox card, %s", card->target);
+	begin_block(header, SECTION);
+	put32(header, ORDER_MAGIC);
+	put32(header, 1);	/* version 1.0 */
+	put32(header, ~0u);	/* the section's length is not known */
+	put32(header, ~0u);
+	put_text(header, SHB_HARDWARE, hardware);
+	put_text(header, SHB_USERAPPL, LITEPCIE_NAME);
+	put32(header, 0);
+	end_block(header);
+}
+
+static void put_interface(struct header *header, unsigned int port)
+{
+	const u8 resolution = NANOSECONDS;
+	char name[16];
+
+	snprintf(name, sizeof(name), "port%u", port);
+	begin_block(header, INTERFACE);
+	put32(header, ETHERNET);
+	put32(header, 0);	/* no snap length: frames are whole */
+	put_text(header, IF_NAME, name);
+	put_option(header, IF_TSRESOL, &resolution, sizeof(resolution));
+	put32(header, 0);
+	end_block(header);
+}
+
+/* Returns the header of a recording, or NULL if there is no memory. */
+static u8 *make_header(const struct litepcie *card)
+{
+	struct header header = { .page = kzalloc(LITEPCIE_CAPTURE_HEADER, GFP_KERNEL_ACCOUNT) };
+
+	if (!header.page)
+		return NULL;
+	put_section(&header, card);
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++)
+		put_interface(&header, port);
+	begin_block(&header, FILLER);
+	header.at = LITEPCIE_CAPTURE_HEADER - sizeof(u32);
+	end_block(&header);
+	return header.page;
+}
+
+/* Blocks ------------------------------------------------------------------ */
+
+/*
+ * Begin to read: make the header and start the capture, unless the file has done
+ * so.  Returns 0 if the file has the capture and may read.
+ */
+static int begin(struct litepcie_capture_file *file)
+{
+	struct litepcie_capture *capture = file->capture;
+	u8 *header;
+	int err;
+
+	if (file->header)
+		return READ_ONCE(capture->error);
+	header = make_header(capture->card);
+	if (!header)
+		return -ENOMEM;
+	err = litepcie_enter(capture->card);
+	if (err)
+		goto free;
+	mutex_lock(&capture->mutex);
+	err = litepcie_capture_take_to_read(file);
+	if (!err)
+		WRITE_ONCE(file->header, header);
+	mutex_unlock(&capture->mutex);
+	litepcie_exit(capture->card);
+	if (!err)
+		return 0;
+free:
+	kfree(header);
+	return err;
+}
+
+static ssize_t copy_header(struct litepcie_capture_file *file, struct iov_iter *to)
+{
+	size_t part = min_t(size_t, LITEPCIE_CAPTURE_HEADER - file->header_at,
+			    iov_iter_count(to));
+	size_t copied = copy_to_iter(file->header + file->header_at, part, to);
+
+	WRITE_ONCE(file->header_at, file->header_at + copied);
+	return part && !copied ? -EFAULT : copied;
+}
+
+/*
+ * Copy what the ring has up to the position, as far as @to goes.  The owner's
+ * ring stays while the file is open and reads, so no lock is needed.
+ */
+static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *to)
+{
+	struct litepcie_capture *capture = file->capture;
+	const struct litepcie_ring *ring = capture->ring;
+	size_t chunk = litepcie_chunk_bytes(ring);
+	u64 position = litepcie_capture_position(capture);
+	ssize_t done = 0;
+
+	while (file->at < position && iov_iter_count(to)) {
+		size_t offset = file->at & (litepcie_ring_bytes(ring) - 1);
+		size_t part = min3(position - file->at, (u64)(chunk - offset % chunk),
+				   (u64)iov_iter_count(to));
+		size_t copied = copy_to_iter(page_address(litepcie_ring_page(ring, offset)) +
+					     offset % PAGE_SIZE, part, to);
+
+		WRITE_ONCE(file->at, file->at + copied);
+		done += copied;
+		if (copied < part)
+			return done ? done : -EFAULT;
+	}
+	return done;
+}
+
+/*
+ * Give the room of what was read back to the card, an eighth of the ring at a
+ * time.  If the card is away, the next read() says so.
+ */
+static void give_room(struct litepcie_capture_file *file)
+{
+	struct litepcie_capture *capture = file->capture;
+	size_t ring = litepcie_ring_bytes(capture->ring);
+	u64 limit = round_down(file->at, ring / LIMIT_STEPS) + ring;
+
+	if (limit <= READ_ONCE(capture->limit) || litepcie_enter(capture->card))
+		return;
+	mutex_lock(&capture->mutex);
+	if (capture->run == LITEPCIE_CAPTURE_RUN_READ)
+		litepcie_capture_allow(capture, limit);
+	mutex_unlock(&capture->mutex);
+	litepcie_exit(capture->card);
+}
+
+/*
+ * Copy what is there.  Returns 0 if there is nothing, or -errno.  What was
+ * written before an error is returned before the error.
+ */
+static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
+{
+	ssize_t done;
+	int err;
+
+	if (mutex_lock_interruptible(&file->io))
+		return -ERESTARTSYS;
+	err = begin(file);
+	if (err) {
+		mutex_unlock(&file->io);
+		return err;
+	}
+	if (file->header_at < LITEPCIE_CAPTURE_HEADER)
+		done = copy_header(file, to);
+	else
+		done = copy_blocks(file, to);
+	give_room(file);
+	mutex_unlock(&file->io);
+	return done;
+}
+
+static bool has_ended(const struct litepcie_capture *capture)
+{
+	return READ_ONCE(capture->run) != LITEPCIE_CAPTURE_RUN_READ ||
+	       litepcie_is_gone(capture->card);
+}
+
+static bool has_more(const struct litepcie_capture_file *file)
+{
+	return litepcie_capture_position(file->capture) > READ_ONCE(file->at);
+}
+
+/* Sleep until the card calls, which it does when the position has passed. */
+static int wait_for_more(struct litepcie_capture_file *file)
+{
+	struct litepcie_capture *capture = file->capture;
+	int err = litepcie_enter(capture->card);
+
+	if (err)
+		return err;
+	litepcie_capture_arm(capture, READ_ONCE(file->at));
+	litepcie_exit(capture->card);
+	if (wait_event_interruptible(capture->wait, has_more(file) || has_ended(capture)))
+		return -ERESTARTSYS;
+	return 0;
+}
+
+/*
+ * read(): returns at least one byte, 0 after a STOP when all has been read, or
+ * -errno.
+ */
+ssize_t litepcie_capture_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct litepcie_capture_file *file = iocb->ki_filp->private_data;
+	struct litepcie_capture *capture = file->capture;
+	bool nonblock = iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
+	ssize_t done;
+	int err;
+
+	if (!iov_iter_count(to))
+		return 0;
+	for (;;) {
+		done = take(file, to);
+		if (done)
+			return done;
+		if (litepcie_is_gone(capture->card))
+			return -ENODEV;
+		if (has_ended(capture) && !has_more(file))
+			return READ_ONCE(capture->error);
+		if (nonblock)
+			return -EAGAIN;
+		err = wait_for_more(file);
+		if (err)
+			return err;
+	}
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares the ioctl() numbers, structures and flags of /dev/litepcieN-capture,
+ * the node of the card's capture block.  The node exists only if the card has
+ * that block.
+ *
+ * The card writes frames as pcapng blocks to a ring in host memory.  Two counts
+ * of bytes since the start are the whole protocol.  `position` is written by
+ * the card behind the data: all below it is whole blocks.  `limit` is written
+ * by the host: the card writes no further.  Both only grow.
+ *
+ * A card has one ring.  The file that calls RING or read() takes it, and keeps
+ * it until the file is closed.  Meanwhile the calls of other files fail with
+ * -EBUSY, except INFO, poll() and mmap() of the status page, which every file
+ * may use at any time.
+ *
+ * read() without a RING uses a ring of the driver's.  It returns a page with
+ * the header of a pcapng file, and then the blocks.  It starts the capture,
+ * waits for blocks, and gives their room back to the card.  With O_NONBLOCK it
+ * fails with -EAGAIN instead of waiting.
+ *
+ * Structures are padded by hand.  The caller sets reserved fields to 0, or the
+ * call fails with -EINVAL.
+ */
+#ifndef LITEPCIE_UAPI_CAPTURE_H
+#define LITEPCIE_UAPI_CAPTURE_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Smallest and largest ring and MBUF (part of the ring) in bytes */
+#define LITEPCIE_CAPTURE_LEAST_RING	0x10000u
+#define LITEPCIE_CAPTURE_MOST_RING	0x40000000u
+#define LITEPCIE_CAPTURE_LEAST_MBUF	0x1000u
+#define LITEPCIE_CAPTURE_MOST_MBUF	0x400000u
+
+/* Number of ports that a frame may come from; most bytes of a frame */
+#define LITEPCIE_CAPTURE_MOST_PORTS	16u
+#define LITEPCIE_CAPTURE_MOST_FRAME	16383u
+
+/*
+ * RING: take the capture, and give it a ring in the caller's own memory.
+ *
+ * The memory is pinned and charged as that of RING_MEMORY is (litepcie.h), until
+ * the file is closed or gets another ring.  The card writes to these physical
+ * pages even if the process unmaps them.  After a fork() the child has copies.
+ *
+ *   @address		start of the memory, a multiple of the page size
+ *   @bytes		size of the ring: a power of two, 64 KiB to 1 GiB
+ *   @mbuf_bytes		size of an MBUF: a power of two, 4 KiB to 4 MiB, at most a
+ * 			quarter of the ring
+ *   @segment_bytes	returned: size of the contiguous pieces that the card is
+ * 			told of
+ *   @segments		returned: number of these pieces
+ *
+ * Errors:
+ *   -EBUSY	another file has the capture, or it runs
+ *   -EMSGSIZE	the memory is not contiguous enough.  Each MBUF, and each of the
+ * 		pieces (of which a card takes at most 2048), must lie within one page.
+ * 		MADV_HUGEPAGE or MAP_HUGETLB, and memory that is aligned to a huge
+ * 		page, allow MBUFs of up to 2 MiB.
+ *   -EFAULT	no memory is mapped at @address, or the caller may not write to it
+ *   -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
+ * 		does not reach all memory without a bounce buffer
+ *   -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
+ */
+struct litepcie_capture_ring {
+	__u64 address;
+	__u64 bytes;
+	__u32 mbuf_bytes;
+	__u32 reserved;
+	__u32 segment_bytes;
+	__u32 segments;
+	__u64 reserved2[2];
+};
+
+/*
+ * START: begin to take frames, at position 0 and with all accounts at 0.
+ *
+ *   @flags	LITEPCIE_CAPTURE_
+ *   @snap	bytes to keep of a frame, at most LITEPCIE_CAPTURE_MOST_FRAME; 0: all
+ *   @wait_cycles	clock cycles that whole records may wait on the card for more, at
+ * 		most 2^24 - 1
+ *   @limit	first limit: at most the size of the ring
+ *
+ * Errors:
+ *   -EINVAL	also: the file has no ring
+ *   -EBUSY	another file has the capture, or it runs
+ *   -EIO		the card was reset while it captured, and STOP has not been called since;
+ * 		or the card does not stop, so bus mastering is off until it is reset
+ */
+struct litepcie_capture_start {
+	__u32 flags;
+	__u32 snap;
+	__u32 wait_cycles;
+	__u32 reserved;
+	__u64 limit;
+	__u64 reserved2[3];
+};
+
+/* Flag of START: record the frames that their source found bad, too. */
+#define LITEPCIE_CAPTURE_KEEP_BAD	1u
+/* Flag of START: frames wait for room where they would be lost. */
+#define LITEPCIE_CAPTURE_LOSSLESS	2u
+/*
+ * Flag of START: the card writes over the oldest data, without regard to the
+ * limit.
+ */
+#define LITEPCIE_CAPTURE_NEWEST		4u
+
+/*
+ * STOP: take no more frames.  When the call returns, all data and the last
+ * status line are in memory, and the card writes no more.  A stop of a capture
+ * that does not run does nothing, and clears the error of a reset.
+ *
+ * Frames that wait for room (LOSSLESS) are waited for while the ring has room.
+ * If it has none, they are lost and counted.
+ *
+ *   @position	returned: bytes in the ring since the start
+ */
+struct litepcie_capture_stop {
+	__u64 position;
+	__u64 reserved[3];
+};
+
+/*
+ * LIMIT: let the card write up to @limit, which only grows: a smaller limit is
+ * ignored.  A limit of more than a ring beyond the position fails with -EINVAL.
+ */
+struct litepcie_capture_limit {
+	__u64 limit;
+	__u64 reserved;
+};
+
+/*
+ * WAKE: ask for one wake-up when the position has passed @position, at once if
+ * it has already.  poll() then says POLLIN, and the eventfd @fd is signalled (-1:
+ * none).  A caller asks, looks at the position once more, and then sleeps.  The
+ * end of the capture wakes, too.
+ */
+struct litepcie_capture_wake {
+	__u64 position;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/*
+ * GENERATE: start the card's generator of frames from frame 0 on, or stop it
+ * (@size 0).  gateware/capture/Generator.scala describes its frames.  The caller
+ * must have the capture.
+ */
+struct litepcie_capture_generate {
+	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */
+	/* time from frame to frame in 1/256 of a clock cycle; 0: no pause */
+	__u32 period;
+	__u32 count;		/* frames to make; 0: without end */
+	__u32 seed;
+	__u32 port_mask;	/* frame n comes from port n & this; 0 to 15 */
+	__u32 reserved[3];
+};
+
+/* What became of frames of one port, and how many bytes they had. */
+struct litepcie_capture_account {
+	__u64 frames;
+	__u64 bytes;
+};
+
+/*
+ * The accounts of one port: frames that were delivered, dropped because they
+ * were bad, lost because the ring had no room, and lost because the card's
+ * staging memory had none.
+ */
+struct litepcie_capture_port {
+	struct litepcie_capture_account delivered, bad, lost_ring, lost_staging;
+};
+
+/*
+ * INFO: describe the capture.  Every file may call it.  The driver reads @ask and
+ * @reserved only, and fills in all other fields.
+ *
+ *   @ask	LITEPCIE_CAPTURE_ASK_, or 0
+ */
+struct litepcie_capture_info {
+	__u32 ask;
+	__u32 reserved;
+	__u64 position;		/* as of the card's last status line */
+	__u64 limit;
+	__u64 ring_bytes;	/* 0: nobody has the capture */
+	__u32 mbuf_bytes;
+	__u32 segment_bytes;
+	__u32 run;		/* LITEPCIE_CAPTURE_RUN_ */
+	__s32 error;		/* why the last run was stopped: -errno, or 0 */
+	__u32 flags;		/* those of START */
+	__u32 snap;
+	__u32 generated;	/* frames that the generator has made since its start */
+	__u32 generating;	/* 1: the generator makes a frame now */
+	__u32 staging_bytes;	/* size of the staging memory on the card */
+	__u32 most_segments;	/* most segments that a ring may have */
+	__u64 status_offset;	/* mmap() offset of the status page */
+	__u64 reserved2[4];
+	struct litepcie_capture_port port[LITEPCIE_CAPTURE_MOST_PORTS];
+};
+
+/*
+ * Flag of INFO: fill in @port with the accounts of one moment.  The driver reads
+ * some 300 registers for that.
+ */
+#define LITEPCIE_CAPTURE_ASK_ACCOUNTS	1u
+
+/* Values of @run: no capture, started by START, started by read() */
+#define LITEPCIE_CAPTURE_RUN_REST	0u
+#define LITEPCIE_CAPTURE_RUN_RING	1u
+#define LITEPCIE_CAPTURE_RUN_READ	2u
+
+/*
+ * The status page, which every file may map for reading.  The card writes the
+ * first 32 bytes, as one line, behind the data that they tell of.  The driver
+ * writes the rest.
+ */
+struct litepcie_capture_status {
+	__u64 position;		/* bytes since the start: all below is whole blocks */
+	__u64 records;
+	__u64 lost;		/* lost frames, of any cause */
+	__u64 time;		/* device time of the line in ns */
+	__u64 limit;
+	__u32 run;		/* LITEPCIE_CAPTURE_RUN_ */
+	__s32 error;		/* why the last run was stopped: -errno, or 0 */
+	__u64 reserved[2];
+};
+
+#define LITEPCIE_IOCTL_CAPTURE_RING	_IOWR('S', 80, struct litepcie_capture_ring)
+#define LITEPCIE_IOCTL_CAPTURE_START	_IOW('S',  81, struct litepcie_capture_start)
+#define LITEPCIE_IOCTL_CAPTURE_STOP	_IOWR('S', 82, struct litepcie_capture_stop)
+#define LITEPCIE_IOCTL_CAPTURE_LIMIT	_IOW('S',  83, struct litepcie_capture_limit)
+#define LITEPCIE_IOCTL_CAPTURE_WAKE	_IOW('S',  84, struct litepcie_capture_wake)
+#define LITEPCIE_IOCTL_CAPTURE_INFO	_IOWR('S', 85, struct litepcie_capture_info)
+#define LITEPCIE_IOCTL_CAPTURE_GENERATE	_IOW('S',  86, struct litepcie_capture_generate)
+
+#endif /* LITEPCIE_UAPI_CAPTURE_H */
