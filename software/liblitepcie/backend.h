@@ -113,6 +113,7 @@ struct litepcie_post {
 };
 
 struct litepcie_table;
+struct litepcie_capture_access;
 
 /*
  * The functions of a DMA channel, by which a back end reaches it. Each is called with dev->lock
@@ -269,6 +270,8 @@ struct litepcie_backend {
 		      struct litepcie_memory **memory, uint64_t *iova);
 	/* Take memory of @kind from the card and free it. Nothing happens if there is none. */
 	void (*memory_free)(struct litepcie *dev, unsigned int kind);
+	/* How a capture reaches the card. NULL: by its registers and memory(). */
+	const struct litepcie_capture_access *capture;
 	/*
 	 * Sleep until the card interrupts, at most @timeout_ms. Returns 1 after an interrupt, with
 	 * stats.interrupts brought up to date. Returns 0 when the time is over or litepcie_timer()

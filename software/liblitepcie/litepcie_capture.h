@@ -16,8 +16,8 @@
  * next record of the same port has the number of frames that are missing before it.
  *
  * The errors are those of liblitepcie.h. A card needs the capture block, which is in gateware that
- * was built with --capture. The kernel driver cannot capture yet, so the card is opened through
- * "vfio:" or "sim:".
+ * was built with --capture. All back ends can capture. Behind the kernel driver the ring is memory
+ * of this process in huge pages, if there are any, on the card's NUMA node.
  *
  * The first member of a struct that is passed to the library is its size, sizeof(struct ...). So
  * the structs can grow, and programs that were compiled before still run.
@@ -164,9 +164,13 @@ struct litepcie_generator {
  * is open, litepcie_reset() is refused. If @config is NULL, all settings are 0. litepcie_close()
  * closes the capture, too.
  *
+ * Behind the kernel driver the memory is got at the first litepcie_capture_start(), and is locked
+ * (ulimit -l). Until then another program may capture, and litepcie_capture_stats() has its
+ * accounts.
+ *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
- * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture, -EOPNOTSUPP: the card
- * is behind the kernel driver, which cannot capture yet. Threads: alone.
+ * -ENODEV: the card has no capture block, -EBUSY: this handle has a capture, -EOPNOTSUPP: the
+ * kernel driver is too old to capture. Threads: alone.
  */
 int litepcie_capture_open(struct litepcie *dev, const struct litepcie_capture_config *config,
 			  struct litepcie_capture **capture);
@@ -186,17 +190,19 @@ int litepcie_capture_settings(const struct litepcie_capture *capture,
 
 /*
  * Begin to take frames, at position 0 and with all accounts at 0. Data of an earlier start is lost.
- * Returns 0 or -errno; -EBUSY: it takes frames already. Threads: one.
+ * Returns 0 or -errno; -EBUSY: it takes frames already, or another program captures,
+ * -EMSGSIZE: there are no huge pages for a ring behind the kernel driver, -ENOMEM: no memory.
+ * Threads: one.
  */
 int litepcie_capture_start(struct litepcie_capture *capture);
 
 /*
  * Get the next blocks of the ring, and wait up to @timeout_ms for them, for ever if it is negative.
  * Each call continues where the last one ended. With a timeout of 0 the call looks into memory and
- * does not wait. There is no interrupt: a wait sleeps for 10 us at first, and for 1 ms in the end.
- * A wait reads a register only if nothing has come for a fifth of a second, to see whether the card
- * is still there. After litepcie_capture_stop() the call does not wait, and returns 0 when all has
- * been given.
+ * does not wait. Behind the kernel driver a wait sleeps until the card's interrupt. Elsewhere it
+ * sleeps for 10 us at first, and for 1 ms in the end. A wait asks the card only if nothing has come
+ * for a fifth of a second, to see whether it is still there. After litepcie_capture_stop() the call
+ * does not wait, and returns 0 when all has been given.
  *
  * With `newest` the blocks that the card has written over, or is about to, are skipped.
  *

@@ -7,7 +7,8 @@
 /*
  * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
  * line and hands out spans of the ring, capture_counts.c has accounts and generator, and
- * capture_file.c the header of a file. gateware/capture/README.md describes what the card writes.
+ * capture_file.c the header of a file. capture_registers.c and kernel_capture.c reach the card.
+ * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H
 #define LITEPCIE_CAPTURE_INTERNAL_H
@@ -30,10 +31,50 @@ struct litepcie_capture_line {
 	uint64_t	time;		/* device time in ns */
 };
 
+struct litepcie_capture;
+
+/* How a capture reaches the card. All functions return 0 or -errno with a sentence. */
+struct litepcie_capture_access {
+	/* Get ready. A failure is followed by close(). */
+	int (*open)(struct litepcie_capture *capture);
+	/* Free the memory of ring and status line. The card has stopped. */
+	void (*close)(struct litepcie_capture *capture);
+	/*
+	 * Begin at position 0 with all of the ring free, and set capture->limit. The ring and the
+	 * line have their memory at the latest now.
+	 */
+	int (*start)(struct litepcie_capture *capture);
+	/* Take no more frames. When it returns 0, all data and the last line are in memory. */
+	int (*stop)(struct litepcie_capture *capture);
+	/* Let the card write up to @limit. */
+	int (*allow)(struct litepcie_capture *capture, uint64_t limit);
+	/* Check that the card answers and was not reset. */
+	int (*answers)(struct litepcie_capture *capture);
+	/* Check this, and that the kernel does not want the card back. */
+	int (*check)(struct litepcie_capture *capture);
+	/* Get the accounts of all ports, as of one moment. */
+	int (*accounts)(struct litepcie_capture *capture, struct litepcie_port_accounts *ports);
+	/* Start the generator with settings that have been checked; NULL: stop it. */
+	int (*generate)(struct litepcie_capture *capture,
+			const struct litepcie_generator *generator);
+	/* Get the frames made. Returns 1 if the generator makes none now, 0 if it does. */
+	int (*generated)(struct litepcie_capture *capture, uint32_t *made);
+	/*
+	 * Sleep until the position is beyond capture->seen, at most @most_ms. NULL: there is
+	 * nothing to sleep on, so the caller naps.
+	 */
+	int (*wait)(struct litepcie_capture *capture, int most_ms);
+};
+
+extern const struct litepcie_capture_access litepcie_capture_by_registers;
+
 struct litepcie_capture {
 	struct litepcie				*dev;
+	const struct litepcie_capture_access	*access;
+	void					*priv;	/* of @access */
 	struct litepcie_capture_config		config;
 	const uint8_t				*ring;
+	/* the status line in memory; NULL: nothing has been started */
 	const struct litepcie_capture_line	*line;
 	uint64_t				ring_iova, line_iova;
 	/* the status line as it was read last */
@@ -74,6 +115,12 @@ int litepcie_capture_status(struct litepcie_capture *capture, uint32_t *status);
 /* Wait until the bits @mask of capture_status have @value. Returns -ETIMEDOUT with a sentence. */
 int litepcie_capture_await(struct litepcie_capture *capture, uint32_t mask, uint32_t value,
 			   const char *what);
+
+/* Returns @wait_ns, which has been checked, in cycles of the card's clock. */
+uint32_t litepcie_capture_wait_cycles(const struct litepcie *dev, uint32_t wait_ns);
+
+/* Wait for news of the card, at most @most_ms. Returns -EINTR if a signal was handled. */
+int litepcie_capture_wait(struct litepcie_capture *capture, unsigned int *nap_us, int most_ms);
 
 /* Sleep for @nap_us, and double it up to 1 ms. Returns -EINTR if a signal was handled. */
 int litepcie_capture_nap(struct litepcie_capture *capture, unsigned int *nap_us);

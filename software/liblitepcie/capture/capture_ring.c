@@ -21,13 +21,8 @@
 
 /* Position and limit -------------------------------------------------------------------------- */
 
-/*
- * The memory is zero when the card begins, so that the line of an earlier start cannot be taken for
- * one of this start.
- */
 void litepcie_capture_rewind(struct litepcie_capture *capture)
 {
-	memset((void *)capture->line, 0, sizeof(*capture->line));
 	memset(&capture->seen, 0, sizeof(capture->seen));
 	capture->given = capture->released = capture->overwritten = 0;
 	capture->lapsed = 0;
@@ -62,6 +57,8 @@ int litepcie_capture_look(struct litepcie_capture *capture)
 	struct litepcie_capture_line now;
 	int rc;
 
+	if (!line)
+		return 0;
 	now.position = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
 	if (now.position == capture->seen.position)
 		return 0;
@@ -84,7 +81,7 @@ int litepcie_capture_look(struct litepcie_capture *capture)
 
 int litepcie_capture_allow(struct litepcie_capture *capture, uint64_t limit)
 {
-	int rc = litepcie_capture_put64(capture, capture->dev->map.capture.limit, limit);
+	int rc = capture->access->allow(capture, limit);
 
 	if (rc == 0) {
 		capture->limit = limit;
@@ -167,14 +164,12 @@ static int look_for_more(struct litepcie_capture *capture)
  */
 static int check_card(struct litepcie_capture *capture)
 {
-	uint32_t status;
-
 	if (!capture->check_ms)
 		capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
 	if (litepcie_now_ms() < capture->check_ms)
 		return 0;
 	capture->check_ms = litepcie_deadline(LITEPCIE_WAIT_SLICE_MS);
-	return litepcie_capture_status(capture, &status);
+	return capture->access->check(capture);
 }
 
 int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
@@ -182,7 +177,7 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 {
 	int64_t deadline = 0;
 	unsigned int nap_us = FIRST_NAP_US;
-	int rc;
+	int rc, most_ms;
 
 	for (;;) {
 		rc = look_for_more(capture);
@@ -192,9 +187,10 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 			return 0;
 		if (!deadline)
 			deadline = litepcie_deadline(timeout_ms);
-		if (!litepcie_slice(deadline))
+		most_ms = litepcie_slice(deadline);
+		if (!most_ms)
 			return 0;
-		rc = litepcie_capture_nap(capture, &nap_us);
+		rc = litepcie_capture_wait(capture, &nap_us, most_ms);
 		if (rc == 0)
 			rc = check_card(capture);
 		if (rc < 0)

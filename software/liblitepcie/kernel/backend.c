@@ -216,6 +216,7 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.bar_map = kernel_bar_map,
 	.mmio_path = kernel_mmio_path,
 	.reset = sysfs_reset,
+	.capture = &litepcie_kernel_capture,
 	.sleep = kernel_sleep,
 	.merges = true,
 };

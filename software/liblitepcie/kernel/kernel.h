@@ -6,9 +6,9 @@
 
 /*
  * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
- * bar.c maps the BARs. ring.c maps the rings, and dma.c runs them.
- * wait.c sleeps, users.c names other programs that have the device open, and sysfs.c
- * finds facts that only sysfs has.
+ * bar.c maps the BARs. ring.c maps the rings, and dma.c runs them. capture.c captures frames into
+ * memory of pages.c. wait.c sleeps, users.c names other programs that have the device open, and
+ * sysfs.c finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -117,6 +117,28 @@ int kernel_user_look(struct litepcie *dev);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
 
 void kernel_clear_event(struct litepcie *dev);
+
+/* Memory for a ring that the driver pins. */
+struct kernel_pages {
+	void	*base;		/* NULL: no memory */
+	size_t	size;
+};
+
+/*
+ * The kinds of pages, the largest first: 1 GiB and 2 MiB of hugetlbfs, and pages that the kernel
+ * makes huge if it can (transparent huge pages).
+ */
+#define KERNEL_PAGES	3u
+
+/*
+ * Get at least @bytes of zeroed memory on the card's NUMA node in pages of @kind. Returns 0, or
+ * -ENOMEM without a sentence if there are no such pages.
+ */
+int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned int kind,
+		     uint64_t bytes);
+void kernel_pages_free(struct kernel_pages *pages);
+
+extern const struct litepcie_capture_access litepcie_kernel_capture;
 
 extern const struct litepcie_channel litepcie_kernel_channel;
 

@@ -1,0 +1,335 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A capture behind Lanebox's driver, by /dev/litepcieN-capture.
+ *
+ * The ring is memory of this process. It is taken at the first start, so that a program that only
+ * looks at the accounts takes nothing, and works beside a program that captures. The driver's
+ * status page has the card's status line.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "kernel.h"
+#include "litepcie_capture_node.h"
+
+#define STATUS_BYTES	4096u
+
+struct kernel_capture {
+	int				fd;
+	/* the driver's status page, which begins with the status line */
+	const struct litepcie_capture_status *status;
+	struct kernel_pages		ring;
+	bool				taken;	/* the driver has the ring */
+};
+
+static struct kernel_capture *port_of(const struct litepcie_capture *capture)
+{
+	return capture->priv;
+}
+
+static int call(struct litepcie_capture *capture, unsigned long request, void *arg,
+		const char *doing)
+{
+	struct litepcie *dev = capture->dev;
+
+	if (ioctl(port_of(capture)->fd, request, arg) == 0)
+		return 0;
+	if (errno == EBUSY)
+		return litepcie_fail(dev, -EBUSY, "%s: %s: another program has the capture: let it "
+				     "finish first", dev->name, doing);
+	if (errno == ENODEV)
+		return litepcie_fail(dev, -ENODEV, "%s: %s: the card is gone", dev->name, doing);
+	if (errno == EIO)
+		return litepcie_fail(dev, -EIO, "%s: %s: the card was reset while it captured, or "
+				     "does not stop", dev->name, doing);
+	return litepcie_fail(dev, -errno, "%s: %s: %s", dev->name, doing, strerror(errno));
+}
+
+/* Open and close ------------------------------------------------------------------------------ */
+
+static int open_node(struct litepcie_capture *capture)
+{
+	struct litepcie *dev = capture->dev;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/dev/litepcie%u-capture", kernel_of(dev)->minor);
+	port_of(capture)->fd = open(name, O_RDWR | O_CLOEXEC);
+	if (port_of(capture)->fd >= 0)
+		return 0;
+	if (errno == ENOENT)
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: there is no %s: load the litepcie.ko "
+				     "that came with this library, or give the card to VFIO "
+				     "(litepcie_util vfio bind)", dev->name, name);
+	return litepcie_fail(dev, -errno, "%s: %s", name, strerror(errno));
+}
+
+static int open_capture(struct litepcie_capture *capture)
+{
+	struct kernel_capture *port = calloc(1, sizeof(*port));
+
+	if (!port)
+		return litepcie_fail(capture->dev, -ENOMEM, "%s", strerror(ENOMEM));
+	port->fd = -1;
+	capture->priv = port;
+	return open_node(capture);
+}
+
+/* The driver stops the capture and unpins the ring when the descriptor is closed. */
+static void close_capture(struct litepcie_capture *capture)
+{
+	struct kernel_capture *port = port_of(capture);
+
+	if (!port)
+		return;
+	if (port->fd >= 0)
+		close(port->fd);
+	if (port->status)
+		munmap((void *)port->status, STATUS_BYTES);
+	kernel_pages_free(&port->ring);
+	free(port);
+}
+
+/* Ring ---------------------------------------------------------------------------------------- */
+
+/* Give the driver the memory of the ring. Returns -EMSGSIZE if its pages are too small. */
+static int give_ring(struct litepcie_capture *capture)
+{
+	struct kernel_capture *port = port_of(capture);
+	struct litepcie_capture_ring ring = {
+		.address = (uintptr_t)port->ring.base, .bytes = capture->config.ring_bytes,
+		.mbuf_bytes = capture->config.mbuf_bytes,
+	};
+
+	if (ioctl(port->fd, LITEPCIE_IOCTL_CAPTURE_RING, &ring) == 0)
+		return 0;
+	if (errno == EMSGSIZE)
+		return -EMSGSIZE;
+	if (errno == ENOMEM)
+		return litepcie_fail(capture->dev, -ENOMEM, "%s: no memory for a ring of %llu "
+				     "bytes, or more than this user may lock (ulimit -l): a smaller ring, "
+				     "or a higher limit", capture->dev->name,
+				     (unsigned long long)capture->config.ring_bytes);
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_RING, &ring, "the ring of a capture");
+}
+
+/* Try the kinds of pages, the largest first, until the driver takes one. */
+static int take_ring(struct litepcie_capture *capture)
+{
+	struct kernel_capture *port = port_of(capture);
+	struct litepcie *dev = capture->dev;
+	int rc = -EMSGSIZE;
+
+	for (unsigned int kind = 0; rc == -EMSGSIZE && kind < KERNEL_PAGES; kind++) {
+		if (kernel_pages_get(dev, &port->ring, kind, capture->config.ring_bytes) < 0)
+			continue;
+		rc = give_ring(capture);
+		if (rc < 0)
+			kernel_pages_free(&port->ring);
+	}
+	if (rc == -EMSGSIZE)
+		return litepcie_fail(dev, rc, "%s: no huge pages for a ring of %llu bytes with "
+				     "MBUFs of %u: set `sysctl vm.nr_hugepages=%llu`, or write "
+				     "madvise to /sys/kernel/mm/transparent_hugepage/enabled", dev->name,
+				     (unsigned long long)capture->config.ring_bytes,
+				     capture->config.mbuf_bytes, (unsigned long long)
+				     (capture->config.ring_bytes + (2 << 20) - 1) >> 21);
+	return rc;
+}
+
+static int map_status(struct litepcie_capture *capture)
+{
+	void *page = mmap(NULL, STATUS_BYTES, PROT_READ, MAP_SHARED, port_of(capture)->fd, 0);
+
+	if (page == MAP_FAILED)
+		return litepcie_fail(capture->dev, -errno, "%s: the capture's status cannot be "
+				     "mapped: %s", capture->dev->name, strerror(errno));
+	port_of(capture)->status = page;
+	return 0;
+}
+
+/*
+ * Take the capture, once. The line is looked at from then on: before, it may be that of another
+ * program's capture.
+ */
+static int take(struct litepcie_capture *capture)
+{
+	struct kernel_capture *port = port_of(capture);
+	int rc = 0;
+
+	if (port->taken)
+		return 0;
+	if (!port->status)
+		rc = map_status(capture);
+	if (rc == 0)
+		rc = take_ring(capture);
+	if (rc < 0)
+		return rc;
+	port->taken = true;
+	capture->ring = port->ring.base;
+	capture->line = (const struct litepcie_capture_line *)port->status;
+	return 0;
+}
+
+/* Start, stop, limit -------------------------------------------------------------------------- */
+
+static int start_capture(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_config *config = &capture->config;
+	struct litepcie_capture_start start = {
+		.flags = (config->keep_bad ? LITEPCIE_CAPTURE_KEEP_BAD : 0) |
+			 (config->lossless ? LITEPCIE_CAPTURE_LOSSLESS : 0) |
+			 (config->newest ? LITEPCIE_CAPTURE_NEWEST : 0),
+		.snap = config->snap,
+		.wait_cycles = litepcie_capture_wait_cycles(capture->dev, config->wait_ns),
+		.limit = config->ring_bytes,
+	};
+	int rc = take(capture);
+
+	if (rc == 0)
+		rc = call(capture, LITEPCIE_IOCTL_CAPTURE_START, &start, "start of a capture");
+	if (rc == 0) {
+		capture->limit = start.limit;
+		capture->limits = 1;
+	}
+	return rc;
+}
+
+static int stop_capture(struct litepcie_capture *capture)
+{
+	struct litepcie_capture_stop stop = { 0 };
+	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_STOP, &stop, "stop of a capture");
+
+	return rc < 0 ? rc : litepcie_capture_look(capture);
+}
+
+static int allow(struct litepcie_capture *capture, uint64_t limit)
+{
+	struct litepcie_capture_limit wanted = { .limit = limit };
+
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_LIMIT, &wanted, "limit of a capture");
+}
+
+/* Waiting ------------------------------------------------------------------------------------- */
+
+/* The driver's status page says why a capture has ended. poll() says that the card has gone. */
+static int check(struct litepcie_capture *capture)
+{
+	const struct litepcie_capture_status *status = port_of(capture)->status;
+	struct pollfd fd = { .fd = port_of(capture)->fd };
+	struct litepcie *dev = capture->dev;
+
+	if (poll(&fd, 1, 0) > 0 && fd.revents & POLLHUP)
+		return litepcie_fail(dev, -ENODEV, "%s: the card is gone", dev->name);
+	if (status && capture->running &&
+	    __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_CAPTURE_RUN_RING)
+		return litepcie_fail(dev, -EIO, "%s: the card was reset while it captured",
+				     dev->name);
+	return 0;
+}
+
+/*
+ * Ask the card for an interrupt, look once more, and sleep. Without the look, a line that came
+ * before the question would be missed if the driver had lost it.
+ */
+static int wait_for_line(struct litepcie_capture *capture, int most_ms)
+{
+	struct litepcie_capture_wake wake = { .position = capture->seen.position, .fd = -1 };
+	struct pollfd fd = { .fd = port_of(capture)->fd, .events = POLLIN };
+	int rc = call(capture, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake, "a wait for the capture");
+
+	if (rc < 0)
+		return rc;
+	if (__atomic_load_n(&capture->line->position, __ATOMIC_ACQUIRE) > wake.position)
+		return 0;
+	rc = poll(&fd, 1, most_ms);
+	if (rc < 0 && errno == EINTR)
+		return litepcie_fail(capture->dev, -EINTR, "a signal ended the wait for the "
+				     "capture");
+	if (rc < 0)
+		return litepcie_fail(capture->dev, -errno, "the wait for the capture: %s",
+				     strerror(errno));
+	return fd.revents & (POLLERR | POLLHUP) ? check(capture) : 0;
+}
+
+/* Accounts and generator ---------------------------------------------------------------------- */
+
+static int get_info(struct litepcie_capture *capture, struct litepcie_capture_info *info)
+{
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_INFO, info, "accounts of the capture");
+}
+
+static struct litepcie_account account_of(const struct litepcie_capture_account *account)
+{
+	return (struct litepcie_account) { .frames = account->frames, .bytes = account->bytes };
+}
+
+static int get_accounts(struct litepcie_capture *capture, struct litepcie_port_accounts *ports)
+{
+	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
+	int rc = get_info(capture, &info);
+
+	for (unsigned int port = 0; rc == 0 && port < LITEPCIE_CAPTURE_PORTS; port++)
+		ports[port] = (struct litepcie_port_accounts) {
+			.delivered = account_of(&info.port[port].delivered),
+			.bad = account_of(&info.port[port].bad),
+			.lost_ring = account_of(&info.port[port].lost_ring),
+			.lost_staging = account_of(&info.port[port].lost_staging),
+		};
+	return rc;
+}
+
+/*
+ * A generator that is stopped needs no owner if this program has not taken the capture: it has not
+ * started it either.
+ */
+static int generate(struct litepcie_capture *capture, const struct litepcie_generator *generator)
+{
+	struct litepcie_capture_generate wanted = { 0 };
+	int rc = generator ? take(capture) : 0;
+
+	if (generator)
+		wanted = (struct litepcie_capture_generate) {
+			.size = generator->size, .period = generator->period,
+			.count = generator->count, .seed = generator->seed,
+			.port_mask = generator->port_mask,
+		};
+	if (rc < 0 || !port_of(capture)->taken)
+		return rc;
+	return call(capture, LITEPCIE_IOCTL_CAPTURE_GENERATE, &wanted, "the generator of frames");
+}
+
+static int generated(struct litepcie_capture *capture, uint32_t *made)
+{
+	struct litepcie_capture_info info = { 0 };
+	int rc = get_info(capture, &info);
+
+	*made = info.generated;
+	return rc < 0 ? rc : !info.generating;
+}
+
+const struct litepcie_capture_access litepcie_kernel_capture = {
+	.open = open_capture,
+	.close = close_capture,
+	.start = start_capture,
+	.stop = stop_capture,
+	.allow = allow,
+	.answers = check,
+	.check = check,
+	.accounts = get_accounts,
+	.generate = generate,
+	.generated = generated,
+	.wait = wait_for_line,
+};

@@ -1,0 +1,125 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Memory for a ring that the driver pins, in pages as large as can be had, on the card's NUMA node.
+ *
+ * The node must be set before the memory is touched. A child of fork() does not get the memory, so
+ * that the fork splits no huge page.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+#define SIZE_SHIFT	26	/* of MAP_HUGETLB: where log2 of the page's size stands */
+#define HUGE_BYTES	(UINT64_C(2) << 20)
+#define PREFERRED	1	/* the mode MPOL_PREFERRED of mbind() */
+#define NODES		1024
+
+/* Size and mmap() flags of each kind of pages. Without flags the kernel is asked for huge pages. */
+static const struct {
+	uint64_t	bytes;
+	int		flags;
+} kinds[KERNEL_PAGES] = {
+	{ UINT64_C(1) << 30, MAP_HUGETLB | 30 << SIZE_SHIFT },
+	{ HUGE_BYTES, MAP_HUGETLB | 21 << SIZE_SHIFT },
+	{ HUGE_BYTES, 0 },
+};
+
+/* Returns the card's NUMA node, or -1 if the machine has one node or does not say. */
+static int node_of(struct litepcie *dev)
+{
+	char path[80];
+	int node = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/litepcie/litepcie%u/device/numa_node",
+		 kernel_of(dev)->minor);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &node) != 1 || node >= NODES)
+		node = -1;
+	fclose(file);
+	return node;
+}
+
+/* A kernel without NUMA refuses mbind(). Then all memory is equally near. */
+static void bind_to(int node, void *base, size_t size)
+{
+	unsigned long mask[NODES / (8 * sizeof(unsigned long))] = { 0 };
+	unsigned int bits = 8 * sizeof(mask[0]);
+
+	if (node < 0)
+		return;
+	mask[(unsigned int)node / bits] = 1ul << ((unsigned int)node % bits);
+	syscall(SYS_mbind, base, size, PREFERRED, mask, (unsigned long)NODES + 1, 0);
+}
+
+/* Returns memory of @size bytes at a multiple of a huge page, or NULL. */
+static void *map_aligned(size_t size)
+{
+	uint8_t *all = mmap(NULL, size + HUGE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
+
+	if (all == MAP_FAILED)
+		return NULL;
+	before = (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
+	if (before)
+		munmap(all, before);
+	munmap(all + before + size, HUGE_BYTES - before);
+	return all + before;
+}
+
+static void *map(unsigned int kind, size_t size)
+{
+	void *base;
+
+	if (!kinds[kind].flags)
+		return map_aligned(size);
+	base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | kinds[kind].flags, -1, 0);
+	return base == MAP_FAILED ? NULL : base;
+}
+
+int kernel_pages_get(struct litepcie *dev, struct kernel_pages *pages, unsigned int kind,
+		     uint64_t bytes)
+{
+	uint64_t page = kinds[kind].bytes;
+	size_t size = (size_t)((bytes + page - 1) / page * page);
+
+	/* A page of 1 GiB is only taken if the ring fills it. */
+	if (page > HUGE_BYTES && bytes < page)
+		return -ENOMEM;
+	pages->base = map(kind, size);
+	if (!pages->base)
+		return -ENOMEM;
+	pages->size = size;
+	bind_to(node_of(dev), pages->base, size);
+	if (!kinds[kind].flags)
+		madvise(pages->base, size, MADV_HUGEPAGE);
+	if (madvise(pages->base, size, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
+		kernel_pages_free(pages);
+		return -ENOMEM;
+	}
+	if (!kinds[kind].flags)
+		litepcie_memory_huge(pages->base, size);
+	madvise(pages->base, size, MADV_DONTFORK);
+	return 0;
+}
+
+void kernel_pages_free(struct kernel_pages *pages)
+{
+	if (pages->base)
+		munmap(pages->base, pages->size);
+	pages->base = NULL;
+}
