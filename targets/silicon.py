@@ -53,7 +53,8 @@ def say_which_cages(board, arguments):
         return
     weak = {board.net(f"qsfp_{name}.scl").confidence for name in cages} - {HIGH}
     if weak:
-        print(f"\nThe pins of cages {' and '.join(cages).upper()} are {' and '.join(weak)} only, "
+        names = " and ".join(map(str.upper, cages))
+        print(f"\nThe pins of cages {names} are {' and '.join(weak)} only, "
             "see targets/README.md.")
 
 def make_soc(board, arguments, user):
