@@ -21,13 +21,17 @@
 
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
-/* time without progress after which the capture block counts as stuck */
+/*
+ * Time without progress after which the capture block counts as stuck, and how
+ * often it is looked at meanwhile, at least: a virtual machine may stand still
+ * for longer.
+ */
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
+#define STUCK_LOOKS		500
 /* time without progress after which a frame is found to wait for room that nobody gives */
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
 #define FATES			4
-
 static_assert(offsetof(struct litepcie_capture_status, time) == 24);
 
 /* Registers --------------------------------------------------------------- */
@@ -67,6 +71,22 @@ static u64 get64(struct litepcie_capture *capture, unsigned int parameter, u32 o
 static u32 status_of(struct litepcie_capture *capture)
 {
 	return get(capture, LITEPCIE_CAPTURE_STATUS, 0);
+}
+
+/* A wait for the capture block. */
+struct patience {
+	unsigned long	since;	/* when it began, or the block made progress last */
+	unsigned int	looks;	/* at the block since then */
+};
+
+static void be_patient(struct patience *patience)
+{
+	*patience = (struct patience){ .since = jiffies };
+}
+
+static bool is_stuck(struct patience *patience)
+{
+	return ++patience->looks > STUCK_LOOKS && time_after(jiffies, patience->since + STUCK);
 }
 
 static void put_control(struct litepcie_capture *capture, u32 control)
@@ -189,9 +209,10 @@ static bool is_at_rest(struct litepcie_capture *capture, u32 status)
  */
 int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 {
-	unsigned long moved = jiffies;
+	struct patience patience;
 	u64 before = 0;
 
+	be_patient(&patience);
 	put_control(capture, control);
 	for (;;) {
 		u32 status = status_of(capture);
@@ -204,13 +225,14 @@ int litepcie_capture_halt(struct litepcie_capture *capture, u32 control)
 			break;
 		if (position != before) {
 			before = position;
-			moved = jiffies;
+			be_patient(&patience);
 		} else if (control & LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS &&
-			   time_after(jiffies, moved + WAITS_FOR_ROOM) && is_full(capture)) {
+			   time_after(jiffies, patience.since + WAITS_FOR_ROOM) &&
+			   is_full(capture)) {
 			control &= ~LITEPCIE_CAPTURE_BIT_CONTROL_LOSSLESS;
 			put_control(capture, control);
-			moved = jiffies;
-		} else if (time_after(jiffies, moved + STUCK)) {
+			be_patient(&patience);
+		} else if (is_stuck(&patience)) {
 			litepcie_master_off(capture->card, capture->cause);
 			dev_err(&capture->dev, "the capture does not stop (status %#x, position %llu): bus mastering is off until the card is reset\n",
 				status, position);
@@ -292,9 +314,10 @@ static void put_segments(struct litepcie_capture *capture)
  */
 static int clear(struct litepcie_capture *capture)
 {
-	unsigned long begun = jiffies;
+	struct patience patience;
 	u32 status;
 
+	be_patient(&patience);
 	memset(capture->status, 0, sizeof(*capture->status));
 	put_control(capture, LITEPCIE_CAPTURE_BIT_CONTROL_CLEAR);
 	do {
@@ -304,7 +327,7 @@ static int clear(struct litepcie_capture *capture)
 		if (!(status & LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY))
 			return 0;
 		usleep_range(POLL_US, 2 * POLL_US);
-	} while (!time_after(jiffies, begun + STUCK));
+	} while (!is_stuck(&patience));
 	dev_err(&capture->dev, "the capture's accounts are not cleared (status %#x): reset the card\n",
 		status);
 	return -EIO;
@@ -373,9 +396,10 @@ int litepcie_capture_begin(struct litepcie_capture *capture,
  */
 static int silence(struct litepcie_capture *capture)
 {
-	unsigned long begun = jiffies;
+	struct patience patience;
 	u32 status;
 
+	be_patient(&patience);
 	put(capture, LITEPCIE_CAPTURE_GENERATOR_CONTROL, 0, 0);
 	do {
 		status = status_of(capture);
@@ -384,7 +408,7 @@ static int silence(struct litepcie_capture *capture)
 		if (status & LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE)
 			return 0;
 		usleep_range(POLL_US, 2 * POLL_US);
-	} while (!time_after(jiffies, begun + STUCK));
+	} while (!is_stuck(&patience));
 	return -EBUSY;
 }
 
@@ -450,17 +474,18 @@ int litepcie_capture_generated(struct litepcie_capture *capture,
 /* Read the accounts of all ports, as of one moment, into @info. */
 int litepcie_capture_accounts(struct litepcie_capture *capture, struct litepcie_capture_info *info)
 {
-	unsigned long begun = jiffies;
+	struct patience patience;
 	u32 status;
 
 	lockdep_assert_held(&capture->mutex);
 
+	be_patient(&patience);
 	put(capture, LITEPCIE_CAPTURE_ACCOUNT_CONTROL, 0, LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT);
 	do {
 		status = status_of(capture);
 		if (status == ~0u && litepcie_check_lost(capture->card))
 			return -ENODEV;
-		if (time_after(jiffies, begun + STUCK))
+		if (is_stuck(&patience))
 			return -EIO;
 	} while (status & LITEPCIE_CAPTURE_BIT_STATUS_ACCOUNTS_BUSY);
 	for (u32 port = 0; port < LITEPCIE_CAPTURE_MOST_PORTS; port++) {
