@@ -107,9 +107,12 @@ def utility(headers: Path, static: bool = False) -> Path:
     return _software(ROOT / "software", "litepcie_util", headers, static)
 
 
-def capture_tool(headers: Path) -> Path:
-    """Build lanebox-capture, which every gateware uses, and return its path."""
-    return _software(ROOT / "software", "lanebox-capture", headers, False)
+def capture_tool(headers: Path, static: bool = False) -> Path:
+    """Build lanebox-capture, which every gateware uses, and return its path.
+
+    The guest needs a program that is linked statically (`static`).
+    """
+    return _software(ROOT / "software", "lanebox-capture", headers, static)
 
 
 def library() -> Path:

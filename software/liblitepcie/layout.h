@@ -152,7 +152,7 @@
 	R(LITEPCIE_BLOCK_CAPTURE, 0x05c, 1, true, "capture_account_control") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x060, 2, false, "capture_account_frames") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x068, 2, false, "capture_account_bytes") \
-	R(LITEPCIE_BLOCK_CAPTURE, 0x070, 2, true, "capture_wake")
+	R(LITEPCIE_BLOCK_CAPTURE, 0x070, 2, true, "capture_wake") \
 	R(LITEPCIE_BLOCK_FLASH, 0x000, 1, true, "flash_address") \
 	R(LITEPCIE_BLOCK_FLASH, 0x004, 1, true, "flash_length") \
 	R(LITEPCIE_BLOCK_FLASH, 0x008, 1, true, "flash_command") \

@@ -567,7 +567,6 @@ struct litepcie_index {
 #define LITEPCIE_IOCTL_ADVANCE		_IOWR(LITEPCIE_IOCTL, 70, struct litepcie_advance)
 #define LITEPCIE_IOCTL_COUNTS		_IOWR(LITEPCIE_IOCTL, 71, struct litepcie_counts)
 #define LITEPCIE_IOCTL_PACKETS		_IOW(LITEPCIE_IOCTL,  72, struct litepcie_packets)
-
-#define LITEPCIE_IOCTL_FEATURES		_IOWR(LITEPCIE_IOCTL, 80, struct litepcie_features)
+#define LITEPCIE_IOCTL_FEATURES		_IOWR(LITEPCIE_IOCTL, 73, struct litepcie_features)
 
 #endif /* LITEPCIE_UAPI_H */

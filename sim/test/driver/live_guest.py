@@ -68,6 +68,7 @@ class LiveGuest:
     LiveGuest(programs=["stress"]) as guest: files = guest.run(["..."])`.
 
     options  the board's options
+    capture  true: a card with the capture block
     files    pairs (path or bytes, path in the guest), as run_guest() takes them
     board    a function that makes the board, in place of the usual one
     kernel   a kernel series
@@ -76,7 +77,17 @@ class LiveGuest:
     The guest is booted when run() is called for the first time, and again after a failure.
     """
 
-    def __init__(self, options=(), programs=(), files=(), board=None, kernel=None, **choices):
+    def __init__(
+        self,
+        options=(),
+        programs=(),
+        files=(),
+        board=None,
+        kernel=None,
+        capture=False,
+        **choices,
+    ):
+        self.capture = capture
         self.options = [str(option) for option in options]
         self.make_board, self.kernel = board or self._usual_board, kernel
         self.files = [(program(name), f"bin/{name}") for name in ("locks", *programs)]
@@ -133,7 +144,9 @@ class LiveGuest:
     # Boot and end ------------------------------------------------------------------------------
 
     def _usual_board(self) -> WatchedBoard:
-        return WatchedBoard(build_executable(), register_map(), self.options, None)
+        board = build_executable(capture=self.capture)
+        registers = register_map(capture=self.capture)
+        return WatchedBoard(board, registers, self.options, None)
 
     def _boot(self) -> None:
         self.line.open()

@@ -1,0 +1,197 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver's node of the capture block, and lanebox-capture behind it.
+
+The tests run in one guest that stays up. It has an IOMMU, so the board counts each access of the
+card to memory that the driver has taken from it.
+"""
+
+import json
+import re
+
+import pytest
+
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.guest import run
+from sim.test.board.board_builds import register_map
+from sim.test.card.test_board_capture import PORT_MASK, Generated
+from sim.test.driver.driver_guest import CARD, PINNED
+from sim.test.driver.live_guest import LiveGuest
+from sim.test.driver.test_guest_driver_power import removal
+from sim.test.util.test_capture_record import compare, packets
+from tools.testing.seeds import SHIFT
+
+pytestmark = pytest.mark.guest
+
+NODE = "/dev/litepcie0-capture"
+IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
+RESCAN = "echo 1 >/sys/bus/pci/rescan"
+# The kernel folds its counts of pinned pages of each processor once a second, or when it is asked.
+FOLD = "echo 1 >/proc/sys/vm/stat_refresh"
+NONE_PINNED = f"{FOLD}; [ $(pinned) -eq 0 ]"
+# The shell function `flows A` runs the part A of the program `capture`, and waits until frames
+# come.
+FLOWS = (
+    f"flows() {{ rm -f /tmp/flows; capture $1 {NODE} /tmp/flows & user=$!; "
+    f"while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; {FOLD}; "
+    "[ $(pinned) -gt 0 ]; }"
+)
+GENERATOR = ("size", "period", "count", "seed", "port_mask", "control")
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    headers = artefacts.build(DEFAULT, capture=True).headers
+    files = [(artefacts.capture_tool(headers, static=True), "bin/lanebox-capture")]
+    programs = ("capture", "member", "stress")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
+        append = ("intel_iommu=on", "log_buf_len=4M")
+        with LiveGuest(
+            ("--bar2", "67108864"), programs, files, capture=True, devices=IOMMU, append=append
+        ) as live:
+            yield live
+
+
+def parts(*names):
+    """Return commands that run parts of the program `capture`. Each must leave no page pinned."""
+    commands = [PINNED, NONE_PINNED]
+    for name in names:
+        commands += [f"capture {name} {NODE} >>/out/capture", NONE_PINNED]
+    return commands
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+def test_frames_come_into_the_program_s_own_memory(guest):
+    """A ring in huge pages, and one in small pages, gets each frame once and in order. poll() and
+    an eventfd wake exactly once for each WAKE. The accounts are those of the frames."""
+    text = guest.run(parts("own", "small"))["capture"].decode()
+    assert re.fullmatch(r"own: ok, segments of 262144\nsmall: ok\n", text)
+
+
+def test_what_is_no_capture_is_refused(guest):
+    """Each bad argument, each call out of turn and each call of a file that has not the capture
+    fails with its own errno, and INFO works for every file."""
+    assert guest.run(parts("refuse"))["capture"] == b"refuse: ok\n"
+
+
+def test_read_gives_header_and_blocks(guest):
+    """read() without a ring gives the header of a file and then each block, with pieces of any
+    length. It fails with EAGAIN if there is nothing, and ends after STOP."""
+    assert b"reading: ok" in guest.run(parts("reading"))["capture"]
+
+
+def test_a_process_that_forks_or_is_killed_does_no_harm(guest):
+    """A fork() leaves the ring with the parent. If the owner is killed, the card is quiet, nothing
+    stays pinned, and the next program can capture."""
+    assert guest.run(parts("forked", "killed"))["capture"] == b"forked: ok\nkilled: ok\n"
+
+
+# Recordings ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size, count", [(64, 3000), (1518, 400)])
+def test_a_recording_through_the_driver_has_every_frame(guest, tmp_path, size, count):
+    """lanebox-capture records the generator's frames through the driver. Wireshark's programs read
+    each of them with its bytes."""
+    frames = Generated(size, 0, count)
+    what = f"--generate {size},0,{count} --seed {frames.seed} --port-mask {PORT_MASK}"
+    sizes = "--ring 256K --mbuf 16K --lossless"
+    files = guest.run(
+        [
+            PINNED,
+            f"lanebox-capture record -d /dev/litepcie0 --json {what} {sizes} /out/a.pcapng >/out/j",
+            f"lanebox-capture check /out/a.pcapng; {NONE_PINNED}",
+            "lanebox-capture info -d /dev/litepcie0 --json >/out/info",
+        ]
+    )
+    recording = tmp_path / "a.pcapng"
+    recording.write_bytes(files["a.pcapng"])
+    found = packets(recording, tmp_path)
+    assert compare(json.loads(files["j"]), frames, found) == list(range(count))
+    ports = json.loads(files["info"])["ports"]
+    assert sum(port["delivered"]["frames"] for port in ports) == count
+
+
+def poke(register, value):
+    """Return a command with which root writes a register of the capture block."""
+    place = register_map(capture=True)["csr_registers"][f"capture_{register}"]["addr"]
+    octal = "".join(rf"\0{byte:03o}" for byte in value.to_bytes(4, "little"))
+    return f"printf '%b' '{octal}' >/tmp/word; stress poke {CARD}/resource0 {place:#x} /tmp/word"
+
+
+def test_cat_of_the_node_is_a_recording(guest, tmp_path):
+    """cat of the node into a file gives a recording of all frames, which Wireshark's programs read.
+    After cat has been killed the node is free again."""
+    frames = Generated(256, 40 << 8, count=1500)
+    values = (frames.size, frames.period, frames.count, frames.seed, PORT_MASK, 1)
+    # Each MBUF of 64 KiB has 227 records of 288 bytes, and the last one the rest of them.
+    size = 4096 + frames.count // 227 * 65536 + frames.count % 227 * 288
+    files = guest.run(
+        [
+            PINNED,
+            f"cat {NODE} >/out/cat.pcapng & reader=$!",
+            "while [ ! -s /out/cat.pcapng ]; do sleep 0.05; done",
+            *(poke(f"generator_{name}", value) for name, value in zip(GENERATOR, values)),
+            f"until [ $(stat -c %s /out/cat.pcapng) -ge {size} ]; do kill -0 $reader; "
+            "sleep 0.1; done",
+            f"! cat {NODE} >/dev/null; kill $reader; wait $reader || true; {NONE_PINNED}",
+            f"capture small {NODE}",
+        ]
+    )
+    recording = tmp_path / "cat.pcapng"
+    recording.write_bytes(files["cat.pcapng"])
+    found = packets(recording, tmp_path)
+    assert [data for *_, data in found] == [frames.data(n) for n in range(frames.count)]
+
+
+# The card leaves ----------------------------------------------------------------------------------
+
+
+def test_a_card_that_goes_while_it_captures_leaves_nothing_behind(guest):
+    """If the card is unbound, removed or taken out of its slot during a capture, the program's
+    calls fail, and no page stays pinned. Then the module can be reloaded and captures again."""
+    driver = "/sys/bus/pci/drivers/litepcie"
+    guest.run(
+        [
+            PINNED,
+            FLOWS,
+            f"flows hold; echo 0000:01:00.0 >{driver}/unbind; wait $user; {NONE_PINNED}",
+            f"[ ! -e {NODE} ]; echo 0000:01:00.0 >{driver}/bind",
+            f"flows hold; echo 1 >{CARD}/remove; wait $user; {NONE_PINNED}; {RESCAN}",
+            f"flows hold; ask remove; wait $user; echo 1 >{CARD}/remove; {NONE_PINNED}",
+            f"rmmod litepcie; ask insert; insmod /lib/modules/litepcie.ko; {RESCAN}",
+            f"capture small {NODE}; {NONE_PINNED}",
+        ],
+        removal,
+    )
+
+
+def test_a_reset_ends_a_capture_with_an_error(guest):
+    """After a reset of the card, calls of a capture fail with EIO until STOP. Then the same file
+    captures again."""
+    files = guest.run(
+        [PINNED, FLOWS, f"flows reset >/out/capture; echo 1 >{CARD}/reset; wait $user", NONE_PINNED]
+    )
+    assert files["capture"] == b"reset: ok\n"
+
+
+# Rights -------------------------------------------------------------------------------------------
+
+
+def test_no_register_of_the_capture_is_a_member_s(guest):
+    """A member of the card's group can write to no register of the capture block, neither by ioctl
+    nor in a mapping, since some of them are addresses of host memory."""
+    csr = register_map(capture=True)
+    start = csr["csr_bases"]["capture"]
+    commands = ["chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"]
+    commands += ["member registers /dev/litepcie0 >/out/found"]
+    text = guest.run(commands)["found"].decode()
+    places = [line.split()[1:] for line in text.splitlines() if line.startswith("ioctl")]
+    spans = [(int(a, 16), int(b, 16)) for a, b in places]
+    print(f"seed {SHIFT}", spans)
+    assert spans and all(end <= start or begin >= start + 4096 for begin, end in spans)
