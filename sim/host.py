@@ -40,7 +40,7 @@ BUFFERS = 2048  # The buffers of 8 KiB whose cost is counted in the guest. They 
 # one, which costs less.
 TIMES = 3
 SECONDS = 900
-# The bytes of the ring that cost_disk.c (software/kernel/test) writes to the disk.
+# The bytes of the ring that cost_disk.c (software/kernel/test/cost) writes to the disk.
 DISK_BYTES = 128 << 20
 # The guest's memory in MiB: the ring, four bounce buffers of 32 MiB, and fio with its libraries.
 MEMORY = 1024
@@ -92,14 +92,14 @@ echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entr
 
 def program() -> Path:
     """Build `cost`, the static program that counts instructions in the guest. Return its path."""
-    folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
+    folder, out = OURS / "test" / "cost", artefacts.BUILD / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    command.append(f"-I{OURS.parent}")
+    command += [f"-I{OURS.parent}", f"-I{folder.parent}"]
     # The program gets its name only when it is complete, since another process may run or build the
     # same file.
     staged = out / f"cost.{os.getpid()}"
-    command += ["-static", "-pthread", "-o", staged, *sorted(folder.glob("cost*.c"))]
+    command += ["-static", "-pthread", "-o", staged, *sorted(folder.glob("*.c"))]
     subprocess.run(command, check=True)
     return staged.replace(out / "cost")
 

@@ -104,15 +104,16 @@ def kernels() -> list[str | None]:
 
 @functools.cache
 def program(name: str):
-    """Build the static test program `name` from NAME.c and NAME_*.c in software/kernel/test;
-    returns its path."""
+    """Build the static test program `name` from NAME.c and NAME_*.c in software/kernel/test, or
+    from all sources of the folder NAME there; returns its path."""
     out = ROOT / "build" / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    # Programs include sources of the driver and its ABI: card.h, dma/progress.c, uapi/litepcie.h.
-    folders = (PROGRAMS / "include", driver.OURS, driver.UAPI.parent)
+    # Programs include calls.h, sources of the driver like card.h, and its ABI, uapi/litepcie.h.
+    folders = (PROGRAMS / "include", PROGRAMS, driver.OURS, driver.UAPI.parent)
     command += [f"-I{folder}" for folder in folders]
-    sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
+    sources = [*PROGRAMS.glob(f"{name}.c"), *sorted(PROGRAMS.glob(f"{name}_*.c"))]
+    sources += sorted((PROGRAMS / name).glob("*.c"))
     # The program gets its name only when it is complete, since another test may run or build it
     # meanwhile.
     staged = out / f"{name}.{os.getpid()}"
