@@ -217,6 +217,7 @@ CSR_LOCATIONS = {
     "capture":          18,
     "flash":            19,
     "reboot":           20,
+    "player":           21,
     "slot":             23,
     "sensors":          24,
     "module0":          25,

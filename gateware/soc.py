@@ -13,6 +13,7 @@ from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
 
 from gateware import numbers
+from gateware.capture.player.registers import add_player
 from gateware.capture.registers import add_capture
 from gateware.card.services import add_card
 from gateware.dma.channel import add_extras, dma_constants, make_channel
@@ -81,9 +82,10 @@ class LaneboxSoC(RegisterBridgeSoC):
 
         # The user slot's streams, behind the pattern ----------------------------------------------
         self.pattern = Pattern()
+        h2c_sink     = add_player(self) if capture else self.user.sink
         self.comb += [
             self.pcie_dma0.source.connect(self.pattern.h2c_sink),
-            self.pattern.h2c_source.connect(self.user.sink),
+            self.pattern.h2c_source.connect(h2c_sink),
             self.user.source.connect(self.pattern.c2h_sink),
             self.pattern.c2h_source.connect(self.pcie_dma0.sink),
             self.pattern.c2h_run.eq(self.pcie_dma0.writer.enable),

@@ -7,9 +7,10 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.player.{FrameSources, Player}
 import lanebox.vocabulary.{Frames, Request}
 
-/** Connects the generator of frames with Capture, which records the generator's frames.
+/** Connects the sources of frames, the generator and the player, with Capture, which records them.
   *
   * `busy` is high while frames are made, recorded or written to host memory, while accounts are
   * copied or cleared, and while a written `wake` is compared with the position.
@@ -33,6 +34,14 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     val silent    = out Bool () // The generator makes no frame now.
     val busy      = out Bool ()
 
+    val player = new Bundle {
+      val run      = in Bool ()
+      val settings = in(Player.Settings())
+      val results  = out(Player.Results())
+    }
+    val playerIdle = out Bool ()
+    val stream     = slave(Stream(Player.StreamBeat()))
+
     val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
@@ -52,6 +61,8 @@ case class CaptureUnit(p: CaptureParam) extends Component {
 
   val capture   = Capture(p)
   val generator = Generator()
+  val player    = Player()
+  val sources   = FrameSources(2)
 
   generator.io.run      := io.generator.run
   generator.io.size     := io.generator.size
@@ -63,6 +74,16 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   io.made               := generator.io.made
   io.silent             := generator.io.idle
 
+  player.io.run      := io.player.run
+  player.io.settings := io.player.settings
+  player.io.now      := io.now
+  player.io.stream << io.stream
+  io.player.results := player.io.results
+  io.playerIdle     := player.io.idle
+
+  sources.io.inputs(0) << generator.io.frames
+  sources.io.inputs(1) << player.io.frames
+
   capture.io.settings := io.settings
   capture.io.clear    := io.clear
   capture.io.seal     := io.seal
@@ -71,7 +92,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   capture.io.wake << io.wake
   io.call        := capture.io.call
   capture.io.now := io.now
-  capture.io.frames << generator.io.frames
+  capture.io.frames << sources.io.output
   io.request << capture.io.request
   io.position         := capture.io.position
   io.idle             := capture.io.idle
@@ -81,6 +102,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   io.account          := capture.io.account
 
   val writes = !capture.io.idle || capture.io.accountsBusy || capture.io.calls
-  val works  = RegNext(writes || io.generator.run || !generator.io.idle) init False
-  io.busy := works
+  val makes  = io.generator.run || !generator.io.idle || player.io.busy
+  val works  = RegNext(writes || makes || sources.io.output.valid) init False
+  io.busy := works || player.io.busy
 }

@@ -5,7 +5,7 @@
 """The capture block in the SoC: its registers, and its master port of the endpoint.
 
 CaptureUnit.scala has the logic. It writes frames as pcapng blocks to a ring in host memory, which
-gateware/capture/README.md describes. The only source of frames is the generator.
+gateware/capture/README.md describes. The sources of frames are the generator and the player.
 """
 
 from litex.gen import *
@@ -40,12 +40,13 @@ def check_capture(capture, endpoint):
 
 class Capture(LiteXModule):
     """The generator and the capture block, with their registers, writing to the master port `port`.
+    `player` has the registers of the player, whose logic is in the same component.
 
     `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
     times in ns since the card's reset.
     """
-    def __init__(self, platform, port, time, cycle_ns=numbers.TICK_NS):
-        # o, the capture block or its generator has work, so device time must run.
+    def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS):
+        # o, the capture block or a source of frames has work, so device time must run.
         self.busy = Signal()
         self.irq  = Signal() # o, one cycle: the status line is beyond `wake`.
 
@@ -102,6 +103,7 @@ class Capture(LiteXModule):
             o_account_frames         = self._account_frames.status,
             o_account_bytes          = self._account_bytes.status,
             **stream_ports("request", request, "source"),
+            **player.ports,
         )
         self.connect_port(request, port)
 
@@ -219,7 +221,7 @@ def add_capture(soc):
     of its own, and has an interrupt cause of its own.
     """
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
-    soc.capture = Capture(soc.platform, port, soc.device_time.time,
+    soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
         cycle_ns = round(1e9/soc.sys_clk_freq))
     soc.busy = soc.activity.busy | soc.capture.busy
     soc.add_interrupts({"CAPTURE": soc.capture.irq})

@@ -134,6 +134,8 @@ BLOCK_TYPES = {
         "Cage of a QSFP module: its I2C bus and its pins; cage A is number 0"),
     "virtio": BlockType(24, ("device", "queues", "cause", "queue_size"),
         "A virtio device with the registers of virtio-mmio; queue n interrupts as cause + n"),
+    "player": BlockType(25, ("control", "status"),
+        "Player of pcapng from h2c, whose frames the capture block takes"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }
@@ -339,8 +341,11 @@ def _capture_blocks(soc):
         "staging_bytes": numbers.CAPTURE_CELLS*numbers.PAGE_BYTES,
         "cause":         soc.constants["CAPTURE_INTERRUPT"],
     }
-    return [registers.block("capture",
-        **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters})]
+    return [
+        registers.block("capture",
+            **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters}),
+        _csr_block(soc, "player", control="control", status="status"),
+    ]
 
 def _card_blocks(soc):
     """Returns the table's entries for the card services; empty if the card has none."""

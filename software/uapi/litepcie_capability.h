@@ -207,6 +207,11 @@
 #define LITEPCIE_VIRTIO_CAUSE                   2
 #define LITEPCIE_VIRTIO_QUEUE_SIZE              3
 
+/* Player of pcapng from h2c, whose frames the capture block takes */
+#define LITEPCIE_BLOCK_PLAYER                   25
+#define LITEPCIE_PLAYER_CONTROL                 0
+#define LITEPCIE_PLAYER_STATUS                  1
+
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0

@@ -41,6 +41,11 @@ ELSEWHERE: Table = {
         "StagingMemory": "StagingTest.scala",
         "RecordSizer": "MbufPlacerTest.scala",
     },
+    "gateware/capture/player": {
+        "PlayerVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "registers": "sim/test/card/test_board_capture.py",
+        "BlockAligner PacketReader PlayerPace PlayerParam": "PlayerTest.scala",
+    },
     "gateware/card": {
         "commands": "test_gate.py",
         "crc flash spi startup": "test_engine.py",

@@ -179,6 +179,7 @@ COMPONENTS = {
     "capture.Capture": {},
     "capture.CaptureUnit": {},
     "capture.Generator": {},
+    "capture.player.Player": {},
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),
     "endpoint.SlavePort": {},

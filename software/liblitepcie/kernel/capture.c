@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "kernel.h"
 #include "litepcie_capture_node.h"
 

@@ -1,0 +1,121 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** Cuts a stream of bytes into pcapng blocks, and moves each block to lane 0.
+  *
+  * The stream is little endian, 32 bytes a beat. A block begins at any dword, and is as long as its
+  * second dword says. Each block leaves as beats of its own, so a block of B beats takes B cycles
+  * wherever it begins. BlockAligner checks nothing: PacketReader stops it with `stop` when a length
+  * cannot be. While `stop` is high all beats are taken and dropped, and the next beat after it
+  * begins with a block.
+  *
+  * A block leaves as soon as its last byte is there, without a beat behind it.
+  */
+case class BlockAligner() extends Component {
+  import PlayerParam.{BlockWidth, DataWidth, LaneWidth}
+  val Lanes = HardBlock.Dwords
+
+  val io = new Bundle {
+    val stop   = in Bool ()
+    val stream = slave(Stream(Bits(DataWidth bits)))
+    val room   = in Bool () // A beat may leave.
+    val blocks = master(Flow(Fragment(BlockAligner.BlockBeat())))
+    // The stream has ended inside a block, as far as it has come.
+    val inBlock = out Bool ()
+    val busy    = out Bool ()
+  }
+
+  /** A beat of the stream. Each dword is compared here already, in case it is a block's length. */
+  case class Beat() extends Bundle {
+    val dwords = Vec(Bits(32 bits), Lanes)
+    // A block of this length has one beat, or at most two.
+    val single, double = Bits(Lanes bits)
+  }
+  val entry = new Area {
+    val beat = Beat()
+    beat.dwords.assignFromBits(io.stream.payload)
+    for (i <- 0 until Lanes) {
+      beat.single(i) := beat.dwords(i).asUInt <= 4 * Lanes
+      beat.double(i) := beat.dwords(i).asUInt <= 8 * Lanes
+    }
+    val out = io.stream.translateWith(beat).m2sPipe()
+  }
+
+  // The block's present dword is in lane `lane` of `held`, and the beat behind it is in `entry`.
+  val held      = Reg(Beat())
+  val heldValid = RegInit(False)
+  val lane      = Reg(UInt(LaneWidth bits)) init 0
+  val first     = RegInit(True)
+
+  val window = new Area {
+    val both = held.dwords ++ entry.out.dwords
+    val data =
+      Vec((0 until Lanes).map(i => Vec((0 until Lanes).map(shift => both(i + shift)))(lane)))
+    val length = data(1).asUInt
+    def ofLength(flags: Bits, later: Bits): Bool =
+      Vec((1 to Lanes).map(i => if (i < Lanes) flags(i) else later(0)))(lane)
+    val single = ofLength(held.single, entry.out.single)
+    val double = ofLength(held.double, entry.out.double)
+  }
+
+  /** Says where the block ends. `left` counts the dwords from the beat before on. */
+  val ending = new Area {
+    val left  = Reg(UInt(BlockWidth - 2 bits)) init 0
+    val later = Reg(Bool()) init False // The block's present beat is its last, if not its first.
+    val ends  = first ? window.single | later
+    val rest  = first ? window.length(LaneWidth + 1 downto 2) | left(LaneWidth - 1 downto 0)
+    // `rest` is the number of dwords in the last beat modulo 8, so all eight belong to the block.
+    val full = first ? window.length(LaneWidth + 2) | rest === 0
+    val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
+  }
+  import ending.{end, ends}
+
+  val whole  = end <= Lanes && ends && !(first && lane === Lanes - 1)
+  val enough = entry.out.valid || lane === 0 || whole
+  val fire   = heldValid && enough && io.room && !io.stop
+  val moves  = !ends || end >= Lanes
+  val takes  = !heldValid || (fire && moves) || io.stop
+  entry.out.ready := takes
+  when(takes) {
+    held      := entry.out.payload
+    heldValid := entry.out.valid && !io.stop
+  }
+  when(fire) {
+    first        := ends
+    ending.left  := first ? (window.length >> 2).resize(BlockWidth - 2) | ending.left - Lanes
+    ending.later := first ? window.double | ending.left <= 3 * Lanes
+    when(ends) { lane := end.resized }
+  }
+  when(io.stop) {
+    first := True
+    lane  := 0
+  }
+
+  io.blocks.valid := fire
+  io.blocks.last  := ends
+  io.blocks.opens := first
+  io.blocks.data  := window.data.asBits
+  io.blocks.end   := ending.rest - 1
+  io.inBlock      := !first || heldValid
+  io.busy         := fire || entry.out.fire
+}
+
+object BlockAligner {
+
+  /** A beat of a block. `opens` marks its first beat. `end` is the lane of the block's last dword,
+    * in its last beat.
+    */
+  case class BlockBeat() extends Bundle {
+    val data  = Bits(PlayerParam.DataWidth bits)
+    val opens = Bool()
+    val end   = UInt(PlayerParam.LaneWidth bits)
+  }
+}

@@ -1,0 +1,189 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.Frames
+
+/** Reads pcapng blocks and finds the packets in them.
+  *
+  * The packet of an Enhanced Packet Block stands 28 bytes behind the block's begin, so each beat of
+  * data is one dword of the block's beat before and seven dwords of the present one. A packet's
+  * data leaves while its block comes. Its head leaves with the block's last beat, and only if the
+  * block is right, so a head says that all data before it is whole.
+  *
+  * Blocks of all other types are skipped and counted. A packet of no bytes is no frame: it is
+  * counted in `empty`. A block that breaks a rule sets `error`. From then on no head leaves until
+  * `clear`.
+  */
+case class PacketReader() extends Component {
+  import PlayerParam.{BlockWidth, DataWidth, HeaderDwords}
+  import PacketReader._
+
+  val io = new Bundle {
+    val clear     = in Bool ()
+    val fixedPort = in Bool ()
+    val port      = in UInt (Frames.PortWidth bits)
+    val blocks    = slave(Flow(Fragment(BlockAligner.BlockBeat())))
+    // The host failed to give the bytes of the stream.
+    val failed = in Bool ()
+    val heads  = master(Flow(Frames.Head()))
+    val data   = master(Flow(Bits(DataWidth bits)))
+    val error  = out(Error())
+    // High from the cycle in which a rule was broken until `clear`.
+    val stopped                = out Bool ()
+    val passed, skipped, empty = out UInt (32 bits) // Blocks that were right, and of which kinds.
+    val busy                   = out Bool ()
+  }
+
+  /** The first of two stages: everything that the second one compares is found here. */
+  val look = new Area {
+    case class Look() extends Bundle {
+      val beat                                            = BlockAligner.BlockBeat()
+      val length                                          = UInt(BlockWidth bits)
+      val trailer                                         = Bits(32 bits)
+      val isPacket, isSection                             = Bool()
+      val badLength, longLength, reversed, ordered, short = Bool()
+      val longPacket, longOriginal, portless              = Bool()
+      // Bytes that are left in the block beside the packet and what belongs to every block.
+      val spare = SInt(BlockWidth + 1 bits)
+      val last  = Bool()
+    }
+    val in     = io.blocks.m2sPipe()
+    val dwords = in.data.subdivideIn(32 bits)
+    val now    = Look()
+    val length = dwords(1).asUInt
+    now.beat         := in.fragment
+    now.length       := length.resized
+    now.trailer      := dwords(in.end)
+    now.isPacket     := dwords(0) === Packet
+    now.isSection    := dwords(0) === Section
+    now.badLength    := length(1 downto 0) =/= 0
+    now.short        := length < LeastLength
+    now.longLength   := (length >> BlockWidth) =/= 0
+    now.reversed     := dwords(2) === ReversedMagic
+    now.ordered      := dwords(2) === Magic
+    now.portless     := !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0
+    now.longPacket   := (dwords(5) >> Frames.LengthWidth) =/= 0
+    now.longOriginal := (dwords(6) >> 16) =/= 0
+    now.last         := in.last
+    now.spare := length.resize(BlockWidth).intoSInt -
+      (dwords(5).asUInt.resize(Frames.LengthWidth) +^ PlayerParam.FrameBytes).intoSInt
+    val out = in.translateWith(now).m2sPipe()
+  }
+
+  val beat   = look.out.beat
+  val dwords = beat.data.subdivideIn(32 bits)
+
+  /** What the block's first beat says, kept for its other beats. */
+  val block = new Area {
+    val isPacket = Reg(Bool())
+    val length   = Reg(UInt(BlockWidth bits))
+    val head     = Reg(Frames.Head())
+    val fresh    = Frames.Head()
+    fresh.time     := (dwords(3) ## dwords(4)).asUInt
+    fresh.kept     := dwords(5).asUInt.resized
+    fresh.original := dwords(6).asUInt.resized
+    fresh.port     := io.fixedPort ? io.port | dwords(2).asUInt.resize(Frames.PortWidth)
+    fresh.flags    := 0
+    when(look.out.valid && beat.opens) {
+      isPacket := look.out.isPacket
+      length   := look.out.length
+      head     := fresh
+    }
+  }
+
+  val rules = new Area {
+    val error   = Reg(Error()) init Error.none
+    val stopped = error =/= Error.none
+    val found   = Error()
+    found := Error.none
+    val starts = beat.opens
+    val header = starts && look.out.isPacket
+    val length = starts ? look.out.length | block.length
+    val differ = look.out.last && look.out.trailer =/= length.asBits.resize(32)
+    // The first of the rules that a block breaks is the last one here.
+    when(differ) { found := Error.lengths }
+    when(header && look.out.portless) { found := Error.port }
+    when(header && (look.out.longPacket || look.out.longOriginal)) { found := Error.large }
+    when(header && look.out.spare < 0 && !look.out.longPacket) { found := Error.packet }
+    when(starts && look.out.isSection && !look.out.ordered) { found := Error.section }
+    when(starts && look.out.isSection && look.out.reversed) { found := Error.endian }
+    when(starts && look.out.longLength) { found := Error.long }
+    when(starts && (look.out.badLength || look.out.short)) { found := Error.length }
+    val breaks = look.out.valid && found =/= Error.none
+    when(!stopped) {
+      when(breaks) { error := found }
+      when(io.failed) { error := Error.stream }
+    }
+    when(io.clear) { error := Error.none }
+    io.error   := error
+    io.stopped := stopped || breaks
+  }
+  val right = look.out.valid && !rules.stopped && !rules.breaks && !io.clear
+  val ends  = right && look.out.last
+
+  val packet = new Area {
+    val more  = Reg(UInt(Frames.LengthWidth - 4 bits)) init 0 // Beats of data that have not come.
+    val carry = RegNextWhen(dwords(HeaderDwords), right)
+    when(right && beat.opens) {
+      val beats = (block.fresh.kept +^ (Frames.BeatBytes - 1)) >> 5
+      more := beats.resize(more.getWidth)
+      when(!look.out.isPacket) { more := 0 }
+    }
+    val takes = right && !beat.opens && more =/= 0
+    when(takes) { more := more - 1 }
+    when(io.clear) { more := 0 }
+    io.data.valid   := takes
+    io.data.payload := beat.data.resize(DataWidth - 32 bits) ## carry
+  }
+
+  val isPacket = beat.opens ? look.out.isPacket | block.isPacket
+  val isEmpty  = beat.opens || block.head.kept === 0
+  io.heads.valid   := ends && isPacket && !isEmpty
+  io.heads.payload := block.head
+
+  val counts = new Area {
+    val passed, skipped, empty = Reg(UInt(32 bits)) init 0
+    val passes                 = RegNext(ends) init False
+    val skips                  = RegNext(ends && !isPacket) init False
+    val lacksData              = RegNext(ends && isPacket && isEmpty) init False
+    when(passes) { passed := passed + 1 }
+    when(skips) { skipped := skipped + 1 }
+    when(lacksData) { empty := empty + 1 }
+    when(io.clear) {
+      for (count <- Seq(passed, skipped, empty)) count := 0
+    }
+    io.passed  := passed
+    io.skipped := skipped
+    io.empty   := empty
+  }
+  io.busy := look.in.valid || look.out.valid
+}
+
+object PacketReader {
+  val Packet        = 6
+  val Section       = 0x0a0d0d0a
+  val Magic         = 0x1a2b3c4d
+  val ReversedMagic = 0x4d3c2b1a
+  val LeastLength   = 12 // Bytes of a block without content.
+
+  /** The rules that a block may break. The numbers are those that software reads. */
+  object Error extends SpinalEnum(binarySequential) {
+    setName("PlayerError")
+    val none    = newElement()
+    val length  = newElement() // The length is below 12, or no multiple of 4.
+    val lengths = newElement() // The length at the block's end is another one.
+    val long    = newElement() // The block has 16 MiB or more.
+    val endian  = newElement() // The section is big endian.
+    val section = newElement() // The section's byte-order magic is none.
+    val packet  = newElement() // The packet reaches beyond its block.
+    val large   = newElement() // The packet has 16 KiB or more, or had 64 KiB or more.
+    val port    = newElement() // There is no port with the number of the interface.
+    val stream  = newElement() // The host failed to give the bytes.
+  }
+}

@@ -1,0 +1,171 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.Frames
+
+/** Makes frames of a stream of pcapng blocks: what was recorded is played again.
+  *
+  * {{{
+  *   stream ---> BlockAligner ---> PacketReader --- heads ---> store ---> PlayerPace ---+
+  *                    ^                |   |                                            v
+  *                    +--- stop -------+   +------ data ----> store ---------------> frames
+  * }}}
+  *
+  * A frame leaves when all of it is there and its block is right, so it leaves at a beat a cycle,
+  * whole or not at all. A block that breaks a rule stops the player: the frames before it leave,
+  * all that comes behind it is taken and dropped, and `error` says which rule it was. So the stream
+  * never waits for ever.
+  *
+  * When `run` rises the player begins anew: counts and error are cleared, and the stream begins
+  * with a block. When `run` falls the frame that is leaving is the last one.
+  */
+case class Player() extends Component {
+  setDefinitionName("Player")
+  val io = new Bundle {
+    val run      = in Bool ()
+    val settings = in(Player.Settings())
+    val now      = in UInt (64 bits)
+    val stream   = slave(Stream(Player.StreamBeat()))
+    val frames   = master(Frames())
+    val results  = out(Player.Results())
+    val idle     = out Bool () // No frame is leaving.
+    val busy     = out Bool ()
+  }
+  noIoPrefix()
+
+  val aligner = BlockAligner()
+  val reader  = PacketReader()
+  val pace    = PlayerPace()
+  val heads   = StreamFifo(Frames.Head(), PlayerParam.StoreFrames, latency = 1)
+  val data    = StreamFifo(Bits(PlayerParam.DataWidth bits), PlayerParam.StoreBeats)
+  heads.logic.ram.addAttribute("ram_style", "distributed")
+
+  val inFrame = RegInit(False)
+  val ran     = RegNext(io.run) init False
+  val begins  = io.run && !ran
+  // The stream waits until all parts have begun anew.
+  val opens = RegNext(Vec(io.run, ran, RegNext(io.run && ran) init False).andR) init False
+  // Nothing is kept without `run`. The frame that is leaving keeps its data until it has left.
+  val empties = RegNext(!io.run && !inFrame) init True
+  heads.io.flush := empties
+  data.io.flush  := empties
+  pace.io.clear  := empties
+
+  val room = new Area {
+    def has(fifo: StreamFifo[_ <: Data]): Bool =
+      RegNext(fifo.io.availability > PlayerParam.Margin) init False
+    aligner.io.room := has(heads) && has(data)
+  }
+
+  val intake = new Area {
+    val stops = RegNext(reader.io.stopped) init False
+    aligner.io.stop := stops || empties
+    aligner.io.stream << io.stream.continueWhen(opens).translateWith(io.stream.data)
+    reader.io.failed    := io.stream.fire && io.stream.failed
+    reader.io.clear     := begins
+    reader.io.fixedPort := io.settings.fixedPort
+    reader.io.port      := io.settings.port
+    reader.io.blocks << aligner.io.blocks
+    heads.io.push << reader.io.heads.toStream
+    data.io.push << reader.io.data.toStream
+  }
+
+  pace.io.settings := io.settings.pace
+  pace.io.now      := io.now
+  pace.io.heads << heads.io.pop
+
+  val leaving = new Area {
+    val body  = data.io.pop.m2sPipe(flush = empties)
+    val due   = pace.io.due
+    val left  = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
+    val first = !inFrame
+    val more  = ((due.kept - 1) >> 5).resize(Frames.LengthWidth - 5)
+    val beat  = Frames()
+    beat.valid := body.valid && (inFrame || (due.valid && io.run))
+    beat.last  := first ? (more === 0) | left === 0
+    beat.data  := body.payload
+    beat.bytes := first ? due.kept.resize(5) | RegNextWhen(due.kept.resize(5), due.fire)
+    beat.error := False
+    beat.head  := due.payload
+    when(!io.settings.keepTime) { beat.head.time := io.now }
+    body.ready := beat.fire
+    due.ready  := beat.fire && first
+    when(beat.fire) {
+      inFrame := !beat.last
+      left    := (first ? more | left) - 1
+    }
+    io.frames << beat.m2sPipe()
+  }
+  import leaving.{beat, due}
+
+  val results = new Area {
+    val begun, ended   = Reg(UInt(64 bits)) init 0
+    val packets, bytes = Reg(UInt(48 bits)) init 0
+    val fired          = RegNext(due.fire) init False
+    val kept           = RegNext(due.kept)
+    val time           = RegNext(io.now)
+    val some           = RegInit(False)
+    when(fired) {
+      packets := packets + 1
+      bytes   := bytes + kept
+      some    := True
+      when(!some) { begun := time }
+    }
+    when(RegNext(beat.fire && beat.last) init False) { ended := time }
+    when(begins) {
+      packets := 0
+      bytes   := 0
+      some    := False
+      begun   := 0
+      ended   := 0
+    }
+    io.results.begun   := begun
+    io.results.ended   := ended
+    io.results.packets := packets
+    io.results.bytes   := bytes
+    io.results.passed  := reader.io.passed
+    io.results.skipped := reader.io.skipped
+    io.results.empty   := reader.io.empty
+    io.results.error   := reader.io.error
+    io.results.inBlock := aligner.io.inBlock
+  }
+
+  val stored = heads.io.pop.valid || pace.io.waits || inFrame || io.frames.valid
+  val moves  = io.stream.fire || aligner.io.busy || reader.io.busy
+  val works  = RegNext(stored || moves) init False
+  io.idle := !inFrame && !io.frames.valid
+  io.busy := works || stored
+}
+
+object Player {
+
+  /** A beat of the h2c stream. `failed`: the host failed to give the bytes. */
+  case class StreamBeat() extends Bundle {
+    val data   = Bits(PlayerParam.DataWidth bits)
+    val failed = Bool()
+  }
+
+  /** The host's settings. They must stay the same while `run` is on. */
+  case class Settings() extends Bundle {
+    val pace = PlayerPace.Settings()
+    // All frames come from the port `port`, and not from that of their interface's number.
+    val fixedPort = Bool()
+    val port      = UInt(Frames.PortWidth bits)
+    // A frame has its recorded time, and not the device time at which it leaves.
+    val keepTime = Bool()
+  }
+
+  case class Results() extends Bundle {
+    val error                  = PacketReader.Error()
+    val inBlock                = Bool()
+    val passed, skipped, empty = UInt(32 bits)
+    val packets, bytes         = UInt(48 bits)
+    val begun, ended           = UInt(64 bits) // Times of the first beat and of the last, in ns.
+  }
+}

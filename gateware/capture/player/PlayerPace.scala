@@ -1,0 +1,101 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.Frames
+
+/** Lets the head of each frame go when the frame is due.
+  *
+  *   - `fast`: as soon as the frame is there.
+  *   - `recorded`: the first frame at once, and each other one as long after it as its recorded
+  *     time says. A frame that is late goes at once, and the schedule stays.
+  *   - `rate`: a frame costs bytes, and the next one is due when these are paid, at `rate` bytes a
+  *     cycle. The cost is `overhead` alone if `perPacket` is on. Otherwise it is `overhead` plus
+  *     the frame's length at its source, which counts as `least` if it is shorter. Time that was
+  *     lost is made up for, up to 16 KiB.
+  */
+case class PlayerPace() extends Component {
+  import PlayerPace._
+
+  val io = new Bundle {
+    val clear    = in Bool ()
+    val settings = in(Settings())
+    val now      = in UInt (64 bits)
+    val heads    = slave(Stream(Frames.Head()))
+    val due      = master(Stream(Frames.Head()))
+    val waits    = out Bool () // A frame is not due yet, so device time must run.
+  }
+
+  /** The first frame sets how far device time is ahead of recorded time. */
+  val schedule = new Area {
+    val known = RegInit(False)
+    val ahead = Reg(UInt(64 bits))
+    val head  = io.heads.m2sPipe(flush = io.clear)
+    // The first frame waits for its time like all others, so that distances are exact.
+    val soon = RegNext(io.now + Lead)
+    when(head.valid && !known) {
+      ahead := soon - head.time
+      known := True
+    }
+    when(io.clear) { known := False }
+    val timed = Timed()
+    val bytes = head.original.max(io.settings.least.resized)
+    timed.head := head.payload
+    timed.at   := head.time + ahead
+    timed.cost := (io.settings.perPacket ? U(0) | bytes) +^ io.settings.overhead
+    val out = head.haltWhen(!known).translateWith(timed).m2sPipe(flush = io.clear)
+  }
+  val frame = schedule.out
+
+  // Both conditions are a cycle late, so they count only for a frame that was there a cycle ago.
+  val waited = RegNext(frame.valid && !frame.ready) init False
+  // The difference has a sign: a frame may have been recorded before the first one.
+  val late = RegNext(!(io.now - frame.at).msb) init False
+
+  val account = new Area {
+    val debt  = Reg(SInt(CostWidth + FractionBits + 2 bits)) init 0
+    val paid  = RegNext(debt <= 0) init False
+    val least = -S(BigInt(1) << (14 + FractionBits), debt.getWidth bits)
+    val earns = debt > least
+    val rate  = io.settings.rate.resize(debt.getWidth).asSInt
+    val cost  = (frame.cost << FractionBits).resize(debt.getWidth).asSInt
+    when(frame.fire) { debt := debt + cost - rate } elsewhen earns { debt := debt - rate }
+    when(io.clear) { debt := 0 }
+  }
+
+  val isDue = True
+  when(io.settings.mode === Mode.recorded) { isDue := waited && late }
+  when(io.settings.mode === Mode.rate) { isDue := waited && account.paid }
+  io.due << frame.continueWhen(isDue).translateWith(frame.head)
+  io.waits := schedule.head.valid || frame.valid
+}
+
+object PlayerPace {
+  val FractionBits = 16
+  val CostWidth    = 17
+  val Lead         = 20 // ns from the first frame's arrival until it is due
+
+  object Mode extends SpinalEnum(binarySequential) {
+    setName("PlayerMode")
+    val fast, recorded, rate = newElement()
+  }
+
+  case class Settings() extends Bundle {
+    val mode      = Mode()
+    val rate      = UInt(8 + FractionBits bits) // Bytes a cycle, with 16 bits of fraction.
+    val overhead  = UInt(8 bits)
+    val least     = UInt(8 bits)
+    val perPacket = Bool()
+  }
+
+  case class Timed() extends Bundle {
+    val head = Frames.Head()
+    val at   = UInt(64 bits) // Device time at which the frame is due, in the mode `recorded`.
+    val cost = UInt(CostWidth bits)
+  }
+}

@@ -1,0 +1,133 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The player in the SoC: its registers, and its place in the h2c stream.
+
+Player.scala has the logic. It is a part of the component CaptureUnit, which registers.py of the
+capture block instantiates. So this module only has signals for that component's ports.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from gateware import numbers
+from gateware.capture.player.h2c_switch import H2cSwitch
+
+FRACTION_BITS = 16 # Bits of the register `rate` below one byte a cycle (PlayerPace.scala).
+RATE_BITS     = 8 + FRACTION_BITS
+
+# The values of the field `pace`, in the order of PlayerPace.scala.
+PACES = ("fast", "recorded", "rate")
+# What the field `error` says, in the order of PacketReader.scala: the rule that a block broke.
+ERRORS = {
+    "none":    "no rule was broken",
+    "length":  "the block's length is below 12, or no multiple of 4",
+    "lengths": "the two lengths of the block differ",
+    "long":    "the block has 16 MiB or more",
+    "endian":  "the section is big endian",
+    "section": "the section's byte-order magic is none",
+    "packet":  "the packet reaches beyond its block",
+    "large":   "the packet has 16 KiB or more, or had 64 KiB or more on the wire",
+    "port":    "there is no port with the number of the interface",
+    "stream":  "the host failed to give the bytes of the stream",
+}
+
+class Player(LiteXModule):
+    """The registers of the player, and the switch that gives it the h2c stream.
+
+    `ports` are the Instance arguments for the component that has the player's logic.
+    """
+    def __init__(self):
+        self.switch = H2cSwitch()
+
+        self.add_settings()
+        self.add_results()
+
+        # # #
+
+        stream, control = self.switch.player, self._control.fields
+        status, results = self._status.fields, "o_player_results_"
+        self.comb += self.switch.to_play.eq(control.run)
+        # The host failed to give data of the h2c packet that ends with the present beat.
+        failed     = Signal()
+        self.comb += failed.eq(stream.last & stream.error)
+        self.ports = {
+            "i_player_run":                     control.run,
+            "i_player_settings_pace_mode":      control.pace,
+            "i_player_settings_pace_perPacket": control.per_packet,
+            "i_player_settings_pace_rate":      self._rate.storage,
+            "i_player_settings_pace_overhead":  self._cost.fields.overhead,
+            "i_player_settings_pace_least":     self._cost.fields.least,
+            "i_player_settings_fixedPort":      control.fixed_port,
+            "i_player_settings_port":           control.port,
+            "i_player_settings_keepTime":       control.keep_time,
+            "i_stream_valid":                   stream.valid,
+            "o_stream_ready":                   stream.ready,
+            "i_stream_payload_data":            stream.data,
+            "i_stream_payload_failed":          failed,
+            "o_playerIdle":                     status.idle,
+            f"{results}error":                  status.error,
+            f"{results}inBlock":                status.in_block,
+            **{f"{results}{name}": getattr(self, f"_{name}").status
+                for name in ("passed", "skipped", "empty", "packets", "bytes", "begun", "ended")},
+        }
+
+    def add_settings(self):
+        """Adds the registers with which software starts the player and sets its pace."""
+        self._control = CSRStorage(fields=[
+            CSRField("run", size=1, offset=0,
+                description="Take the h2c stream from the user slot, and play it. Rising, it "
+                    "clears all results; only while ``idle``."),
+            CSRField("keep_time", size=1, offset=1,
+                description="Frames have their recorded times. Otherwise they have the times at "
+                    "which they are played."),
+            CSRField("fixed_port", size=1, offset=2,
+                description="All frames come from ``port``. Otherwise the number of its interface "
+                    "is the port of a frame."),
+            CSRField("per_packet", size=1, offset=3,
+                description="A frame costs ``overhead`` bytes, whatever its length."),
+            CSRField("pace", size=2, offset=4,
+                description="0: as fast as frames are taken; 1: at the recorded distances; 2: at "
+                    "``rate``."),
+            CSRField("port", size=numbers.CAPTURE_PORT_BITS, offset=8,
+                description="Port of all frames, with ``fixed_port``."),
+        ])
+        self._rate = CSRStorage(RATE_BITS,
+            description="Bytes a cycle, in 1/65536, that frames cost at most.")
+        self._cost = CSRStorage(fields=[
+            CSRField("overhead", size=8, offset=0,
+                description="Bytes that a frame costs beside its own."),
+            CSRField("least", size=8, offset=8,
+                description="A shorter frame costs so many bytes, and the overhead."),
+        ])
+
+    def add_results(self):
+        """Adds the registers that say what the player has played, and why it has stopped."""
+        self._status = CSRStatus(fields=[
+            CSRField("error", size=4, offset=0,
+                description="Why the player has stopped, 0 if it has not: " + "; ".join(
+                    f"{n}: {text}" for n, text in enumerate(ERRORS.values()) if n) + "."),
+            CSRField("in_block", size=1, offset=8,
+                description="The stream ends inside a block so far."),
+            CSRField("idle", size=1, offset=9, description="No frame is leaving."),
+        ])
+        self._packets = CSRStatus(48, description="Frames that the player has begun.")
+        self._bytes   = CSRStatus(48, description="Bytes of these frames.")
+        self._passed  = CSRStatus(32,
+            description="Blocks that came whole and broke no rule, of any type.")
+        self._skipped = CSRStatus(32, description="Of these, blocks that hold no packet.")
+        self._empty   = CSRStatus(32, description="Of these, packets of no bytes: no frame.")
+        self._begun   = CSRStatus(64, description="Device time of the first frame, in ns.")
+        self._ended   = CSRStatus(64, description="Device time of the last frame's end, in ns.")
+
+# SoC ----------------------------------------------------------------------------------------------
+
+def add_player(soc):
+    """Adds the player's registers to the SoC. Returns the stream that takes h2c data for the player
+    and for the user slot.
+    """
+    soc.player = Player()
+    soc.comb  += soc.player.switch.slot.connect(soc.user.sink)
+    return soc.player.switch.sink
