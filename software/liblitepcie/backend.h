@@ -385,6 +385,12 @@ struct litepcie_capture_registers {
 	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
 };
 
+/* Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. */
+struct litepcie_player_registers {
+	uint32_t control;	/* offset 0: the card has no player of a known version */
+	uint32_t rate, cost, status, packets, bytes, passed, skipped, empty, begun, ended;
+};
+
 #define STREAM_RC		3
 #define STREAM_PAYLOAD_BYTES	3
 
@@ -408,6 +414,7 @@ struct litepcie_map {
 	struct litepcie_notice_registers notices;
 	struct litepcie_slot_registers slot;
 	struct litepcie_capture_registers capture;
+	struct litepcie_player_registers player;
 	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
 	uint32_t	h2c_cause, c2h_cause;
 	/*

@@ -153,6 +153,17 @@
 	R(LITEPCIE_BLOCK_CAPTURE, 0x060, 2, false, "capture_account_frames") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x068, 2, false, "capture_account_bytes") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x070, 2, true, "capture_wake") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x000, 1, true, "player_control") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x004, 1, true, "player_rate") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x008, 1, true, "player_cost") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x00c, 1, false, "player_status") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x010, 2, false, "player_packets") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x018, 2, false, "player_bytes") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x020, 1, false, "player_passed") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x024, 1, false, "player_skipped") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x028, 1, false, "player_empty") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x02c, 2, false, "player_begun") \
+	R(LITEPCIE_BLOCK_PLAYER, 0x034, 2, false, "player_ended") \
 	R(LITEPCIE_BLOCK_FLASH, 0x000, 1, true, "flash_address") \
 	R(LITEPCIE_BLOCK_FLASH, 0x004, 1, true, "flash_length") \
 	R(LITEPCIE_BLOCK_FLASH, 0x008, 1, true, "flash_command") \
@@ -230,6 +241,28 @@
 #define LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_SIZE          1
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET           0
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_SIZE             1
+#define LITEPCIE_PLAYER_CONTROL_RUN_OFFSET                      0
+#define LITEPCIE_PLAYER_CONTROL_RUN_SIZE                        1
+#define LITEPCIE_PLAYER_CONTROL_KEEP_TIME_OFFSET                1
+#define LITEPCIE_PLAYER_CONTROL_KEEP_TIME_SIZE                  1
+#define LITEPCIE_PLAYER_CONTROL_FIXED_PORT_OFFSET               2
+#define LITEPCIE_PLAYER_CONTROL_FIXED_PORT_SIZE                 1
+#define LITEPCIE_PLAYER_CONTROL_PER_PACKET_OFFSET               3
+#define LITEPCIE_PLAYER_CONTROL_PER_PACKET_SIZE                 1
+#define LITEPCIE_PLAYER_CONTROL_PACE_OFFSET                     4
+#define LITEPCIE_PLAYER_CONTROL_PACE_SIZE                       2
+#define LITEPCIE_PLAYER_CONTROL_PORT_OFFSET                     8
+#define LITEPCIE_PLAYER_CONTROL_PORT_SIZE                       4
+#define LITEPCIE_PLAYER_COST_OVERHEAD_OFFSET                    0
+#define LITEPCIE_PLAYER_COST_OVERHEAD_SIZE                      8
+#define LITEPCIE_PLAYER_COST_LEAST_OFFSET                       8
+#define LITEPCIE_PLAYER_COST_LEAST_SIZE                         8
+#define LITEPCIE_PLAYER_STATUS_ERROR_OFFSET                     0
+#define LITEPCIE_PLAYER_STATUS_ERROR_SIZE                       4
+#define LITEPCIE_PLAYER_STATUS_IN_BLOCK_OFFSET                  8
+#define LITEPCIE_PLAYER_STATUS_IN_BLOCK_SIZE                    1
+#define LITEPCIE_PLAYER_STATUS_IDLE_OFFSET                      9
+#define LITEPCIE_PLAYER_STATUS_IDLE_SIZE                        1
 #define LITEPCIE_FLASH_STATUS_BUSY_OFFSET                       0
 #define LITEPCIE_FLASH_STATUS_BUSY_SIZE                         1
 #define LITEPCIE_FLASH_STATUS_UNLOCKED_OFFSET                   1

@@ -259,6 +259,77 @@ int litepcie_capture_generate(struct litepcie_capture *capture,
  */
 int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames);
 
+/* Player -------------------------------------------------------------------------------------- */
+
+/* How the player's frames follow each other: values of @pace in struct litepcie_player. */
+#define LITEPCIE_PACE_FAST	0u	/* as fast as frames are taken */
+#define LITEPCIE_PACE_RECORDED	1u	/* at the distances at which they were recorded */
+#define LITEPCIE_PACE_LINE	2u	/* at @bytes_per_s on a line */
+#define LITEPCIE_PACE_PACKETS	3u	/* at @packets_per_s, whatever their lengths */
+
+/*
+ * What a frame takes on an Ethernet line beside its own bytes: preamble 8, checksum 4 and gap 12.
+ * A frame of less than 60 bytes is padded.
+ */
+#define LITEPCIE_LINE_OVERHEAD	24u
+#define LITEPCIE_LINE_LEAST	60u
+
+/* The settings of the player in the card. */
+struct litepcie_player {
+	size_t		struct_size;
+	uint32_t	pace;		/* one of LITEPCIE_PACE_ */
+	uint32_t	port;		/* port of all frames, with @fixed_port */
+	/* all frames come from @port; otherwise the number of its interface is a frame's port */
+	bool		fixed_port;
+	/* frames have their recorded times, and not those at which they are played */
+	bool		keep_time;
+	uint64_t	bytes_per_s;	/* of the line, with LITEPCIE_PACE_LINE */
+	uint32_t	overhead;	/* bytes that a frame takes on the line beside its own */
+	uint32_t	least;		/* a shorter frame takes so many bytes; at most 255 each */
+	double		packets_per_s;	/* with LITEPCIE_PACE_PACKETS */
+};
+
+/* What the player has done since its start. */
+struct litepcie_played {
+	size_t		struct_size;
+	uint64_t	packets;	/* frames that it has begun */
+	uint64_t	bytes;		/* bytes of these frames */
+	uint32_t	passed;		/* blocks that were whole and broke no rule */
+	uint32_t	skipped;	/* of these, blocks without a packet */
+	uint32_t	empty;		/* of these, packets of no bytes, which are no frames */
+	/* the rule that the block behind them breaks, for litepcie_play_error(); 0: none */
+	uint32_t	error;
+	bool		in_block;	/* the stream ends inside a block so far */
+	bool		idle;		/* no frame is leaving */
+	uint64_t	begun_ns;	/* device time of the first frame's begin, in ns */
+	uint64_t	ended_ns;	/* device time of the last frame's end */
+};
+
+/*
+ * Start the player, or stop it if @player is NULL. A player that runs takes the h2c stream from the
+ * user slot, and makes a frame of each packet in it. So the program sends pcapng through the ring
+ * of h2c: little endian, with times in ns, from the begin of a block on, and every buffer filled
+ * with a multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that
+ * breaks a rule stops the player: it plays the frames before that block, and drops what comes
+ * behind. A frame that waits for room in the capture block must be let out before the player is
+ * started again.
+ *
+ * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
+ * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.
+ */
+int litepcie_play(struct litepcie *dev, const struct litepcie_player *player);
+
+/*
+ * Get what the player has done since its start. Returns 0 or -errno. Threads: one.
+ */
+int litepcie_played(struct litepcie *dev, struct litepcie_played *played);
+
+/*
+ * Returns the sentence about the rule that a block has broken, by @error of struct litepcie_played.
+ * Threads: any.
+ */
+const char *litepcie_play_error(uint32_t error);
+
 /* Records, in place --------------------------------------------------------------------------- */
 
 /* Used by litepcie_record_next(): 32 bits of a block, which is little-endian as the host is. */

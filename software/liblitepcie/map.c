@@ -185,6 +185,36 @@ static int find_capture(struct litepcie *dev)
 	return rc;
 }
 
+/* Find the registers of the player, which comes with the capture block. */
+static int find_player(struct litepcie *dev)
+{
+	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_PLAYER, 0);
+	struct litepcie_player_registers *player = &dev->map.player;
+	struct {
+		const char *name;
+		uint32_t *offset;
+	} wanted[] = {
+		{ "player_control", &player->control },
+		{ "player_rate", &player->rate },
+		{ "player_cost", &player->cost },
+		{ "player_status", &player->status },
+		{ "player_packets", &player->packets },
+		{ "player_bytes", &player->bytes },
+		{ "player_passed", &player->passed },
+		{ "player_skipped", &player->skipped },
+		{ "player_empty", &player->empty },
+		{ "player_begun", &player->begun },
+		{ "player_ended", &player->ended },
+	};
+	int rc = 0;
+
+	if (!block || block->version != 1)
+		return 0;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		litepcie_need(dev, wanted[i].name, wanted[i].offset, &rc);
+	return rc;
+}
+
 static int find_streams(struct litepcie *dev)
 {
 	static const char *const streams[4] = { "cq", "cc", "rq", "rc" };
@@ -238,5 +268,7 @@ int litepcie_map_build(struct litepcie *dev)
 		rc = find_slot(dev);
 	if (rc == 0)
 		rc = find_capture(dev);
+	if (rc == 0)
+		rc = find_player(dev);
 	return rc < 0 ? rc : find_notices(dev);
 }

@@ -23,7 +23,7 @@ from software.test.software_build import Util, build_software
 from tools.testing.repository import ROOT
 
 TOOLS = ROOT / "software" / "tools"
-COMMANDS = ("record", "check", "info")
+COMMANDS = ("record", "play", "check", "info")
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,17 @@ def test_files_that_a_signal_left_out_are_told(tool, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["records"], ["-x"], ["check"], ["check", "-x"], ["record"], ["info", "more"], ["-d"]],
+    [
+        [],
+        ["records"],
+        ["-x"],
+        ["check"],
+        ["check", "-x"],
+        ["record"],
+        ["play"],
+        ["info", "more"],
+        ["-d"],
+    ],
     ids=" ".join,
 )
 def test_usage_errors_end_with_2_and_point_to_help(tool, arguments):

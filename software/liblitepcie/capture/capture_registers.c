@@ -96,6 +96,8 @@ int litepcie_capture_quiesce(struct litepcie *dev)
 	if (!registers->control)
 		return 0;
 	rc = litepcie_put(dev, registers->generator_control, 0);
+	if (rc == 0 && dev->map.player.control)
+		rc = litepcie_put(dev, dev->map.player.control, 0);
 	return rc < 0 ? rc : litepcie_put(dev, registers->control, 0);
 }
 

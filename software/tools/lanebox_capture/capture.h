@@ -15,6 +15,7 @@
 #include "../litepcie_util/util.h"
 
 extern const struct command cmd_record;
+extern const struct command cmd_play;
 extern const struct command cmd_check;
 extern const struct command cmd_info;
 

@@ -19,7 +19,7 @@
 #define PROGRAM		"lanebox-capture"
 #define DEFAULT_DEVICE	"/dev/litepcie0"
 
-static const struct command *const commands[] = { &cmd_record, &cmd_check, &cmd_info };
+static const struct command *const commands[] = { &cmd_record, &cmd_play, &cmd_check, &cmd_info };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -66,9 +66,10 @@ static void print_help(void)
 	puts("usage: " PROGRAM " COMMAND [-d DEVICE] [--json] [options]\n"
 	     "\n"
 	     "Record the frames that a Lanebox card captures, as pcapng files that Wireshark\n"
-	     "opens. The card writes pcapng into a ring of host memory, and the recorder\n"
-	     "writes the ring's parts of equal size (MBUFs) to the disk as they are. Frames\n"
-	     "that the disk cannot take are lost in the card, counted, and in the file.\n"
+	     "opens, and play pcapng files as frames in the card. The card writes pcapng into\n"
+	     "a ring of host memory, and the recorder writes the ring's parts of equal size\n"
+	     "(MBUFs) to the disk as they are. Frames that the disk cannot take are lost in\n"
+	     "the card, counted, and in the file.\n"
 	     "\n"
 	     "commands:");
 	for (size_t i = 0; i < COMMANDS; i++)
@@ -86,6 +87,7 @@ static void print_help(void)
 	     "examples:\n"
 	     "  " PROGRAM " record --seconds 10 out/\n"
 	     "  " PROGRAM " record -d sim:build/board.sock --generate 64,0,20000 a.pcapng\n"
+	     "  " PROGRAM " play -d sim:build/board.sock --record b.pcapng a.pcapng\n"
 	     "  " PROGRAM " check a.pcapng\n"
 	     "\n"
 	     "exit status: 0 all went well, 1 the card, the disk or a file failed, 2 usage");

@@ -96,11 +96,16 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 
 /* Ends ---------------------------------------------------------------------------------------- */
 
-/* True if the generator has made all its frames. Their number is then kept. */
+/*
+ * True if the generator has made all its frames, or the player has played all it will. The number
+ * of the generator's frames is then kept.
+ */
 static bool has_ended(struct util *util, struct recording *recording)
 {
 	int rc;
 
+	if (recording->play)
+		return recording->play->ended;
 	if (!recording->generates || !recording->generator.count)
 		return false;
 	rc = litepcie_capture_generated(recording->capture, &recording->made);
@@ -156,6 +161,23 @@ static bool end_generator(struct util *util, struct recording *recording,
 	return rc >= 0;
 }
 
+/*
+ * Stop the player. If it has not ended, data is taken until its thread has: a frame may wait for
+ * room.
+ */
+static bool end_player(struct util *util, struct recording *recording, struct litepcie_span *last)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+
+	if (!recording->play)
+		return true;
+	play_stop(recording->play);
+	while (!recording->play->ended)
+		if (take(util, recording, &span, last, LOOK_MS) < 0)
+			return false;
+	return play_end(util, recording->play);
+}
+
 /* Stop the capture, and write what is left in the ring, also if the card does not stop in order. */
 static bool end(struct util *util, struct recording *recording, struct litepcie_span *last)
 {
@@ -204,6 +226,8 @@ static bool start(struct util *util, struct recording *recording)
 
 	if (rc == 0 && recording->generates)
 		rc = litepcie_capture_generate(recording->capture, &recording->generator);
+	if (rc == 0 && recording->play)
+		rc = play_begin(util, recording->play);
 	recording->refused = rc == -EINVAL;
 	if (!recording->refused)
 		util_check(util, rc, "starting the capture");
@@ -214,13 +238,17 @@ static void run(struct util *util, struct recording *recording)
 {
 	struct litepcie_span last = { .struct_size = sizeof(last) };
 	bool right = follow(util, recording, &last) && end_generator(util, recording, &last) &&
-		     end(util, recording, &last);
+		     end_player(util, recording, &last) && end(util, recording, &last);
 	int rc;
 
 	/* After a failure nothing more is taken: the file would miss what came between. */
 	if (!right) {
 		litepcie_capture_generate(recording->capture, NULL);
 		litepcie_capture_stop(recording->capture);
+		if (recording->play) {
+			play_stop(recording->play);
+			play_end(util, recording->play);
+		}
 	}
 	rc = litepcie_capture_stats(recording->capture, &recording->stats);
 	util_check(util, rc, "reading the accounts");

@@ -11,6 +11,7 @@
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
 #include "output.h"
+#include "play.h"
 
 struct recording {
 	/* what the command line wants */
@@ -18,6 +19,7 @@ struct recording {
 	struct litepcie_capture_config	config;
 	struct litepcie_generator	generator;
 	bool				generates;
+	struct play			*play;		/* files to play meanwhile, or NULL */
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
 	double				seconds;	/* 0: no limit */
 	uint64_t			packets;	/* 0: no limit */

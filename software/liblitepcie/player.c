@@ -1,0 +1,215 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Start and stop the player, and read what it has done. Its bytes go through the ring of h2c.
+ * gateware/capture/player/registers.py describes its registers.
+ */
+#include "capture.h"
+
+#include "litepcie_capability.h"
+
+/* Values of the register player_control and of its field pace. */
+#define RUN		(1u << LITEPCIE_PLAYER_CONTROL_RUN_OFFSET)
+#define KEEP_TIME	(1u << LITEPCIE_PLAYER_CONTROL_KEEP_TIME_OFFSET)
+#define FIXED_PORT	(1u << LITEPCIE_PLAYER_CONTROL_FIXED_PORT_OFFSET)
+#define PER_PACKET	(1u << LITEPCIE_PLAYER_CONTROL_PER_PACKET_OFFSET)
+#define RECORDED	(1u << LITEPCIE_PLAYER_CONTROL_PACE_OFFSET)
+#define AT_RATE		(2u << LITEPCIE_PLAYER_CONTROL_PACE_OFFSET)
+
+#define IDLE		(1u << LITEPCIE_PLAYER_STATUS_IDLE_OFFSET)
+#define IN_BLOCK	(1u << LITEPCIE_PLAYER_STATUS_IN_BLOCK_OFFSET)
+#define ERROR_MASK	((1u << LITEPCIE_PLAYER_STATUS_ERROR_SIZE) - 1)
+
+#define RATE_FRACTION	16		/* bits of the register player_rate below a byte a cycle */
+#define RATE_MOST	((1u << 24) - 1)
+#define COST_MOST	255u		/* largest overhead, and largest least length */
+#define REST_MS		1000		/* longest time in which the last frame must leave */
+
+const char *litepcie_play_error(uint32_t error)
+{
+	static const char *const sentences[] = {
+		"no rule is broken",
+		"a block's length is below 12, or no multiple of 4",
+		"the two lengths of a block differ",
+		"a block has 16 MiB or more",
+		"a section is big endian",
+		"the byte-order magic of a section is none",
+		"a packet reaches beyond its block",
+		"a packet has 16384 bytes or more, or had 65536 or more",
+		"an interface has a number above 15, and there is no such port",
+		"the host failed to give the bytes of the stream",
+	};
+
+	if (error >= sizeof(sentences) / sizeof(sentences[0]))
+		return "this library does not know the error";
+	return sentences[error];
+}
+
+/* Settings ------------------------------------------------------------------------------------ */
+
+/* Get the value of the register player_rate, for so many bytes a second. */
+static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
+{
+	double scale = (double)(1u << RATE_FRACTION) / dev->card.clock_hz;
+	double value = bytes_per_s * scale + 0.5;
+
+	if (!(value >= 1 && value < RATE_MOST))
+		return litepcie_fail(dev, -EINVAL, "a rate of %.0f bytes a second: it must be from "
+				     "%.0f to %.0f", bytes_per_s, 1 / scale, RATE_MOST / scale);
+	*rate = (uint32_t)value;
+	return 0;
+}
+
+/* Get the values of the registers control, rate and cost for these settings. */
+static int values_of(struct litepcie *dev, const struct litepcie_player *player,
+		     uint32_t values[3])
+{
+	int rc = 0;
+
+	values[0] = (player->keep_time ? KEEP_TIME : 0) | (player->fixed_port ? FIXED_PORT : 0) |
+		    player->port << LITEPCIE_PLAYER_CONTROL_PORT_OFFSET;
+	switch (player->pace) {
+	case LITEPCIE_PACE_FAST:
+		break;
+	case LITEPCIE_PACE_RECORDED:
+		values[0] |= RECORDED;
+		break;
+	case LITEPCIE_PACE_LINE:
+		values[0] |= AT_RATE;
+		values[2] = player->overhead | player->least << LITEPCIE_PLAYER_COST_LEAST_OFFSET;
+		rc = rate_of(dev, (double)player->bytes_per_s, &values[1]);
+		break;
+	case LITEPCIE_PACE_PACKETS:
+		/* A packet costs as many bytes as it may, so that the rate is as fine as it can. */
+		values[0] |= AT_RATE | PER_PACKET;
+		values[2] = COST_MOST;
+		rc = rate_of(dev, player->packets_per_s * COST_MOST, &values[1]);
+		break;
+	default:
+		rc = litepcie_fail(dev, -EINVAL, "pace %u: it must be one of LITEPCIE_PACE_, 0 to "
+				   "%u", player->pace, LITEPCIE_PACE_PACKETS);
+	}
+	return rc;
+}
+
+static int check_player(struct litepcie *dev, const struct litepcie_player *player)
+{
+	if (player->port >= LITEPCIE_CAPTURE_PORTS)
+		return litepcie_fail(dev, -EINVAL, "port %u: it must be at most %u", player->port,
+				     LITEPCIE_CAPTURE_PORTS - 1);
+	if (player->overhead > COST_MOST || player->least > COST_MOST)
+		return litepcie_fail(dev, -EINVAL, "an overhead of %u bytes and a least length of "
+				     "%u: each must be at most %u", player->overhead,
+				     player->least, COST_MOST);
+	return 0;
+}
+
+/* Start and stop ------------------------------------------------------------------------------ */
+
+static int check_card(struct litepcie *dev)
+{
+	if (dev->map.player.control)
+		return 0;
+	return litepcie_fail(dev, -ENODEV, "%s: the card has no player: build its gateware with "
+			     "--capture", dev->name);
+}
+
+/* Wait until the last frame of an earlier start has left. */
+static int await_idle(struct litepcie *dev)
+{
+	int64_t deadline = litepcie_deadline(REST_MS);
+	uint32_t status = 0;
+	int rc;
+
+	for (;;) {
+		rc = litepcie_readl(dev, dev->map.player.status, &status);
+		if (rc < 0 || (status & IDLE))
+			return rc;
+		if (!litepcie_slice(deadline))
+			return litepcie_fail(dev, -ETIMEDOUT, "%s: a frame of the player does not "
+					     "leave: the capture block must take it, or be stopped",
+					     dev->name);
+	}
+}
+
+int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
+{
+	const struct litepcie_player_registers *registers = &dev->map.player;
+	struct litepcie_player wanted;
+	uint32_t values[3] = { 0 };
+	int rc = check_card(dev);
+
+	if (rc == 0 && player)
+		rc = litepcie_capture_in(dev, &wanted, sizeof(wanted), player, "litepcie_player");
+	if (rc == 0 && player)
+		rc = check_player(dev, &wanted);
+	if (rc == 0 && player)
+		rc = values_of(dev, &wanted, values);
+	if (rc == 0)
+		rc = litepcie_writel(dev, registers->control, 0);
+	if (rc < 0 || !player)
+		return rc;
+	rc = await_idle(dev);
+	if (rc == 0)
+		rc = litepcie_writel(dev, registers->rate, values[1]);
+	if (rc == 0)
+		rc = litepcie_writel(dev, registers->cost, values[2]);
+	if (rc == 0)
+		rc = litepcie_writel(dev, registers->control, values[0]);
+	return rc < 0 ? rc : litepcie_writel(dev, registers->control, values[0] | RUN);
+}
+
+/* Results ------------------------------------------------------------------------------------- */
+
+static int get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	uint32_t high = 0, low = 0;
+	int rc = litepcie_readl(dev, offset, &high);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, offset + 4, &low);
+	*value = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
+{
+	const struct litepcie_player_registers *registers = &dev->map.player;
+	struct litepcie_played found = { 0 };
+	const struct {
+		uint32_t offset;
+		uint64_t *value;
+	} wide[] = {
+		{ registers->packets, &found.packets },
+		{ registers->bytes, &found.bytes },
+		{ registers->begun, &found.begun_ns },
+		{ registers->ended, &found.ended_ns },
+	};
+	const struct {
+		uint32_t offset;
+		uint32_t *value;
+	} narrow[] = {
+		{ registers->passed, &found.passed },
+		{ registers->skipped, &found.skipped },
+		{ registers->empty, &found.empty },
+	};
+	uint32_t status = 0;
+	int rc = check_card(dev);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, registers->status, &status);
+	for (size_t i = 0; rc == 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
+		rc = get64(dev, wide[i].offset, wide[i].value);
+	for (size_t i = 0; rc == 0 && i < sizeof(narrow) / sizeof(narrow[0]); i++)
+		rc = litepcie_readl(dev, narrow[i].offset, narrow[i].value);
+	if (rc < 0)
+		return rc;
+	found.error = status & ERROR_MASK;
+	found.in_block = status & IN_BLOCK;
+	found.idle = status & IDLE;
+	return litepcie_capture_out(dev, played, &found, sizeof(found), "litepcie_played");
+}

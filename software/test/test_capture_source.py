@@ -1,0 +1,126 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test `lanebox-capture play` without a card: its sentences about files that a card would refuse.
+
+sim/test/util/test_capture_play.py plays files on the simulated card.
+"""
+
+import json
+import struct
+
+import pytest
+
+from software.test.test_capture_tool import block, interface, packet, section, tool
+
+__all__ = ["tool"]
+
+
+def refused(tool, path, *options, status=1):
+    """Run `play` with one file, which is refused. Return the sentence about it."""
+    done = tool.run("play", "--json", "-d", "/dev/litepcie-none", *options, path)
+    assert done.returncode == status, done.stderr
+    (sentence,) = json.loads(done.stdout)["failures"]
+    return sentence
+
+
+def changed(data, at, value):
+    """Return the bytes with the word at `at` replaced."""
+    return data[:at] + struct.pack("<I", value) + data[at + 4 :]
+
+
+GOOD = section("<") + interface("<") + packet("<", 5, bytes(60))
+AT = len(section("<") + interface("<"))  # offset of the packet's block
+
+
+@pytest.mark.parametrize(
+    "data, sentence",
+    [
+        (b"", "it has 0 bytes"),
+        (b"short", "it has 5 bytes, and so is no pcapng file"),
+        (b"GET / HTTP/1.0\r\n", "it begins with 20544547 and not with a section"),
+        (struct.pack("<I", 0xA1B2C3D4) + bytes(20), "editcap -F pcapng"),
+        (struct.pack(">I", 0xA1B2C3D4) + bytes(20), "it is a file of the older format pcap"),
+        (struct.pack("<I", 0xA1B23C4D) + bytes(20), "it is a file of the older format pcap"),
+        (section(">") + interface(">"), "offset 0: the section is big endian"),
+        (GOOD + section(">"), f"offset {len(GOOD)}: the section is big endian"),
+        (changed(GOOD, 8, 0x12345678), "the section's byte-order magic is 12345678"),
+        (GOOD[:-8], f"offset {AT}: the file ends inside a block of 92 bytes"),
+        (GOOD + b"\6\0\0\0", "the file ends inside a block"),
+        (
+            changed(GOOD, AT + 4, 93),
+            f"offset {AT}: a block of 93 bytes: it must be a multiple of 4",
+        ),
+        (changed(GOOD, AT + 4, 8), "a block of 8 bytes: it must be"),
+        (changed(GOOD, AT + 4, 1 << 24), "a block of 16777216 bytes: it must be"),
+        (changed(GOOD, AT + 88, 96), "a block of 92 bytes has the length 96 at its end"),
+        (changed(GOOD, AT + 20, 61), "a packet of 61 bytes in a block of 92"),
+        (
+            changed(GOOD, AT + 24, 65536),
+            "a packet that had 65536 bytes: the card counts up to 65535",
+        ),
+        (changed(GOOD, AT + 8, 1), "a packet of interface 1: the section has 1"),
+        (section("<") + interface("<") + packet("<", 5, bytes(16384)), "editcap -s 16383"),
+        (section("<") + block("<", 1, struct.pack("<HHI", 113, 0, 0)), "has the link type 113"),
+        (section("<") + block("<", 1, b"\1\0\0\0"), "an interface of 16 bytes"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_file_that_the_card_would_refuse_has_a_sentence(tool, tmp_path, data, sentence):
+    """A file that is no pcapng, or that breaks a rule of the player, ends with status 1 and a
+    sentence that names the file, the place and the rule. The card is not opened."""
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(data)
+    said = refused(tool, path)
+    assert said.startswith(f"{path}: ") and sentence in said
+
+
+def test_a_port_for_each_interface_is_needed_or_one_for_all(tool, tmp_path):
+    """An interface beyond the last port is refused, and the sentence names the option that helps.
+    With that option the file is right, and only the card is missing."""
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(section("<") + 17 * interface("<") + packet("<", 5, b"1234", number=16))
+    assert "there are ports 0 to 15; --port N lets" in refused(tool, path)
+    assert "/dev/litepcie-none" in refused(tool, path, "--port", "3")
+
+
+def test_all_files_are_looked_at_before_one_is_played(tool, tmp_path):
+    """Each bad file of several has its sentence; folders and missing files have one, too."""
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_bytes(GOOD)
+    bad.write_bytes(GOOD[:-4])
+    paths = [good, bad, tmp_path, tmp_path / "none"]
+    done = tool.run("play", "--json", "-d", "/dev/litepcie-none", *paths)
+    failures = json.loads(done.stdout)["failures"]
+    assert done.returncode == 1 and len(failures) == 3
+    assert [sentence.partition(": ")[0] for sentence in failures] == [str(p) for p in paths[1:]]
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--rate", "fast"], "--rate fast: it must be bits a second like 10G"),
+        (["--rate", "-3G"], "--rate -3G: it must be"),
+        (["--rate", "10Gb"], "--rate 10Gb: it must be"),
+        (["--port", "16"], "--port 16: it must be a number up to 15"),
+        (["--speed", "1"], "--speed: there is no such option"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_bad_option_has_a_sentence(tool, tmp_path, options, sentence):
+    """A wrong option ends with status 2, before a file is opened."""
+    done = tool.run("play", *options, tmp_path / "none")
+    assert done.returncode == 2 and sentence in done.stderr and "none" not in done.stderr
+
+
+def test_no_file_makes_the_program_read_outside(tool, tmp_path):
+    """The program is built with sanitizers. No value of any word of a file ends it by a signal or a
+    finding of theirs: each file is refused by a sentence, or the card is missing."""
+    path = tmp_path / "a.pcapng"
+    for at in range(0, len(GOOD), 4):
+        for value in (0, 1, 0x0A0D0D0A, 0x7FFFFFFF, 0xFFFFFFFF):
+            path.write_bytes(changed(GOOD, at, value))
+            done = tool.run("play", "-d", "/dev/litepcie-none", path)
+            assert done.returncode == 1, (at, value, done.stderr)
+            assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr

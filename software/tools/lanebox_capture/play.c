@@ -1,0 +1,172 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Fill the buffers of h2c with the bytes of the files, one behind the other, until the player has
+ * played all of them or has stopped at a block.
+ */
+#include "play.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_MS		50	/* a wait ends after this time, to see whether it shall go on */
+#define BATCH		8	/* buffers of which the card is told at once */
+
+/* Copy the text of the library's last failure in this thread. */
+static bool failed(struct play *play, const char *doing)
+{
+	snprintf(play->why, sizeof(play->why), "%s: %s", doing, litepcie_why(play->dev));
+	return false;
+}
+
+/* Fill a buffer from the files, of which @next is the number of the first that is not empty yet. */
+static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_t *to, size_t room)
+{
+	size_t bytes = 0;
+
+	while (bytes < room && *next < play->count) {
+		size_t part = source_take(&play->sources[*next], to + bytes, room - bytes);
+
+		bytes += part;
+		if (!part)
+			++*next;
+	}
+	*sent += bytes;
+	return bytes;
+}
+
+/* Send all bytes. Returns false when the thread shall end, or after a failure. */
+static bool send_all(struct play *play)
+{
+	size_t size = litepcie_buffer_size(play->dev), bytes = size, rest = 0, at = 0;
+	uint8_t padding[64];
+	unsigned int next = 0;
+	uint64_t sent = 0, number;
+	int rc;
+
+	while (bytes == size) {
+		uint8_t *buffer;
+
+		if (play->stops)
+			return false;
+		rc = litepcie_h2c_get(play->dev, &number, LOOK_MS);
+		if (rc < 0 && rc != -EINTR)
+			return failed(play, "sending");
+		if (rc <= 0)
+			continue;
+		buffer = litepcie_h2c_buffer(play->dev, number);
+		bytes = fill(play, &next, &sent, buffer, size);
+		/* The padding begins when the files have ended, and may need a buffer of its own. */
+		if (bytes < size && !rest && !at) {
+			rest = source_padding(sent, padding);
+			play->blocks += rest != 0;
+		}
+		while (bytes < size && at < rest)
+			buffer[bytes++] = padding[at++];
+		if (bytes && litepcie_h2c_send(play->dev, bytes) < 0)
+			return failed(play, "sending");
+	}
+	return litepcie_dma_flush(play->dev, LITEPCIE_H2C) == 0 || failed(play, "sending");
+}
+
+/* Wait until the player has taken all bytes. */
+static bool drain(struct play *play)
+{
+	int rc;
+
+	do
+		rc = litepcie_h2c_drain(play->dev, LOOK_MS);
+	while ((rc == -ETIMEDOUT || rc == -EINTR) && !play->stops);
+	if (rc < 0 && !play->stops)
+		return failed(play, "sending");
+	return rc == 0;
+}
+
+/* True if the player has nothing more to play. */
+static bool is_done(const struct play *play)
+{
+	const struct litepcie_played *played = &play->played;
+
+	return played->idle && played->packets == played->passed - played->skipped - played->empty &&
+	       (played->error || played->passed == play->blocks);
+}
+
+/* Wait until the last frame has left: at a slow pace, frames wait in the player. */
+static void await_frames(struct play *play)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	while (!play->stops) {
+		if (litepcie_played(play->dev, &play->played) < 0) {
+			failed(play, "asking the player");
+			return;
+		}
+		if (is_done(play))
+			return;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static void *run(void *argument)
+{
+	struct play *play = argument;
+
+	if (send_all(play) && drain(play))
+		await_frames(play);
+	play->ended = true;
+	return NULL;
+}
+
+int play_begin(struct util *util, struct play *play)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .batch = BATCH };
+	int rc;
+
+	play->dev = util->dev;
+	play->played.struct_size = sizeof(play->played);
+	for (unsigned int i = 0; i < play->count; i++)
+		play->blocks += play->sources[i].blocks;
+	rc = litepcie_play(play->dev, &play->settings);
+	if (rc < 0)
+		return rc;
+	rc = litepcie_dma_start(play->dev, &config);
+	if (rc == 0 && pthread_create(&play->thread, NULL, run, play)) {
+		litepcie_dma_stop(play->dev);
+		rc = -ENOMEM;
+	}
+	/* The player is stopped after a failure, so that the user slot has h2c again. */
+	if (rc < 0)
+		litepcie_play(play->dev, NULL);
+	play->begun = rc == 0;
+	return rc;
+}
+
+void play_stop(struct play *play)
+{
+	play->stops = true;
+}
+
+bool play_end(struct util *util, struct play *play)
+{
+	unsigned int before = util->failed;
+
+	if (!play->begun)
+		return true;
+	pthread_join(play->thread, NULL);
+	play->begun = false;
+	if (*play->why)
+		util_fail(util, "%s", play->why);
+	util_check(util, litepcie_played(play->dev, &play->played), "asking the player");
+	util_check(util, litepcie_dma_stop(play->dev), "stopping h2c");
+	util_check(util, litepcie_play(play->dev, NULL), "stopping the player");
+	if (play->played.error)
+		util_fail(util, "the player stopped at block %u of the stream: %s",
+			  play->played.passed, litepcie_play_error(play->played.error));
+	return util->failed == before;
+}

@@ -1,0 +1,352 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Walk through a pcapng file twice: to look whether the card can play it, and to copy it. The rules
+ * are those of gateware/capture/player, and the sentences say which program makes the file fit.
+ */
+#include "source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "litepcie_capture.h"
+
+/* Types of blocks (draft-ietf-opsawg-pcapng, 10.1). */
+#define SECTION		0x0a0d0d0au
+#define INTERFACE	1u
+#define OLD_PACKET	2u
+#define SIMPLE_PACKET	3u
+#define PACKET		LITEPCIE_PCAPNG_RECORD
+
+#define ORDER_MAGIC	0x1a2b3c4du
+#define REVERSED_MAGIC	0x4d3c2b1au
+#define ETHERNET	1u
+#define BLOCK_LEAST	12u
+#define BLOCK_MOST	((1u << 24) - 1)
+#define PACKET_REST	32u		/* bytes of a packet's block beside its data */
+#define ORIGINAL_MOST	65535u
+
+#define IF_TSRESOL	9u
+#define IF_TSOFFSET	14u
+#define MICROSECONDS	6u		/* of an interface that does not say its unit */
+#define BEAT		32u
+
+static uint32_t word(const uint8_t *data)
+{
+	uint32_t value;
+
+	memcpy(&value, data, sizeof(value));
+	return value;
+}
+
+/* Say why the file cannot be played. Returns false. */
+__attribute__((format(printf, 2, 3)))
+static bool refuse(struct source *source, const char *format, ...)
+{
+	int used = snprintf(source->why, sizeof(source->why), "%s: ", source->path);
+	va_list args;
+
+	if (used < 0 || (size_t)used >= sizeof(source->why))
+		return false;
+	va_start(args, format);
+	vsnprintf(source->why + used, sizeof(source->why) - (size_t)used, format, args);
+	va_end(args);
+	return false;
+}
+
+/* Interfaces ---------------------------------------------------------------------------------- */
+
+/* Take over the unit and the offset of an interface's times from its options. */
+static void take_options(struct source_interface *interface, const uint8_t *data,
+			 const uint8_t *end)
+{
+	while (end - data >= 4) {
+		uint32_t code = word(data) & 0xffff, bytes = word(data) >> 16;
+
+		data += 4;
+		if (!code || ((bytes + 3) & ~3u) > (size_t)(end - data))
+			break;
+		if (code == IF_TSRESOL && bytes == 1)
+			interface->resolution = *data;
+		if (code == IF_TSOFFSET && bytes == 8)
+			memcpy(&interface->offset_s, data, sizeof(interface->offset_s));
+		data += (bytes + 3) & ~3u;
+	}
+}
+
+static bool add_interface(struct source *source, const uint8_t *block, uint32_t length)
+{
+	struct source_interface *more =
+		realloc(source->interfaces, (source->count + 1) * sizeof(*more));
+
+	if (!more)
+		return refuse(source, "%s", strerror(ENOMEM));
+	source->interfaces = more;
+	more += source->count++;
+	*more = (struct source_interface){ .resolution = MICROSECONDS };
+	take_options(more, block + 16, block + length - 4);
+	return true;
+}
+
+/* Returns a packet's time in ns since 1970, modulo 2^64. */
+static uint64_t nanoseconds(const struct source_interface *interface, uint64_t time)
+{
+	unsigned int power = interface->resolution & 0x7f;
+	unsigned __int128 value = (unsigned __int128)time * 1000000000u;
+
+	if (interface->resolution & 0x80) {
+		value >>= power;
+	} else {
+		for (; power && value; power--)
+			value /= 10;
+	}
+	return (uint64_t)value + (uint64_t)interface->offset_s * 1000000000u;
+}
+
+/* The look at a file -------------------------------------------------------------------------- */
+
+static bool look_at_begin(struct source *source)
+{
+	uint32_t first;
+
+	if (source->size < BLOCK_LEAST)
+		return refuse(source, "it has %zu bytes, and so is no pcapng file", source->size);
+	first = word(source->data);
+	switch (first) {
+	case SECTION:
+		return true;
+	case 0xa1b2c3d4u: case 0xd4c3b2a1u: case 0xa1b23c4du: case 0x4d3cb2a1u:
+		return refuse(source, "it is a file of the older format pcap, and the card reads "
+			      "pcapng: editcap -F pcapng %s NEW converts it", source->path);
+	default:
+		return refuse(source, "it begins with %08x and not with a section, so it is no "
+			      "pcapng file", first);
+	}
+}
+
+static bool look_at_section(struct source *source, const uint8_t *block)
+{
+	uint32_t magic = word(block + 8);
+
+	source->count = 0;
+	if (magic == ORDER_MAGIC)
+		return true;
+	if (magic == REVERSED_MAGIC)
+		return refuse(source, "offset %zu: the section is big endian, and the card reads "
+			      "little endian: editcap -F pcapng %s NEW converts it", source->at,
+			      source->path);
+	return refuse(source, "offset %zu: the section's byte-order magic is %08x: it must be %08x",
+		      source->at, magic, ORDER_MAGIC);
+}
+
+static bool look_at_interface(struct source *source, const uint8_t *block, uint32_t length)
+{
+	uint32_t link = word(block + 8) & 0xffff;
+
+	if (length < 20)
+		return refuse(source, "offset %zu: an interface of %u bytes: it has 20 or more",
+			      source->at, length);
+	if (link != ETHERNET)
+		return refuse(source, "offset %zu: interface %u has the link type %u, and a "
+			      "recording of the card has only Ethernet, 1", source->at,
+			      source->count, link);
+	return add_interface(source, block, length);
+}
+
+static bool look_at_packet(struct source *source, const uint8_t *block, uint32_t length,
+			   bool any_port)
+{
+	uint32_t interface = word(block + 8), kept, original;
+
+	if (length < PACKET_REST)
+		return refuse(source, "offset %zu: a packet's block of %u bytes: it has %u or more",
+			      source->at, length, PACKET_REST);
+	kept = word(block + 20);
+	original = word(block + 24);
+	if (kept > length - PACKET_REST)
+		return refuse(source, "offset %zu: a packet of %u bytes in a block of %u: it "
+			      "reaches beyond its block", source->at, kept, length);
+	if (kept > LITEPCIE_CAPTURE_FRAME_LARGEST)
+		return refuse(source, "offset %zu: a packet of %u bytes: a frame has at most %u; "
+			      "editcap -s %u %s NEW cuts longer ones", source->at, kept,
+			      LITEPCIE_CAPTURE_FRAME_LARGEST, LITEPCIE_CAPTURE_FRAME_LARGEST,
+			      source->path);
+	if (original > ORIGINAL_MOST)
+		return refuse(source, "offset %zu: a packet that had %u bytes: the card counts up "
+			      "to %u", source->at, original, ORIGINAL_MOST);
+	if (interface >= source->count)
+		return refuse(source, "offset %zu: a packet of interface %u: the section has %u",
+			      source->at, interface, source->count);
+	if (!any_port && interface >= LITEPCIE_CAPTURE_PORTS)
+		return refuse(source, "offset %zu: a packet of interface %u: there are ports 0 to "
+			      "%u; --port N lets all packets come from one", source->at, interface,
+			      LITEPCIE_CAPTURE_PORTS - 1);
+	source->packets += kept != 0;
+	source->empty += kept == 0;
+	source->bytes += kept;
+	return true;
+}
+
+static bool look_at_block(struct source *source, bool any_port)
+{
+	const uint8_t *block = source->data + source->at;
+	size_t left = source->size - source->at;
+	uint32_t type, length;
+
+	if (left < BLOCK_LEAST)
+		return refuse(source, "offset %zu: the file ends inside a block", source->at);
+	type = word(block);
+	/* The length of a section with another byte order has another byte order, too. */
+	if (type == SECTION && !look_at_section(source, block))
+		return false;
+	length = word(block + 4);
+	if (length < BLOCK_LEAST || length % 4 || length > BLOCK_MOST)
+		return refuse(source, "offset %zu: a block of %u bytes: it must be a multiple of 4 "
+			      "from %u to %u", source->at, length, BLOCK_LEAST, BLOCK_MOST & ~3u);
+	if (length > left)
+		return refuse(source, "offset %zu: the file ends inside a block of %u bytes",
+			      source->at, length);
+	if (word(block + length - 4) != length)
+		return refuse(source, "offset %zu: a block of %u bytes has the length %u at its "
+			      "end", source->at, length, word(block + length - 4));
+	source->blocks++;
+	source->timeless += type == OLD_PACKET || type == SIMPLE_PACKET;
+	if (type == INTERFACE && !look_at_interface(source, block, length))
+		return false;
+	if (type == PACKET && !look_at_packet(source, block, length, any_port))
+		return false;
+	source->at += length;
+	return true;
+}
+
+static bool map(struct source *source)
+{
+	struct stat found;
+	/* Without O_NONBLOCK a pipe would be waited for until somebody writes to it. */
+	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	void *data = MAP_FAILED;
+	bool right = false;
+
+	if (fd < 0 || fstat(fd, &found) < 0)
+		refuse(source, "%s", strerror(errno));
+	else if (!S_ISREG(found.st_mode))
+		refuse(source, "it is no file that can be played");
+	else if (!found.st_size)
+		refuse(source, "it has 0 bytes, and so is no pcapng file");
+	else
+		right = true;
+	if (right) {
+		source->size = (size_t)found.st_size;
+		data = mmap(NULL, source->size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data == MAP_FAILED)
+			refuse(source, "%s", strerror(errno));
+		else
+			source->data = data;
+	}
+	if (fd >= 0)
+		close(fd);
+	return source->data != NULL;
+}
+
+bool source_open(struct source *source, const char *path, bool any_port)
+{
+	*source = (struct source){ .path = path };
+	if (!map(source))
+		return false;
+	madvise((void *)source->data, source->size, MADV_SEQUENTIAL);
+	if (!look_at_begin(source))
+		return false;
+	while (source->at < source->size)
+		if (!look_at_block(source, any_port))
+			return false;
+	source->at = 0;
+	source->count = 0;
+	return true;
+}
+
+void source_close(struct source *source)
+{
+	if (source->data)
+		munmap((void *)source->data, source->size);
+	free(source->interfaces);
+	*source = (struct source){ 0 };
+}
+
+/* The copy ------------------------------------------------------------------------------------ */
+
+/* Prepare the copy of a block: a packet's time in ns goes into @head. */
+static bool begin_block(struct source *source, const uint8_t *block, uint32_t length)
+{
+	uint32_t type = word(block), high, low;
+	uint64_t time;
+
+	if (type == SECTION)
+		source->count = 0;
+	if (type == INTERFACE && !add_interface(source, block, length))
+		return false;
+	if (type != PACKET)
+		return true;
+	memcpy(source->head, block, SOURCE_HEAD);
+	time = nanoseconds(&source->interfaces[word(block + 8)],
+			   (uint64_t)word(block + 12) << 32 | word(block + 16));
+	high = (uint32_t)(time >> 32);
+	low = (uint32_t)time;
+	memcpy(source->head + 12, &high, sizeof(high));
+	memcpy(source->head + 16, &low, sizeof(low));
+	return true;
+}
+
+size_t source_take(struct source *source, uint8_t *to, size_t room)
+{
+	size_t taken = 0;
+
+	while (taken < room && source->at < source->size) {
+		const uint8_t *block = source->data + source->at, *from = block + source->given;
+		uint32_t length = word(block + 4);
+		size_t part = length - source->given;
+
+		if (!source->given && !begin_block(source, block, length))
+			break;
+		if (word(block) == PACKET && source->given < SOURCE_HEAD) {
+			from = source->head + source->given;
+			part = SOURCE_HEAD - source->given;
+		}
+		if (part > room - taken)
+			part = room - taken;
+		memcpy(to + taken, from, part);
+		taken += part;
+		source->given += part;
+		if (source->given == length) {
+			source->at += length;
+			source->given = 0;
+		}
+	}
+	return taken;
+}
+
+size_t source_padding(uint64_t bytes, uint8_t *to)
+{
+	const uint32_t type = LITEPCIE_PCAPNG_FILLER;
+	uint32_t length = (uint32_t)(-bytes % BEAT);
+
+	if (!length)
+		return 0;
+	if (length < BLOCK_LEAST)
+		length += BEAT;
+	memset(to, 0, length);
+	memcpy(to, &type, sizeof(type));
+	memcpy(to + 4, &length, sizeof(length));
+	memcpy(to + length - 4, &length, sizeof(length));
+	return length;
+}
