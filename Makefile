@@ -20,9 +20,10 @@ SIM_OPTIONS := \
 	$(if $(EXAMPLE),--example $(EXAMPLE)) $(if $(ENDPOINT),--endpoint $(ENDPOINT)) \
 	$(if $(MSIX),--msix) \
 	$(if $(WAVES),--waves) $(if $(WAVES_FROM),--waves-from $(WAVES_FROM)) \
-	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG))
+	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG)) \
+	$(if $(PCAP),--pcap '$(PCAP)')
 
-WITH_GUEST := $(if $(filter 0,$(VM)),,guest)
+WITH_GUEST := $(if $(filter 0,$(VM))$(PCAP),,guest)
 IN_SCALA := $(filter spinal%,$(EXAMPLE))$(wildcard $(EXAMPLE)/*.scala)
 SCALA := $(if $(filter litepcie,$(ENDPOINT)),$(if $(IN_SCALA),spinal),spinal)
 
@@ -65,6 +66,8 @@ options of sim, board and shell:
   WAVES_FROM=NS    device time at which the waves begin (0)
   WAVES_TO=NS      and at which they end (2000000)
   TLP_LOG=FILE     every TLP: a line of text, or FILE.pcapng for Wireshark
+  PCAP=FILE        of sim: play this pcapng file through the card's player and
+                   capture, and compare what comes back; without a guest
 
 options of other commands:
   NAME=FOLDER      of new: where it is made, and what the block is called

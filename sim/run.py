@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateware.numbers import MEMORY_BASES
-from sim import artefacts, examples
+from sim import artefacts, examples, pcap
 from sim.board.process import BoardProcess
 from sim.card import Card
 from sim.clients import programs
@@ -389,6 +389,7 @@ def parse() -> argparse.Namespace:
         metavar="NAME[:N]",
         help="plant a fault, to see that it is noticed (sim/README.md)",
     )
+    add("--pcap", metavar="FILE", help="play this capture through the card and back instead")
     add("--tlp-log", metavar="FILE", help="a line for each TLP; FILE.pcapng: the TLPs themselves")
     return parser.parse_args()
 
@@ -443,6 +444,8 @@ def run(args: argparse.Namespace) -> int:
     """Build, measure and print as the options say. Return the exit status."""
     if args.guest == "debian" and (args.vm == "0" or args.board):
         raise ValueError("GUEST=debian: there is no guest with VM=0, and beside a board that stays")
+    if args.pcap:
+        return pcap.run(args, board_extras(args))
     example = examples.find(args.example) if args.example else None
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
     parts = _parts(args)

@@ -69,6 +69,7 @@ CAMPAIGNS = {
     "stock": Campaign(2, ("test_sim_guest",)),
     "cost": Campaign(4, ("test_host", "test_guest_fio")),
     "rows": Campaign(1, ("test_streams",)),
+    "captures": Campaign(5, ("test_capture_play",)),
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),
@@ -112,6 +113,7 @@ TABLE = {
     "gateware": GATEWARE,
     # Only builds with --capture have this block. A change of it asks for no campaign.
     "gateware/capture": NOTHING_LONGER,
+    "gateware/capture/player": ("captures",),
     "gateware/card": ("power",),
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
@@ -145,6 +147,7 @@ TABLE = {
     "software/python": ("python",),
     "software/test": TESTS,
     "software/tools": ("utility",),
+    "software/tools/lanebox_capture": ("captures",),
     "software/uapi": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "targets": ("programming", "netlist", "endpoints"),
     "targets/test": TESTS,

@@ -206,6 +206,44 @@ def capture(size: int, mps: int) -> Limit:
     )
 
 
+STAGING = numbers.CAPTURE_CELLS * numbers.PAGE_BYTES
+# Bytes of h2c that may be on the card before the player's first frame has left.
+AHEAD = numbers.DMA_STORE_SIZE + numbers.DMA_BUFFER_SIZE + 2 * 2**numbers.CAPTURE_LENGTH_BITS
+TRIMMED = 17  # Frames that the capture block may hold before it makes their records.
+LEAST_PLAYED = 4 * (STAGING + AHEAD)  # Fewer bytes would mostly lie in the card's memories.
+
+
+def played(
+    lengths: list[int], sizes: list[int], mps: int, mrrs: int, completion: int
+) -> Limit | None:
+    """Return the limit in GB/s of the packets of a pcapng file that is played and captured.
+
+    `lengths` are the bytes of the file's blocks, `sizes` those of its packets. The time is from the
+    first frame's begin to the last one's end in the player. Blocks come at a beat a cycle, each in
+    beats of its own. What lies in the card's memories at the begin and at the end takes no time on
+    the link. Returns None for a file that is too short.
+    """
+    if sum(lengths) < LEAST_PLAYED:
+        return None
+    records = [capture_record(size) for size in sizes]
+    writes = [*_pieces(CAPTURE_LINE, mps), STATUS_LINE]
+    ring, stream = sum(records) - STAGING, sum(lengths) - AHEAD
+    reads = stream / mrrs
+    share = 1 - DLLP_AND_SKIP_TAX[mps]
+    up = ring / CAPTURE_LINE * (sum(writes) + WRITE_OVERHEAD * len(writes)) + reads * READ_OVERHEAD
+    taken = {
+        "player": sum(-(-length // BEAT_BYTES) for length in lengths[1:]) * CYCLE_NS,
+        "builder": CYCLE_NS
+        * sum(max(BUILDER_CYCLES, -(-record // BEAT_BYTES)) for record in records[TRIMMED:]),
+        "h2c wire": stream * (1 + COMPLETION_OVERHEAD / completion) / (RAW * share),
+        "h2c interface": stream / interface(completion, COMPLETION_DESCRIPTOR, slot=16),
+        "c2h wire": up / (RAW * share),
+        "RQ": CYCLE_NS
+        * (ring / CAPTURE_LINE * _cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES) + reads),
+    }
+    return _least(**{name: sum(sizes) / time for name, time in taken.items() if time > 0})
+
+
 def small_h2c(
     size: int,
     completion: int,

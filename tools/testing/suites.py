@@ -43,7 +43,7 @@ ELSEWHERE: Table = {
     },
     "gateware/capture/player": {
         "PlayerVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "registers": "sim/test/card/test_board_capture.py",
+        "registers": "sim/test/util/test_capture_play.py",
         "BlockAligner PacketReader PlayerPace PlayerParam": "PlayerTest.scala",
     },
     "gateware/card": {
@@ -110,6 +110,7 @@ ELSEWHERE: Table = {
         "check": "sim/test/commands/test_check.py",
         "examples": "examples/test/test_examples.py",
         "host": "sim/test/rows/test_host.py",
+        "pcap": "sim/test/commands/test_pcap.py",
         "serve": "sim/test/commands/test_serve.py",
         "util": "sim/test/util/test_software_examples.py",
     },

@@ -65,7 +65,8 @@ case class PlayerPace() extends Component {
     val rate  = io.settings.rate.resize(debt.getWidth).asSInt
     val cost  = (frame.cost << FractionBits).resize(debt.getWidth).asSInt
     when(frame.fire) { debt := debt + cost - rate } elsewhen earns { debt := debt - rate }
-    when(io.clear) { debt := 0 }
+    // No time is lost before the first frame.
+    when(io.clear || !schedule.known) { debt := 0 }
   }
 
   val isDue = True

@@ -1,0 +1,128 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of `make sim PCAP=FILE`: packets come back from the card, and a difference is told."""
+
+import re
+import struct
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from sim import pcap
+from sim.pcap import Packet, first_difference, packets
+from sim.rows import limits
+from software.test.test_capture_tool import interface, packet, section
+from tools.testing.repository import ROOT
+
+SECONDS = 900
+SENT = [Packet(n, n % 3, 60 + n, bytes(range(60 + n))) for n in range(20)]
+
+
+def sim(*arguments):
+    """Run the command that `make sim` runs."""
+    return subprocess.run(
+        [sys.executable, "-m", "sim.run", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+
+def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
+    """Packets of all lengths, ports and times come back as they went. The table says how many, how
+    many bytes, and that none was lost."""
+    data = section("<") + 4 * interface("<", 9)
+    for n in range(300):
+        data += packet("<", 10**18 + 1000 * n, bytes([n % 251]) * (n * 7 % 1500), number=n % 4)
+    file = tmp_path / "a.pcapng"
+    file.write_bytes(data)
+    done = sim("--pcap", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = sum(1 for n in range(300) if n * 7 % 1500)
+    total = sum(n * 7 % 1500 for n in range(300))
+    assert re.search(rf"pcap/packets +{count}\b", done.stdout), done.stdout
+    assert re.search(rf"pcap/bytes +{total}\b", done.stdout)
+    assert re.search(r"pcap/lost +0\b", done.stdout)
+    assert f"{count} packets came back as they were" in done.stdout
+    assert f"{300 - count} packets of no bytes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"data": SENT[7].data[:5] + b"\0" + SENT[7].data[6:]}, "byte 5 of its 67 was 0x05"),
+        ({"data": SENT[7].data[:-1]}, "67 bytes of it went and 66 came"),
+        ({"original": 1}, "its original was 67 and came back as 1"),
+        ({"port": 9}, "its port was 1 and came back as 9"),
+        ({"time": 8}, "its time was 7 and came back as 8"),
+    ],
+)
+def test_the_first_packet_that_differs_is_named(change, sentence):
+    """The first packet that differs is told with its number and what differs in it."""
+    found = [replace(p, **change) if n == 7 else p for n, p in enumerate(SENT)]
+    assert first_difference(SENT, SENT) is None
+    assert first_difference(SENT, found) == f"packet 8: {sentence}" or sentence in str(
+        first_difference(SENT, found)
+    )
+    found[9] = replace(found[9], port=99)
+    assert first_difference(SENT, found).startswith("packet 8: ")
+
+
+def test_a_packet_that_is_missing_or_new_is_told():
+    """Packets that did not come, and packets that nobody sent, are differences."""
+    assert "20 packets went and 18 came: packet 19 is missing" == first_difference(SENT, SENT[:18])
+    assert "packet 19 is not of the file" in first_difference(SENT[:18], SENT)
+
+
+def test_times_are_read_in_the_unit_of_their_interface():
+    """Times in us, ns and in powers of two become ns."""
+    data = section("<") + interface("<") + interface("<", 9) + interface("<", 0x80 | 10)
+    data += packet("<", 5, b"a") + packet("<", 5, b"b", number=1) + packet("<", 512, b"c", number=2)
+    assert [p.time for p in packets(data)] == [5000, 5, 500_000_000]
+
+
+@pytest.mark.parametrize("cut", [1, 4, 30])
+def test_a_file_that_is_cut_is_no_pcapng(cut):
+    """A block that is not whole is an error with its offset."""
+    data = section("<") + interface("<") + packet("<", 5, bytes(60))
+    with pytest.raises(pcap.NotPcapng, match=r"offset \d+"):
+        list(packets(data[:-cut]))
+
+
+def test_the_limit_is_that_of_the_slowest_part():
+    """Packets of 65 bytes are bound by the builder or the player, which take 4 beats for 100 bytes.
+    Others are bound by RQ, which has records and read requests. A short file has no limit."""
+    for size in (60, 65, 1514):
+        block = 32 + -(-size // 4) * 4
+        count = 8 * limits.LEAST_PLAYED // block
+        limit = limits.played([block] * count, [size] * count, 256, 512, 256)
+        assert 0 < limit.value < 7.2
+        assert limit.binds in (("builder", "player") if size == 65 else ("RQ",))
+    assert limits.played([92] * 100, [60] * 100, 256, 512, 256) is None
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--pcap", "/nowhere/a"], "PCAP=/nowhere/a: there is no such file"),
+        (["--pcap", "a", "--example", "scale"], "PCAP=a: it takes no EXAMPLE"),
+        (["--pcap", "a", "--endpoint", "litepcie"], "PCAP=a: the endpoint litepcie has no capture"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments, sentence):
+    """A file that is not there, and options that a capture's way through the card cannot have, end
+    with status 2 and a sentence."""
+    done = sim(*arguments)
+    assert done.returncode == 2 and sentence in done.stderr
+
+
+def test_a_file_of_another_format_is_refused_with_what_helps(tmp_path):
+    """A legacy pcap file ends with status 1 and the name of the program that converts it."""
+    file = tmp_path / "a.pcap"
+    file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+    done = sim("--pcap", str(file))
+    assert done.returncode == 1 and "editcap -F pcapng" in done.stderr
