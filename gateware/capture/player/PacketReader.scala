@@ -44,8 +44,7 @@ case class PacketReader() extends Component {
   val look = new Area {
     case class Look() extends Bundle {
       val beat                                            = BlockAligner.BlockBeat()
-      val length                                          = UInt(BlockWidth bits)
-      val trailer                                         = Bits(32 bits)
+      val differs                                         = Bool()
       val isPacket, isSection                             = Bool()
       val badLength, longLength, reversed, ordered, short = Bool()
       val longPacket, longOriginal, portless              = Bool()
@@ -57,9 +56,10 @@ case class PacketReader() extends Component {
     val dwords = in.data.subdivideIn(32 bits)
     val now    = Look()
     val length = dwords(1).asUInt
-    now.beat         := in.fragment
-    now.length       := length.resized
-    now.trailer      := dwords(in.end)
+    val begun  = RegNextWhen(length, in.valid && in.opens)
+    now.beat := in.fragment
+    // The length at the block's end, if this is its last beat, is not that at its begin.
+    now.differs      := dwords(in.end).asUInt =/= (in.opens ? length | begun)
     now.isPacket     := dwords(0) === Packet
     now.isSection    := dwords(0) === Section
     now.badLength    := length(1 downto 0) =/= 0
@@ -82,7 +82,6 @@ case class PacketReader() extends Component {
   /** What the block's first beat says, kept for its other beats. */
   val block = new Area {
     val isPacket = Reg(Bool())
-    val length   = Reg(UInt(BlockWidth bits))
     val head     = Reg(Frames.Head())
     val fresh    = Frames.Head()
     fresh.time     := (dwords(3) ## dwords(4)).asUInt
@@ -92,7 +91,6 @@ case class PacketReader() extends Component {
     fresh.flags    := 0
     when(look.out.valid && beat.opens) {
       isPacket := look.out.isPacket
-      length   := look.out.length
       head     := fresh
     }
   }
@@ -104,10 +102,8 @@ case class PacketReader() extends Component {
     found := Error.none
     val starts = beat.opens
     val header = starts && look.out.isPacket
-    val length = starts ? look.out.length | block.length
-    val differ = look.out.last && look.out.trailer =/= length.asBits.resize(32)
     // The first of the rules that a block breaks is the last one here.
-    when(differ) { found := Error.lengths }
+    when(look.out.last && look.out.differs) { found := Error.lengths }
     when(header && look.out.portless) { found := Error.port }
     when(header && (look.out.longPacket || look.out.longOriginal)) { found := Error.large }
     when(header && look.out.spare < 0 && !look.out.longPacket) { found := Error.packet }
