@@ -143,6 +143,17 @@ FLASH_LAYOUT = {
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.
 }
 
+# VirtIO -------------------------------------------------------------------------------------------
+
+VIRTIO_MAGIC      = 0x74726976 # The register MagicValue of virtio-mmio: "virt".
+VIRTIO_VENDOR     = 0x584f424c # The register VendorID of Lanebox's virtio devices: "LBOX".
+VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
+# The frame store of a virtio device has this many rows of 32 bytes.
+VIRTIO_STORE_ROWS = 512
+# Used entries of a busy queue wait for this many cycles (50 us) at the most, until the device
+# decides whether it sends an interrupt.
+VIRTIO_PATIENCE   = 12500
+
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
 CSR_BASE     = 0x00000
@@ -155,6 +166,13 @@ MEMORY_SIZE  = 4096
 MSIX_BASE    = 0x18000
 MSIX_PENDING = MSIX_BASE + 16*MSI_WIDTH
 MSIX_SIZE    = 4096
+
+# The pages of the virtio devices in BAR0, if they are built: one page for each device.
+VIRTIO_BASE = 0x1c000
+VIRTIO_SIZE = 0x1000
+# The interrupt cause of the first virtio device's queue 0. The causes of its other queues follow,
+# and then the one for a change of its configuration.
+VIRTIO_CAUSE = 16
 
 # Offset of the capability table in BAR0. Software reads the table first, so its place never
 # changes.

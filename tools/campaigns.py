@@ -111,10 +111,11 @@ TABLE = {
     "bringup/jtag": ("programming", "netlist"),
     "bringup/test": TESTS,
     "gateware": GATEWARE,
-    # Only builds with --capture have this block. A change of it asks for no campaign.
+    # Only builds with --capture or --virtio have these blocks. A change of them needs no campaign.
     "gateware/capture": NOTHING_LONGER,
     "gateware/capture/player": ("captures",),
     "gateware/card": ("power",),
+    "gateware/virtio": NOTHING_LONGER,
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
     "gateware/interrupt": GATEWARE,

@@ -94,6 +94,14 @@ ELSEWHERE: Table = {
     "gateware/user": {
         "axi_memory": "sim/test/card/test_board_axi.py",
     },
+    "gateware/virtio": {
+        "Violation": "VirtioHostileTest.scala",
+        "VirtioConsoleVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        REST: (
+            "VirtioConsoleTest.scala",
+            "They are the stages of VirtioConsole, which joins them.",
+        ),
+    },
     "gateware/vocabulary": {
         "ByteEnables Targets": "gateware/test/completer/CompleterTest.scala",
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",

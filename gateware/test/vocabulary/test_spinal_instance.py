@@ -180,6 +180,7 @@ COMPONENTS = {
     "capture.CaptureUnit": {},
     "capture.Generator": {},
     "capture.player.Player": {},
+    "virtio.VirtioConsole": {},
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),
     "endpoint.SlavePort": {},

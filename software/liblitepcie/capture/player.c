@@ -144,7 +144,7 @@ int litepcie_play(struct litepcie *dev, const struct litepcie_player *player)
 	int rc = check_card(dev);
 
 	if (rc == 0 && player)
-		rc = litepcie_capture_in(dev, &wanted, sizeof(wanted), player, "litepcie_player");
+		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), player, "litepcie_player");
 	if (rc == 0 && player)
 		rc = check_player(dev, &wanted);
 	if (rc == 0 && player)
@@ -211,5 +211,5 @@ int litepcie_played(struct litepcie *dev, struct litepcie_played *played)
 	found.error = status & ERROR_MASK;
 	found.in_block = status & IN_BLOCK;
 	found.idle = status & IDLE;
-	return litepcie_capture_out(dev, played, &found, sizeof(found), "litepcie_played");
+	return litepcie_struct_out(dev, played, &found, sizeof(found), "litepcie_played");
 }

@@ -1,0 +1,163 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import VirtioRegisters._
+
+/** A driver of VirtioConsole: it sets the device up, sends bytes and collects what comes back. */
+class ConsoleDriver(dut: VirtioConsole, val random: Random, features: BigInt) {
+  val memory     = new HostMemory(random)
+  val sent       = mutable.ArrayBuffer[Byte]()
+  val received   = mutable.ArrayBuffer[Byte]()
+  val eventIndex = features.testBit(VirtioParam.EventIndex)
+  val indirect   = features.testBit(VirtioParam.Indirect)
+  val hinted     = features.testBit(VirtioParam.NotificationData)
+  var queues     = Seq[DriverQueue]()
+
+  dut.io.registers.write #= false
+  dut.io.registers.address #= 0
+  dut.clockDomain.forkStimulus(10)
+  val host = new VirtioHost(dut, random, memory)
+  dut.clockDomain.waitSampling(5)
+
+  def receive: DriverQueue  = queues(0)
+  def transmit: DriverQueue = queues(1)
+
+  def busy: Boolean = dut.io.busy.toBoolean
+
+  /** Returns how many interrupts of cause `n` have come since the last call. */
+  def interrupts(n: Int): Int = {
+    val came = host.interrupts(n)
+    host.interrupts(n) = 0
+    came
+  }
+  def step(cycles: Int = 1): Unit = dut.clockDomain.waitSampling(cycles)
+  def write(offset: Int, value: Long): Unit = {
+    dut.io.registers.address #= offset / 4
+    dut.io.registers.writeData #= value
+    dut.io.registers.write #= true
+    step()
+    dut.io.registers.write #= false
+  }
+  def read(offset: Int): Long = {
+    dut.io.registers.address #= offset / 4
+    step(2)
+    dut.io.registers.readData.toLong
+  }
+  def until(what: String, cycles: Int = 20000)(condition: => Boolean): Unit = {
+    var left = cycles
+    while (!condition) {
+      assert(left > 0, s"$what: not in $cycles cycles")
+      left -= 1
+      step()
+    }
+  }
+
+  /** Initialises the device as VirtIO 1.2, 3.1.1 says, with rings of `size` entries. */
+  def initialise(size: Int, ok: Boolean = true): Unit = {
+    write(Status, 1)
+    write(Status, 3)
+    for (half <- 0 to 1) {
+      write(DriverFeaturesSel, half)
+      write(DriverFeatures, ((features >> (32 * half)) & 0xffffffffL).toLong)
+    }
+    write(Status, 11)
+    assert(read(Status) == 11, "the device refuses the features")
+    queues = Seq(true, false).map(new DriverQueue(memory, random, size, _, eventIndex))
+    for ((queue, n) <- queues.zipWithIndex) {
+      write(QueueSel, n)
+      assert(read(QueueReady) == 0 && read(QueueNumMax) >= size)
+      write(QueueNum, size)
+      for (
+        (offset, at) <- Seq(
+          QueueDesc   -> queue.descriptors,
+          QueueDriver -> queue.available,
+          QueueDevice -> queue.used
+        )
+      ) {
+        write(offset, at & 0xffffffffL)
+        write(offset + 4, at >>> 32)
+      }
+      write(QueueReady, 1)
+    }
+    if (ok) write(Status, 15)
+  }
+
+  /** Lets all indices of an idle device and its driver begin at `start`. */
+  def startAt(start: Int): Unit = {
+    for (
+      runner <- Seq(dut.transmit.runner, dut.receive.runner); index <- ConsoleBench.indices(runner)
+    )
+      index #= start
+    queues.foreach(_.startAt(start))
+    step()
+  }
+
+  /** Resets the device, and waits until it has answered. */
+  def reset(): Unit = {
+    write(Status, 0)
+    until("the reset")(read(Status) == 0)
+    host.silent = true
+    memory.revokeAll()
+    host.interrupts.indices.foreach(host.interrupts(_) = 0)
+    sent.clear()
+    received.clear()
+  }
+
+  def publish(n: Int): Unit =
+    if (queues(n).publish()) notify(n)
+  def notify(n: Int): Unit =
+    write(QueueNotify, if (hinted) n | queues(n).availableIndex.toLong << 16 else n)
+
+  /** Makes `count` buffers with `bytes` bytes in all, at any addresses. */
+  def buffers(count: Int, bytes: Int): Seq[(Long, Int)] = {
+    val cuts =
+      Seq.fill(count - 1)(1 + random.nextInt(bytes - 1 max 1)).distinct.filter(_ < bytes).sorted
+    val ends = cuts :+ bytes
+    ends.zip(0 +: cuts).map { case (end, begin) => (memory.make(end - begin, 1), end - begin) }
+  }
+
+  def chain(n: Int, most: Int): Seq[(Long, Int)] =
+    buffers(1 + random.nextInt(4 min queues(n).room), 1 + random.nextInt(most))
+  def wantsTable: Boolean = indirect && random.nextBoolean()
+
+  /** Adds a chain of up to `most` bytes, in a random number of buffers. */
+  def send(most: Int): Unit             = send(chain(1, most), wantsTable)
+  def send(most: Int, parts: Int): Unit = send(buffers(parts, 1 + random.nextInt(most)), false)
+  private def send(parts: Seq[(Long, Int)], table: Boolean): Unit = {
+    for ((at, bytes) <- parts) {
+      val data = Seq.fill(bytes)(random.nextInt().toByte)
+      memory.put(at, data)
+      sent ++= data
+    }
+    transmit.add(parts, table)
+  }
+  def offer(most: Int): Unit = receive.add(chain(0, most), wantsTable)
+
+  /** Takes back all chains that the device has used. */
+  def collect(): Unit =
+    for (queue <- queues; (chain, bytes) <- queue.takeAll() if queue eq receive) {
+      var left = bytes
+      for ((at, length) <- chain.buffers) {
+        received ++= memory.get(at, left min length)
+        left -= left min length
+      }
+    }
+
+  /** Looks at a queue only if its interrupt has come, as a driver does that sleeps. */
+  def onInterrupts(later: => Int): Unit =
+    for ((queue, n) <- queues.zipWithIndex if host.interrupts(n) > 0) {
+      host.interrupts(n) = 0
+      do {
+        collect()
+        queue.wantInterrupt(later)
+      } while (queue.unseen)
+    }
+}

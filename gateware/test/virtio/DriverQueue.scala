@@ -1,0 +1,132 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** A split virtqueue as a driver has it (VirtIO 1.2, 2.7): rings in the host's memory, chains that
+  * the device has, and when to notify it.
+  *
+  * `writes` says that the device writes the buffers (a receive queue).
+  */
+class DriverQueue(
+    memory: HostMemory,
+    random: Random,
+    val size: Int,
+    writes: Boolean,
+    eventIndex: Boolean
+) {
+  val descriptors   = memory.make(16 * size, 16)
+  val available     = memory.make(6 + 2 * size, 2)
+  val used          = memory.make(6 + 8 * size, 4)
+  private val right = if (writes) 2 else 1
+
+  /** A chain that the device has: its descriptors in the table, its buffers, and what to free. */
+  case class Chain(entries: Seq[Int], buffers: Seq[(Long, Int)], table: Option[(Long, Int)])
+  val chains        = mutable.HashMap[Int, Chain]()
+  private val free  = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
+  private var shown = 0 // The available index that the device was told of.
+  private var index = 0 // The available index with the chains that are not published yet.
+  private var seen  = 0 // The used index up to which the driver has looked.
+
+  memory.grant(descriptors, 16 * size, 1)
+  memory.grant(available, 6 + 2 * size, 1)
+  memory.grant(used, 6 + 8 * size, 3)
+  Seq(descriptors -> 16 * size, available -> (6 + 2 * size), used -> (6 + 8 * size)).foreach {
+    case (at, bytes) => memory.put(at, Seq.fill(bytes)(0.toByte))
+  }
+
+  /** Lets all indices begin at `start`. */
+  def startAt(start: Int): Unit = {
+    shown = start
+    index = start
+    seen = start
+    memory.put(available + 2, BigInt(start), 2)
+    memory.put(used + 2, BigInt(start), 2)
+    memory.put(used + 4 + 8 * size, BigInt(start), 2)
+    wantInterrupt(0)
+  }
+
+  def room: Int                                     = free.size
+  def unseen: Boolean                               = memory.number(used + 2, 2) != seen
+  def availableIndex: Int                           = index
+  private def short(i: Int): Int                    = i & 0xffff
+  private def after(event: Int, now: Int, old: Int) = short(now - event - 1) < short(now - old)
+
+  def descriptor(table: Long, entry: Int, buffer: (Long, Int), flags: Int, next: Int): Unit = {
+    memory.put(table + 16 * entry, BigInt(buffer._1), 8)
+    memory.put(table + 16 * entry + 8, BigInt(buffer._2), 4)
+    memory.put(table + 16 * entry + 12, BigInt(flags), 2)
+    memory.put(table + 16 * entry + 14, BigInt(next), 2)
+  }
+
+  /** Puts the head of a chain into the available ring, whatever it is. */
+  def offer(head: Int): Unit = {
+    memory.put(available + 4 + 2 * (index % size), BigInt(head), 2)
+    index = short(index + 1)
+  }
+
+  /** Adds a chain of `buffers`, in an indirect table or with a descriptor of the queue for each. */
+  def add(buffers: Seq[(Long, Int)], indirect: Boolean = false): Int = {
+    val flag = if (writes) 2 else 0
+    def fill(table: Long, entries: Seq[Int]): Unit =
+      for ((buffer, i) <- buffers.zipWithIndex) {
+        val more = i + 1 < buffers.size
+        val next = if (more) entries(i + 1) else random.nextInt(65536)
+        descriptor(table, entries(i), buffer, flag | (if (more) 1 else 0), next)
+      }
+    val entries = Seq.fill(if (indirect) 1 else buffers.size)(free.remove(0))
+    val table = if (indirect) {
+      val bytes = 16 * buffers.size
+      val at    = memory.make(bytes, 1)
+      memory.grant(at, bytes, 1)
+      fill(at, 0 +: random.shuffle((1 until buffers.size).toList))
+      descriptor(descriptors, entries.head, (at, bytes), 4, random.nextInt(65536))
+      Some((at, bytes))
+    } else {
+      fill(descriptors, entries)
+      None
+    }
+    for ((at, bytes) <- buffers) memory.grant(at, bytes, right)
+    chains(entries.head) = Chain(entries, buffers, table)
+    offer(entries.head)
+    entries.head
+  }
+
+  /** Shows the device the chains that were added. Returns whether the driver must notify it. */
+  def publish(): Boolean = {
+    val old = shown
+    memory.put(available + 2, BigInt(index), 2)
+    shown = index
+    if (old == index) false
+    else if (eventIndex) after(memory.number(used + 4 + 8 * size, 2).toInt, index, old)
+    else (memory.number(used, 2) & 1) == 0
+  }
+
+  /** Takes back all chains that the device has used, with the bytes that were written to each. */
+  def takeAll(): Seq[(Chain, Int)] =
+    Iterator.continually(take()).takeWhile(_.isDefined).flatten.toSeq
+
+  private def take(): Option[(Chain, Int)] =
+    if (!unseen) None
+    else {
+      val element       = used + 4 + 8 * (seen % size)
+      val (head, bytes) = (memory.number(element, 4).toInt, memory.number(element + 4, 4).toInt)
+      assert(chains.contains(head), s"used element $head, which the device does not have")
+      val chain = chains.remove(head).get
+      assert(bytes <= (if (writes) chain.buffers.map(_._2).sum else 0), s"$bytes bytes in $chain")
+      for ((at, length) <- chain.buffers ++ chain.table) memory.grant(at, length, 0)
+      free ++= chain.entries
+      seen = short(seen + 1)
+      Some((chain, bytes))
+    }
+
+  /** Asks for an interrupt behind `later` more used entries, or for none. */
+  def wantInterrupt(later: Int): Unit =
+    if (eventIndex) memory.put(available + 4 + 2 * size, BigInt(short(seen + later)), 2)
+  def forbidInterrupts(forbidden: Boolean): Unit =
+    if (!eventIndex) memory.put(available, BigInt(if (forbidden) 1 else 0), 2)
+}

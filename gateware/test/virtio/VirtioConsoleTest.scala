@@ -1,0 +1,149 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.vocabulary.Seed
+
+/** Tests that what a driver sends to VirtioConsole comes back, byte for byte and in order, whatever
+  * the chains look like, and that no notification and no interrupt is lost.
+  */
+class VirtioConsoleTest extends ConsoleBench {
+  import VirtioParam._
+  import VirtioRegisters._
+
+  val choices = Seq(EventIndex, Indirect, NotificationData)
+  for (n <- 0 to choices.size; bits <- choices.combinations(n))
+    test(s"random chains come back, features ${bits.mkString(" ")}, seed ${Seed.value}") {
+      run(s"echo${bits.mkString("_")}", features(bits: _*)) { driver =>
+        driver.host.pauses = driver.random.nextDouble() * 0.6
+        driver.host.latency = 1 + driver.random.nextInt(150)
+        driver.initialise(1 << (2 + driver.random.nextInt(3)))
+        traffic(driver, 150, 600)()
+      }
+    }
+
+  test(s"large chains come back, seed ${Seed.value}") {
+    run("large") { driver =>
+      driver.initialise(16)
+      traffic(driver, 20, 5000)()
+    }
+  }
+
+  test(s"indices wrap, seed ${Seed.value}") {
+    run("wrap") { driver =>
+      driver.initialise(4)
+      driver.step(500)
+      driver.startAt(0xfff0)
+      traffic(driver, 60, 30)()
+    }
+  }
+
+  test(s"a reset in the middle ends everything before it is answered, seed ${Seed.value}") {
+    run("reset") { driver =>
+      for (_ <- 0 until 40) {
+        driver.host.silent = false
+        driver.host.latency = 2 + driver.random.nextInt(200)
+        driver.initialise(16)
+        var left = driver.random.nextInt(40)
+        traffic(driver, 1000, 300) { left -= 1; left < 0 }
+        driver.reset()
+        driver.step(driver.random.nextInt(400))
+        assert(driver.host.interrupts.sum == 0, "an interrupt after the reset")
+      }
+      driver.host.silent = false
+      driver.initialise(16)
+      traffic(driver, 30, 300)()
+    }
+  }
+
+  test(s"a driver that takes nothing does not hold its own sending up, seed ${Seed.value}") {
+    run("full") { driver =>
+      driver.initialise(16)
+      while (driver.sent.size < 3 * 32 * param.rows) {
+        driver.send(900)
+        driver.publish(1)
+        driver.until("the end of a chain")(driver.transmit.unseen)
+        driver.onInterrupts(0)
+        driver.collect()
+      }
+      val dropped = driver.read(Dropped)
+      val kept    = driver.sent.size - dropped
+      assert(dropped > 0 && kept > 24 * param.rows, s"$dropped of ${driver.sent.size}")
+      while (driver.received.size < kept) {
+        while (driver.receive.room >= 4) driver.offer(900)
+        driver.publish(0)
+        driver.until("a used buffer")(driver.receive.unseen)
+        driver.collect()
+      }
+      val same = driver.received.zip(driver.sent).takeWhile { case (a, b) => a == b }.size
+      assert(same > 16 * param.rows && driver.read(Dropped) == dropped)
+    }
+  }
+
+  test(s"a device without work is not busy and reads nothing, seed ${Seed.value}") {
+    run("idle") { driver =>
+      driver.initialise(16)
+      traffic(driver, 20, 100)()
+      while (driver.receive.room >= 4) driver.offer(100)
+      driver.publish(0)
+      driver.step(3000)
+      val before = (driver.host.reads, driver.host.writes)
+      for (_ <- 0 until 500) {
+        driver.step()
+        assert(!driver.busy)
+      }
+      assert((driver.host.reads, driver.host.writes) == before)
+    }
+  }
+
+  // Available index, entry and descriptor of the chain, then event index and available index.
+  for (
+    (reads, bits) <- Seq(
+      4 -> Seq(),
+      3 -> Seq(NotificationData),
+      5 -> Seq(EventIndex),
+      4 -> Seq(EventIndex, NotificationData)
+    )
+  )
+    test(
+      s"a chain alone takes $reads reads beside its data, features ${bits.mkString(" ")}, seed ${Seed.value}"
+    ) {
+      run(s"reads${bits.mkString("_")}", features(bits: _*)) { driver =>
+        driver.initialise(16)
+        for (_ <- 0 until 20) {
+          driver.step(500)
+          val before = driver.host.reads - driver.host.payloads
+          driver.interrupts(1)
+          driver.send(100, parts = 1)
+          driver.publish(1)
+          driver.until("the interrupt")(driver.interrupts(1) > 0)
+          driver.step(500)
+          assert(driver.host.reads - driver.host.payloads - before == reads)
+          driver.collect()
+          driver.transmit.wantInterrupt(0)
+        }
+      }
+    }
+
+  test(s"with event indices a driver is left alone as it asks, seed ${Seed.value}") {
+    run("event") { driver =>
+      driver.initialise(16)
+      driver.step(300)
+      driver.host.interrupts(1) = 0
+      driver.transmit.wantInterrupt(9)
+      for (n <- 1 to 12) {
+        driver.send(40)
+        driver.publish(1)
+        driver.until("the used index")(driver.memory.number(driver.transmit.used + 2, 2) == n)
+        driver.step(500)
+        driver.collect()
+        assert(driver.host.interrupts(1) == (if (n >= 10) 1 else 0), s"after $n chains")
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.vocabulary.ReadError
+
+/** Model of the endpoint's port and of the host behind it. It checks each request against the rules
+  * for clients of the endpoint. Writes arrive at once, and reads are answered in order, some cycles
+  * later, with what the memory has in a cycle between.
+  */
+class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
+  var latency       = 30    // Most cycles from a read to its data.
+  var pauses        = 0.2   // Share of the cycles in which no request is taken.
+  var fails         = 0.0   // Share of the reads that fail.
+  var reads, writes = 0
+  var payloads      = 0     // Reads of buffers.
+  var silent        = false // No request may come any more.
+  // Interrupts of each cause that have come and that the driver has not seen yet.
+  val interrupts = Array.fill(dut.p.queues + 1)(0)
+
+  private case class Read(address: Long, dwords: Int, context: Int, due: Long, early: Seq[BigInt])
+  private val asked   = mutable.Queue[Read]()
+  private val beats   = mutable.Queue[(BigInt, Boolean, Int, Boolean)]()
+  private val written = mutable.ArrayBuffer[Byte]()
+  private var fixed   = Seq[BigInt]()
+  private var now     = 0L
+
+  dut.io.request.ready #= false
+  dut.io.data.valid #= false
+  dut.clockDomain.onSamplings(cycle())
+
+  private def cycle(): Unit = {
+    now += 1
+    for (n <- interrupts.indices if (dut.io.causes.toInt >> n & 1) == 1) interrupts(n) += 1
+    val data = dut.io.data
+    if (data.valid.toBoolean && data.ready.toBoolean) beats.dequeue()
+    val request = dut.io.request
+    if (request.valid.toBoolean) assert(!silent, "a request from a device that was reset")
+    if (request.valid.toBoolean && request.ready.toBoolean) take()
+    request.ready #= random.nextDouble() >= pauses
+    if (beats.isEmpty && asked.nonEmpty && asked.head.due <= now) answer(asked.dequeue())
+    data.valid #= beats.nonEmpty && random.nextDouble() >= pauses / 2
+    for ((word, last, context, failed) <- beats.headOption) {
+      data.fragment.data #= word
+      data.last #= last
+      data.fragment.context #= context
+      data.fragment.error #= (if (failed) ReadError.aborted else ReadError.none)
+    }
+  }
+
+  private def take(): Unit = {
+    val request       = dut.io.request
+    val address       = request.address.toBigInt.toLong
+    val dwords        = request.dwords.toInt
+    val (first, last) = (request.firstBe.toInt, request.lastBe.toInt)
+    assert(address % 4 == 0 && dwords >= 1 && dwords <= 1024, f"$dwords dwords at $address%x")
+    assert(first != 0 && (last == 0) == (dwords == 1), f"byte enables $first%x $last%x of $dwords")
+    val now = Seq(
+      BigInt(address),
+      BigInt(dwords),
+      BigInt(first),
+      BigInt(last),
+      if (request.write.toBoolean) BigInt(1) else BigInt(0)
+    )
+    if (written.isEmpty) fixed = now
+    assert(now == fixed, "a field changed inside a request")
+    if (!request.write.toBoolean) {
+      assert(request.last.toBoolean)
+      reads += 1
+      payloads += request.context.toInt >> HostRequests.Payload & 1
+      val early = (0 until dwords).map(i => memory.readDword(address + 4 * i))
+      asked += Read(
+        address,
+        dwords,
+        request.context.toInt,
+        this.now + 2 + random.nextInt(latency),
+        early
+      )
+    } else {
+      val word = request.data.toBigInt
+      written ++= (0 until 32).map(i => (word >> (8 * i)).toByte)
+      assert(request.last.toBoolean == (written.size >= 4 * dwords), s"last with ${written.size}")
+      if (request.last.toBoolean) {
+        writes += 1
+        for (i <- 0 until 4 * dwords) {
+          val enables = if (i < 4) first else if (i / 4 == dwords - 1) last else 15
+          if ((enables >> (i % 4) & 1) == 1) memory.writeByte(address + i, written(i))
+        }
+        written.clear()
+      }
+    }
+  }
+
+  private def answer(read: Read): Unit = {
+    val failed = random.nextDouble() < fails
+    // A buffer may belong to the driver again when a device that broke its rules is still reading.
+    val words =
+      if (failed) Seq.fill(read.dwords)(BigInt(0))
+      else if (random.nextBoolean()) read.early
+      else (0 until read.dwords).map(i => BigInt(memory.number(read.address + 4 * i, 4)))
+    val groups = words.grouped(8).toSeq
+    for ((group, n) <- groups.zipWithIndex) {
+      val word = group.zipWithIndex.map { case (dword, i) => dword << (32 * i) }.reduce(_ | _)
+      beats += ((word, n == groups.size - 1, read.context, failed))
+    }
+  }
+}

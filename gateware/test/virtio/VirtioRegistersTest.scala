@@ -1,0 +1,141 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.vocabulary.Numbers
+
+/** Tests that the page of VirtioConsole has the registers of virtio-mmio version 2 (VirtIO 1.2,
+  * 4.2.2), and that what a driver must not write has no effect.
+  */
+class VirtioRegistersTest extends ConsoleBench {
+  import VirtioRegisters._
+
+  def offered(driver: ConsoleDriver, word: Int): Long = {
+    driver.write(DeviceFeaturesSel, word)
+    driver.read(DeviceFeatures)
+  }
+  def accept(driver: ConsoleDriver, features: BigInt): Boolean = {
+    driver.write(Status, 3)
+    for (half <- 0 to 1) {
+      driver.write(DriverFeaturesSel, half)
+      driver.write(DriverFeatures, ((features >> (32 * half)) & 0xffffffffL).toLong)
+    }
+    driver.write(Status, 11)
+    (driver.read(Status) & 8) != 0
+  }
+
+  test("the page identifies the device, and has its configuration") {
+    run("identity") { driver =>
+      val expected = Seq(
+        0x000 -> Numbers.VirtioMagic,
+        0x004 -> 2,
+        0x008 -> 3,
+        0x00c -> Numbers.VirtioVendor,
+        0x0fc -> 0,
+        0x100 -> (25 << 16 | 80),
+        0x104 -> 1
+      )
+      for ((offset, value) <- expected) assert(driver.read(offset) == value, f"at $offset%x")
+      assert(driver.read(ShmLength) == 0xffffffffL && driver.read(ShmLengthTop) == 0xffffffffL)
+      driver.write(Config, 7)
+      assert(driver.read(Config) == (25 << 16 | 80), "the configuration is not the driver's")
+      val words = Seq(0, 1, 2, 0x40000001).map(offered(driver, _))
+      assert(words == Seq(
+        (param.features & 0xffffffffL).toLong,
+        (param.features >> 32).toLong,
+        0,
+        0
+      ))
+    }
+  }
+
+  test("only features that were offered are accepted, with VERSION_1 among them") {
+    run("features") { driver =>
+      for (bit <- 0 until 64) {
+        val wanted = needed | BigInt(1) << bit
+        assert(accept(driver, wanted) == ((wanted & ~param.features) == 0), s"feature $bit")
+        driver.reset()
+      }
+      assert(!accept(driver, 0) && !accept(driver, 1))
+      assert(accept(driver, needed))
+      driver.write(DriverFeatures, 0)
+      driver.write(Status, 15)
+      assert(driver.read(Status) == 15, "features are frozen with FEATURES_OK")
+    }
+  }
+
+  test("a queue that does not exist has size 0, and a notification of it does nothing") {
+    run("queues") { driver =>
+      driver.initialise(16)
+      for (n <- Seq(2, 3, 0x10000, 0x7fffffff)) {
+        driver.write(QueueSel, n)
+        assert(driver.read(QueueNumMax) == 0 && driver.read(QueueReady) == 0)
+        driver.write(QueueReady, 1)
+        assert(driver.read(QueueReady) == 0)
+      }
+      for (n <- 0 to 1) {
+        driver.write(QueueSel, n)
+        assert(driver.read(QueueNumMax) == param.queueSize && driver.read(QueueReady) == 1)
+      }
+      driver.step(500)
+      val before = driver.host.reads
+      for (n <- Seq(2, 3, 0xffff)) driver.write(QueueNotify, n)
+      driver.step(200)
+      assert(driver.host.reads == before && driver.read(Status) == 15)
+    }
+  }
+
+  test("addresses and size of a ready queue stay as they are") {
+    run("ready") { driver =>
+      driver.initialise(16)
+      for (n <- 0 to 1) {
+        driver.write(QueueSel, n)
+        for (offset <- Seq(QueueNum, QueueDesc, QueueDriver + 4, QueueDevice))
+          driver.write(offset, 3)
+        driver.write(QueueReady, 1)
+      }
+      assert(driver.read(Status) == 15)
+      traffic(driver, 20, 100)()
+    }
+  }
+
+  test("the interrupt status says what came, until it is acknowledged") {
+    run("interrupts") { driver =>
+      driver.initialise(16)
+      assert(driver.read(InterruptStatus) == 0)
+      driver.send(20)
+      driver.publish(1)
+      driver.until("the interrupt")(driver.interrupts(1) > 0)
+      driver.step(2)
+      assert(driver.read(InterruptStatus) == 1)
+      driver.write(InterruptAck, 2)
+      assert(driver.read(InterruptStatus) == 1)
+      driver.write(InterruptAck, 1)
+      assert(driver.read(InterruptStatus) == 0)
+    }
+  }
+
+  test("nothing is served before DRIVER_OK, nor after FAILED") {
+    run("status") { driver =>
+      driver.initialise(16, ok = false)
+      driver.send(20)
+      driver.publish(1)
+      driver.notify(1)
+      driver.step(500)
+      assert(driver.host.reads == 0)
+      driver.write(Status, 15)
+      driver.until("the chain is used")(driver.transmit.unseen)
+      driver.write(Status, 0x8f)
+      driver.step(300)
+      val before = driver.host.reads
+      driver.notify(1)
+      driver.step(500)
+      assert(driver.host.reads == before && driver.read(Status) == 0x8f)
+    }
+  }
+}

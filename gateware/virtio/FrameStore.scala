@@ -1,0 +1,63 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** Holds frames between the transmit queues and the receive queues: a ring of rows of 32 bytes.
+  *
+  * A frame is at `frame`, with its length in bytes, when it is complete. It begins with a row of its
+  * own. `read` gives the number of a row from the frame's first one on, and `data` follows three
+  * cycles later. Taking `frame` frees its rows.
+  */
+case class FrameStore(p: VirtioParam) extends Component {
+  val io = new Bundle {
+    val row    = slave(Flow(BytePacker.Row()))
+    val forget = in Bool ()                     // The frame that is being written is dropped.
+    val clear  = in Bool ()
+    val free   = out UInt (p.rowWidth + 1 bits) // Rows that may be written.
+    val frame  = master(Stream(UInt(p.frameWidth bits)))
+    val read   = in UInt (p.rowWidth bits)
+    val data   = out Bits (HardBlock.DataWidth bits)
+  }
+  val memory = Mem(Bits(HardBlock.DataWidth bits), p.rows)
+  memory.addAttribute("ram_style", "block")
+
+  // Numbers of rows, modulo twice the number of rows.
+  val head, begin, tail = Reg(UInt(p.rowWidth + 1 bits)) init 0
+  // A frame has a row at least, so there are never more lengths than rows.
+  val lengths = StreamFifo(UInt(p.frameWidth bits), p.rows, latency = 2)
+
+  memory.write(head.resized, io.row.data, io.row.valid)
+  val rows  = (head - begin).resize(p.rowWidth)
+  val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
+  lengths.io.push.valid   := io.row.valid && io.row.last
+  lengths.io.push.payload := (rows @@ U(0, 5 bits)) +^ bytes
+  when(io.row.valid) {
+    head := head + 1
+    when(io.row.last) { begin := head + 1 }
+  }
+  when(io.forget) { head := begin }
+
+  io.frame << lengths.io.pop
+  val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
+  when(io.frame.fire) { tail := tail + taken }
+
+  val free = RegNext(U(p.rows, p.rowWidth + 1 bits) - (head - tail)) init p.rows
+  io.free := free
+  val address = RegNext(tail.resize(p.rowWidth) + io.read)
+  val word    = RegNext(memory.readSync(address))
+  io.data := word
+
+  lengths.io.flush := io.clear
+  when(io.clear) {
+    head  := 0
+    begin := 0
+    tail  := 0
+  }
+}

@@ -1,0 +1,29 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** A buffer of the driver: what a descriptor describes. Any address, and 1 byte to 4 GiB. */
+case class HostBuffer() extends Bundle {
+  val address = UInt(64 bits)
+  val bytes   = UInt(32 bits)
+
+  /** Returns how many of the next bytes one request may have: no more than up to the next multiple
+    * of ChunkBytes.
+    */
+  def chunk(most: UInt): UInt = {
+    import VirtioParam.ChunkBytes
+    val room = U(ChunkBytes, 9 bits) - address(log2Up(ChunkBytes) - 1 downto 0)
+    (most < room) ? most.resize(9) | room
+  }
+}
+
+/** A mover's report that it is done with a buffer. */
+case class Moved(p: VirtioParam) extends Bundle {
+  val bytes  = UInt(p.frameWidth bits) // Bytes that were written to a receive buffer.
+  val ended  = Bool()                  // The frame that is received has ended in this buffer.
+  val failed = Bool()                  // The host has not given all data of a transmit buffer.
+}

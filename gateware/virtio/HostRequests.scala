@@ -1,0 +1,60 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{HardBlock, ReadData, ReadError, Request}
+
+/** Makes requests to host memory, and tells which part of the device a read's data is for. */
+object HostRequests {
+
+  /** Numbers in a request's context, which comes back with the data of a read. */
+  val Transmit = 0 // This bit is 1 for transmit queues.
+  val Payload  = 1 // This bit is 1 for data of a buffer, and 0 for parts of a ring.
+
+  /** A place in host memory: `bytes` bytes from any byte address on. */
+  case class Place(width: Int) extends Bundle {
+    val address = UInt(64 bits)
+    val bytes   = UInt(width bits)
+
+    /** Returns the dwords that hold the bytes. */
+    def dwords: UInt = ((bytes.resize(11) + address(1 downto 0) + 3) >> 2).resize(11)
+  }
+
+  /** A beat of data that a read brought. */
+  case class Returned() extends Bundle {
+    val data   = Bits(HardBlock.DataWidth bits)
+    val failed = Bool()
+  }
+
+  /** Returns a request that reads the whole dwords of `place`. */
+  def read(place: Stream[Place], context: Int): Stream[Fragment[Request]] = {
+    val request = Stream(Fragment(Request()))
+    request.arbitrationFrom(place)
+    val dwords = place.dwords
+    request.last       := True
+    request.write      := False
+    request.address    := place.address(63 downto 2) @@ U"00"
+    request.dwords     := dwords
+    request.firstBe    := B"1111"
+    request.lastBe     := B"1111".andMask(dwords =/= 1)
+    request.attributes := 0
+    request.context    := context
+    request.data       := 0
+    request
+  }
+
+  /** Returns the beats of `data` whose read was asked for with `context`. */
+  def returned(data: Stream[Fragment[ReadData]], context: Int): Flow[Fragment[Returned]] = {
+    val beat = Flow(Fragment(Returned()))
+    beat.valid  := data.fire && data.context(1 downto 0) === context
+    beat.last   := data.last
+    beat.data   := data.data
+    beat.failed := data.error =/= ReadError.none
+    beat
+  }
+}

@@ -1,0 +1,16 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+
+/** The driver's notification that a queue of one direction has new buffers. With `hinted` it brings
+  * the available index along (the feature NOTIFICATION_DATA).
+  */
+case class Kick(p: VirtioParam) extends Bundle {
+  val pair   = UInt(p.pairWidth bits)
+  val hinted = Bool()
+  val index  = UInt(16 bits)
+}

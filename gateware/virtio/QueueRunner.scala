@@ -1,0 +1,428 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.fsm._
+
+import lanebox.vocabulary.ModuleName
+
+/** Serves the queues of one direction, one chain after the other: it reads the available ring and
+  * the chain's descriptors, gives the buffers to a mover, and writes the used ring.
+  *
+  * {{{
+  *   pick -> serve -+-> [index] -> next -> [entry] -> [descriptor] -> give -> move -> element, count
+  *     ^            +---------------^ ^                    ^--------------------+          |
+  *     |                              +----------------------------------------------------+
+  *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
+  * }}}
+  *
+  * States in brackets read host memory. When there is nothing more to do, the device asks to be
+  * notified of the next chain (`arm`) and reads the available index again before it rests, since the
+  * driver may have added a chain before it saw that. An interrupt is decided by what is read behind
+  * the used index, so a driver that looks for used entries after it has allowed interrupts misses
+  * none.
+  *
+  * If a queue is not live any more, its chain is given up as soon as no read and no write of it is
+  * under way. With `drain` and all queues at rest, a read that comes back shows that everything that
+  * was written is in host memory: no read passes a write. Then `drained` rises.
+  */
+case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
+  ModuleName(this, if (transmit) "transmit" else "receive")
+  import QueueRunner._
+  import VirtioParam.RingHead
+
+  val io = new Bundle {
+    val contexts = in(Vec(QueueContext(p), p.pairs))
+    val live     = in Bits (p.pairs bits)
+    val features = in(RingFeatures())
+    val kick     = slave(Flow(Kick(p)))
+    val drain    = in Bool ()
+    val drained  = out Bool ()
+    val ask      = master(Stream(HostRequests.Place(5)))
+    val answer   = slave(Flow(RingReader.Answer()))
+    val write    = master(Stream(RingWriter.Write()))
+    val buffer   = master(Stream(HostBuffer()))
+    val moved    = slave(Flow(Moved(p)))
+    // A frame waits for buffers, or there is room for one. Without it no chain is begun.
+    val frame     = in Bool ()
+    val ended     = out Bool () // The chain has ended: all its data was moved.
+    val gaveUp    = out Bool () // The chain was given up.
+    val announced = out Bits (p.pairs bits)
+    val violation = master(Flow(Violation()))
+    val busy      = out Bool ()
+  }
+
+  /** The state of each queue. */
+  val state = new Area {
+    def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
+    val taken   = every(UInt(16 bits)) // Chains that were taken: the device's available index.
+    val known   = every(UInt(16 bits)) // The available index as far as the device knows it.
+    val used    = every(UInt(16 bits)) // The used index.
+    val told    = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
+    val hint    = every(UInt(16 bits)) // The available index that came with a notification.
+    val hinted  = Reg(Bits(p.pairs bits)) init 0
+    val kicked  = Reg(Bits(p.pairs bits)) init 0
+    val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
+  }
+  // A receive queue is served again when a frame comes, since it may have buffers left.
+  val frames = if (transmit) B(0, p.pairs bits) else state.waiting.andMask(io.frame)
+  val wanted = RegNext(io.live & (state.kicked | frames)) init 0
+  val queue  = Reg(UInt(p.pairWidth bits)) init 0
+
+  // The queue behind the one that was served last goes first.
+  val chosen =
+    if (p.pairs == 1) U(0, 1 bits)
+    else {
+      val behind = UIntToOh(queue, p.pairs).rotateLeft(1)
+      OHToUInt(OHMasking.roundRobin(wanted & io.live, behind)).resize(p.pairWidth)
+    }
+
+  def of[T <: Data](vector: Vec[T]): T = if (p.pairs == 1) vector(0) else vector(queue)
+  def bit(bits: Bits): Bool            = if (p.pairs == 1) bits(0) else bits(queue)
+
+  // The rings of the queue that was picked last. They stay as they were then, even if the driver
+  // sets the queue up anew, so nothing is read or written where no ring was.
+  val context = Reg(QueueContext(p))
+  val taken   = of(state.taken)
+  val known   = of(state.known)
+  val used    = of(state.used)
+  val told    = of(state.told)
+  val size    = context.size
+  val mask    = (size - 1).resize(p.sizeWidth - 1)
+  val cut     = RegInit(False) // The queue was not live at some time since it was picked.
+  val wrote   = RegInit(False) // Something was written since it last was surely in host memory.
+
+  /** The address of what is read or written next is computed in two cycles. */
+  val aim = new Area {
+    val ring   = Reg(Ring())
+    val offset = Reg(UInt(21 bits))
+    val table  = Reg(UInt(64 bits)) // Address of the indirect table.
+    val base = ring.mux(
+      Ring.descriptors -> context.descriptors,
+      Ring.available   -> context.available,
+      Ring.used        -> context.used,
+      Ring.indirect    -> table
+    )
+    val address = RegNext(base + offset)
+    val ready   = RegNext(True) init False
+    def apply(at: Ring.E, by: UInt): Unit = {
+      ring   := at
+      offset := by.resized
+      ready  := False
+    }
+  }
+
+  val chain = new Area {
+    val head    = Reg(UInt(p.sizeWidth - 1 bits))
+    val entry   = Reg(UInt(16 bits)) // Number of the descriptor in its table.
+    val inTable = Reg(Bool())        // The descriptors are those of an indirect table.
+    val limit   = Reg(UInt(16 bits)) // Descriptors in the table, at most 65535 of them.
+    val count   = Reg(UInt(p.sizeWidth bits))
+    val bytes   = Reg(UInt(32 bits)) // Bytes that were written to the chain.
+    val more    = Reg(Bool())        // Another descriptor follows.
+    val moved   = Reg(Moved(p))
+  }
+
+  val answer = Reg(RingReader.Answer())
+  when(io.answer.valid) { answer := io.answer.payload }
+
+  /** A descriptor (VirtIO 1.2, 2.7.5), checked in the cycle behind `answer`. */
+  val descriptor = new Area {
+    val address  = answer.data(63 downto 0).asUInt
+    val bytes    = answer.data(95 downto 64).asUInt
+    val more     = answer.data(96)
+    val write    = answer.data(97)
+    val indirect = answer.data(98)
+    val next     = answer.data(127 downto 112).asUInt
+    val entries  = (bytes >> 4)
+    val ragged   = bytes(3 downto 0) =/= 0 || bytes === 0
+    val badTable = RegNext(!io.features.indirect || chain.inTable || more || ragged)
+    val empty    = RegNext(bytes === 0)
+    val wrongWay = RegNext(write === Bool(transmit))
+    val loops    = RegNext(chain.count === size)
+    val badNext  = RegNext(more && next >= chain.limit)
+  }
+
+  // Used entries may wait for this long while more chains follow.
+  val patience = new Area {
+    val cycles = Reg(UInt(log2Up(p.patience + 1) bits)) init 0
+    val over   = cycles === p.patience
+    when(used === told) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
+  }
+
+  // Comparisons of 16-bit indices, a cycle behind the indices.
+  val compare = new Area {
+    val ahead     = answer.data(31 downto 16).asUInt - taken
+    val tooFar    = RegNext(ahead > size)
+    val hintAhead = of(state.hint) - taken
+    val hintFits  = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
+    val tooHigh   = RegNext(answer.data(15 downto 0).asUInt >= size)
+    val event     = Reg(UInt(16 bits))
+    // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
+    val passed = RegNext((used - event - 1) < (used - told))
+    val untold = used =/= told
+    val empty  = taken === known
+  }
+  val silent   = Reg(Bool())    // The driver's flag: it wants no interrupt.
+  val settling = RegInit(False) // No chain is begun until the interrupt is decided.
+  val goal     = Reg(Task())    // What is read.
+  val puts     = Reg(Put())     // What is written.
+
+  val length = goal.mux(
+    Task.descriptor -> U(16, 5 bits),
+    Task.entry      -> U(2, 5 bits),
+    Task.event      -> U(2, 5 bits),
+    default         -> U(4, 5 bits)
+  )
+  val word = puts.mux(
+    Put.element -> chain.bytes ## chain.head.resize(32),
+    Put.count   -> B(0, 32 bits) ## used ## B(0, 16 bits),
+    Put.event   -> taken.asBits.resize(64)
+  )
+  io.ask.valid         := False
+  io.ask.address       := aim.address
+  io.ask.bytes         := length
+  io.write.valid       := False
+  io.write.address     := aim.address
+  io.write.pair        := puts === Put.element
+  io.write.half        := puts === Put.event
+  io.write.data        := word
+  io.buffer.valid      := False
+  io.buffer.address    := descriptor.address
+  io.buffer.bytes      := descriptor.bytes
+  io.ended             := False
+  io.gaveUp            := False
+  io.announced         := 0
+  io.violation.valid   := False
+  io.violation.payload := Violation.none
+  io.drained           := False
+  val heard = False // The queue's notification is being acted on.
+
+  val machine = new StateMachine {
+    val pick = new State with EntryPoint
+    val enter, serve, ask, await, look, judge, next, follow, give, move, close = new State
+    val putWait, putDone, settle, question, decide, conclude, leave            = new State
+    // Two cycles for a read descriptor or index to pass the registers of its checks.
+    def read(what: Task.E): Unit = {
+      goal := what
+      goto(ask)
+    }
+    def violate(what: Violation.E): Unit = {
+      io.violation.valid   := True
+      io.violation.payload := what
+      goto(leave)
+    }
+
+    pick.whenIsActive {
+      cut      := False
+      settling := False
+      when(io.drain) {
+        aim(Ring.used, 0)
+        when(wrote)(read(Task.flush)) otherwise (io.drained := True)
+      } elsewhen ((wanted & io.live).orR) {
+        queue   := chosen
+        context := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
+        goto(enter)
+      }
+    }
+    enter.whenIsActive(goto(serve))
+    serve.whenIsActive {
+      when(cut)(goto(leave)) elsewhen (bit(state.kicked) && compare.hintFits) {
+        known := of(state.hint)
+        goto(next)
+      } elsewhen (bit(state.kicked)) {
+        aim(Ring.available, 0)
+        read(Task.index)
+      } otherwise goto(next)
+      heard := True
+    }
+    ask.whenIsActive {
+      io.ask.valid := aim.ready
+      when(io.ask.fire)(goto(await))
+    }
+    await.whenIsActive(when(io.answer.valid)(goto(look)))
+    look.whenIsActive(goto(judge))
+    judge.whenIsActive {
+      when(goal === Task.flush) {
+        wrote := False
+        goto(pick)
+      } elsewhen (cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) otherwise {
+        switch(goal) {
+          is(Task.index) {
+            when(compare.tooFar)(violate(Violation.index)) otherwise {
+              known  := answer.data(31 downto 16).asUInt
+              silent := answer.data(0)
+              when(settling)(goto(decide)) otherwise goto(next)
+            }
+          }
+          is(Task.entry) {
+            chain.head    := answer.data.asUInt.resized
+            chain.entry   := answer.data.asUInt.resized
+            chain.inTable := False
+            chain.limit   := size.resized
+            chain.count   := 0
+            chain.bytes   := 0
+            when(compare.tooHigh)(violate(Violation.head)) otherwise goto(follow)
+          }
+          is(Task.event) {
+            compare.event := answer.data(15 downto 0).asUInt
+            when(compare.empty) {
+              aim(Ring.available, 0)
+              read(Task.index)
+            } otherwise goto(decide)
+          }
+          default { // A descriptor
+            when(descriptor.indirect) {
+              aim.table     := descriptor.address
+              chain.inTable := True
+              chain.entry   := 0
+              chain.limit := (descriptor.entries >> 16 =/= 0) ? U(
+                0xffff
+              ) | descriptor.entries.resize(16)
+              when(descriptor.badTable)(violate(Violation.indirect)) otherwise goto(follow)
+            } elsewhen (descriptor.empty)(violate(Violation.empty)) elsewhen (descriptor.wrongWay) {
+              violate(Violation.direction)
+            } elsewhen (descriptor.loops)(violate(Violation.loop)) elsewhen (descriptor.badNext) {
+              violate(Violation.next)
+            } otherwise goto(give)
+          }
+        }
+      }
+    }
+    next.whenIsActive {
+      aim(Ring.available, ((taken.resize(p.sizeWidth - 1) & mask) @@ U"0") +^ U(RingHead, 4 bits))
+      when(cut)(goto(leave)) elsewhen (compare.empty || !io.frame || patience.over) {
+        goto(settle)
+      } otherwise read(Task.entry)
+    }
+    follow.whenIsActive {
+      // A queue's table has its own place in the context, so only the base differs.
+      aim(Ring.descriptors, chain.entry @@ U"0000")
+      when(chain.inTable)(aim.ring := Ring.indirect)
+      read(Task.descriptor)
+    }
+    give.whenIsActive {
+      chain.more      := descriptor.more
+      chain.entry     := descriptor.next
+      io.buffer.valid := True
+      when(io.buffer.ready) {
+        chain.count          := chain.count + 1
+        if (!transmit) wrote := True
+        goto(move)
+      }
+    }
+    move.whenIsActive {
+      chain.moved := io.moved.payload
+      when(io.moved.valid)(goto(close))
+    }
+    close.whenIsActive {
+      chain.bytes := chain.bytes + chain.moved.bytes
+      puts        := Put.element
+      aim(Ring.used, ((used.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
+      when(cut)(goto(leave)) elsewhen (chain.moved.failed)(violate(Violation.read)) elsewhen (
+        chain.more && !chain.moved.ended
+      )(goto(follow)) otherwise {
+        io.ended := True
+        goto(putWait)
+      }
+    }
+    putWait.whenIsActive {
+      io.write.valid := aim.ready
+      when(io.write.fire) {
+        wrote := True
+        goto(putDone)
+      }
+    }
+    putDone.whenIsActive {
+      switch(puts) {
+        is(Put.element) {
+          used  := used + 1
+          taken := taken + 1
+          puts  := Put.count
+          aim(Ring.used, 0)
+          goto(putWait)
+        }
+        is(Put.count)(goto(next))
+        is(Put.event)(goto(question))
+      }
+    }
+    settle.whenIsActive {
+      settling := True
+      puts     := Put.event
+      aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
+      when(cut)(goto(leave)) elsewhen (io.features.eventIndex && compare.empty) {
+        goto(putWait)
+      } otherwise goto(question)
+    }
+    question.whenIsActive {
+      when(io.features.eventIndex && compare.untold) {
+        aim(Ring.available, (size @@ U"0") + U(RingHead, 4 bits))
+        read(Task.event)
+      } elsewhen (compare.untold || compare.empty) {
+        aim(Ring.available, 0)
+        read(Task.index)
+      } otherwise goto(decide)
+    }
+    decide.whenIsActive(goto(conclude))
+    conclude.whenIsActive {
+      settling := False
+      when(cut)(goto(leave)) otherwise {
+        val wants = io.features.eventIndex ? compare.passed | !silent
+        for (n <- 0 until p.pairs)
+          when(queue === n) { io.announced(n) := compare.untold && wants }
+        told := used
+        when(!compare.empty && io.frame)(goto(next)) otherwise goto(pick)
+      }
+    }
+    leave.whenIsActive {
+      io.gaveUp := True
+      goto(pick)
+    }
+    always {
+      when(!bit(io.live) && !isActive(pick)) { cut := True }
+    }
+    val rests = isActive(pick)
+  }
+
+  for (n <- 0 until p.pairs) {
+    when(heard && queue === n) {
+      state.kicked(n) := False
+      state.hinted(n) := False
+    }
+    when(io.kick.valid && io.kick.pair === n) {
+      state.kicked(n) := True
+      state.hinted(n) := io.kick.hinted
+      state.hint(n)   := io.kick.index
+    }
+    // A queue that becomes live is looked at once without a notification.
+    when(!io.live(n)) {
+      Seq(state.taken, state.known, state.used, state.told).foreach(_(n) := 0)
+      state.kicked(n) := True
+      state.hinted(n) := False
+    }
+  }
+  val busy = RegNext(!machine.rests || (wanted & io.live).orR || io.drain) init False
+  io.busy := busy
+}
+
+object QueueRunner {
+
+  /** What an address is counted from. */
+  object Ring extends SpinalEnum {
+    val descriptors, available, used, indirect = newElement()
+  }
+
+  /** What is read from host memory. `flush` reads to learn that earlier writes have arrived. */
+  object Task extends SpinalEnum {
+    val index, entry, descriptor, event, flush = newElement()
+  }
+
+  /** What is written to the used ring: an element, the used index, or the index for notifications. */
+  object Put extends SpinalEnum {
+    val element, count, event = newElement()
+  }
+}

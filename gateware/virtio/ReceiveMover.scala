@@ -1,0 +1,143 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{HardBlock, Request}
+
+/** Writes the frame at `frame` to the buffers of a chain: from the card to the host.
+  *
+  * A frame may need several buffers, and goes on where the last one ended. `moved` comes when all
+  * writes to a buffer have been taken at `request`, so what is asked for later is behind them.
+  * `forget` lets the frame begin anew with the next buffer.
+  */
+case class ReceiveMover(p: VirtioParam) extends Component {
+  val io = new Bundle {
+    val buffer  = slave(Stream(HostBuffer()))
+    val moved   = master(Flow(Moved(p)))
+    val forget  = in Bool ()
+    val frame   = slave(Stream(UInt(p.frameWidth bits)))
+    val read    = out UInt (p.rowWidth bits)
+    val data    = in Bits (HardBlock.DataWidth bits)
+    val request = master(Stream(Fragment(Request())))
+  }
+  val BeatWidth = log2Up(VirtioParam.ChunkBeats + 2)
+  val Bytes     = HardBlock.BeatBytes
+
+  val active   = RegInit(False)
+  val buffer   = Reg(HostBuffer())
+  val position = Reg(UInt(p.frameWidth bits)) init 0 // Bytes of the frame that are written.
+  val moved    = Reg(UInt(p.frameWidth bits))        // Bytes of it in this buffer.
+  val queue    = StreamFifo(Fragment(Request()), 16, latency = 2)
+
+  /** One write is prepared, carried out, and has left before the next one is prepared. */
+  val step = new Area {
+    val count = Reg(UInt(3 bits)) init 0
+    val left  = RegNext(io.frame.payload - position)
+    val most  = RegNext((buffer.bytes < left) ? buffer.bytes.resize(p.frameWidth) | left)
+    val size  = RegNext(buffer.chunk(most))
+    // Cycles until `size` fits `buffer` and `position`.
+    val sized  = count === 4
+    val copies = RegInit(False)
+    when(active && !sized && !copies) { count := count + 1 }
+
+    io.buffer.ready := !active && io.frame.valid
+    when(io.buffer.fire) {
+      active := True
+      buffer := io.buffer.payload
+      moved  := 0
+      count  := 0
+    }
+    val done   = active && sized && !copies && most === 0
+    val begins = active && sized && !copies && most =/= 0
+    val ended  = left === 0
+    io.moved.valid  := done
+    io.moved.bytes  := moved
+    io.moved.ended  := ended
+    io.moved.failed := False
+    io.frame.ready  := done && ended
+    when(done) {
+      active := False
+      when(ended) { position := 0 }
+    }
+    when(io.forget) { position := 0 }
+  }
+
+  /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write, which
+    * begins at a dword.
+    */
+  val copy = new Area {
+    val start  = buffer.address(1 downto 0)
+    val reach  = step.size +^ start // From the first dword on, with the bytes in front of the data.
+    val origin = position - start
+    val turn   = RegNextWhen(origin(4 downto 0), step.begins)
+    val row    = Reg(UInt(p.rowWidth bits))
+    val beats  = RegNextWhen(((reach + (Bytes - 1)) >> 5).resize(BeatWidth), step.begins)
+    val asked  = Reg(UInt(BeatWidth bits)) init 0
+    val reads  = RegInit(False)
+    io.read := row
+    when(step.begins) {
+      step.copies := True
+      reads       := True
+      asked       := 0
+      row         := (origin >> 5).resize(p.rowWidth)
+    }
+    when(reads) {
+      row   := row + 1
+      asked := asked + 1
+      when(asked === beats) { reads := False }
+    }
+    // `data` follows `read` by three cycles. The first row alone makes no beat.
+    val makes  = Delay(reads && asked =/= 0, 3, init = False)
+    val ends   = Delay(reads && asked === beats, 3, init = False)
+    val before = RegNext(io.data)
+    val old    = RegNext(Vec((0 until Bytes).map(turn <= _)).asBits)
+    val both = Vec((0 until Bytes).map { n =>
+      old(n) ? before(8 * n, 8 bits) | io.data(8 * n, 8 bits)
+    }).asBits
+    val coarse = RegNext(turn(4 downto 3).muxList((0 to 3).map(n => n -> back(both, 8 * n))))
+    val fine   = turn(2 downto 1).muxList((0 to 3).map(n => n -> back(coarse, 2 * n)))
+    val turned = turn(0) ? back(fine, 1) | fine
+
+    private def back(data: Bits, bytes: Int): Bits = data.rotateRight(8 * bytes)
+  }
+
+  val head = new Area {
+    val start  = copy.start
+    val dwords = RegNextWhen(((copy.reach + 3) >> 2).resize(11), step.begins)
+    val single = dwords === 1
+    val first  = RegNextWhen((B"1111" << start).resize(4), step.begins)
+    val end    = copy.reach(1 downto 0)
+    val last = RegNextWhen(
+      end.mux(0 -> B"1111", 1 -> B"0001", 2 -> B"0011", 3 -> B"0111"),
+      step.begins
+    )
+    val push = queue.io.push
+    push.valid      := RegNext(copy.makes) init False
+    push.last       := RegNext(copy.ends)
+    push.write      := True
+    push.address    := buffer.address(63 downto 2) @@ U"00"
+    push.dwords     := dwords
+    push.firstBe    := single ? (first & last) | first
+    push.lastBe     := last.andMask(!single)
+    push.attributes := 0
+    push.context    := 0
+    push.data       := copy.turned
+    assert(!push.valid || push.ready, "a beat has no room, although the queue was empty")
+    io.request << queue.io.pop
+
+    // The write has left when its last beat is taken.
+    when(io.request.fire && io.request.last) {
+      step.copies    := False
+      step.count     := 0
+      position       := position + step.size
+      moved          := moved + step.size
+      buffer.address := buffer.address + step.size
+      buffer.bytes   := buffer.bytes - step.size
+    }
+  }
+}

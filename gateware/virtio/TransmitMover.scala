@@ -1,0 +1,128 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+/** Reads the buffers of a chain and gives their bytes to BytePacker: from the host to the card.
+  *
+  * Room in the frame store is reserved before a read is asked for. Without room the mover waits for
+  * its own reads, and then drops the rest of the chain and counts the bytes: a console's driver
+  * waits for its buffer with interrupts off, so the device must not wait for the driver.
+  *
+  * `moved` comes when all data of the buffer has come.
+  */
+case class TransmitMover(p: VirtioParam) extends Component {
+  import HostRequests.{Place, Returned}
+  import TransmitMover._
+  import VirtioParam.ChunkBeats
+
+  val io = new Bundle {
+    val buffer  = slave(Stream(HostBuffer()))
+    val moved   = master(Flow(Moved(p)))
+    val ends    = in Bool () // The chain has ended, or was given up.
+    val free    = in UInt (p.rowWidth + 1 bits)
+    val request = master(Stream(Place(9)))
+    val data    = slave(Flow(Fragment(Returned())))
+    val piece   = master(Flow(BytePacker.Piece()))
+    val dropped = out UInt (32 bits)
+  }
+
+  val ask = new Area {
+    val active   = RegInit(False)
+    val buffer   = Reg(HostBuffer())
+    val size     = Reg(UInt(9 bits)) // Bytes of the next read.
+    val sized    = RegInit(False)    // `size` fits `buffer`.
+    val inFlight = Reg(UInt(log2Up(Chunks + 1) bits)) init 0
+    val dropping = RegInit(False)
+    val failed   = RegInit(False)
+    val dropped  = Reg(UInt(32 bits)) init 0
+    io.dropped := dropped
+
+    // A read may end in one row more than it has beats, and `free` is some cycles old.
+    val needs = ((inFlight +^ 2) * (ChunkBeats + 2)).resize(p.rowWidth + 1)
+    val room  = RegNext(io.free > needs) init False
+    val may   = RegNext(sized && inFlight < Chunks - 1) init False
+    val asks  = RegInit(False) // The next read is offered, until it is taken.
+
+    io.buffer.ready := !active
+    when(io.buffer.fire) {
+      active := True
+      buffer := io.buffer.payload
+    }
+    val ended = buffer.bytes === 0
+    size  := buffer.chunk(buffer.bytes)
+    sized := active && !ended && !io.request.fire
+
+    when(sized && may && room && !dropping) { asks := True }
+    io.request.valid   := asks
+    io.request.address := buffer.address
+    io.request.bytes   := size
+    when(io.request.fire) {
+      buffer.address := buffer.address + size
+      buffer.bytes   := buffer.bytes - size
+      may            := False
+      asks           := False
+    }
+    val nothing = inFlight === 0 && !io.piece.valid
+    // `room` counts the reads in flight, so it is valid some cycles after the last of them ended.
+    val quiet = Reg(UInt(3 bits)) init 0
+    quiet := (active && nothing && !io.request.fire) ? (quiet.andR ? quiet | (quiet + 1)) | U(
+      0,
+      3 bits
+    )
+    when(sized && quiet.andR && !room && !asks) { dropping := True }
+    when(sized && dropping && quiet.andR) {
+      dropped      := dropped + buffer.bytes
+      buffer.bytes := 0
+    }
+    io.moved.valid  := active && ended && nothing && !asks
+    io.moved.bytes  := 0
+    io.moved.ended  := False
+    io.moved.failed := failed
+    when(io.moved.valid) { active := False }
+    when(io.ends) {
+      dropping := False
+      failed   := False
+    }
+  }
+
+  val answer = new Area {
+    // For each read in flight: its first byte in a dword, and its bytes.
+    val chunks = StreamFifo(Chunk(), Chunks, latency = 1)
+    chunks.io.push.valid := io.request.fire
+    chunks.io.push.start := io.request.address(1 downto 0)
+    chunks.io.push.bytes := io.request.bytes
+    val first = RegNextWhen(io.data.last, io.data.valid) init True
+    val left  = Reg(UInt(9 bits)) // Bytes of the read behind this beat.
+    val chunk = chunks.io.pop.payload
+    val bytes = first ? chunk.bytes | left
+    val start = chunk.start.andMask(first)
+    val most  = U(BytePacker.Bytes, 6 bits) - start
+    val count = (bytes > most) ? most | bytes.resize(6)
+    left                := (io.data.valid ? (bytes - count) | left)
+    chunks.io.pop.ready := io.data.valid && io.data.last
+
+    val piece = Flow(BytePacker.Piece())
+    piece.valid := io.data.valid
+    piece.data  := io.data.data
+    piece.start := start
+    piece.bytes := count
+    io.piece << piece.m2sPipe
+    when(io.data.valid && io.data.failed) { ask.failed := True }
+    val ends = io.data.valid && io.data.last
+    ask.inFlight := ask.inFlight + io.request.fire.asUInt - ends.asUInt
+  }
+}
+
+object TransmitMover {
+  val Chunks = 8 // The most reads in flight, and one.
+
+  case class Chunk() extends Bundle {
+    val start = UInt(2 bits)
+    val bytes = UInt(9 bits)
+  }
+}

@@ -1,0 +1,247 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.interrupt.RegisterPort
+import lanebox.vocabulary.Numbers
+
+/** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2), and
+  * two of its own behind them.
+  *
+  * A status of 0 starts a reset. `drain` then asks the queues to come to rest, and `drained` says
+  * that they have, and that everything that they wrote is in host memory. Until then `status` reads
+  * its old value, and all writes to the page are ignored. A violation sets NEEDS_RESET: no queue is
+  * `live` any more.
+  */
+case class VirtioRegisters(p: VirtioParam) extends Component {
+  import VirtioRegisters._
+
+  val io = new Bundle {
+    val registers = slave(RegisterPort(AddressBits))
+    val contexts  = out(Vec(QueueContext(p), p.queues))
+    val live      = out Bits (p.queues bits)      // These queues may be served.
+    val features  = out(RingFeatures())
+    val kicks     = Vec(master(Flow(Kick(p))), 2) // For receive queues and for transmit queues.
+    val drain     = out Bool ()
+    val drained   = in Bool ()
+    val clear     = out Bool () // A pulse: the reset ends, and nothing may be left of the past.
+    val violation = slave(Flow(Violation()))
+    // A pulse in bit n: the driver wants to know of new used entries of queue n.
+    val announced = in Bits (p.queues bits)
+    val dropped   = in UInt (32 bits)
+    // Interrupt causes: one for each queue, and one for a change of the configuration.
+    val causes = out Bits (p.queues + 1 bits)
+  }
+  val bus     = io.registers
+  val address = bus.address @@ U"00"
+
+  val status                     = Reg(Bits(8 bits)) init 0
+  val resetting                  = RegInit(False)
+  val write                      = bus.write && !resetting
+  val data                       = bus.writeData
+  val interrupts                 = Reg(Bits(2 bits)) init 0
+  val reason                     = Reg(Violation()) init Violation.none
+  def written(offset: Int): Bool = write && address === offset
+
+  val onFeatures = new Area {
+    val deviceUpper = Reg(Bool()) init False
+    val driverUpper = Reg(Bool()) init False
+    val low, high   = Reg(Bits(32 bits)) init 0
+    // Feature words beyond the second one do not exist: they read 0, and writes are ignored.
+    val deviceBeyond, driverBeyond = Reg(Bool()) init False
+    val frozen                     = status(FeaturesOk)
+    when(written(DeviceFeaturesSel)) {
+      deviceUpper  := data(0)
+      deviceBeyond := data(31 downto 1).orR
+    }
+    when(written(DriverFeaturesSel)) {
+      driverUpper  := data(0)
+      driverBeyond := data(31 downto 1).orR
+    }
+    when(written(DriverFeatures) && !frozen && !driverBeyond) {
+      when(driverUpper)(high := data) otherwise (low := data)
+    }
+    private def word(n: Int) = B(p.features >> (32 * n) & 0xffffffffL, 32 bits)
+    val offered              = (deviceUpper ? word(1) | word(0)).andMask(!deviceBeyond)
+    val accepted             = high ## low
+    val unknown              = (accepted & ~(word(1) ## word(0))).orR
+    val lacking              = (~accepted & B(VirtioParam.Required, 64 bits)).orR
+    val fit                  = !unknown && !lacking
+
+    io.features.indirect   := accepted(VirtioParam.Indirect)
+    io.features.eventIndex := accepted(VirtioParam.EventIndex)
+  }
+
+  val onQueues = new Area {
+    val selected = Reg(UInt(log2Up(p.queues) bits)) init 0
+    val exists   = Reg(Bool()) init True // There is a queue with the number that was selected.
+    val ready    = Reg(Bits(p.queues bits)) init 0
+    val fresh    = RegInit(False)        // In the cycle before, the driver asked for `ready`.
+    when(written(QueueSel)) {
+      selected := data.asUInt.resized
+      exists   := data.asUInt < p.queues
+    }
+    val contexts = Vec(Reg(QueueContext(p)), p.queues)
+    for ((context, n) <- contexts.zipWithIndex) {
+      val mine = exists && selected === n && !ready(n)
+      def half(offset: Int, field: UInt): Unit = {
+        when(written(offset) && mine)(field(31 downto 0)      := data.asUInt)
+        when(written(offset + 4) && mine)(field(63 downto 32) := data.asUInt)
+      }
+      half(QueueDesc, context.descriptors)
+      half(QueueDriver, context.available)
+      half(QueueDevice, context.used)
+      context.size init 0
+      // A size that does not fit becomes 0, which is refused when the queue is made ready.
+      when(written(QueueNum) && mine) {
+        context.size := (data.asUInt <= p.queueSize) ? data.asUInt.resize(p.sizeWidth) | U(
+          0,
+          p.sizeWidth bits
+        )
+      }
+    }
+    val context = contexts(selected)
+    val odd = context.descriptors(3 downto 0) =/= 0 || context.available(0) ||
+      context.used(1 downto 0) =/= 0
+    val single = CountOne(context.size) === 1
+    fresh := written(QueueReady) && exists && data(0) && !ready(selected)
+    val wrong = fresh && (odd || !single)
+    when(written(QueueReady) && exists && !data(0)) { ready(selected) := False }
+    when(fresh && !wrong) { ready(selected) := True }
+
+    val running = status(DriverOk) && status(FeaturesOk) && !status(NeedsReset) && !status(Failed)
+    io.contexts := contexts
+    io.live     := ready.andMask(running && !resetting)
+
+    val notified = written(QueueNotify)
+    val queue    = data(15 downto 0).asUInt
+    for ((kick, direction) <- io.kicks.zipWithIndex) {
+      kick.valid  := notified && queue < p.queues && queue(0) === Bool(direction == 1)
+      kick.pair   := queue(p.pairWidth downto 1)
+      kick.hinted := onFeatures.accepted(VirtioParam.NotificationData)
+      kick.index  := data(31 downto 16).asUInt
+    }
+  }
+
+  val onStatus = new Area {
+    val asked = written(Status)
+    when(asked) {
+      when(data(7 downto 0) === 0) {
+        resetting := True
+      } otherwise {
+        status             := data(7 downto 0)
+        status(FeaturesOk) := data(FeaturesOk) && (status(FeaturesOk) || onFeatures.fit)
+        status(NeedsReset) := status(NeedsReset)
+      }
+    }
+    val broken     = io.violation.valid || onQueues.wrong
+    val fault      = onQueues.wrong.mux(True -> Violation.setup(), False -> io.violation.payload)
+    val tells      = broken && !status(NeedsReset)
+    val configured = RegNext(tells && status(DriverOk)) init False
+    when(tells) {
+      status(NeedsReset) := True
+      reason             := fault
+    }
+
+    // The pipelines behind the queues are empty some cycles after the queues are at rest.
+    val rests = Reg(UInt(4 bits)) init 0
+    rests    := (resetting && io.drained) ? (rests + 1) | U(0, 4 bits)
+    io.drain := resetting
+    io.clear := rests.andR
+    when(io.clear) {
+      resetting      := False
+      status         := 0
+      interrupts     := 0
+      reason         := Violation.none
+      onQueues.ready := 0
+      onQueues.contexts.foreach(_.size := 0)
+      onFeatures.low  := 0
+      onFeatures.high := 0
+    }
+  }
+
+  val onInterrupts = new Area {
+    val set     = onStatus.configured ## io.announced.orR
+    val cleared = data(1 downto 0).andMask(written(InterruptAck))
+    when(!io.clear) { interrupts := (interrupts & ~cleared) | set }
+    val causes = RegNext(onStatus.configured ## io.announced) init 0
+    io.causes := causes
+  }
+
+  val onRead = new Area {
+    val words = p.config.zipWithIndex.map { case (word, n) =>
+      (Config + 4 * n) -> B(word, 32 bits)
+    }
+    val fixed = Seq(
+      MagicValue   -> B(Numbers.VirtioMagic, 32 bits),
+      Version      -> B(2, 32 bits),
+      DeviceId     -> B(p.id, 32 bits),
+      VendorId     -> B(Numbers.VirtioVendor, 32 bits),
+      ShmLength    -> B(BigInt(0xffffffffL), 32 bits), // No shared memory (VirtIO 1.2, 4.2.2).
+      ShmLengthTop -> B(BigInt(0xffffffffL), 32 bits)
+    )
+    val varying = Seq(
+      DeviceFeatures  -> onFeatures.offered,
+      QueueNumMax     -> B(p.queueSize, 32 bits).andMask(onQueues.exists),
+      QueueReady      -> (onQueues.ready(onQueues.selected) && onQueues.exists).asBits.resize(32),
+      InterruptStatus -> interrupts.resize(32),
+      Status          -> status.resize(32),
+      Reason          -> reason.asBits.resize(32),
+      Dropped         -> io.dropped.asBits
+    )
+    // Two selections side by side are less deep than one, and the page gives either the one's word
+    // or the other's.
+    def select(words: Seq[(Int, Bits)]): Bits = {
+      val value = B(0, 32 bits)
+      switch(address) {
+        for ((offset, word) <- words) is(offset)(value := word)
+      }
+      RegNext(value)
+    }
+    val constant = select(fixed ++ words)
+    val variable = select(varying)
+    bus.readData := constant | variable
+  }
+}
+
+object VirtioRegisters {
+  val AddressBits = log2Up(Numbers.PageBytes / 4)
+
+  // Byte offsets in the page.
+  val MagicValue        = 0x000
+  val Version           = 0x004
+  val DeviceId          = 0x008
+  val VendorId          = 0x00c
+  val DeviceFeatures    = 0x010
+  val DeviceFeaturesSel = 0x014
+  val DriverFeatures    = 0x020
+  val DriverFeaturesSel = 0x024
+  val QueueSel          = 0x030
+  val QueueNumMax       = 0x034
+  val QueueNum          = 0x038
+  val QueueReady        = 0x044
+  val QueueNotify       = 0x050
+  val InterruptStatus   = 0x060
+  val InterruptAck      = 0x064
+  val Status            = 0x070
+  val QueueDesc         = 0x080
+  val QueueDriver       = 0x090
+  val QueueDevice       = 0x0a0
+  val ShmLength         = 0x0b0
+  val ShmLengthTop      = 0x0b4
+  val Config            = 0x100
+  // Registers of Lanebox, where virtio-mmio has none: the last violation, and bytes that were lost.
+  val Reason  = 0xf00
+  val Dropped = 0xf04
+
+  // Bits of the device status (VirtIO 1.2, 2.1).
+  val DriverOk   = 2
+  val FeaturesOk = 3
+  val NeedsReset = 6
+  val Failed     = 7
+}
