@@ -34,6 +34,7 @@ from gateware.observe.tlp_events import tlp_events
 from gateware.phy.hard_block import HARD_BLOCK, UserClock, make_phy
 from gateware.user.loopback import Loopback
 from gateware.user.slot import check_built, make_occupant, occupant_sources, watch_slot
+from gateware.virtio.device import add_virtio
 from gateware.vocabulary.windows import COMPAT, default_windows
 
 
@@ -43,23 +44,21 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
-    MSI-X, `capture` the capture of frames. `card`: the card services, with these cages ("a", "b");
-    None: no services. `clock`: the user clock in Hz. `compat`: windows.py.
+    MSI-X, `capture` a capture of frames, `virtio` a console. `card`: card services, with these
+    cages ("a", "b"); None: no services. `clock`: the user clock in Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
     causes  = 0    # Interrupt causes that have been given their bit.
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
-        user     = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE),
-        msix     = False, clock = numbers.SYS_CLK_FREQ,
-        compat   = None, completion_pool = False, capture = False, card = None):
+        user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
+        clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = False, card = None,
+        virtio = False):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
-            bus_timeout   = numbers.BUS_TIMEOUT,
-            ident         = identifier(target, occupant_sources(user)),
-            ident_version = False,
-        )
+            bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
+            ident       = identifier(target, occupant_sources(user)))
 
         # PCIe -------------------------------------------------------------------------------------
         self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
@@ -71,7 +70,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
-            self.add_bridge(memories, msix, compat)
+            self.add_bridge(memories, msix, compat, virtio)
         else:
             self.add_bus_master(memories)
 
@@ -82,10 +81,9 @@ class LaneboxSoC(RegisterBridgeSoC):
 
         # The user slot's streams, behind the pattern ----------------------------------------------
         self.pattern = Pattern()
-        h2c_sink     = add_player(self) if capture else self.user.sink
         self.comb += [
             self.pcie_dma0.source.connect(self.pattern.h2c_sink),
-            self.pattern.h2c_source.connect(h2c_sink),
+            self.pattern.h2c_source.connect(add_player(self) if capture else self.user.sink),
             self.user.source.connect(self.pattern.c2h_sink),
             self.pattern.c2h_source.connect(self.pcie_dma0.sink),
             self.pattern.c2h_run.eq(self.pcie_dma0.writer.enable),
@@ -108,19 +106,19 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        if capture:
-            add_capture(self) # It adds its own `busy` and interrupt cause to the SoC's.
-        if card is not None:
-            add_card(self, card) # It adds theirs, too.
+        for built, add in ((capture, add_capture), (virtio, add_virtio)):
+            if built:
+                add(self) # It adds its own `busy` and interrupt causes to the SoC's.
+        add_card(self, card)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
-    def add_bridge(self, memories, msix, compat):
+    def add_bridge(self, memories, msix, compat, virtio):
         """Connects the host's BARs to the MMIO bridge, which also reaches the Wishbone bus."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
-            windows = default_windows(self.user.axi, msix, compat))
+            windows = default_windows(self.user.axi, msix, compat, virtio))
         self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         for name, (base, size) in COMPAT[compat].regions().items(): # For software alone.

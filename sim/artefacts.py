@@ -56,19 +56,22 @@ def build(
     completion_pool: bool = False,
     capture: bool = False,
     card: bool = False,
+    virtio: bool = False,
 ) -> Artefacts:
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
-    capture block and its generator of frames, `card` the card services. `completion_pool` makes the
-    gateware count completion headers and data in one pool. `memories` has the files with the
-    contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
+    capture block and its generator of frames, `card` the card services, `virtio` the virtio
+    console. `completion_pool` makes the gateware count completion headers and data in one pool.
+    `memories` has the files with the contents of memory 0 and 1 (.hex, .coe, .bin; see
+    mmio/memory.py).
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
     variant += ["pool"] if completion_pool else []
     variant += ["capture"] if capture else []
     variant += ["card"] if card else []
+    variant += ["virtio"] if virtio else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable,
@@ -89,6 +92,8 @@ def build(
         command.append("--capture")
     if card:
         command.append("--card")
+    if virtio:
+        command.append("--virtio")
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)

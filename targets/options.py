@@ -45,6 +45,8 @@ def parse_arguments(board, description):
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
         help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
+    target.add_argument("--virtio", action="store_true",
+        help="a virtio console that answers with what it is sent (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",

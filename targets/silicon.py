@@ -78,6 +78,7 @@ def make_soc(board, arguments, user):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = cages_of(board, arguments) if arguments.card else None,
+        virtio   = arguments.virtio,
     )
     for name in cages_of(board, arguments):
         comb, specials = connect_cage(platform, name, soc.cages[name])
@@ -104,6 +105,7 @@ def build_gateware(board, arguments):
     from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.user.slot import find_occupant, occupant_sources
+    from gateware.virtio.device import check_virtio
     from gateware.vocabulary.windows import check_compat
     from tools.verilog.build import build_cached, build_key
     from tools.verilog.sources import source_digest, source_files
@@ -111,6 +113,7 @@ def build_gateware(board, arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     check_card(board, arguments.card)
     user   = find_occupant(arguments.user)
@@ -120,7 +123,7 @@ def build_gateware(board, arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
             user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card],
+            arguments.capture, arguments.card, arguments.virtio],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(

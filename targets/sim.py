@@ -57,6 +57,8 @@ def parse_arguments():
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
         help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
+    target.add_argument("--virtio", action="store_true",
+        help="a virtio console that answers with what it is sent (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback",
@@ -92,6 +94,7 @@ def make_soc(arguments, user, memories):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = CAGES if arguments.card else None,
+        virtio   = arguments.virtio,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
         for signal in (side.valid, side.ready, side.last)]
@@ -136,6 +139,7 @@ def build(arguments):
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.mmio.memory import BLANK_IMAGE, read_image
     from gateware.user.slot import find_occupant, occupant_sources
+    from gateware.virtio.device import check_virtio
     from gateware.vocabulary.windows import check_compat
     from tools.verilog.build import build_cached, build_key
     from tools.verilog.sources import source_digest, source_files
@@ -143,6 +147,7 @@ def build(arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user     = find_occupant(arguments.user)
     memories = [
@@ -154,7 +159,7 @@ def build(arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
             arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card],
+            arguments.capture, arguments.card, arguments.virtio],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))

@@ -223,5 +223,5 @@ def add_capture(soc):
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
         cycle_ns = round(1e9/soc.sys_clk_freq))
-    soc.busy = soc.activity.busy | soc.capture.busy
+    soc.busy = soc.busy | soc.capture.busy
     soc.add_interrupts({"CAPTURE": soc.capture.irq})

@@ -10,9 +10,11 @@ from gateware.card.upkeep import add_upkeep
 
 
 def add_card(soc, cages):
-    """Adds the card services to the SoC, with the cages that `cages` names. Only the cages need
-    pins that a board may lack.
+    """Adds the card services to the SoC, with the cages that `cages` names; nothing if `cages` is
+    None. Only the cages need pins that a board may lack.
     """
+    if cages is None:
+        return
     soc.flash  = Flash()
     soc.reboot = Reboot()
     busy = soc.busy

@@ -28,6 +28,7 @@ from gateware.capture import registers as capture_registers
 from gateware.card import sensors
 from gateware.card.module import BUFFER_BYTES, ERRORS
 from gateware.dma import moderation, notices
+from gateware.virtio import device
 
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
@@ -378,6 +379,13 @@ def _upkeep_blocks(soc):
             buffer_bytes = BUFFER_BYTES)
         for name in soc.csr.regions if name.startswith("module")]
 
+def _virtio_blocks(soc):
+    if "virtio_console" not in soc.bus.regions:
+        return []
+    return [Block("virtio", numbers.VIRTIO_BASE, numbers.VIRTIO_SIZE, {
+        "device": device.CONSOLE_ID, "queues": device.CONSOLE_QUEUES,
+        "cause": numbers.VIRTIO_CAUSE, "queue_size": numbers.VIRTIO_QUEUE_SIZE})]
+
 def _msix_blocks(soc):
     if soc.msix is None:
         return []
@@ -422,6 +430,7 @@ def blocks(soc, endpoint):
         *_capture_blocks(soc),
         *_card_blocks(soc),
         *_upkeep_blocks(soc),
+        *_virtio_blocks(soc),
     ]
 
 # Pages --------------------------------------------------------------------------------------------

@@ -17,11 +17,14 @@ SIZES = {0: numbers.BAR0_SIZE, 2: numbers.BAR2_SIZE}
 PAGE = 4096
 
 
-@pytest.mark.parametrize("msix, compat", [(False, None), (True, None), (False, "seed000")])
+@pytest.mark.parametrize(
+    "msix, compat, virtio",
+    [(False, None, False), (True, None, False), (True, None, True), (False, "seed000", False)],
+)
 @pytest.mark.parametrize("axi", [None, user_axi()])
-def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
+def test_windows_lie_in_their_bars_and_apart(axi, msix, compat, virtio):
     """Each window is whole pages inside its BAR, and no two windows of a BAR overlap."""
-    windows = default_windows(axi, msix, compat)
+    windows = default_windows(axi, msix, compat, virtio)
     for window in windows:
         assert window.base % PAGE == window.size % PAGE == 0
         assert window.base + window.size <= SIZES[window.bar]

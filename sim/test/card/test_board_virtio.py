@@ -1,0 +1,136 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The virtio console on a whole card: a driver without a guest sets it up by the capability table,
+and gets back every byte that it sends."""
+
+import random
+
+import pytest
+
+from gateware import numbers
+from sim.test.board.board_builds import build_executable, build_gateware, register_map
+from sim.test.board.board_client import wait_until
+from sim.test.card.virtio_driver import (
+    BUFFER_BYTES,
+    CONFIG,
+    DEVICE_ID,
+    MAGIC,
+    NEEDS_RESET,
+    NEXT,
+    QUEUE_NUM_MAX,
+    QUEUE_SEL,
+    REASON,
+    RECEIVE,
+    STATUS,
+    TRANSMIT,
+    VERSION,
+    Console,
+    find,
+)
+from sim.test.conftest import started_boards
+from tools.testing.seeds import SHIFT
+
+LOOP = 5  # the code of Violation.loop in the register Reason
+
+
+@pytest.fixture
+def start_virtio(tmp_path):
+    """Return a function that starts boards, as the fixture start_board does, with gateware that has
+    the virtio console."""
+    yield from started_boards(build_executable(virtio=True), register_map(virtio=True), tmp_path)
+
+
+def test_the_capability_table_leads_to_the_page_of_a_console(start_virtio):
+    """The block in the capability table has the page's place, and the registers agree with it."""
+    with start_virtio() as board:
+        console = Console(board.card())
+        device = console.device
+        assert device.offset == numbers.VIRTIO_BASE
+        identity = [console.read(offset) for offset in (MAGIC, VERSION, DEVICE_ID)]
+        assert identity == [numbers.VIRTIO_MAGIC, 2, device.device] and device.device == 3
+        for queue in range(device.queues + 1):
+            console.write(QUEUE_SEL, queue)
+            most = device.queue_size if queue < device.queues else 0
+            assert console.read(QUEUE_NUM_MAX) == most
+        # The host may read the configuration byte by byte: 80 columns and 25 rows.
+        page = device.offset + CONFIG
+        assert [console.card.mmio_read(page + n, 1) for n in range(4)] == [80, 0, 25, 0]
+
+
+@pytest.mark.parametrize("events", [False, True])
+@pytest.mark.parametrize("options", [(), ("--stall", 30, "--read-latency", 2000)])
+def test_a_driver_gets_back_every_byte_it_sends(start_virtio, options, events):
+    """Bytes come back in order, in chains of all sizes, with MSI alone to tell the driver."""
+    source = random.Random(SHIFT + 1)
+    sizes = [1, 3, 4, 31, 32, 33, BUFFER_BYTES - 1, BUFFER_BYTES]
+    sizes += [source.randint(1, BUFFER_BYTES) for _ in range(120)]
+    sent = bytearray()
+    with start_virtio(*options, "--seed", SHIFT + 1) as board:
+        console = Console(board.card(), events=events)
+        for size in sizes:
+            data = source.randbytes(size)
+            sent += data
+            console.send(data)
+        while len(console.received) < len(sent):
+            console.wait()
+        assert console.received == sent
+        assert board.stats()["unmapped"] == 0
+
+
+def test_a_chain_without_end_stops_the_device_until_it_is_reset(start_virtio):
+    """A hostile chain sets NEEDS_RESET, and nothing is used any more. After a reset the console
+    works as before."""
+    with start_virtio() as board:
+        console = Console(board.card())
+        console.send(b"before")
+        while len(console.received) < 6:
+            console.wait()
+        queue = console.queues[TRANSMIT]
+        queue.describe(10, queue.buffer(10), 16, NEXT, 11)
+        queue.describe(11, queue.buffer(11), 16, NEXT, 10)
+        queue.offer(10)
+        console.notify(queue)
+        wait_until(lambda: console.read(STATUS) & NEEDS_RESET, "NEEDS_RESET")
+        assert console.read(REASON) == LOOP
+        console.card.wait_interrupt()
+        before = [bytes(queue.memory.data) for queue in console.queues]
+        console.notify(queue)
+        console.notify(console.queues[RECEIVE])
+        assert console.read(STATUS) & NEEDS_RESET
+        assert [bytes(queue.memory.data) for queue in console.queues] == before
+        console.reset()
+        console.start()
+        console.send(b"after the reset")
+        while len(console.received) < 15:
+            console.wait()
+        assert console.received == b"after the reset"
+        assert board.stats()["unmapped"] == 0
+
+
+def test_after_a_reset_is_answered_host_memory_is_left_alone(start_virtio):
+    """When the status reads 0, the memory of the queues may be given away: it does not change."""
+    with start_virtio("--stall", 20, "--seed", SHIFT + 1) as board:
+        console = Console(board.card())
+        for _ in range(10):
+            for _ in range(20):
+                console.send(bytes(BUFFER_BYTES))
+                console.collect()
+            console.reset()
+            for queue in console.queues:
+                queue.memory.data[:] = b"\x5a" * len(queue.memory.data)
+            assert console.read(STATUS) == 0
+            for queue in console.queues:
+                assert set(bytes(queue.memory.data)) == {0x5A}
+            console.start()
+        assert board.stats()["unmapped"] == 0
+
+
+def test_a_build_without_virtio_has_nothing_of_it(start_board):
+    """In a build without --virtio neither the Verilog nor the capability table has a virtio
+    device."""
+    build = build_gateware()
+    assert "Virtio" not in (build / "gateware" / "sources.txt").read_text()
+    assert "virtio" not in (build / "gateware" / "lanebox.v").read_text().lower()
+    with start_board() as board, pytest.raises(StopIteration):
+        find(board.card())
