@@ -22,6 +22,8 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
   var reads, writes = 0
   var payloads      = 0     // Reads of buffers.
   var silent        = false // No request may come any more.
+  // Called after each write: a driver may look at its queues at any time.
+  var watch: () => Unit = () => ()
   // Interrupts of each cause that have come and that the driver has not seen yet.
   val interrupts = Array.fill(dut.p.queues + 1)(0)
 
@@ -31,6 +33,7 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
   private val written = mutable.ArrayBuffer[Byte]()
   private var fixed   = Seq[BigInt]()
   private var now     = 0L
+  private var stalled = 0 // Cycles for which no request is taken.
 
   dut.io.request.ready #= false
   dut.io.data.valid #= false
@@ -44,7 +47,10 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
     val request = dut.io.request
     if (request.valid.toBoolean) assert(!silent, "a request from a device that was reset")
     if (request.valid.toBoolean && request.ready.toBoolean) take()
-    request.ready #= random.nextDouble() >= pauses
+    // At times no request is taken for long, so that requests gather in the device.
+    if (stalled == 0 && random.nextInt(300) == 0) stalled = random.nextInt(100)
+    stalled = (stalled - 1) max 0
+    request.ready #= random.nextDouble() >= pauses && stalled == 0
     if (beats.isEmpty && asked.nonEmpty && asked.head.due <= now) answer(asked.dequeue())
     data.valid #= beats.nonEmpty && random.nextDouble() >= pauses / 2
     for ((word, last, context, failed) <- beats.headOption) {
@@ -94,6 +100,7 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
           if ((enables >> (i % 4) & 1) == 1) memory.writeByte(address + i, written(i))
         }
         written.clear()
+        watch()
       }
     }
   }
