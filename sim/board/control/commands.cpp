@@ -57,8 +57,8 @@ void Commands::plan(std::istream &words) {
     std::string verb, rest;
     words >> std::setbase(0) >> cycle >> std::setbase(10) >> verb;
     std::getline(words, rest);
-    if ((verb != "write" && verb != "mark" && verb != "peer"))
-        throw std::invalid_argument("must be at CYCLE write|mark|peer ...");
+    if (verb != "write" && verb != "mark" && verb != "peer" && verb != "pause")
+        throw std::invalid_argument("must be at CYCLE write|mark|peer|pause ...");
     plan_.add(machine_.gateware.cycles(), cycle, verb + rest);
 }
 
@@ -106,6 +106,16 @@ void Commands::start_peer(std::istream &words) {
     machine_.peer.start(job);
 }
 
+void Commands::pause(std::istream &words) {
+    constexpr uint64_t kLongest = 1'000'000;
+    uint64_t nanoseconds = 0;
+    words >> nanoseconds;
+    if (!words || nanoseconds == 0 || nanoseconds > kLongest)
+        throw std::invalid_argument("must be pause NS, a number from 1 to " +
+                                    std::to_string(kLongest));
+    machine_.root.memory.stall(nanoseconds * kNanosecond);
+}
+
 // Carries out one command of the control socket. Returns false if no command has this name.
 bool Commands::obey(const std::string &verb, std::istream &words) {
     if (verb == "quit") {
@@ -129,6 +139,8 @@ bool Commands::obey(const std::string &verb, std::istream &words) {
         statistics_.mark();
     } else if (verb == "power") {
         function_.lose_card_power();
+    } else if (verb == "pause") {
+        pause(words);
     } else if (verb == "at") {
         plan(words);
     } else {
@@ -143,9 +155,9 @@ std::string Commands::answer(const std::string &line) {
     words >> verb;
     try {
         if (!obey(verb, words))
-            return error_json(
-                "command '" + verb +
-                "': there are stats, clear, set, fault, quit, peer, write, mark, power, at");
+            return error_json("command '" + verb +
+                              "': there are stats, clear, set, fault, quit, peer, write, mark, "
+                              "pause, power, at");
         // The text of a domain_error names the command already.
     } catch (const std::domain_error &error) {
         return error_json(error.what());

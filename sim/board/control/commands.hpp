@@ -9,7 +9,8 @@
 //   fault NAME[:N]                    arms a fault (faults/faults.hpp)
 //   write OFFSET VALUE                writes a dword of BAR0, as the host's processor does
 //   peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]
-//   at CYCLE write|mark|peer ...      carries out the command in that cycle of device time
+//   pause NS                          begins a write stall: the host takes no posted write
+//   at CYCLE write|mark|peer|pause ...  carries out the command in that cycle of device time
 #pragma once
 
 #include <istream>
@@ -45,6 +46,7 @@ private:
     void run_plan();
     void write_register(std::istream &words);
     void start_peer(std::istream &words);
+    void pause(std::istream &words);
 
     Machine &machine_;
     Function &function_;

@@ -20,10 +20,7 @@ constexpr Time kAlways = ~Time{0};
 }  // namespace
 
 void HostMemory::write(Tlp &write) {
-    if (Time stall = timing_.write_stall.sample(random_)) {
-        writes_from_ = now_ + stall;
-        counters_.write_stalls++;
-    }
+    if (Time length = timing_.write_stall.sample(random_)) stall(length);
     if (write.interrupt) {
         if (faults_.lose_msi()) return;
         ++(host_.interrupt() ? counters_.msi : counters_.msi_lost);
@@ -34,6 +31,11 @@ void HostMemory::write(Tlp &write) {
     faults_.on_c2h_write(write);
     counters_.bytes_written += write.payload_bytes();
     if (!store(write)) counters_.unmapped++;
+}
+
+void HostMemory::stall(Time length) {
+    writes_from_ = now_ + length;
+    counters_.write_stalls++;
 }
 
 // Delivers a write that is an MSI-X message. Only the address and data of the write say that it is

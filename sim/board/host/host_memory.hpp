@@ -37,6 +37,7 @@ public:
     void read(const Tlp &read);
     // Returns true during a write stall, when the host accepts no posted write.
     bool stalled() const { return now_ < writes_from_; }
+    void stall(Time length);  // Begins a write stall now.
     void configure();  // Call it when MSI-X enable or mask in configuration space may have changed.
     void reset();
 
