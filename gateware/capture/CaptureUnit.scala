@@ -52,8 +52,10 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   /** The host's settings of the generator. Generator explains the fields. */
   case class GeneratorSettings() extends Bundle {
     val run      = Bool()
-    val size     = UInt(Frames.LengthWidth bits)
-    val period   = UInt(24 bits)
+    val mix      = Bool()
+    val small    = Generator.Kind()
+    val middle   = Generator.Kind()
+    val large    = Generator.Kind()
     val count    = UInt(32 bits)
     val seed     = Bits(32 bits)
     val portMask = UInt(Frames.PortWidth bits)
@@ -65,8 +67,10 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   val sources   = FrameSources(2)
 
   generator.io.run      := io.generator.run
-  generator.io.size     := io.generator.size
-  generator.io.period   := io.generator.period
+  generator.io.mix      := io.generator.mix
+  generator.io.small    := io.generator.small
+  generator.io.middle   := io.generator.middle
+  generator.io.large    := io.generator.large
   generator.io.count    := io.generator.count
   generator.io.seed     := io.generator.seed
   generator.io.portMask := io.generator.portMask

@@ -9,7 +9,8 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, HardBlock}
 
-/** Makes frames without a host: of one size, at one rate, with data that can be computed again.
+/** Makes frames without a host: of one size or in a mix of three, at a rate of their own, with data
+  * that can be computed again.
   *
   * Frame n, from 0 on, has 16 bytes of Ethernet header, n and the seed as 32 bits each, and then
   * the pattern. A beat of the pattern is a word of 32 bits, turned left by 4 i bits in dword i. The
@@ -21,6 +22,10 @@ import lanebox.vocabulary.{Frames, HardBlock}
   * frame that could not begin in time begins as soon as it can. The generator catches up with a
   * delay of up to 1024 cycles. It makes `count` frames, or frames without end if `count` is 0.
   * Frame n comes from port n & `portMask`.
+  *
+  * With `mix` the frames have three sizes, in an order that repeats every 12 frames: 7 frames of
+  * `small`, 4 of `middle` and 1 of `large`. Each size has its own period. Without `mix` all frames
+  * are those of `small`.
   */
 case class Generator() extends Component {
   setDefinitionName("Generator")
@@ -28,8 +33,10 @@ case class Generator() extends Component {
     // When `run` rises, the generator starts at frame 0. After `run` has fallen, the present frame
     // is the last one.
     val run      = in Bool ()
-    val size     = in UInt (Frames.LengthWidth bits) // Size of every frame in bytes: 1 or more.
-    val period   = in UInt (24 bits)
+    val mix      = in Bool ()
+    val small    = in(Generator.Kind())
+    val middle   = in(Generator.Kind())
+    val large    = in(Generator.Kind())
     val count    = in UInt (32 bits)
     val seed     = in Bits (32 bits)
     val portMask = in UInt (Frames.PortWidth bits)
@@ -43,22 +50,44 @@ case class Generator() extends Component {
   val ran    = RegNext(io.run) init False
   val done   = RegNext(io.count =/= 0 && number === io.count) init False
 
+  /** Chooses size and period of the next frame. They are right from the second cycle after the last
+    * beat of the frame before, which is the first cycle in which a frame can begin.
+    */
+  val kind = new Area {
+    val step     = Reg(UInt(log2Up(Generator.Steps) bits)) init 0
+    val isMiddle = Generator.Middle.map(step === _).orR && io.mix
+    val isLarge  = step === Generator.Large && io.mix
+    val chosen   = isLarge ? io.large | (isMiddle ? io.middle | io.small)
+    val next     = RegNext(chosen)
+    // Beats of the next frame that come after its first beat.
+    val more  = RegNext((chosen.size - 1) >> 5)
+    val steps = False
+    when(steps) { step := (step === Generator.Steps - 1) ? U(0) | step + 1 }
+  }
+
   val pace = new Area {
     // Time since the start of the latest frame, plus its delay, in 1/256 of a cycle.
-    val owed  = Reg(UInt(25 bits)) init 0
-    val most  = RegNext(io.period +^ U(1024 << 8, 24 bits))
-    val due   = RegNext(owed >= io.period) init False
-    val takes = False
+    val owed = Reg(UInt(25 bits)) init 0
+    // Time from the start of the latest frame to that of the next one. It belongs to the latest.
+    val period = Reg(UInt(24 bits))
+    val most   = RegNext(period +^ U(1024 << 8, 24 bits))
+    val due    = RegNext(owed >= period) init False
+    val takes  = False
     when(owed < most) { owed := owed + 256 }
-    when(takes) { owed := owed + 256 - io.period }
-    when(!io.run) { owed := 0 }
+    when(takes) {
+      owed   := owed + 256 - period
+      period := kind.next.period
+    }
+    when(!io.run) {
+      owed   := 0
+      period := kind.next.period
+    }
   }
 
   val inFrame = RegInit(False)
   // Beats of the frame that come after the present beat.
   val left = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
   val word = Reg(Bits(32 bits))
-  val more = RegNext((io.size - 1) >> 5)
   // `due` and `done` are a cycle late, so `rests` keeps one cycle empty between two frames.
   val rests  = RegInit(False)
   val begins = !inFrame && !rests && io.run && ran && pace.due && !done
@@ -66,7 +95,7 @@ case class Generator() extends Component {
   val beat  = Frames()
   val first = !inFrame
   val value = first ? (io.seed ^ number.asBits) | word
-  val last  = first ? (more === 0) | left === 0
+  val last  = first ? (kind.more === 0) | left === 0
   beat.valid := inFrame || begins
   beat.last  := last
   for (i <- 0 until HardBlock.Dwords) beat.data(32 * i, 32 bits) := value.rotateLeft(4 * i)
@@ -81,11 +110,11 @@ case class Generator() extends Component {
   when(first) {
     for ((dword, i) <- header.zipWithIndex) beat.data(32 * i, 32 bits) := dword
   }
-  beat.bytes         := io.size.resized
+  beat.bytes         := kind.next.size.resized
   beat.error         := False
   beat.head.time     := io.now
-  beat.head.kept     := io.size
-  beat.head.original := io.size.resized
+  beat.head.kept     := kind.next.size
+  beat.head.original := kind.next.size.resized
   beat.head.port     := number.resize(Frames.PortWidth) & io.portMask
   beat.head.flags    := 0
 
@@ -94,16 +123,36 @@ case class Generator() extends Component {
     val a = value ^ (value |<< 13)
     val b = a ^ (a |>> 17)
     word    := b ^ (b |<< 5)
-    left    := first ? (more - 1) | left - 1
+    left    := first ? (kind.more - 1) | left - 1
     inFrame := !last
     when(first) { pace.takes := True }
     when(last) {
-      number := number + 1
-      rests  := True
+      number     := number + 1
+      kind.steps := True
+      rests      := True
     }
   }
-  when(!ran && !inFrame) { number := 0 }
+  when(!ran && !inFrame) {
+    number    := 0
+    kind.step := 0
+  }
   io.frames << beat.m2sPipe()
   io.made := number
   io.idle := !inFrame && !io.frames.valid
+}
+
+object Generator {
+
+  /** Frames of the mix after which it repeats, and the places in it of the middle and the large
+    * frames. All other frames of the mix are small.
+    */
+  val Steps  = 12
+  val Middle = Seq(1, 4, 8, 11)
+  val Large  = 6
+
+  /** Size and period of the frames of one kind. */
+  case class Kind() extends Bundle {
+    val size   = UInt(Frames.LengthWidth bits) // Bytes of a frame: 1 or more.
+    val period = UInt(24 bits)
+  }
 }

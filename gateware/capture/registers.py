@@ -54,6 +54,7 @@ class Capture(LiteXModule):
         self.add_generator()
         self.add_results()
         self.add_wake()
+        self.add_mix()
 
         # # #
 
@@ -76,8 +77,13 @@ class Capture(LiteXModule):
             i_settings_lastSegment   = self._last_segment.storage,
             i_settings_statusAddress = self._status_base.storage,
             i_generator_run          = self._generator_control.fields.run,
-            i_generator_size         = self._generator_size.storage,
-            i_generator_period       = self._generator_period.storage,
+            i_generator_mix          = self._generator_control.fields.mix,
+            i_generator_small_size   = self._generator_size.storage,
+            i_generator_small_period = self._generator_period.storage,
+            i_generator_middle_size   = self._generator_middle_size.storage,
+            i_generator_middle_period = self._generator_middle_period.storage,
+            i_generator_large_size   = self._generator_large_size.storage,
+            i_generator_large_period = self._generator_large_period.storage,
             i_generator_count        = self._generator_count.storage,
             i_generator_seed         = self._generator_seed.storage,
             i_generator_portMask     = self._generator_port_mask.storage,
@@ -145,7 +151,11 @@ class Capture(LiteXModule):
     def add_generator(self):
         """Adds the registers of the generator, which makes test frames for the capture block."""
         self._generator_control = CSRStorage(fields=[
-            CSRField("run", size=1, description="Make frames, from frame 0 on.")])
+            CSRField("run", size=1, offset=0, description="Make frames, from frame 0 on."),
+            CSRField("mix", size=1, offset=1, description="Of each 12 frames make 7 of the size "
+                "``generator_size``, 4 of ``generator_middle_size`` and 1 of "
+                "``generator_large_size``, each with its own period."),
+        ])
         self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
             description="Bytes of a frame: 1 or more.")
         self._generator_period = CSRStorage(24,
@@ -187,6 +197,19 @@ class Capture(LiteXModule):
         self._wake = CSRStorage(64, description="Bytes since the start. One interrupt comes when "
             "the status line has told of more, at once if it has done so already. A write asks "
             "anew, and ``clear`` forgets.")
+
+    def add_mix(self):
+        """Adds the registers of the generator's larger frames. They stand behind all others, whose
+        places in the register map stay as they were.
+        """
+        for name, reset in (("middle", 594), ("large", 1518)):
+            size = CSRStorage(LENGTH_BITS, reset=reset, name=f"generator_{name}_size",
+                description=f"Bytes of the {name} frames in a mix: 1 or more.")
+            period = CSRStorage(24, name=f"generator_{name}_period",
+                description=f"Time from a {name} frame to the next frame, as in "
+                    "``generator_period``.")
+            setattr(self, f"_generator_{name}_size", size)
+            setattr(self, f"_generator_{name}_period", period)
 
     def nanoseconds(self, time, cycle_ns):
         """Returns device time in ns. `time` is device time in cycles of `cycle_ns`, a power of two,

@@ -153,6 +153,10 @@
 	R(LITEPCIE_BLOCK_CAPTURE, 0x060, 2, false, "capture_account_frames") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x068, 2, false, "capture_account_bytes") \
 	R(LITEPCIE_BLOCK_CAPTURE, 0x070, 2, true, "capture_wake") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x078, 1, true, "capture_generator_middle_size") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x07c, 1, true, "capture_generator_middle_period") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x080, 1, true, "capture_generator_large_size") \
+	R(LITEPCIE_BLOCK_CAPTURE, 0x084, 1, true, "capture_generator_large_period") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x000, 1, true, "player_control") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x004, 1, true, "player_rate") \
 	R(LITEPCIE_BLOCK_PLAYER, 0x008, 1, true, "player_cost") \
@@ -241,6 +245,8 @@
 #define LITEPCIE_CAPTURE_ACCOUNT_CONTROL_SNAPSHOT_SIZE          1
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_OFFSET           0
 #define LITEPCIE_CAPTURE_GENERATOR_CONTROL_RUN_SIZE             1
+#define LITEPCIE_CAPTURE_GENERATOR_CONTROL_MIX_OFFSET           1
+#define LITEPCIE_CAPTURE_GENERATOR_CONTROL_MIX_SIZE             1
 #define LITEPCIE_PLAYER_CONTROL_RUN_OFFSET                      0
 #define LITEPCIE_PLAYER_CONTROL_RUN_SIZE                        1
 #define LITEPCIE_PLAYER_CONTROL_KEEP_TIME_OFFSET                1

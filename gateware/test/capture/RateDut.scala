@@ -28,9 +28,12 @@ case class RateDut(p: CaptureParam) extends Component {
     val position   = out UInt (64 bits)
   }
   val generator = Generator()
+  for (kind <- Seq(generator.io.small, generator.io.middle, generator.io.large)) {
+    kind.size   := io.size
+    kind.period := 0
+  }
   generator.io.run      := io.settings.run
-  generator.io.size     := io.size
-  generator.io.period   := 0
+  generator.io.mix      := False
   generator.io.count    := 0
   generator.io.seed     := 1
   generator.io.portMask := 0
