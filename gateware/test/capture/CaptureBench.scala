@@ -30,10 +30,16 @@ case class CaptureSetup(
 )
 
 /** The capture block's counts for one port, as (frames, bytes) for each fate of a frame: delivered
-  * to the ring, dropped as bad, or lost.
+  * to the ring, dropped as bad, lost for the ring, or lost for the staging memory.
   */
-case class PortAccount(delivered: (Long, Long), bad: (Long, Long), lost: (Long, Long)) {
-  def total: (Long, Long) = (delivered._1 + bad._1 + lost._1, delivered._2 + bad._2 + lost._2)
+case class PortAccount(
+    delivered: (Long, Long),
+    bad: (Long, Long),
+    lostRing: (Long, Long),
+    lostNoCell: (Long, Long)
+) {
+  def fates: Seq[(Long, Long)] = Seq(delivered, bad, lostRing, lostNoCell)
+  def total: (Long, Long)      = (fates.map(_._1).sum, fates.map(_._2).sum)
 }
 
 /** A frame whose record is in the ring, how many bytes of the frame were kept, and how many frames
@@ -61,8 +67,14 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
   // The value of the input `run` that the capture block saw at the last clock edge.
   private var ran = false
   // While true, the host does not raise the limit, so the card may fill the ring but not go on.
-  var holds        = false
-  private var time = 0x1122334400000000L + random.nextInt()
+  var holds = false
+  // Software asks for a seal in the next cycle.
+  private var asks = false
+  // The limit that software writes in the next cycle.
+  private var told: Option[Long] = None
+  // The accounts of the last snapshot under load. No count may be lower in a later one.
+  private var watched = Map[Int, PortAccount]()
+  private var time    = 0x1122334400000000L + random.nextInt()
 
   driver.pauses = framePauses
   host.pauses = hostPauses
@@ -90,14 +102,34 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     driver.cycle()
     dut.io.settings.run #= run
     ran = run
-    dut.io.seal #= random.nextDouble() < seals
+    dut.io.seal #= asks || random.nextDouble() < seals
+    asks = false
     val raises = !newest && !holds && random.nextDouble() < limits
     if (raises) host.limit = host.position + host.size
     dut.io.limit.valid #= raises || random.nextInt(100) == 0
     // Sometimes the host writes a limit below the present one, which the capture block must ignore.
     dut.io.limit.payload #= (if (raises) host.position + host.size
                              else random.nextInt(host.position.toInt + 1).toLong)
+    for (limit <- told) {
+      dut.io.limit.valid #= true
+      dut.io.limit.payload #= limit
+    }
+    told = None
   }
+
+  /** Closes the present MBUF. */
+  def seal(): Unit = asks = true
+
+  /** Writes a limit that is `ahead` bytes before the card's position, at most a ring. The limit only
+    * grows, so it may be one that the card must ignore.
+    */
+  def raise(ahead: Int): Unit = if (!holds) {
+    told = Some(host.position + ahead)
+    host.limit = host.limit max host.position + ahead
+  }
+
+  /** Writes a limit that is too low, which the card must ignore. */
+  def stale(): Unit            = told = Some((random.nextDouble() * host.limit).toLong)
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
   /** Sets all inputs of the capture block to their values at rest. `first` also starts the clock
@@ -181,18 +213,30 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     while (dut.io.accountsBusy.toBoolean) cycle()
     def entry(port: Int, fate: SpinalFate): (Long, Long) = {
       dut.io.index #= 4 * port + fate.position
-      dut.clockDomain.waitSampling(2)
+      cycles(2)
       (dut.io.account.frames.toBigInt.toLong, dut.io.account.bytes.toBigInt.toLong)
     }
-    def plus(a: (Long, Long), b: (Long, Long)) = (a._1 + b._1, a._2 + b._2)
     (0 until 16).map { port =>
-      val lost = plus(entry(port, Accounts.Fate.lostRing), entry(port, Accounts.Fate.lostNoCell))
       port -> PortAccount(
         entry(port, Accounts.Fate.delivered),
         entry(port, Accounts.Fate.bad),
-        lost
+        entry(port, Accounts.Fate.lostRing),
+        entry(port, Accounts.Fate.lostNoCell)
       )
     }.toMap
+  }
+
+  /** Takes a snapshot while frames come. It has no frame that was not sent, lacks only frames that
+    * are in the block's stages, and no count is below that of an earlier snapshot.
+    */
+  def watch(): Unit = {
+    val before = seen.size
+    val now    = accounts()
+    val told   = now.values.map(_.total._1).sum
+    assert(told <= seen.size && told >= before - 80, s"$told frames of $before to ${seen.size}")
+    for ((port, account) <- watched; (late, early) <- now(port).fates.zip(account.fates))
+      assert(late._1 >= early._1 && late._2 >= early._2, s"port $port: $account, then ${now(port)}")
+    watched = now
   }
   private type SpinalFate = spinal.core.SpinalEnumElement[Accounts.Fate.type]
 
@@ -205,19 +249,29 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     * with the test's own. Returns the frames whose records are in the ring, in order.
     */
   def check(): Seq[Delivered] = {
-    val mbufs      = Pcapng.checkMbufs(host.stream.toArray, 1 << mbufLog2)
     val bytes      = host.stream.toArray
+    val mbufs      = Pcapng.checkMbufs(bytes, 1 << mbufLog2)
     val numbers    = seen.map(_.time).zipWithIndex.toMap
     val good       = seen.filter(frame => keepBad || !frame.error)
-    var at, last   = -1
+    var last       = -1
     var position   = 0
+    var first      = false
     val delivered  = mutable.ArrayBuffer[Delivered]()
     val lostBefore = mutable.Map[Int, Long]().withDefaultValue(0L)
+    // The frames that the latest seal tells as lost, by cause: ring, staging memory.
+    var sealedLost = (0L, 0L)
+    // Lost frames among the first `count` frames that were sent, if so many were delivered.
+    def lostOf(count: Int) = seen.take(count).count(f => keepBad || !f.error) - delivered.size
     for (items <- mbufs; item <- items) {
       item match {
         case packet: Pcapng.Packet =>
           val number = numbers(packet.time)
           assert(number > last, s"frame $number behind frame $last")
+          if (first) {
+            // A seal is written before the next MBUF's first record, so it tells of no later loss.
+            assert(sealedLost._1 + sealedLost._2 <= lostOf(number), s"$sealedLost before $packet")
+            first = false
+          }
           for (frame <- seen.slice(last + 1, number) if keepBad || !frame.error)
             lostBefore(frame.port) += 1
           last = number
@@ -234,8 +288,10 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
           assert(seal.records == delivered.size && seal.bytes == sum, s"$seal")
           // A seal's counts of lost frames include at least all frames that were lost before the
           // last record in the seal's MBUF.
-          val lost = seal.lostRing + seal.lostNoCell
-          assert(lost >= seen.take(last + 1).count(good.contains) - delivered.size)
+          assert(seal.lostRing + seal.lostNoCell >= lostOf(last + 1), s"$seal")
+          assert(seal.lostRing >= sealedLost._1 && seal.lostNoCell >= sealedLost._2, s"$seal")
+          sealedLost = (seal.lostRing, seal.lostNoCell)
+          first = true
         case _ =>
       }
       position += item.size
@@ -244,7 +300,12 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     val lost = good.size - delivered.size
     assert(host.lost <= lost, s"${host.lost} lost in the line, $lost in all")
 
-    val told = accounts()
+    val told       = accounts()
+    val lostRing   = told.values.map(_.lostRing._1).sum
+    val lostNoCell = told.values.map(_.lostNoCell._1).sum
+    assert(lostRing >= sealedLost._1 && lostNoCell >= sealedLost._2, s"$sealedLost of $told")
+    if (newest || lossless) assert(lostRing == 0, s"$lostRing lost for a ring that has room")
+    if (lossless) assert(lostNoCell == 0, s"$lostNoCell lost, and not one may be")
     for (port <- 0 until 16) {
       def sum(frames: Iterable[TestFrame]) = {
         val own = frames.filter(_.port == port)
@@ -253,7 +314,7 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
       val account = told(port)
       assert(account.total == sum(seen), s"port $port: $account of ${sum(seen)}")
       assert(account.delivered == sum(delivered.map(_.frame)), s"port $port: $account")
-      assert(account.bad == sum(seen.filterNot(good.contains)), s"port $port: $account")
+      assert(account.bad == sum(seen.filter(f => f.error && !keepBad)), s"port $port: $account")
     }
     delivered.toSeq
   }

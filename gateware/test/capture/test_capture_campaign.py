@@ -1,0 +1,42 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The long campaign of random steps against the capture block (CaptureCampaign.scala)."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tools.testing.seeds import SHIFT
+from tools.verilog import spinal_build
+
+pytestmark = [pytest.mark.spinal, pytest.mark.soak]
+
+STEPS = 1_000_000
+SECONDS = 3600
+
+
+def test_the_loss_identity_holds_in_a_million_steps(tmp_path):
+    """In 10^6 random steps every frame is delivered whole or lost whole, and is counted once with
+    its cause, in frames and bytes."""
+    command = ["java", "-Xmx1g", "-cp", spinal_build.compile_tests()]
+    done = subprocess.run(
+        [*command, "lanebox.capture.CaptureCampaign", str(STEPS)],
+        cwd=tmp_path,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        env={**os.environ, "OBJCACHE": "ccache", "LANEBOX_SEED": str(SHIFT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    print(done.stdout[-2000:])
+    assert done.returncode == 0, done.stdout[-5000:]
+    lines = re.findall(r"^ +(\d+) (.+)$", done.stdout, re.MULTILINE)
+    counts = {what: int(number) for number, what in lines}
+    assert counts["frames"] > STEPS / 3
+    fates = ("delivered", "bad", "lost for the ring", "lost for the staging memory")
+    assert sum(counts[fate] for fate in fates) == counts["frames"]
