@@ -204,11 +204,13 @@ ELSEWHERE: Table = {
     },
     "sim/report": {
         "__main__": "sim/test/rows/test_report_command.py",
+        "capture": "sim/test/rows/test_report_capture.py",
         REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
     },
     "sim/rows": {
         "capture": "test_capture_rows.py",
         "flash": "test_flash_rows.py",
+        "capture_ring": "test_capture_line.py",
         "held idle_reads": "test_streams.py",
         "limits_header": "software/test/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",

@@ -1,0 +1,171 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows `capture/line/*` and `capture/stall/*`: frames at the line rate of four ports, and no loss.
+
+The generator makes frames for four ports at 40 Gb/s together, as four lanes of 10GBASE-R would
+bring them: each frame has 8 bytes of preamble before it, and its FCS of 4 bytes and a gap of 12
+bytes behind it. Sizes are those on the line, with FCS. The FCS is not recorded. The generator
+spaces the frames evenly; its period is rounded down, so its rate is never below the line's.
+
+The value of a row is the number of lost frames, by the accounts of the card, and its conditions
+have all accounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from sim.errors import TestFailed
+from sim.rows import limits
+from sim.rows.capture_ring import DEVICE_NS, FATES, MBUF_LOG2, SECONDS, Kind, Ring, Traffic
+from sim.rows.measure import Conditions
+from sim.rows.peer import START, Bar
+from sim.rows.results import Row, row
+
+LINE = 40  # Gb/s: four lanes of 10GBASE-R
+FCS, PREAMBLE, GAP = 4, 8, 12  # bytes of the line that are not recorded with a frame
+# The sizes on the line of the frames of a row; three sizes are a mix of 7, 4 and 1 of 12 frames.
+SIZES = {"64": (64,), "69": (69,), "1518": (1518,), "mix": (64, 594, 1518)}
+FULL = 1_000_000  # the frames of 64 B in DEVICE_NS
+RING_LOG2 = 27  # The ring has 128 MiB, which hold all records of a row of DEVICE_NS.
+
+# The frames of these rows need a staging memory that holds what comes while the host takes nothing.
+STALL_SIZE = 69
+# The host takes no write from this cycle on, when the pipeline is filled.
+PAUSE_AT = START + 10_000
+AFTER_NS = 100_000  # Frames come for so long after the longest stall.
+# Stalls in ns: the first one must not lose a frame, the second one must.
+HELD, LOST = 170_000, 190_000
+
+
+def line_kind(size: int) -> Kind:
+    """Return the generator's frames of `size` bytes on the line, at the line's rate."""
+    period = (size + PREAMBLE + GAP) * 8 / LINE / limits.CYCLE_NS * 256
+    return Kind(size - FCS, int(period))
+
+
+def traffic(name: str, ns: float = DEVICE_NS) -> Traffic:
+    """Return frames of the row's name at line rate that come in about `ns` of device time.
+
+    Of 64 B there are FULL frames in DEVICE_NS.
+    """
+    kinds = tuple(map(line_kind, SIZES[name]))
+    if name == "64":
+        return Traffic(kinds, int(FULL * ns / DEVICE_NS))
+    rounds = Traffic(kinds, 12)
+    return Traffic(kinds, 12 * int(ns / rounds.ns))
+
+
+def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """Yield the rows of each size at MPS 256 and 128, and those of a host that stalls."""
+    for mps in (256, 128):
+        for name in SIZES:
+            yield line(board, csr, replace(at, mps=mps), name)
+    for stall in (HELD, LOST):
+        yield stalled(board, csr, at, stall)
+
+
+def line(
+    board: Path,
+    csr: Path,
+    at: Conditions,
+    name: str,
+    ns: float = DEVICE_NS,
+    look: Callable[[Ring, Traffic], object] = lambda ring, frames: None,
+) -> Row:
+    """Capture frames at line rate for `ns` of device time, and return their row.
+
+    If the records need more than the ring, the card writes over old ones, as if the host had taken
+    them at once. `look` is called with the ring and the frames when the recording has ended.
+    """
+    frames = traffic(name, ns)
+    with Bar(board, csr, at) as bar:
+        ring = Ring(bar, RING_LOG2)
+        ring.start(frames, limit_of(frames))
+        ring.await_generator(frames, SECONDS * max(1, ns / DEVICE_NS))
+        ring.stop()
+        look(ring, frames)
+        suffix = "" if at.mps == 256 else f"/mps{at.mps}"
+        return loss_row(f"capture/line/4x10/{name}{suffix}", ring, frames)
+
+
+def limit_of(frames: Traffic) -> int:
+    """Return a limit of the ring in bytes that is above all records, fillers and seals."""
+    mbufs = frames.record_bytes // ((1 << MBUF_LOG2) - 2048) + 2
+    return mbufs << MBUF_LOG2
+
+
+def stalled(
+    board: Path,
+    csr: Path,
+    at: Conditions,
+    stall_ns: int,
+    look: Callable[[Ring, Traffic], object] = lambda ring, frames: None,
+) -> Row:
+    """Capture frames of STALL_SIZE at line rate while the host takes no write for `stall_ns`.
+
+    Returns the row. The row of HELD has no suffix. `look` is as in line().
+    """
+    kind = line_kind(STALL_SIZE)
+    ns = (PAUSE_AT - START) * limits.CYCLE_NS + LOST + AFTER_NS
+    frames = Traffic((kind,), int(ns * 256 / limits.CYCLE_NS / kind.period))
+    with Bar(board, csr, at) as bar:
+        ring = Ring(bar, RING_LOG2)
+        ring.start(frames, limit_of(frames))
+        bar.board.command(f"at {PAUSE_AT} pause {stall_ns}")
+        ring.await_generator(frames)
+        ring.stop()
+        look(ring, frames)
+        suffix = "" if stall_ns == HELD else f"/{stall_ns // 1000}us"
+        found = loss_row(f"capture/stall/4x10/{STALL_SIZE}{suffix}", ring, frames)
+        if bar.board.stats()["write_stalls"] != 1:
+            raise TestFailed("the host did not stall once")
+    found.conditions["stall_us"] = stall_ns / 1000
+    if stall_ns == LOST:
+        found.reason = (
+            f"The host takes nothing for {LOST / 1000:.0f} us. The staging memory of 1 MiB holds "
+            "the frames of 179 us, so frames must be lost here, and counted."
+        )
+    return found
+
+
+def loss_row(name: str, ring: Ring, frames: Traffic) -> Row:
+    """Return the row of a recording that has ended, after a check of its loss identity.
+
+    Of the generator's frames and bytes each must be in one account. The status line and the ring
+    must have the delivered ones.
+    """
+    accounts = ring.accounts()
+    totals = [sum(column) for column in zip(*accounts.values())]
+    if totals != [frames.count, frames.bytes]:
+        raise TestFailed(f"{name}: {frames.count} frames of {frames.bytes} bytes, and {accounts}")
+    _, records, told, _ = ring.line
+    lost = accounts["lost_ring"][0] + accounts["lost_staging"][0]
+    if records != accounts["delivered"][0] or told > lost:
+        raise TestFailed(f"{name}: {records} records and {told} lost, and {accounts}")
+    bar = ring.bar
+    stats = bar.board.stats()
+    if stats["unmapped"]:
+        raise TestFailed(f"{name}: {stats['unmapped']} writes beside ring and status line")
+    found = row(
+        name,
+        lost,
+        "frames lost",
+        violations=sum(stats["violations"].values()),
+        bytes=accounts["delivered"][1],
+        cycles=int(frames.ns / limits.CYCLE_NS),
+        conditions={
+            **asdict(bar.at),
+            "traffic": "generator",
+            "frames": frames.count,
+            "device_ms": frames.ns / 1e6,
+            "mpps": frames.count / frames.ns * 1e3,
+            **{fate: accounts[fate][0] for fate in FATES},
+        },
+    )
+    # There is no smaller number of lost frames than 0, and it has no ratio.
+    found.limit, found.binds = 0.0, "line"
+    return found
