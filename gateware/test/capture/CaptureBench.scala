@@ -226,6 +226,9 @@ class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
     }.toMap
   }
 
+  /** Returns how many frames the card has counted as lost, of any cause. */
+  def lost(): Long = accounts().values.map(each => each.lostRing._1 + each.lostNoCell._1).sum
+
   /** Takes a snapshot while frames come. It has no frame that was not sent, lacks only frames that
     * are in the block's stages, and no count is below that of an earlier snapshot.
     */

@@ -72,9 +72,29 @@ class CaptureCampaign(dut: Capture, seed: Int) {
       case n if n < 192 => if (!own.newest) b.stale()
       case n if n < 195 => b.seal()
       case n if n < 198 => b.watch()
+      case n if n < 199 => probe(b, own)
       case _            => stall(b, r)
     }
     b.cycles(1 + r.nextInt(8))
+  }
+
+  /** No frame may be lost while the ring has room below the limit, also behind a stale limit. */
+  private def probe(b: CaptureBench, own: CaptureSetup): Unit = {
+    val roomy = b.host.size >= (2 << own.mbufLog2)
+    if (!own.newest && !own.lossless && !b.holds && roomy) {
+      b.host.pauses = 0
+      b.driver.pauses = 0
+      b.cycles(4000) // The staging memory becomes empty, and a line tells of all records.
+      b.raise(b.host.size.toInt)
+      b.cycles(20)
+      b.stale()
+      b.cycles(20)
+      val before = b.lost()
+      b.offer(3, 300)
+      b.cycles(200)
+      assert(b.lost() == before, "a frame was lost that had room")
+      totals("probes") += 1
+    }
   }
 
   /** The host takes nothing for a while, as long as the staging memory lasts or longer. */
