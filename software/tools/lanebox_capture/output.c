@@ -90,7 +90,7 @@ static bool open_path(struct output *output, const char *path)
 	return output->fd >= 0 || failed(output, "%s: %s", path, strerror(errno));
 }
 
-/* Writing ------------------------------------------------------------------------------------- */
+/* Writes that are awaited --------------------------------------------------------------------- */
 
 static void leave_direct(struct output *output, const char *why)
 {
@@ -125,10 +125,9 @@ static bool cut(struct output *output, int error)
  * Write all bytes. A signal does not end this: the file would end inside an MBUF. A rest that is
  * left by a short write is not aligned, so it goes through the page cache.
  */
-static bool write_all(struct output *output, const void *data, size_t bytes)
+static bool write_all(struct output *output, const void *data, size_t left)
 {
 	const uint8_t *from = data;
-	size_t left = bytes;
 
 	while (left) {
 		ssize_t written = write(output->fd, from, left);
@@ -146,9 +145,162 @@ static bool write_all(struct output *output, const void *data, size_t bytes)
 		if (left % 4096 && output->direct)
 			leave_direct(output, "a write by O_DIRECT was short");
 	}
-	last(output)->bytes += bytes;
 	return true;
 }
+
+/* The bytes of an MBUF, or of the header, are in the file. */
+static void count(struct output *output, size_t bytes)
+{
+	struct output_file *file = last(output);
+
+	if (file->bytes) {
+		file->mbufs++;
+		output->done++;
+	}
+	file->bytes += bytes;
+}
+
+/* Writes that go on --------------------------------------------------------------------------- */
+
+static struct output_write *write_of(struct output *output, uint64_t number)
+{
+	return &output->writes[number % OUTPUT_DEPTH];
+}
+
+/* Take over the ends of writes, and count those MBUFs before which nothing is missing. */
+static void collect(struct output *output)
+{
+	struct uring_end end;
+
+	while (uring_take(&output->uring, &end)) {
+		struct output_write *write = write_of(output, end.number);
+
+		write->result = end.result;
+		write->ended = true;
+		output->under_way--;
+	}
+	while (output->first < output->next) {
+		struct output_write *write = write_of(output, output->first);
+
+		if (!write->ended || write->result != (ssize_t)write->bytes)
+			break;
+		count(output, write->bytes);
+		output->first++;
+	}
+}
+
+/* Make a write whole of which the kernel has written a part, or nothing. */
+static bool write_again(struct output *output, const struct output_write *write)
+{
+	size_t done = write->result > 0 ? (size_t)write->result : 0;
+
+	if (lseek(output->fd, (off_t)(last(output)->bytes + done), SEEK_SET) < 0)
+		return cut(output, errno);
+	if (done % 4096 && output->direct)
+		leave_direct(output, "a write by O_DIRECT was short");
+	return write_all(output, write->data + done, write->bytes - done);
+}
+
+/*
+ * A write has failed, was short, or could not be begun. All others are awaited, and what is missing
+ * is written again in order, which also finds the sentence. From then on each write is awaited.
+ */
+static bool recover(struct output *output)
+{
+	output->async = false;
+	while (output->under_way && uring_submit(&output->uring, 1) == 0)
+		collect(output);
+	for (; output->first < output->next; output->first++) {
+		const struct output_write *write = write_of(output, output->first);
+
+		if (write->result != (ssize_t)write->bytes && !write_again(output, write))
+			return false;
+		count(output, write->bytes);
+	}
+	output->under_way = 0;
+	return lseek(output->fd, (off_t)last(output)->bytes, SEEK_SET) >= 0 || cut(output, errno);
+}
+
+/* The oldest write has ended, and is not whole. */
+static bool has_failed(struct output *output)
+{
+	return output->first < output->next && write_of(output, output->first)->ended;
+}
+
+/* Tell the kernel of the writes that were begun, and wait until @most are under way. */
+static bool settle(struct output *output, unsigned int most)
+{
+	while (output->async && !output->ended) {
+		unsigned int over = output->under_way > most ? output->under_way - most : 0;
+		int rc = uring_submit(&output->uring, over);
+
+		collect(output);
+		if (rc < 0 || has_failed(output))
+			return recover(output);
+		if (output->under_way <= most)
+			break;
+	}
+	return !output->ended;
+}
+
+/* The disk's next part of the file is reserved in steps of so many bytes. */
+#define RESERVED_STEP	((uint64_t)256 << 20)
+
+/*
+ * Reserve room for @end bytes and more. A write inside a file's length does not change the length,
+ * so several can go on at once. Without room ahead writes are slower and right.
+ */
+static void reserve(struct output *output, uint64_t end)
+{
+	uint64_t from = output->reserved, step = RESERVED_STEP;
+
+	if (!output->may_reserve || end <= from)
+		return;
+	if (output->most && from + step > output->most)
+		step = output->most > end ? output->most - from : end - from;
+	output->may_reserve = fallocate(output->fd, 0, (off_t)from, (off_t)step) == 0;
+	output->reserved = from + step;
+}
+
+static bool begin_write(struct output *output, const void *mbuf, size_t bytes)
+{
+	reserve(output, output->offset + bytes);
+	*write_of(output, output->next) = (struct output_write) { .data = mbuf, .bytes = bytes };
+	uring_write(&output->uring, output->fd, mbuf, bytes, output->offset, output->next++);
+	output->offset += bytes;
+	output->under_way++;
+	return output->uring.queued < output->batch || settle(output, OUTPUT_BATCH);
+}
+
+void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch)
+{
+	output->batch = batch < 1 ? 1 : batch > OUTPUT_BATCH ? OUTPUT_BATCH : batch;
+	if (output->uring.rings && output_finish(output))
+		uring_register(&output->uring, memory, bytes);
+}
+
+bool output_push(struct output *output)
+{
+	return settle(output, OUTPUT_DEPTH);
+}
+
+bool output_finish(struct output *output)
+{
+	return settle(output, 0);
+}
+
+unsigned int output_done(struct output *output)
+{
+	unsigned int done;
+
+	if (output->async)
+		collect(output);
+	done = output->done;
+	output->done = 0;
+	return done;
+}
+
+/* Files --------------------------------------------------------------------------------------- */
 
 /* Forget the last file, whose header could not be written: it would not be valid. */
 static bool drop_file(struct output *output)
@@ -166,6 +318,7 @@ static bool next_file(struct output *output)
 {
 	struct output_file *grown = realloc(output->files, (output->count + 1) * sizeof(*grown));
 
+	output->async = false;
 	if (!grown)
 		return failed(output, "%s", strerror(ENOMEM));
 	output->files = grown;
@@ -176,7 +329,13 @@ static bool next_file(struct output *output)
 		return false;
 	}
 	output->count++;
-	return write_all(output, output->header, output->header_bytes) || drop_file(output);
+	if (!write_all(output, output->header, output->header_bytes))
+		return drop_file(output);
+	count(output, output->header_bytes);
+	output->async = output->direct && output->uring.rings;
+	output->offset = output->reserved = last(output)->bytes;
+	output->may_reserve = output->async;
+	return true;
 }
 
 bool output_open(struct output *output, const char *target, uint64_t most, void *header,
@@ -188,8 +347,10 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 
 	*output = (struct output) {
 		.target = target, .most = most, .header = header, .header_bytes = header_bytes,
-		.fd = -1,
+		.fd = -1, .batch = 1,
 	};
+	/* Where this is refused there are no rings, and each write is awaited. */
+	uring_open(&output->uring, OUTPUT_DEPTH);
 	output->folder = stat(target, &there) == 0 && S_ISDIR(there.st_mode);
 	if (!output->folder && *target && target[strlen(target) - 1] == '/') {
 		if (mkdir(target, 0777) < 0)
@@ -204,29 +365,45 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 	return next_file(output);
 }
 
+/* Returns the bytes of the open file with all that was begun. */
+static uint64_t end_of(const struct output *output)
+{
+	return output->async ? output->offset : last(output)->bytes;
+}
+
 bool output_write(struct output *output, const void *mbuf, size_t bytes)
 {
 	if (output->ended)
 		return false;
-	if (output->most && last(output)->mbufs && last(output)->bytes + bytes > output->most &&
-	    (!output_close(output) || !next_file(output))) {
+	if (output->most && end_of(output) > output->header_bytes &&
+	    end_of(output) + bytes > output->most && (!output_close(output) || !next_file(output))) {
 		output->ended = true;
 		return false;
 	}
+	if (output->next - output->first == OUTPUT_DEPTH && !settle(output, OUTPUT_BATCH))
+		return false;
+	/* A write that has failed may just have ended the writes that go on. */
+	if (output->async)
+		return begin_write(output, mbuf, bytes);
 	if (!write_all(output, mbuf, bytes))
 		return false;
-	last(output)->mbufs++;
+	count(output, bytes);
 	return true;
 }
 
 bool output_close(struct output *output)
 {
+	bool right = output->fd < 0 || output->ended || output_finish(output);
 	int fd = output->fd;
 
 	output->fd = -1;
+	/* Behind a file's end there may be room that was reserved. */
+	if (fd >= 0 && right && output->reserved > last(output)->bytes &&
+	    ftruncate(fd, (off_t)last(output)->bytes) < 0)
+		right = failed(output, "%s: %s", last(output)->path, strerror(errno));
 	if (fd >= 0 && close(fd) < 0)
-		return failed(output, "%s: %s", last(output)->path, strerror(errno));
-	return true;
+		right = failed(output, "%s: %s", last(output)->path, strerror(errno));
+	return right;
 }
 
 void output_discard(struct output *output)
@@ -241,6 +418,8 @@ void output_discard(struct output *output)
 void output_free(struct output *output)
 {
 	output_close(output);
+	if (output->uring.rings)
+		uring_close(&output->uring);
 	for (size_t i = 0; i < output->count; i++)
 		free(output->files[i].path);
 	free(output->files);

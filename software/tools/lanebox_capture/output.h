@@ -8,6 +8,9 @@
  * The files of a recording. Each begins with the page of header and has whole MBUFs behind it, so
  * each is valid by itself, also after a full disk. Writes go past the page cache (O_DIRECT) where
  * the filesystem can do that.
+ *
+ * With O_DIRECT, writes go on in the kernel by io_uring while the program takes the next MBUFs.
+ * Where the kernel refuses io_uring, or a write fails, each write is awaited.
  */
 #ifndef LANEBOX_CAPTURE_OUTPUT_H
 #define LANEBOX_CAPTURE_OUTPUT_H
@@ -16,12 +19,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "uring.h"
+
 #define OUTPUT_WHY	320
+/* MBUFs that may wait for the kernel to be told of them, and as many that may be under way */
+#define OUTPUT_BATCH	32u
+#define OUTPUT_DEPTH	(2 * OUTPUT_BATCH)
 
 struct output_file {
 	char		*path;
 	uint64_t	bytes;
 	uint64_t	mbufs;
+};
+
+/* A write that was begun. Its data stays as it is until output_done() has counted it. */
+struct output_write {
+	const uint8_t	*data;
+	size_t		bytes;
+	ssize_t		result;		/* bytes written, or -errno */
+	bool		ended;
 };
 
 struct output {
@@ -36,6 +52,20 @@ struct output {
 	bool			direct;		/* O_DIRECT is on */
 	bool			regular;	/* a file, not a pipe or a device */
 	bool			ended;		/* a write has failed, so nothing more is written */
+	struct uring		uring;
+	bool			async;		/* the open file is written by @uring */
+	unsigned int		batch;		/* MBUFs of which the kernel is told together */
+	/*
+	 * the writes that were begun: number n is in writes[n % OUTPUT_DEPTH]. All before
+	 * @first are in the file, and @next is the next one's number.
+	 */
+	struct output_write	writes[OUTPUT_DEPTH];
+	uint64_t		first, next;
+	unsigned int		under_way;	/* writes whose end was not taken yet */
+	uint64_t		offset;		/* bytes of the file with all that was begun */
+	uint64_t		reserved;	/* bytes of the file that the disk has room for */
+	bool			may_reserve;
+	unsigned int		done;		/* MBUFs that output_done() has not counted yet */
 	struct output_file	*files;
 	size_t			count;
 	/* a sentence about O_DIRECT that is missing, or about what failed last */
@@ -51,12 +81,31 @@ bool output_open(struct output *output, const char *target, uint64_t most, void 
 		 size_t header_bytes);
 
 /*
- * Write an MBUF as a whole. Returns false with a sentence: the file then ends before this MBUF, and
- * later MBUFs are refused with the same sentence.
+ * Tell that MBUFs come from @memory of @bytes, so that the kernel looks its pages up only once, and
+ * has @batch MBUFs together at most. Without this call each MBUF is told by itself.
+ */
+void output_memory(struct output *output, const void *memory, size_t bytes, unsigned int batch);
+
+/*
+ * Begin to write an MBUF as a whole. It must stay as it is until output_done() has counted it.
+ * Returns false with a sentence if this or an earlier MBUF could not be written: the file then ends
+ * before that MBUF, and later MBUFs are refused with the same sentence.
  */
 bool output_write(struct output *output, const void *mbuf, size_t bytes);
 
-/* Close the last file. Returns false with a sentence if the disk has kept an error for now. */
+/* Tell the kernel of all MBUFs that were given. Returns as output_write() does. */
+bool output_push(struct output *output);
+
+/*
+ * Returns how many MBUFs are in the file, in the order in which they were given, that no earlier
+ * call has counted.
+ */
+unsigned int output_done(struct output *output);
+
+/* Wait until all MBUFs that were given are in the file. Returns as output_write() does. */
+bool output_finish(struct output *output);
+
+/* Wait for all MBUFs, and close the last file. Returns false with a sentence if the disk has kept an error for now. */
 bool output_close(struct output *output);
 
 /*

@@ -7,6 +7,9 @@
 /*
  * Take MBUFs from the ring and write each as a whole. While the disk takes its time the ring holds
  * what comes. The card loses the frames that do not fit, and counts them.
+ *
+ * The recorder looks at the ring about four times in a round at the link's rate, and takes all
+ * that is there. So it makes few system calls for a gigabyte.
  */
 #include "record.h"
 
@@ -15,7 +18,12 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_MS		20	/* a wait for data ends after this time, to look at the limits */
+/* a wait for data is as long as the card takes to fill this part of a ring, at this rate */
+#define NAP_PART	4u
+#define BATCH_PART	8u	/* MBUFs are told to the kernel as this part of a ring, or more often */
+#define BYTES_PER_US	7200u
+#define NAP_MOST_US	20000u	/* and ends after this time at the latest, to look at the limits */
+#define LOOK_MS		1	/* the library's own wait behind it, which looks after the card */
 #define ASK_S		0.02	/* time from one look at the generator to the next */
 
 static double now_s(void)
@@ -64,16 +72,65 @@ static void take_last_time(struct recording *recording, const struct litepcie_sp
 		recording->last_ns = packet.time_ns;
 }
 
+/* Give those MBUFs back to the card that are in the file. Returns false after a failure. */
+static bool give_back(struct util *util, struct recording *recording)
+{
+	size_t bytes = (size_t)output_done(&recording->output) * recording->config.mbuf_bytes;
+	int rc = bytes ? litepcie_capture_release(recording->capture, bytes) : 0;
+
+	util_check(util, rc, "giving the ring back");
+	return rc >= 0;
+}
+
+/* Nothing is in the ring: begin what is left to be written, and sleep until more may have come. */
+static bool rest(struct util *util, struct recording *recording)
+{
+	uint64_t us = recording->config.ring_bytes / NAP_PART / BYTES_PER_US;
+	struct timespec nap = { .tv_nsec = 1000 * (long)(us < NAP_MOST_US ? us : NAP_MOST_US) };
+
+	if (!output_push(&recording->output)) {
+		disk_failed(util, recording);
+		return false;
+	}
+	if (!give_back(util, recording))
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+/* Begin to write the MBUF that ends with @span. The first one also says where the ring is. */
+static bool write_mbuf(struct recording *recording, const struct litepcie_span *span,
+		       struct litepcie_span *last)
+{
+	const struct litepcie_capture_config *config = &recording->config;
+	uint64_t at = span->mbuf * config->mbuf_bytes & (config->ring_bytes - 1);
+
+	*last = *span;
+	last->data = span->data + span->bytes - config->mbuf_bytes;
+	last->bytes = config->mbuf_bytes;
+	if (!recording->ring) {
+		recording->ring = last->data - at;
+		output_memory(&recording->output, recording->ring, config->ring_bytes,
+			      (unsigned int)(config->ring_bytes / config->mbuf_bytes / BATCH_PART));
+	}
+	return output_write(&recording->output, last->data, last->bytes);
+}
+
 /*
- * Take the next span, waiting up to @timeout_ms. When it ends an MBUF, the whole MBUF is written
- * and given back. Returns 1, 0 if none came in time, or -1 after a failure, which is noted.
+ * Take the next span, and sleep first if none is there and @waits. When it ends an MBUF, the whole
+ * MBUF is written, and those are given back that are in the file. Returns 1, 0 if none came in
+ * time, or -1 after a failure, which is noted.
  */
 static int take(struct util *util, struct recording *recording, struct litepcie_span *span,
-		struct litepcie_span *last, int timeout_ms)
+		struct litepcie_span *last, bool waits)
 {
-	size_t mbuf = recording->config.mbuf_bytes;
-	int rc = litepcie_capture_next(recording->capture, span, timeout_ms);
+	int rc = litepcie_capture_next(recording->capture, span, 0);
 
+	if (rc == 0 && waits) {
+		if (!rest(util, recording))
+			return -1;
+		rc = litepcie_capture_next(recording->capture, span, LOOK_MS);
+	}
 	if (rc == -EINTR)
 		return 0;
 	util_check(util, rc, "recording");
@@ -82,16 +139,11 @@ static int take(struct util *util, struct recording *recording, struct litepcie_
 	take_times(recording, span);
 	if (!span->sealed)
 		return 1;
-	*last = *span;
-	last->data = span->data + span->bytes - mbuf;
-	last->bytes = mbuf;
-	if (!output_write(&recording->output, last->data, mbuf)) {
+	if (!write_mbuf(recording, span, last)) {
 		disk_failed(util, recording);
 		return -1;
 	}
-	rc = litepcie_capture_release(recording->capture, mbuf);
-	util_check(util, rc, "giving the ring back");
-	return rc < 0 ? -1 : 1;
+	return give_back(util, recording) ? 1 : -1;
 }
 
 /* Ends ---------------------------------------------------------------------------------------- */
@@ -124,7 +176,7 @@ static bool follow(struct util *util, struct recording *recording, struct litepc
 	while (rc >= 0 && !util_interrupted()) {
 		double now;
 
-		rc = take(util, recording, &span, last, LOOK_MS);
+		rc = take(util, recording, &span, last, true);
 		if (rc > 0 && recording->packets && span.records >= recording->packets)
 			break;
 		now = now_s();
@@ -154,7 +206,7 @@ static bool end_generator(struct util *util, struct recording *recording,
 	rc = litepcie_capture_generate(recording->capture, NULL);
 	while (rc == 0) {
 		rc = litepcie_capture_generated(recording->capture, &made);
-		if (rc == 0 && take(util, recording, &span, last, LOOK_MS) < 0)
+		if (rc == 0 && take(util, recording, &span, last, true) < 0)
 			return false;
 	}
 	util_check(util, rc, "stopping the generator");
@@ -186,9 +238,13 @@ static bool end(struct util *util, struct recording *recording, struct litepcie_
 
 	util_check(util, rc, "stopping the capture");
 	do
-		taken = take(util, recording, &span, last, 0);
+		taken = take(util, recording, &span, last, false);
 	while (taken > 0);
-	return rc >= 0 && taken >= 0;
+	if (taken == 0 && !output_finish(&recording->output)) {
+		disk_failed(util, recording);
+		return false;
+	}
+	return rc >= 0 && taken == 0 && give_back(util, recording);
 }
 
 /* The recording ------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ struct recording {
 	struct litepcie_capture		*capture;
 	struct output			output;
 	void				*header;
+	const uint8_t			*ring;		/* known when the first MBUF is full */
 	struct litepcie_capture_stats	stats;
 	bool				counted;	/* @stats could be read */
 	/*

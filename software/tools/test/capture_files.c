@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +30,33 @@ static struct {
 	unsigned int	at;		/* number of the write that goes wrong, from 1; 0: none */
 	int		error;		/* its errno; 0: it writes @most bytes only */
 	size_t		most;
+	bool		stays;		/* all later writes go wrong, too */
 } disk;
+
+static bool goes_wrong(void)
+{
+	disk.writes++;
+	return disk.at && (disk.stays ? disk.writes >= disk.at : disk.writes == disk.at);
+}
 
 static ssize_t disk_write(int fd, const void *data, size_t bytes)
 {
-	if (++disk.writes == disk.at && disk.error) {
+	bool wrong = goes_wrong();
+
+	if (wrong && disk.error) {
 		errno = disk.error;
 		return -1;
 	}
-	return write(fd, data, disk.writes == disk.at ? disk.most : bytes);
+	return write(fd, data, wrong ? disk.most : bytes);
+}
+
+static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
+{
+	bool wrong = goes_wrong();
+
+	if (wrong && disk.error)
+		return -disk.error;
+	return pwrite(fd, data, wrong ? disk.most : bytes, offset);
 }
 
 #define write disk_write
@@ -49,6 +68,86 @@ static ssize_t disk_write(int fd, const void *data, size_t bytes)
 #define MBUF	((size_t)16384)
 #define MBUFS	8u
 
+/* The kernel's io_uring ----------------------------------------------------------------------- */
+
+/* A write ends only when somebody waits for it, and the one that was begun last ends first. */
+static struct {
+	bool			there;
+	struct kernel_write {
+		int		fd;
+		const uint8_t	*data;
+		size_t		bytes;
+		uint64_t	offset, number;
+	} running[OUTPUT_DEPTH];
+	unsigned int		count, most;	/* writes that run, and the most so far */
+	struct uring_end	ends[OUTPUT_DEPTH];
+	unsigned int		ended, taken;
+	const uint8_t		*memory;
+	size_t			bytes;
+} kernel;
+
+int uring_open(struct uring *uring, unsigned int entries)
+{
+	*uring = (struct uring) { .fd = -1, .entries = entries };
+	kernel.count = kernel.most = kernel.ended = kernel.taken = 0;
+	kernel.memory = NULL;
+	if (!kernel.there)
+		return -ENOSYS;
+	uring->rings = &kernel;
+	return 0;
+}
+
+void uring_register(struct uring *uring, const void *memory, size_t bytes)
+{
+	CHECK_EQUAL(kernel.count + uring->queued, 0);
+	kernel.memory = memory;
+	kernel.bytes = bytes;
+}
+
+void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, uint64_t offset,
+		 uint64_t number)
+{
+	const uint8_t *from = data;
+
+	CHECK(kernel.count + kernel.ended - kernel.taken < uring->entries);
+	CHECK(!kernel.memory || (from >= kernel.memory &&
+				 from + bytes <= kernel.memory + kernel.bytes));
+	kernel.running[kernel.count++] = (struct kernel_write) { fd, from, bytes, offset, number };
+	if (kernel.count > kernel.most)
+		kernel.most = kernel.count;
+	uring->queued++;
+}
+
+int uring_submit(struct uring *uring, unsigned int least)
+{
+	uring->queued = 0;
+	while (kernel.ended - kernel.taken < least && kernel.count) {
+		const struct kernel_write *write = &kernel.running[--kernel.count];
+
+		kernel.ends[kernel.ended++ % OUTPUT_DEPTH] = (struct uring_end) {
+			write->number,
+			disk_pwrite(write->fd, write->data, write->bytes, (off_t)write->offset),
+		};
+	}
+	CHECK(kernel.ended - kernel.taken >= least);
+	return 0;
+}
+
+bool uring_take(struct uring *uring, struct uring_end *end)
+{
+	(void)uring;
+	if (kernel.taken == kernel.ended)
+		return false;
+	*end = kernel.ends[kernel.taken++ % OUTPUT_DEPTH];
+	return true;
+}
+
+void uring_close(struct uring *uring)
+{
+	CHECK_EQUAL(kernel.count, 0);
+	*uring = (struct uring) { .fd = -1 };
+}
+
 static char folder[200], path[256];
 static uint8_t *header, *mbufs;
 
@@ -59,6 +158,7 @@ static void plan(unsigned int at, int error, size_t most)
 	disk.at = at;
 	disk.error = error;
 	disk.most = most;
+	disk.stays = false;
 }
 
 static void fill_mbufs(void)
@@ -228,6 +328,131 @@ static void a_limit_is_not_exceeded(void)
 	}
 }
 
+/* Writes that go on --------------------------------------------------------------------------- */
+
+/* Begin to write @count MBUFs, of which the kernel is told in twos. Returns how many were taken. */
+static unsigned int begin_file(struct output *output, unsigned int count)
+{
+	unsigned int taken = 0;
+
+	fill_mbufs();
+	CHECK(output_open(output, path, 0, header, PAGE));
+	output_memory(output, mbufs, MBUFS * MBUF, 2);
+	while (taken < count && output_write(output, mbufs + taken * MBUF, MBUF))
+		taken++;
+	return taken;
+}
+
+/* True if the folder's filesystem has O_DIRECT. Without it no write goes on by itself. */
+static bool has_direct(void)
+{
+	struct output output;
+	bool direct;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(begin_file(&output, 0), 0);
+	direct = output.async;
+	output_free(&output);
+	sweep();
+	return direct;
+}
+
+/* MBUFs are counted when they are in the file, and not when they are given. */
+static void writes_go_on(void)
+{
+	struct output output;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(begin_file(&output, MBUFS), MBUFS);
+	CHECK(output.async);
+	CHECK_EQUAL(output_done(&output), 0);
+	CHECK(output_finish(&output));
+	CHECK_EQUAL(output_done(&output), MBUFS);
+	CHECK_EQUAL(output_done(&output), 0);
+	CHECK_EQUAL(kernel.most, MBUFS);
+	CHECK(output_close(&output));
+	has_mbufs(path, 0, MBUFS);
+	CHECK_EQUAL(output.files[0].bytes, PAGE + MBUFS * MBUF);
+	CHECK_EQUAL(output.files[0].mbufs, MBUFS);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* No more are begun than there are entries, also if they are many. */
+static void many_writes_are_awaited(void)
+{
+	struct output output;
+	const unsigned int many = 5 * OUTPUT_DEPTH + 3;
+	unsigned int done = 0;
+	struct stat there;
+
+	plan(0, 0, 0);
+	CHECK_EQUAL(begin_file(&output, 0), 0);
+	for (unsigned int i = 0; i < many; i++) {
+		CHECK(output_write(&output, mbufs + i % MBUFS * MBUF, MBUF));
+		done += output_done(&output);
+	}
+	CHECK(done > 0 && done < many && kernel.most <= OUTPUT_DEPTH);
+	CHECK(output_close(&output));
+	CHECK_EQUAL(done + output_done(&output), many);
+	CHECK(stat(path, &there) == 0 && (size_t)there.st_size == PAGE + many * MBUF);
+	output_free(&output);
+	CHECK_EQUAL(sweep(), 1);
+}
+
+/* A write that failed for once, or was short, is made whole. From then on each is awaited. */
+static void a_write_that_fails_is_made_again(void)
+{
+	const struct {
+		int error;
+		size_t most;
+	} faults[] = { { EINVAL, 0 }, { EAGAIN, 0 }, { 0, 4096 }, { 0, 5000 }, { 0, 0 } };
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		for (unsigned int at = 2; at < 7; at++) {
+			struct output output;
+
+			plan(at, faults[i].error, faults[i].most);
+			CHECK_EQUAL(begin_file(&output, 5), 5);
+			CHECK(output_finish(&output));
+			CHECK(!output.async);
+			CHECK_EQUAL(output_done(&output), 5);
+			CHECK(output_write(&output, mbufs + 5 * MBUF, MBUF));
+			CHECK_EQUAL(output_done(&output), 1);
+			CHECK(output_close(&output));
+			has_mbufs(path, 0, 6);
+			output_free(&output);
+			CHECK_EQUAL(sweep(), 1);
+		}
+}
+
+/*
+ * If the disk is full, the file ends before the first MBUF that is not whole, though later ones may
+ * have been written.
+ */
+static void a_full_disk_ends_writes_that_go_on(void)
+{
+	for (unsigned int at = 2; at < 7; at++) {
+		struct output output;
+		unsigned int whole;
+		struct stat there;
+
+		plan(at, ENOSPC, 0);
+		disk.stays = true;
+		CHECK_EQUAL(begin_file(&output, 5), 5);
+		CHECK(!output_finish(&output));
+		has_words(output.why, "No space left on device: the file ends after");
+		whole = (unsigned int)output.files[0].mbufs;
+		CHECK_EQUAL(output_done(&output), whole);
+		CHECK(!output_write(&output, mbufs, MBUF));
+		output_close(&output);
+		has_mbufs(path, 0, whole);
+		CHECK(stat(path, &there) == 0 && (size_t)there.st_size == PAGE + whole * MBUF);
+		output_free(&output);
+		CHECK_EQUAL(sweep(), 1);
+	}
+}
+
 /* A file whose header cannot be written is no valid file, so it is not left and not listed. */
 static void a_file_without_a_header_is_not_left(void)
 {
@@ -367,7 +592,8 @@ int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span
 int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
 {
 	(void)capture;
-	memset(mbufs + card.released++ % MBUFS * MBUF, 0xee, bytes);
+	for (; bytes; bytes -= MBUF)
+		memset(mbufs + card.released++ % MBUFS * MBUF, 0xee, MBUF);
 	return 0;
 }
 
@@ -426,6 +652,21 @@ static void an_mbuf_is_written_before_it_is_released(void)
 	is_file(&recording, 5);
 }
 
+/* If the disk is full while writes go on, what was not written is not given back to the card. */
+static void what_is_not_written_is_not_released(void)
+{
+	struct recording recording;
+	uint64_t whole;
+
+	plan(4, ENOSPC, 0);
+	disk.stays = true;
+	CHECK_EQUAL(make(&recording, 7), 1);
+	has_words(notes, "No space left on device: the file ends after");
+	whole = recording.output.files[0].mbufs;
+	CHECK(card.released <= whole && whole < 7);
+	is_file(&recording, (unsigned int)whole);
+}
+
 /* After a failed write nothing more goes into the file, and the generator and the card stop. */
 static void a_failed_write_ends_a_recording(void)
 {
@@ -469,6 +710,18 @@ int main(int argc, char **argv)
 	nothing_is_left_of_nothing();
 	an_mbuf_is_written_before_it_is_released();
 	a_failed_write_ends_a_recording();
+	a_card_that_fails_at_the_end_loses_no_data();
+	kernel.there = true;
+	if (has_direct()) {
+		writes_go_on();
+		many_writes_are_awaited();
+		a_write_that_fails_is_made_again();
+		a_full_disk_ends_writes_that_go_on();
+		what_is_not_written_is_not_released();
+	}
+	a_limit_is_not_exceeded();
+	nothing_is_left_of_nothing();
+	an_mbuf_is_written_before_it_is_released();
 	a_card_that_fails_at_the_end_loses_no_data();
 	free(header);
 	free(mbufs);

@@ -1,0 +1,77 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Writes that go on while the program does something else, by io_uring. The kernel's interface is
+ * used directly: a recorder needs one kind of request and one thread, for which a library would be
+ * one more package on the machine.
+ */
+#ifndef LANEBOX_CAPTURE_URING_H
+#define LANEBOX_CAPTURE_URING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct io_uring_sqe;
+struct io_uring_cqe;
+
+struct uring {
+	int			fd;		/* -1: there is none */
+	void			*rings;		/* both rings, which are one mapping */
+	size_t			rings_bytes;
+	struct io_uring_sqe	*requests;
+	size_t			requests_bytes;
+	uint32_t		entries;
+	/* ends of the two rings, which the kernel shares */
+	uint32_t		*tail, *done_head, *done_tail;
+	uint32_t		mask, done_mask;
+	struct io_uring_cqe	*done;
+	uint32_t		queued;		/* requests that the kernel was not told of yet */
+	bool			fixed;		/* the memory of all requests is registered */
+	const uint8_t		*memory;	/* the registered memory */
+};
+
+/* The end of a write. @result is the number of bytes written, or -errno. */
+struct uring_end {
+	uint64_t		number;
+	ssize_t			result;
+};
+
+/*
+ * Get room for @entries writes at a time, a power of two. Returns 0, or -errno if the kernel has no
+ * io_uring, or does not let this program use it.
+ */
+int uring_open(struct uring *uring, unsigned int entries);
+
+/*
+ * Register memory from which all later writes come, so that the kernel looks its pages up only
+ * once. If the kernel refuses that, writes are made without it. Nothing may be under way.
+ */
+void uring_register(struct uring *uring, const void *memory, size_t bytes);
+
+/*
+ * Queue a write of @bytes to @fd at @offset. No more than the entries of uring_open() may be queued
+ * or under way. @number comes back with the write's end.
+ */
+void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, uint64_t offset,
+		 uint64_t number);
+
+/*
+ * Tell the kernel of the queued writes, and wait until @least writes have ended whose ends were not
+ * taken yet. That is one system call, or none if there is nothing to tell or to wait for. Returns
+ * 0, or -errno; a signal does not end the wait.
+ */
+int uring_submit(struct uring *uring, unsigned int least);
+
+/* Take the end of a write. Returns false if no other write has ended. */
+bool uring_take(struct uring *uring, struct uring_end *end);
+
+/* Nothing may be under way. */
+void uring_close(struct uring *uring);
+
+#endif /* LANEBOX_CAPTURE_URING_H */
