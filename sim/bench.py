@@ -24,7 +24,20 @@ from sim.errors import SimError
 from sim.examples import AXI50
 from sim.report import page
 from sim.report.record import Recording, record
-from sim.rows import area, capture, flash, held, idle_reads, measure, model, peer, streams
+from sim.rows import (
+    area,
+    capture,
+    capture_cost,
+    capture_host,
+    capture_line,
+    flash,
+    held,
+    idle_reads,
+    measure,
+    model,
+    peer,
+    streams,
+)
 from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
 from sim.rows.streams import Job
@@ -98,7 +111,9 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         at = bench.at(user=AXI50.name)
         yield from peer.axi_rows(slow.board, slow.gateware / "csr.json", at)
         built = artefacts.build(bench.endpoint, capture=True)
-        yield from capture.rows(built.board, built.gateware / "csr.json", bench.at())
+        for module in (capture, capture_line, capture_cost):
+            yield from module.rows(built.board, built.gateware / "csr.json", bench.at())
+        yield from capture_host.rows()
         built = artefacts.build(bench.endpoint, card=True)
         yield from flash.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)

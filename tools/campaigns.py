@@ -79,6 +79,7 @@ CAMPAIGNS = {
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
+    "capture": Campaign(40, ("test_capture_campaign", "test_capture_line", "test_capture_host")),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
@@ -111,8 +112,8 @@ TABLE = {
     "bringup/jtag": ("programming", "netlist"),
     "bringup/test": TESTS,
     "gateware": GATEWARE,
-    # Only builds with --capture or --virtio have these blocks. A change of them needs no campaign.
-    "gateware/capture": NOTHING_LONGER,
+    # Only builds with --capture, --card or --virtio have these blocks.
+    "gateware/capture": ("capture",),
     "gateware/capture/player": ("captures",),
     "gateware/card": ("power",),
     "gateware/virtio": NOTHING_LONGER,
@@ -148,7 +149,7 @@ TABLE = {
     "software/python": ("python",),
     "software/test": TESTS,
     "software/tools": ("utility",),
-    "software/tools/lanebox_capture": ("captures",),
+    "software/tools/lanebox_capture": ("capture", "captures"),
     "software/uapi": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "targets": ("programming", "netlist", "endpoints"),
     "targets/test": TESTS,

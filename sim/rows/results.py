@@ -34,8 +34,10 @@ BY_CLIENT = (
     "mmio_write/8",
     "latency/",
     "host/",
-    "sim/",
+    "capture/insn/",
+    "capture/syscalls",
     "card/flash/",
+    "sim/",
 )
 
 

@@ -97,6 +97,12 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
     monkeypatch.setattr(bench.capture, "rows", rows("capture/c2h/64"))
     monkeypatch.setattr(bench.flash, "rows", by_software("card/flash/update"))
+    monkeypatch.setattr(bench.capture_line, "rows", rows("capture/line/4x10/64"))
+    monkeypatch.setattr(bench.capture_cost, "rows", rows("capture/latency/64"))
+    programs = [by_software(f"capture/{name}") for name in ("insn/packet", "syscalls")]
+    monkeypatch.setattr(
+        bench.capture_host, "rows", lambda: (row for each in programs for row in each())
+    )
     monkeypatch.setattr(bench.area, "rows", rows("area/lut"))
 
 

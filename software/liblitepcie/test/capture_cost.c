@@ -1,0 +1,299 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * What a captured packet costs a program. If one of these loops runs twice with different lengths,
+ * the difference is the cost of the packets. No card is needed: the test plays one that is as fast
+ * as the link.
+ *
+ *   capture_cost count PACKETS       walk through records by the library's inline calls
+ *   capture_cost record MBUFS FILE   the recorder's own loop, for MBUFs full of frames of 64 B
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "check.h"
+#include "litepcie_capability.h"
+
+#define RING		((size_t)256 << 20)
+#define MBUF		((size_t)1 << 20)
+#define STAGING		(1u << 20)
+#define REGISTERS	0x100u	/* offset in BAR0 of the first register */
+#define WORDS		0x100u
+#define FRAME		60u	/* bytes of a frame of 64 B without its FCS */
+#define RECORD		96u
+#define SEAL		64u
+/* the part of the ring that the card fills while the recorder sleeps */
+#define ROUND_SLEPT	4u
+
+/* Records ------------------------------------------------------------------------------------- */
+
+/* Fill an MBUF with records of 64 B, and the rest with a filler and a seal. */
+static unsigned int fill_mbuf(uint8_t *mbuf)
+{
+	unsigned int records = (unsigned int)((MBUF - SEAL) / RECORD);
+	uint32_t filler = (uint32_t)(MBUF - SEAL) - records * RECORD;
+
+	memset(mbuf, 0, MBUF);
+	for (unsigned int i = 0; i < records; i++) {
+		uint32_t words[7] = { 6, RECORD, i % 4, 0, 17 * i, FRAME, FRAME }, end = RECORD;
+		uint8_t *at = mbuf + i * RECORD;
+
+		memcpy(at, words, sizeof(words));
+		memset(at + sizeof(words), (int)i, FRAME);
+		memcpy(at + RECORD - 4, &end, 4);
+	}
+	for (uint32_t at = records * RECORD, size = filler; size; at += size, size = SEAL) {
+		uint32_t words[2] = { size == SEAL ? 0x80004c42 : 0x80004c46, size };
+
+		memcpy(mbuf + at, words, sizeof(words));
+		memcpy(mbuf + at + size - 4, &size, 4);
+		if (size == SEAL)
+			break;
+	}
+	return records;
+}
+
+struct sums {
+	uint64_t packets, bytes, last_ns;
+};
+
+/* What the row counts: packets, their bytes, and the time of the last one. */
+__attribute__((noinline))
+static struct sums count_packets(const struct litepcie_span *span)
+{
+	struct litepcie_packet packet;
+	struct sums sums = { 0 };
+	size_t at = 0;
+
+	while (litepcie_record_next(span, &at, &packet) == 1) {
+		sums.packets++;
+		sums.bytes += packet.length;
+		sums.last_ns = packet.time_ns;
+	}
+	return sums;
+}
+
+static void walk(uint64_t packets)
+{
+	uint8_t *mbuf = aligned_alloc(4096, MBUF);
+	struct litepcie_span span = { .struct_size = sizeof(span), .data = mbuf };
+	struct sums sums;
+
+	CHECK(packets <= fill_mbuf(mbuf));
+	span.bytes = packets * RECORD;
+	sums = count_packets(&span);
+	CHECK_EQUAL(sums.packets, packets);
+	CHECK_EQUAL(sums.bytes, packets * FRAME);
+	printf("packets %llu ns %llu\n", (unsigned long long)sums.packets,
+	       (unsigned long long)sums.last_ns);
+	free(mbuf);
+}
+
+/* A card that is as fast as the link ----------------------------------------------------------- */
+
+static struct {
+	uint32_t			words[WORDS];
+	struct litepcie_capture_line	*line;
+	uint64_t			end;		/* position at which no more frames come */
+	unsigned int			in_mbuf;	/* packets of an MBUF */
+	unsigned int			naps;
+} card;
+
+static struct litepcie dev;
+static struct litepcie_memory memories[LITEPCIE_MEMORIES];
+
+static uint32_t *word(uint32_t offset)
+{
+	return &card.words[(offset - REGISTERS) / 4];
+}
+
+/* While the recorder sleeps the card fills a part of the ring, as far as the limit allows. */
+static int card_nap(const struct timespec *nap, struct timespec *left)
+{
+	const struct timespec short_nap = { .tv_nsec = 1000 };
+	uint32_t offset = dev.map.capture.limit;
+	uint64_t limit = (uint64_t)*word(offset) << 32 | *word(offset + 4);
+	uint64_t to = card.line->position + RING / ROUND_SLEPT;
+
+	(void)nap;
+	card.naps++;
+	to = to < limit ? to : limit;
+	to = to < card.end ? to : card.end;
+	card.line->records = to / MBUF * card.in_mbuf;
+	__atomic_store_n(&card.line->position, to, __ATOMIC_RELEASE);
+	return nanosleep(&short_nap, left);
+}
+
+#define nanosleep card_nap
+#include "../lanebox_capture/output.c"
+#include "../lanebox_capture/record.c"
+#undef nanosleep
+#undef RECORD
+#include "../lanebox_capture/uring.c"
+
+static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
+{
+	const struct litepcie_capture_registers *registers = &ours->map.capture;
+	bool runs = *word(registers->control) & 1u << LITEPCIE_CAPTURE_CONTROL_RUN_OFFSET;
+
+	*value = *word(offset);
+	if (offset == registers->status)
+		*value = (runs ? 0 : CAPTURE_IDLE) | CAPTURE_GENERATOR_IDLE;
+	if (offset == registers->position)
+		*value = (uint32_t)(card.line->position >> 32);
+	if (offset == registers->position + 4)
+		*value = (uint32_t)card.line->position;
+	return 0;
+}
+
+static int card_post(struct litepcie *ours, const struct litepcie_post *posts, size_t count)
+{
+	(void)ours;
+	for (size_t i = 0; i < count; i++)
+		*word(posts[i].offset) = (uint32_t)posts[i].value;
+	return 0;
+}
+
+/* All MBUFs of the ring are the same memory, so that the ring is full of records from the start. */
+static uint8_t *make_ring(size_t bytes)
+{
+	int fd = memfd_create("capture-cost", MFD_CLOEXEC);
+	uint8_t *ring = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK_EQUAL(ftruncate(fd, (off_t)MBUF), 0);
+	for (size_t at = 0; at < bytes; at += MBUF)
+		CHECK(mmap(ring + at, MBUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			   0) == ring + at);
+	card.in_mbuf = fill_mbuf(ring);
+	close(fd);
+	return ring;
+}
+
+static int card_memory(struct litepcie *ours, unsigned int kind, void *place, size_t bytes,
+		       struct litepcie_memory **memory, uint64_t *iova)
+{
+	bool is_line = kind == LITEPCIE_MEMORY_CAPTURE_STATUS;
+
+	(void)ours;
+	(void)place;
+	memories[kind].base = is_line ? calloc(1, bytes) : (void *)make_ring(bytes);
+	if (is_line)
+		card.line = memories[kind].base;
+	*memory = &memories[kind];
+	*iova = (uint64_t)kind << 32;
+	return 0;
+}
+
+/* The program ends soon after, and the ring with it. */
+static void card_memory_free(struct litepcie *ours, unsigned int kind)
+{
+	(void)ours;
+	(void)kind;
+}
+
+static int card_asked_back(struct litepcie *ours)
+{
+	(void)ours;
+	return 0;
+}
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .readl = card_readl, .post = card_post, .memory = card_memory,
+	.memory_free = card_memory_free, .asked_back = card_asked_back,
+};
+
+static struct litepcie_block block = {
+	.type = LITEPCIE_BLOCK_CAPTURE, .version = 1,
+};
+
+/* The recorder -------------------------------------------------------------------------------- */
+
+void util_fail(struct util *util, const char *format, ...)
+{
+	va_list args;
+
+	util->failed++;
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void util_check(struct util *util, int rc, const char *doing)
+{
+	if (rc < 0)
+		util_fail(util, "%s: %s", doing, strerror(-rc));
+}
+
+bool util_interrupted(void)
+{
+	return false;
+}
+
+static void open_card(struct recording *recording)
+{
+	uint32_t *const first = &dev.map.capture.control, offset = REGISTERS;
+	uint32_t *const last = &dev.map.capture.account_bytes;
+
+	dev.backend = &fake;
+	dev.name = "fake";
+	dev.bar_size[0] = 0x20000;
+	dev.card.clock_hz = 250000000;
+	dev.blocks = &block;
+	dev.block_count = 1;
+	for (uint32_t *at = first, place = offset; at <= last; at++, place += 8)
+		*at = place;
+	dev.map.capture.staging_bytes = STAGING;
+	pthread_mutex_init(&dev.lock, NULL);
+	recording->config = (struct litepcie_capture_config) {
+		.struct_size = sizeof(recording->config), .ring_bytes = RING, .mbuf_bytes = MBUF,
+	};
+	CHECK_EQUAL(litepcie_capture_open(&dev, &recording->config, &recording->capture), 0);
+}
+
+static void record_mbufs(uint64_t mbufs, const char *path)
+{
+	static struct recording recording;
+	struct util util = { 0 };
+	bool was_async;
+
+	recording = (struct recording) {
+		.target = path, .output.fd = -1,
+		.stats = { .struct_size = sizeof(recording.stats) },
+	};
+	open_card(&recording);
+	card.end = mbufs * MBUF;
+	recording.packets = mbufs * card.in_mbuf;
+	CHECK(record(&util, &recording));
+	CHECK_EQUAL(util.failed, 0);
+	CHECK_EQUAL(recording.output.files[0].mbufs, mbufs);
+	was_async = recording.output.async;
+	printf("packets %llu bytes %llu naps %u io_uring %d fixed %d direct %d\n",
+	       (unsigned long long)recording.packets, (unsigned long long)card.end, card.naps,
+	       was_async, recording.output.uring.fixed, recording.output.direct);
+	output_free(&recording.output);
+	free(recording.header);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "count"))
+		walk(strtoull(argv[2], NULL, 0));
+	else if (argc == 4 && !strcmp(argv[1], "record"))
+		record_mbufs(strtoull(argv[2], NULL, 0), argv[3]);
+	else
+		return 2;
+	return failed_checks != 0;
+}
