@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `area/*` and `depth/*`: cells and logic depth of the gateware, as Yosys synthesises it.
 
-Four things are measured. The first is the endpoint with the MMIO bridge, without DMA engines and
+Five things are measured. The first is the endpoint with the MMIO bridge, without DMA engines and
 target memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA
-engines, the user slot's monitor, which has a budget of cells, and the depth of the whole gateware.
+engines, the user slot's monitor and the capture block, which have budgets of cells, and the depth
+of the whole gateware.
 A synthesis takes a minute or two, and its result is kept until the gateware changes.
 """
 
@@ -17,7 +18,13 @@ from pathlib import Path
 
 from sim.errors import BuildError
 from sim.rows.results import Row, commit
-from tools.synthesis.gateware import endpoint_rows, engine_rows, flat_rows, monitor_rows
+from tools.synthesis.gateware import (
+    capture_rows,
+    endpoint_rows,
+    engine_rows,
+    flat_rows,
+    monitor_rows,
+)
 
 
 def rows(gateware: Path) -> Iterator[Row]:
@@ -27,7 +34,8 @@ def rows(gateware: Path) -> Iterator[Row]:
     print("bench: Yosys takes some four minutes, unless nothing has changed", file=sys.stderr)
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")
-        found += monitor_rows(gateware / "monitor") + flat_rows(gateware)
+        found += monitor_rows(gateware / "monitor") + capture_rows(gateware / "capture")
+        found += flat_rows(gateware)
     except (ValueError, RuntimeError) as error:
         raise BuildError(f"area and depth: {error}") from error
     for entry in found:

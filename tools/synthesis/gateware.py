@@ -4,8 +4,8 @@
 
 """Synthesises the gateware that tools.verilog.build wrote.
 
-For comparison LitePCIe's endpoint, the DMA engines and the user slot's monitor are synthesised,
-too.
+For comparison LitePCIe's endpoint, the DMA engines, the user slot's monitor and the capture block
+are synthesised, too.
 """
 
 from dataclasses import replace
@@ -21,6 +21,7 @@ from tools.verilog.build import TOP
 ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
 ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
 MONITOR_BUDGET = {"lut": 300, "ff": None}
+CAPTURE_BUDGET = {"lut": 7000, "lutram": None, "ff": None, "bram": 35, "uram": 32}
 ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
 
 
@@ -80,6 +81,17 @@ def monitor_rows(folder):
     design = Design(monitor.TOP, monitor.write_monitor(folder / "verilog"), [], pads=False)
     found = report.analyse(design, folder / "synthesis", find_yosys())
     return report.block_rows(found, "slot", MONITOR_BUDGET)
+
+
+def capture_rows(folder):
+    """Return the rows area/capture/* and depth/capture of the capture block with its generator.
+
+    The registers are not included.
+    """
+    verilog = spinal_build.generate("capture.CaptureUnit")
+    design = Design(verilog.stem, [verilog], pads=False)
+    found = report.analyse(design, Path(folder) / "synthesis", find_yosys())
+    return report.block_rows(found, "capture", CAPTURE_BUDGET)
 
 
 def flat_rows(output):
