@@ -14,7 +14,7 @@ import time
 from html import escape
 from pathlib import Path
 
-from sim.report import builds, histograms, slot, table, throughput, timeline, versions
+from sim.report import builds, capture, histograms, slot, table, throughput, timeline, versions
 from sim.report.record import Recording
 from sim.rows.results import ROOT, TIMES, load, reached
 
@@ -67,6 +67,12 @@ def body(rows: list[dict], recording: Recording) -> str:
             "What passes it when no software has to keep up, and how the cycles at the slot "
             "were spent.",
             slot.section(through_slot) if through_slot else "",
+        ),
+        (
+            "Frames into host memory",
+            "capture",
+            "The card writes pcapng. Lines are what link, pins and the record builder allow.",
+            capture.section(rows),
         ),
         (
             "Latency",
