@@ -81,10 +81,14 @@ class CaptureCampaign(dut: Capture, seed: Int) {
   /** No frame may be lost while the ring has room below the limit, also behind a stale limit. */
   private def probe(b: CaptureBench, own: CaptureSetup): Unit = {
     val roomy = b.host.size >= (2 << own.mbufLog2)
-    if (!own.newest && !own.lossless && !b.holds && roomy) {
+    if (!own.newest && !own.lossless && roomy) {
+      b.holds = false
       b.host.pauses = 0
       b.driver.pauses = 0
-      b.cycles(4000) // The staging memory becomes empty, and a line tells of all records.
+      // The next record begins an MBUF, so it needs the limit. The staging memory becomes empty, and
+      // a line tells of all records.
+      b.seal()
+      b.cycles(4000)
       b.raise(b.host.size.toInt)
       b.cycles(20)
       b.stale()
@@ -132,8 +136,10 @@ object CaptureCampaign {
   def setup(r: Random): CaptureSetup = {
     val mbufLog2    = 12 + r.nextInt(4)
     val segmentLog2 = mbufLog2 max (13 + r.nextInt(3))
-    val least       = (32768 >> segmentLog2) max 1
-    val mode        = r.nextInt(8)
+    // Bytes of the smallest ring: two MBUFs, as far as they are small ones.
+    val smallest = (2 << mbufLog2) max 32768
+    val least    = (smallest >> segmentLog2) max 1
+    val mode     = r.nextInt(8)
     CaptureSetup(
       mbufLog2 = mbufLog2,
       segmentLog2 = segmentLog2,
