@@ -12,8 +12,9 @@ import spinal.core.sim._
 import lanebox.vocabulary.ReadError
 
 /** Model of the endpoint's port and of the host behind it. It checks each request against the rules
-  * for clients of the endpoint. Writes arrive at once, and reads are answered in order, some cycles
-  * later, with what the memory has in a cycle between.
+  * for clients of the endpoint. Writes arrive some cycles after they were taken, but before a read
+  * or an interrupt that comes behind them. Reads are answered in order, some cycles later, with
+  * what the memory has in a cycle between.
   */
 class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
   var latency       = 30    // Most cycles from a read to its data.
@@ -27,12 +28,21 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
   // Interrupts of each cause that have come and that the driver has not seen yet.
   val interrupts = Array.fill(dut.p.queues + 1)(0)
 
-  private case class Read(address: Long, dwords: Int, context: Int, due: Long, early: Seq[BigInt])
+  private case class Read(
+      address: Long,
+      dwords: Int,
+      context: Int,
+      due: Long,
+      behind: Int, // Number of the last write before it.
+      early: Option[Seq[BigInt]]
+  )
   private val asked   = mutable.Queue[Read]()
   private val beats   = mutable.Queue[(BigInt, Boolean, Int, Boolean)]()
   private val written = mutable.ArrayBuffer[Byte]()
   private var fixed   = Seq[BigInt]()
   private var now     = 0L
+  // Writes on their way to the memory: the cycle in which they arrive, their number, their bytes.
+  private val posted  = mutable.Queue[(Long, Int, Seq[(Long, Byte)])]()
   private var stalled = 0 // Cycles for which no request is taken.
 
   dut.io.request.ready #= false
@@ -41,7 +51,11 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
 
   private def cycle(): Unit = {
     now += 1
-    for (n <- interrupts.indices if (dut.io.causes.toInt >> n & 1) == 1) interrupts(n) += 1
+    while (posted.headOption.exists(_._1 <= now)) land(posted.head._2)
+    for (n <- interrupts.indices if (dut.io.causes.toInt >> n & 1) == 1) {
+      land(writes) // An interrupt leaves behind all writes that were taken before it.
+      interrupts(n) += 1
+    }
     val data = dut.io.data
     if (data.valid.toBoolean && data.ready.toBoolean) beats.dequeue()
     val request = dut.io.request
@@ -81,12 +95,15 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
       assert(request.last.toBoolean)
       reads += 1
       payloads += request.context.toInt >> HostRequests.Payload & 1
-      val early = (0 until dwords).map(i => memory.readDword(address + 4 * i))
+      if (random.nextBoolean()) land(writes)
+      val now   = (0 until dwords).map(i => memory.readDword(address + 4 * i))
+      val early = if (posted.isEmpty) Some(now) else None
       asked += Read(
         address,
         dwords,
         request.context.toInt,
         this.now + 2 + random.nextInt(latency),
+        writes,
         early
       )
     } else {
@@ -95,23 +112,34 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
       assert(request.last.toBoolean == (written.size >= 4 * dwords), s"last with ${written.size}")
       if (request.last.toBoolean) {
         writes += 1
-        for (i <- 0 until 4 * dwords) {
-          val enables = if (i < 4) first else if (i / 4 == dwords - 1) last else 15
-          if ((enables >> (i % 4) & 1) == 1) memory.writeByte(address + i, written(i))
-        }
+        val bytes = for {
+          i <- 0 until 4 * dwords
+          enables = if (i < 4) first else if (i / 4 == dwords - 1) last else 15
+          if (enables >> (i % 4) & 1) == 1
+        } yield (address + i, written(i))
+        posted += ((this.now + random.nextInt(60), writes, bytes))
         written.clear()
-        watch()
       }
     }
   }
 
+  /** Lets all writes up to this number arrive. */
+  private def land(number: Int): Unit =
+    while (posted.headOption.exists(_._2 <= number)) {
+      for ((at, byte) <- posted.dequeue()._3) memory.writeByte(at, byte)
+      watch()
+    }
+
   private def answer(read: Read): Unit = {
+    land(read.behind) // No read passes a write.
     val failed = random.nextDouble() < fails
     // A buffer may belong to the driver again when a device that broke its rules is still reading.
     val words =
       if (failed) Seq.fill(read.dwords)(BigInt(0))
-      else if (random.nextBoolean()) read.early
-      else (0 until read.dwords).map(i => BigInt(memory.number(read.address + 4 * i, 4)))
+      else
+        read.early
+          .filter(_ => random.nextBoolean())
+          .getOrElse((0 until read.dwords).map(i => BigInt(memory.number(read.address + 4 * i, 4))))
     val groups = words.grouped(8).toSeq
     for ((group, n) <- groups.zipWithIndex) {
       val word = group.zipWithIndex.map { case (dword, i) => dword << (32 * i) }.reduce(_ | _)
