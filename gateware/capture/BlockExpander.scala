@@ -30,7 +30,7 @@ case class BlockExpander() extends Component {
     val takes = Bool()
     // Bytes 28 to 59 of a block without frame data (a seal or a filler).
     val inside = Bits(HardBlock.DataWidth bits)
-    val body   = UInt(Frames.LengthWidth - 5 bits) // Number of beats of frame data.
+    val body   = UInt(Frames.LengthWidth - 4 bits) // Number of beats of frame data: 1 to 512.
     // Bit i: byte i of the frame's last beat of data belongs to the frame, and is not padding.
     val mask = Bits(HardBlock.DataWidth / 8 bits)
     // The block's tail: the dwords behind the data (options, padding and the block's length), each

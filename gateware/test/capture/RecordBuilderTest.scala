@@ -189,6 +189,15 @@ class RecordBuilderTest extends AnyFunSuite {
     }
   }
 
+  test(s"the largest frames, which have 512 beats of data, seed ${Seed.value}") {
+    run("largest", 0) { r =>
+      for (size <- Seq(16352, 16353, 16383); flags <- 0 to 1; drops <- 0 to 1) yield {
+        val data = Array.fill(size)(r.nextInt().toByte).toIndexedSeq
+        record(TestFrame(1, 0, size, data, flags), drops)
+      }
+    }
+  }
+
   test("a record with B beats of data takes B + 1 cycles") {
     for (
       (size, cycles) <- Seq(1 -> 2, 60 -> 3, 64 -> 3, 65 -> 4, 96 -> 4, 1514 -> 49, 9014 -> 283)

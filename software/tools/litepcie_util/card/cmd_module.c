@@ -258,7 +258,7 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] module [A|B]\n"
 	"\n"
-	"Print what the QSFP module in cage A or B says of itself, or those in both: form,\n"
+	"Print what the QSFP module in cage A or B says of itself, or those in both:\n"
 	"vendor, part, serial number, temperature, supply, the power of each lane and the\n"
 	"flags that are set. --json also has the bytes of its lower memory and of upper\n"
 	"page 00. A cage without a module is said, and is no failure.\n"
