@@ -11,7 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 #include "trace.h"
 
 struct litepcie *litepcie_card_alloc(struct pci_dev *pdev)

@@ -21,7 +21,7 @@
 #include <linux/interrupt.h>
 #include <linux/module.h>
 
-#include "capture.h"
+#include "capture/capture.h"
 
 /*
  * Handle an MSI message for which no cause is set: look at the counts that the
