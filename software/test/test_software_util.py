@@ -31,8 +31,8 @@ COMMANDS = {
     "doctor": ["--look"],
 }
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
-# sim/test/util/test_util_latency.py tests `latency`, and the tests of the card's services are in
-# sim/test/card and sim/test/util.
+# sim/test/util/test_util_latency.py tests `latency`, and the tests in sim/test/services those of the
+# card.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
 
 

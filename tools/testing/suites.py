@@ -49,9 +49,9 @@ ELSEWHERE: Table = {
     "gateware/card": {
         "commands": "test_gate.py",
         "crc flash spi startup": "test_engine.py",
-        "services": "sim/test/util/test_board_flash.py",
+        "services": "sim/test/services/test_board_flash.py",
         "i2c": "test_module.py",
-        "upkeep": "sim/test/card/test_board_modules.py",
+        "upkeep": "sim/test/services/test_board_modules.py",
     },
     "gateware/completer": {
         "CompleterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
@@ -136,11 +136,11 @@ ELSEWHERE: Table = {
         REST: ("sim/test/board/test_board_pins.py", "It tests every pin of the hard block model."),
     },
     "sim/board/card": {
-        "card_pins identity": "sim/test/util/test_board_flash.py",
+        "card_pins identity": "sim/test/services/test_board_flash.py",
         "configuration image": "gateware/test/card/test_reboot.py",
         "flash_chip flash_memory": "sim/test/model/test_flash_chip.py",
-        "cage": "sim/test/card/test_board_modules.py",
-        "sensors": "sim/test/card/test_board_sensors.py",
+        "cage": "sim/test/services/test_board_modules.py",
+        "sensors": "sim/test/services/test_board_sensors.py",
     },
     "sim/board/control": {
         "plan": "sim/test/model/test_plan.py",
@@ -175,7 +175,7 @@ ELSEWHERE: Table = {
         "machine": "sim/test/board/test_board_time.py",
         "msix_vectors": "sim/test/interrupt/test_board_msix.py",
         "options": "sim/test/board/test_board_process.py",
-        "parts_pins": "sim/test/card/test_board_modules.py",
+        "parts_pins": "sim/test/services/test_board_modules.py",
     },
     "sim/board/text": {
         "words": "sim/test/board/test_words.py",

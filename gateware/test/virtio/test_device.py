@@ -4,7 +4,7 @@
 
 """Tests of virtio/device.py: cards that cannot have a virtio device are refused with the reason.
 
-sim/test/card/test_board_virtio.py has the device on a whole card.
+sim/test/virtio/test_board_virtio.py has the device on a whole card.
 """
 
 import pytest

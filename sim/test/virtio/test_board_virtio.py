@@ -11,7 +11,7 @@ import pytest
 from gateware import numbers
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
-from sim.test.card.virtio_driver import (
+from sim.test.virtio.virtio_driver import (
     BUFFER_BYTES,
     CONFIG,
     DEVICE_ID,
