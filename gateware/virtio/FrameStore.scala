@@ -29,20 +29,20 @@ case class FrameStore(p: VirtioParam) extends Component {
   memory.addAttribute("ram_style", "block")
 
   // Numbers of rows, modulo twice the number of rows.
-  val head, begin, tail = Reg(UInt(p.rowWidth + 1 bits)) init 0
+  val head, start, tail = Reg(UInt(p.rowWidth + 1 bits)) init 0
   // A frame has a row at least, so there are never more lengths than rows.
   val lengths = StreamFifo(UInt(p.frameWidth bits), p.rows, latency = 2)
 
   memory.write(head.resized, io.row.data, io.row.valid)
-  val rows  = (head - begin).resize(p.rowWidth)
+  val rows  = (head - start).resize(p.rowWidth)
   val bytes = (io.row.bytes === 0) ? U(HardBlock.BeatBytes, 6 bits) | io.row.bytes.resize(6)
   lengths.io.push.valid   := io.row.valid && io.row.last
   lengths.io.push.payload := (rows @@ U(0, 5 bits)) +^ bytes
   when(io.row.valid) {
     head := head + 1
-    when(io.row.last) { begin := head + 1 }
+    when(io.row.last) { start := head + 1 }
   }
-  when(io.forget) { head := begin }
+  when(io.forget) { head := start }
 
   io.frame << lengths.io.pop
   val taken = ((io.frame.payload + (HardBlock.BeatBytes - 1)) >> 5).resize(p.rowWidth + 1)
@@ -57,7 +57,7 @@ case class FrameStore(p: VirtioParam) extends Component {
   lengths.io.flush := io.clear
   when(io.clear) {
     head  := 0
-    begin := 0
+    start := 0
     tail  := 0
   }
 }
