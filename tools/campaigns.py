@@ -79,6 +79,7 @@ CAMPAIGNS = {
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
+    "virtio": Campaign(1.5, ("test_guest_virtio",)),
     "capture": Campaign(40, ("test_capture_campaign", "test_capture_line", "test_capture_host")),
 }
 
@@ -116,7 +117,7 @@ TABLE = {
     "gateware/capture": ("capture",),
     "gateware/capture/player": ("captures",),
     "gateware/card": ("power",),
-    "gateware/virtio": NOTHING_LONGER,
+    "gateware/virtio": ("virtio",),
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,
     "gateware/interrupt": GATEWARE,
@@ -144,6 +145,7 @@ TABLE = {
     "software/examples": NOTHING_LONGER,
     "software/Makefile": ("library", "utility", "python", "driver", "cost"),
     "software/kernel": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
+    "software/kernel/virtio": ("driver", "virtio"),
     "software/liblitepcie": ("library", "utility", "python", "driver", "cost"),
     "software/liblitepcie/man": ("utility",),
     "software/python": ("python",),
