@@ -31,8 +31,7 @@ COMMANDS = {
     "doctor": ["--look"],
 }
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
-# sim/test/util/test_util_latency.py tests `latency`, and the tests in sim/test/services those of the
-# card.
+# sim/test/util/test_util_latency.py tests `latency`, and sim/test/services those of the card.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
 
 

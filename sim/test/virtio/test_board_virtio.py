@@ -11,6 +11,7 @@ import pytest
 from gateware import numbers
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
+from sim.test.conftest import started_boards
 from sim.test.virtio.virtio_driver import (
     BUFFER_BYTES,
     CONFIG,
@@ -28,7 +29,6 @@ from sim.test.virtio.virtio_driver import (
     Console,
     find,
 )
-from sim.test.conftest import started_boards
 from tools.testing.seeds import SHIFT
 
 LOOP = 5  # the code of Violation.loop in the register Reason
