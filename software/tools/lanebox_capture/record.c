@@ -225,7 +225,7 @@ static bool end_player(struct util *util, struct recording *recording, struct li
 		return true;
 	play_stop(recording->play);
 	while (!recording->play->ended)
-		if (take(util, recording, &span, last, LOOK_MS) < 0)
+		if (take(util, recording, &span, last, true) < 0)
 			return false;
 	return play_end(util, recording->play);
 }
