@@ -39,7 +39,7 @@ def program() -> Path:
     """Build the test program capture_cost, without sanitizers, and return its path."""
     out = artefacts.BUILD / "software" / "cost"
     made = out / "test" / "capture_cost"
-    command = ["make", "-s", "-C", artefacts.ROOT / "software" / "user", f"OUT={out}", made]
+    command = ["make", "-s", "-C", artefacts.ROOT / "software", f"OUT={out}", made]
     subprocess.run(list(map(str, command)), check=True)
     return made
 

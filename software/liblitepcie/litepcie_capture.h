@@ -370,8 +370,8 @@ static inline int litepcie_record_options(const uint8_t *data, const uint8_t *en
 }
 
 /* Used by litepcie_record_next(): get the next frame, whatever the block at *@at is. */
-static __attribute__((noinline, unused)) int
-litepcie_record_other(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
+static __attribute__((noinline, unused)) int litepcie_record_other(
+	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
 {
 	while (*at < span->bytes) {
 		const uint8_t *block = span->data + *at;
@@ -416,13 +416,15 @@ litepcie_record_other(const struct litepcie_span *span, size_t *at, struct litep
  * Used by litepcie_record_next(). Place and packet of the program are not handed on, so that they
  * can stay in registers where most records are.
  */
-static inline __attribute__((always_inline)) int
-litepcie_record_apart(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
+static inline __attribute__((always_inline)) int litepcie_record_apart(
+	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
 {
-	struct litepcie_packet found = { .data = NULL };
+	struct litepcie_packet found;
 	size_t place = *at;
-	int rc = litepcie_record_other(span, &place, &found);
+	int rc;
 
+	memset(&found, 0, sizeof(found));
+	rc = litepcie_record_other(span, &place, &found);
 	*at = place;
 	if (rc == 1)
 		*packet = found;
@@ -435,8 +437,8 @@ litepcie_record_apart(const struct litepcie_span *span, size_t *at, struct litep
  * bytes are. Returns 1 and the frame in @packet, 0 at the end of the span, or -EBADMSG if the block
  * at *@at cannot be one. Threads: any.
  */
-static inline __attribute__((always_inline)) int
-litepcie_record_next(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
+static inline __attribute__((always_inline)) int litepcie_record_next(
+	const struct litepcie_span *span, size_t *at, struct litepcie_packet *packet)
 {
 	const uint8_t *block = span->data + *at;
 	uint64_t time, rest;

@@ -26,6 +26,7 @@ from sim.rows.measure import Conditions
 from sim.test.util.tcpdump_captures import ethernet_captures
 from software.test.software_build import build_unchecked
 from software.test.test_capture_tool import interface, packet, section
+from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
 
 SECONDS = 300  # seconds of wall time that a command may take
@@ -216,6 +217,21 @@ def test_the_library_s_calls_do_what_they_say(program, board):
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_manual_s_example_plays(program, board, tmp_path):
+    """The example of the manual compiles, and the player makes its ten frames."""
+    library = ROOT / "software" / "liblitepcie"
+    example = tmp_path / "player"
+    flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
+    source = library / "man" / "examples" / "player.c"
+    archive = [program.parent / "liblitepcie.a", "-pthread"]
+    subprocess.run(["gcc", *flags, f"-I{library}", source, *archive, "-o", example], check=True)
+    done = subprocess.run(
+        [example, f"sim:{board.socket}"], capture_output=True, text=True, timeout=SECONDS
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("10 frames: ")
 
 
 @pytest.mark.soak

@@ -83,11 +83,11 @@ def calls(path):
     A call without a comment of its own is an error. Inline functions whose comment begins with
     "Used by" are no calls.
     """
-    helper = r"^/\*\n \* Used by (?:(?!\*/).)*?\*/\nstatic inline .*?^\}\n"
-    helper += r"|^/\* Used by [^\n]*\*/\nstatic inline .*?^\}\n"
+    helper = r"^/\*\n \* Used by (?:(?!\*/).)*?\*/\nstatic .*?^\}\n"
+    helper += r"|^/\* Used by [^\n]*\*/\nstatic .*?^\}\n"
     header = re.sub(helper, "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
     pattern = (
-        r"/\*\n((?: \*[^\n]*\n)+?) \*/\n(?:static inline )?"
+        r"/\*\n((?: \*[^\n]*\n)+?) \*/\n(?:static inline (?:__attribute__\(\(\w+\)\) )?)?"
         r"((?:const |void |int |bool |size_t |uint64_t |unsigned )[^;{]*?"
         r"\b(litepcie_\w+)\([^;{]*\))(?:;|\n\{)"
     )

@@ -47,7 +47,9 @@ static void make_block(uint8_t *block)
 /* Play @bytes, and get what the player tells when nothing moves any more. */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	};
 	const struct timespec nap = { .tv_nsec = 20000000 };
 	struct litepcie_player player = settings(LITEPCIE_PACE_FAST);
 	struct litepcie_played played = { .struct_size = sizeof(played) };

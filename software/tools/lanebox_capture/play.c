@@ -125,7 +125,9 @@ static void *run(void *argument)
 
 int play_begin(struct util *util, struct play *play)
 {
-	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .batch = BATCH };
+	const struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .batch = BATCH,
+	};
 	int rc;
 
 	play->dev = util->dev;

@@ -24,7 +24,9 @@ struct block {
 
 static int send_frames(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	struct litepcie_dma_config config = {
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	};
 	const struct block block = {
 		.type = LITEPCIE_PCAPNG_RECORD, .length = sizeof(block), .kept = 60,
 		.original = 60, .length_again = sizeof(block),

@@ -206,7 +206,7 @@ static void do_verify(struct util *util, struct work *work)
 
 static void do_info(struct util *util, struct work *work)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	flash_register(&work->flash, LITEPCIE_FLASH_REFUSALS, &work->refusals);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) < 0)
@@ -333,14 +333,14 @@ static int run(struct util *util, int argc, char **argv)
 }
 
 static const char help[] =
-	"[-d DEVICE | -c N] [--json] flash info|read|write|verify [FILE]\n"
+	"[-d DEVICE | -c N] [--json] flash VERB [FILE]\n"
 	"\n"
 	"Use the card's configuration flash, on a card whose gateware was built with\n"
 	"--card. FILE is a bitstream, .bit or .bin.\n"
 	"\n"
 	"  info           identification, place of the images, BOOTSTS\n"
 	"  write FILE     write the application's image: erase, write, compare, and the\n"
-	"                 first page last, so that an image that is cut short never starts\n"
+	"                 first page last, so that an image cut short never starts\n"
 	"  verify FILE    compare the flash with an image\n"
 	"  read FILE      copy the flash to a file\n"
 	"  --address N    where `read` begins (default: the application)\n"

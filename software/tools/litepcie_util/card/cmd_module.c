@@ -202,7 +202,7 @@ static void read_cage(struct util *util, struct modules *modules, unsigned int n
 
 static bool has_cage(struct util *util, unsigned int number)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	return litepcie_block_find(util->dev, LITEPCIE_BLOCK_MODULE, number, &block) == 0;
 }

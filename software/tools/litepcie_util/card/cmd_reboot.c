@@ -58,7 +58,7 @@ static void print_json(struct json *json, const void *result)
 static bool tell(struct util *util, struct reboot *reboot)
 {
 	struct litepcie_block flash, block;
-	struct litepcie_card card;
+	struct litepcie_card card = { .struct_size = sizeof(card) };
 	uint32_t page;
 	int rc;
 
@@ -130,7 +130,7 @@ static void judge(struct util *util, struct reboot *reboot)
 
 static void look(struct util *util, struct reboot *reboot)
 {
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 
 	util_check(util, litepcie_conditions(util->dev, &util->conditions),
 		   "reading the link's state");

@@ -171,7 +171,7 @@ static int run(struct util *util, int argc, char **argv)
 		{ 0 },
 	};
 	struct sensors sensors = { 0 };
-	struct litepcie_block block;
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 	int option;
 
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
