@@ -30,7 +30,10 @@ from tools.progress import run
 DRIVERS = ("lanebox", "stock")
 OURS = Path(__file__).resolve().parents[2] / "software" / "kernel"
 UAPI = OURS.parent / "uapi"
-OUR_FILES = ("Kbuild", "*.[ch]", "dma/*.[ch]", "file/*.[ch]")
+OUR_FILES = (
+    "Kbuild",
+    *(f"{folder}*.[ch]" for folder in ("", "capture/", "dma/", "file/", "virtio/")),
+)
 
 SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
 GENERATED = ("csr.h", "soc.h", "mem.h")
