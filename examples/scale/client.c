@@ -89,7 +89,7 @@ static int compare_ring(struct litepcie *dev, unsigned int shift)
 static int run(struct litepcie *dev, unsigned int shift)
 {
 	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
 	};
 	int rc = litepcie_writel(dev, CSR_USER_SHIFT_ADDR, shift);
 
