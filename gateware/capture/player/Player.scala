@@ -104,7 +104,7 @@ case class Player() extends Component {
   }
   import leaving.{beat, due}
 
-  val results = new Area {
+  val played = new Area {
     val begun, ended   = Reg(UInt(64 bits)) init 0
     val packets, bytes = Reg(UInt(48 bits)) init 0
     val fired          = RegNext(due.fire) init False

@@ -372,6 +372,7 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define lockdep_assert_held(_lock)							\
 	WARN_ON_ONCE(!_Generic((_lock),							\
 			       struct mutex *: mutex_is_locked((void *)(_lock)),	\
+			       const struct mutex *: mutex_is_locked((void *)(_lock)),	\
 			       spinlock_t *: spin_is_locked((void *)(_lock))))
 
 #endif /* FAULTS_THEMSELVES */
