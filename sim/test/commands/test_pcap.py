@@ -45,7 +45,7 @@ def test_a_file_goes_through_the_card_and_comes_back(tmp_path):
     count = sum(1 for n in range(300) if n * 7 % 1500)
     total = sum(n * 7 % 1500 for n in range(300))
     assert re.search(rf"pcap/packets +{count}\b", done.stdout), done.stdout
-    assert re.search(rf"pcap/bytes +{total}\b", done.stdout)
+    assert re.search(rf"pcap/bytes +{total:,}\b", done.stdout)
     assert re.search(r"pcap/lost +0\b", done.stdout)
     assert f"{count} packets came back as they were" in done.stdout
     assert f"{300 - count} packets of no bytes" in done.stdout
