@@ -57,7 +57,8 @@ static void print_json(struct json *json, const void *result)
 /* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */
 static bool tell(struct util *util, struct reboot *reboot)
 {
-	struct litepcie_block flash, block;
+	struct litepcie_block flash = { .struct_size = sizeof(flash) };
+	struct litepcie_block block = { .struct_size = sizeof(block) };
 	struct litepcie_card card = { .struct_size = sizeof(card) };
 	uint32_t page;
 	int rc;
@@ -134,6 +135,7 @@ static void look(struct util *util, struct reboot *reboot)
 
 	util_check(util, litepcie_conditions(util->dev, &util->conditions),
 		   "reading the link's state");
+	reboot->card.struct_size = sizeof(reboot->card);
 	litepcie_card(util->dev, &reboot->card);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_REBOOT, 0, &block) == 0)
 		util_check(util, litepcie_readl(util->dev, block.offset +

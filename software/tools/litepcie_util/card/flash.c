@@ -55,6 +55,7 @@ bool flash_register(struct flash *flash, unsigned int parameter, uint32_t *value
 bool flash_open(struct util *util, struct flash *flash)
 {
 	*flash = (struct flash){ .util = util };
+	flash->block.struct_size = sizeof(flash->block);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_FLASH, 0, &flash->block) < 0) {
 		util_fail(util, "this card has no flash engine: build its gateware with --card; JTAG "
 			  "writes the flash, too (targets/README.md)");
