@@ -9,10 +9,13 @@ import subprocess
 
 import pytest
 
+from bringup.test.bitstream_samples import bit_file
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
+from sim.test.services.test_board_flash import flash_file, sample
+from sim.test.services.test_board_modules import qsfp28
 from software.test.sysfs_standin import Machine
 
 TOOLS = ROOT / "software" / "tools"
@@ -41,9 +44,12 @@ def of_the_help():
 
 @pytest.fixture
 def place(tmp_path):
-    """Yield a folder with build/board.sock, the files of a made-up machine with a card, and the
-    programs."""
-    built = artefacts.build("lanebox")
+    """Yield a folder with build/board.sock, a bitstream, the files of a made-up machine with a card,
+    and the programs.
+
+    The board has the card services, an application in its flash and a module in cage B.
+    """
+    built = artefacts.build("lanebox", card=True)
     machine = Machine(tmp_path / "machine")
     machine.add(CARD, driver="litepcie", group=16)
     for name, text in {
@@ -54,8 +60,14 @@ def place(tmp_path):
         program.parent.mkdir(exist_ok=True)
         program.write_text(text)
         program.chmod(0o755)
-    with BoardProcess(built.board, Conditions().board_options()) as board:
-        (tmp_path / "build").mkdir()
+    bitstream = tmp_path / "build" / "ku5p" / "vivado" / "lanebox.bit"
+    bitstream.parent.mkdir(parents=True)
+    bitstream.write_bytes(bit_file(sample("old")))
+    module = tmp_path / "module.bin"
+    module.write_bytes(qsfp28())
+    options = ["--flash", flash_file(tmp_path / "flash.bin"), "--flash-speed", "10000"]
+    options += ["--module-b", module, *Conditions().board_options()]
+    with BoardProcess(built.board, [str(option) for option in options]) as board:
         (tmp_path / "build" / "board.sock").symlink_to(board.socket)
         yield tmp_path
 
