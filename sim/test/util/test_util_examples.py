@@ -44,8 +44,8 @@ def of_the_help():
 
 @pytest.fixture
 def place(tmp_path):
-    """Yield a folder with build/board.sock, a bitstream, the files of a made-up machine with a card,
-    and the programs.
+    """Yield a folder with build/board.sock, a bitstream, the files of a made-up machine with a
+    card, and the programs.
 
     The board has the card services, an application in its flash and a module in cage B.
     """
