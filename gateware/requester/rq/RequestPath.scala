@@ -165,9 +165,10 @@ case class RequestPath(p: RequestParam) extends Component {
     val next = Progress(p)
     next.writeEntered := B(clients.map(client => client.io.entered && client.io.enteredWrite))
     next.readEntered  := B(clients.map(client => client.io.entered && !client.io.enteredWrite))
-    next.writeIssued  := 0
-    for ((index, i) <- p.writers.zipWithIndex)
-      next.writeIssued(index) := arbiter.io.inputs(i).fire && arbiter.io.inputs(i).lastOfRequest
+    next.writeIssued := B(p.clients.indices.map(p.writers.indexOf(_)).map {
+      case -1 => False
+      case i  => arbiter.io.inputs(i).fire && arbiter.io.inputs(i).lastOfRequest
+    })
     next.issued               := numbers.io.issued
     next.returned             := numbers.io.returned
     next.waitsForClaim        := io.claim.valid && !io.claim.ready

@@ -13,7 +13,7 @@ import spinal.lib._
 
 import lanebox.requester.rc.{HostTiming, RcPins, ReturnHost, TestClaim}
 import lanebox.requester.rq.{ClientRequest, RequestModel, RequestSender, RequestTlp}
-import lanebox.vocabulary.{Clearing, HardBlock, LaneboxSim, ReadData, ReadError, Seed}
+import lanebox.vocabulary.{Clearing, HardBlock, LaneboxConfig, LaneboxSim, ReadData, ReadError, Seed}
 
 /** Tests the request path (RQ) and the return path (RC) together, against a model of the host with
   * memory: data that a client wrote is read back unchanged.
@@ -361,5 +361,12 @@ class RequesterTest extends AnyFunSuite {
       dut.io.busMaster #= true
     }
     bench.finish(200)
+  }
+
+  test("a Requester with one client, and with none that both reads and writes, can be built") {
+    for (clients <- Seq("rw", "r,w")) {
+      val one = RequesterParam(Seq(s"clients=$clients"))
+      LaneboxConfig(targetDirectory = "tmp").generateVerilog(Requester(one))
+    }
   }
 }
