@@ -37,8 +37,7 @@ class CompleterTest extends AnyFunSuite {
     val memory  = mutable.Map[(Int, Int), Int]()
     val waiting = mutable.Map[(Int, Int), (HostRequest, Option[Seq[Int]])]()
     // `dwords` has, for each outstanding read of the host by (requester, tag), the number of dwords
-    // that have come back. `done` is not used.
-    var done   = mutable.Map[(Int, Int), Int]()
+    // that have come back.
     val dwords = mutable.Map[(Int, Int), Int]()
     var reads, writes, unsupported, dropped, malformed, discontinued, failed = 0
 

@@ -60,7 +60,9 @@ def test_a_line_strikes_at_a_time(start_board, tmp_path):
     writes = board.tlps().on("CQ", "MWr")
     [struck] = [t for t in writes if t.enables != (0xF, 0)]
     before = [t for t in writes if t.ns < 20000]
-    assert before and struck is writes[len(before)] or struck.ns - 20000 < 3000
+    # The first write after that time may have left the host before the fault was armed.
+    assert before
+    assert struck is writes[len(before)] or struck.ns - 20000 < 3000
 
 
 def test_random_faults_repeat_with_their_seed(start_board, tmp_path):

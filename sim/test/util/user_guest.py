@@ -63,9 +63,14 @@ def when(program, command):
 
 
 def interrupted(name):
-    """Return shell text that succeeds once an interrupt with this name has occurred. The text looks
-    at the first processor's count only."""
-    return f"awk '/{name}/ {{ n += $2 }} END {{ exit !n }}' /proc/interrupts"
+    """Return shell text that succeeds once a processor has taken an interrupt with this name."""
+    # The first line of /proc/interrupts has a word for each processor, so a count stands in each of
+    # the words 2 to `processors` + 1.
+    counts = "for (i = 2; i <= processors + 1; i++) n += $i"
+    return (
+        f"awk 'NR == 1 {{ processors = NF }} /{name}/ {{ {counts} }} END {{ exit !n }}' "
+        "/proc/interrupts"
+    )
 
 
 def sentences(result):
