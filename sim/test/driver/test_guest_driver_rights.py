@@ -246,11 +246,14 @@ INDEXED = {
     "litepcie_setup_memory": 1,
     "litepcie_setup_packets": 1,
     "litepcie_setup_info": 1,
+    "litepcie_setup_event": 1,
     "litepcie_held_advance": 1,
     "litepcie_bar_info": 1,
     "bar_fault": 1,
-    # The three are in the code of the ioctls EVENT, ADVANCE and COUNTS, which is inlined.
-    "dispatch": 3,
+    "ioctl_advance": 1,
+    "ioctl_counts": 1,
+    # the number of the call, which is the index of the table of calls
+    "litepcie_ioctl": 1,
 }
 
 

@@ -4,16 +4,19 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements ioctl() of the device node: LitePCIe's numbers and Lanebox's own.
+ * The table `calls` has an entry for each number.
  *
  * Arguments are copied from and to the user before litepcie_enter() or after
  * litepcie_exit().  A page fault of such a copy may take long, and a reset of
  * the card must not wait for it.
+ *
+ * Every program that has the device node open may make every call.  rights.c
+ * decides which registers it may write to.
  */
 
 #include <linux/capability.h>
 #include <linux/compat.h>
 #include <linux/dma-buf.h>
-#include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
@@ -49,59 +52,45 @@ static int read_register(struct litepcie *card, struct litepcie_ioctl_reg *reg)
 	return reg->val == ~0u && litepcie_check_lost(card) ? -ENODEV : 0;
 }
 
-static int ioctl_reg(struct litepcie_file *file, struct litepcie_ioctl_reg *reg)
+static int ioctl_reg(struct litepcie_file *file, void *argument)
 {
-	enum litepcie_right right = LITEPCIE_RIGHT_WRITE;
 	struct litepcie *card = file->chan->card;
-	int err;
+	struct litepcie_ioctl_reg *reg = argument;
+	enum litepcie_right right;
 
 	if (reg->addr % sizeof(u32) || reg->addr >= card->bar0_size)
 		return -EINVAL;
-	if (reg->is_write)
-		right = litepcie_right(card, 0, reg->addr, sizeof(u32));
+	if (!reg->is_write)
+		return read_register(card, reg);
+	right = litepcie_right(card, 0, reg->addr, sizeof(u32));
 	if (right != LITEPCIE_RIGHT_WRITE && capable(CAP_SYS_RAWIO))
 		right = LITEPCIE_RIGHT_WRITE;
 	if (right == LITEPCIE_RIGHT_NONE)
 		return -EPERM;
-	err = litepcie_enter(card);
-	if (err)
-		return err;
-	if (reg->is_write)
-		err = write_register(file, reg->addr, reg->val, right);
-	else
-		err = read_register(card, reg);
-	litepcie_exit(card);
-	return err;
+	return write_register(file, reg->addr, reg->val, right);
 }
 
 /* DMA --------------------------------------------------------------------- */
 
-static int ioctl_loopback(struct litepcie_file *file, struct litepcie_ioctl_dma *dma)
+static int ioctl_loopback(struct litepcie_file *file, void *argument)
 {
 	static const u32 acts_on[LITEPCIE_WAYS] = { ~0u, ~0u };
+	const struct litepcie_ioctl_dma *dma = argument;
 	struct litepcie_chan *chan = file->chan;
-	int err = litepcie_enter(chan->card);
 
-	if (err)
-		return err;
-	err = litepcie_owner_steer(file, chan, chan->loopback, !!dma->loopback_enable, acts_on);
-	litepcie_exit(chan->card);
-	return err;
+	return litepcie_owner_steer(file, chan, chan->loopback, !!dma->loopback_enable, acts_on);
 }
 
 static int run(struct litepcie_file *file, enum litepcie_direction id, bool enable,
 	       __s64 *hw_count, __s64 *sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
-	int err = litepcie_enter(file->chan->card);
+	int err;
 
-	if (err)
-		return err;
 	mutex_lock(&way->mutex);
 	err = enable ? litepcie_dma_start(way, file, LITEPCIE_RUN_LOOP) :
 		       litepcie_dma_end(way, file);
 	mutex_unlock(&way->mutex);
-	litepcie_exit(file->chan->card);
 	spin_lock_irq(&way->wait.lock);
 	*hw_count = way->hw_count;
 	*sw_count = way->sw_count;
@@ -109,13 +98,17 @@ static int run(struct litepcie_file *file, enum litepcie_direction id, bool enab
 	return err;
 }
 
-static int ioctl_writer(struct litepcie_file *file, struct litepcie_ioctl_dma_writer *writer)
+static int ioctl_writer(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_ioctl_dma_writer *writer = argument;
+
 	return run(file, LITEPCIE_C2H, writer->enable, &writer->hw_count, &writer->sw_count);
 }
 
-static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_reader *reader)
+static int ioctl_reader(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_ioctl_dma_reader *reader = argument;
+
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
@@ -123,8 +116,9 @@ static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_re
  * Fill in the mmap() offsets and the shapes of the two rings that the file
  * would map.
  */
-static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mmap_dma_info *info)
+static int ioctl_mmap_info(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_ioctl_mmap_dma_info *info = argument;
 	struct litepcie_geometry h2c, c2h;
 
 	h2c = litepcie_owner_geometry(&file->chan->way[LITEPCIE_H2C], file);
@@ -144,7 +138,7 @@ static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mma
  * the request was granted or nothing was requested.
  */
 static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
-		   bool release, bool live)
+		   bool release)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	u8 status = 1;
@@ -152,21 +146,18 @@ static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool 
 	if (request)
 		status = !litepcie_owner_take(way, file);
 	if (release)
-		litepcie_owner_give(way, file, live);
+		litepcie_owner_give(way, file, true);
 	return status;
 }
 
-static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lock)
+static int ioctl_lock(struct litepcie_file *file, void *argument)
 {
-	int err = litepcie_enter(file->chan->card);
+	struct litepcie_ioctl_lock *lock = argument;
 
-	if (err)
-		return err;
 	lock->dma_reader_status = lock_way(file, LITEPCIE_H2C, lock->dma_reader_request,
-					   lock->dma_reader_release, true);
+					   lock->dma_reader_release);
 	lock->dma_writer_status = lock_way(file, LITEPCIE_C2H, lock->dma_writer_request,
-					   lock->dma_writer_release, true);
-	litepcie_exit(file->chan->card);
+					   lock->dma_writer_release);
 	return 0;
 }
 
@@ -176,7 +167,7 @@ static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lo
  * If the direction has no owner, the call does nothing, so the next owner
  * begins with 0.
  */
-static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
+static int set_sw_count(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
 	int err = 0;
@@ -197,58 +188,21 @@ static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw
 	return err;
 }
 
-static int ioctl_writer_update(struct litepcie_file *file,
-			       struct litepcie_ioctl_mmap_dma_update *u)
+static int ioctl_writer_update(struct litepcie_file *file, void *argument)
 {
-	return update(file, LITEPCIE_C2H, u->sw_count);
+	const struct litepcie_ioctl_mmap_dma_update *update = argument;
+
+	return set_sw_count(file, LITEPCIE_C2H, update->sw_count);
 }
 
-static int ioctl_reader_update(struct litepcie_file *file,
-			       struct litepcie_ioctl_mmap_dma_update *u)
+static int ioctl_reader_update(struct litepcie_file *file, void *argument)
 {
-	return update(file, LITEPCIE_H2C, u->sw_count);
+	const struct litepcie_ioctl_mmap_dma_update *update = argument;
+
+	return set_sw_count(file, LITEPCIE_H2C, update->sw_count);
 }
 
 /* Calls of Lanebox's own -------------------------------------------------- */
-
-/*
- * Set the eventfd of direction @way, which accesses no register.  If @way is
- * NULL, set the eventfd of the user logic's interrupt, which switches the
- * interrupt cause on or off in the card.
- */
-static int set_event(struct litepcie_file *file, struct litepcie_way *way,
-		     struct eventfd_ctx *context)
-{
-	int err;
-
-	if (way)
-		return litepcie_is_gone(file->chan->card) ? -ENODEV :
-							    litepcie_owner_event(way, file, context);
-	err = litepcie_enter(file->chan->card);
-	if (err)
-		return err;
-	err = litepcie_user_event(file, context);
-	litepcie_exit(file->chan->card);
-	return err;
-}
-
-static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
-{
-	struct litepcie_way *way = litepcie_find_way(file, event->way);
-	struct eventfd_ctx *context = NULL;
-	int err;
-
-	if ((!way && event->way != LITEPCIE_EVENT_USER) || event->fd < -1)
-		return -EINVAL;
-	if (event->fd >= 0)
-		context = eventfd_ctx_fdget(event->fd);
-	if (IS_ERR(context))
-		return PTR_ERR(context);
-	err = set_event(file, way, context);
-	if (err && context)
-		eventfd_ctx_put(context);
-	return err;
-}
 
 /*
  * Returns a kernel copy of the user's array of buffer lengths for ADVANCE, or
@@ -262,8 +216,9 @@ static u32 *copy_lengths(const struct litepcie_advance *advance)
 			    array_size(advance->count, sizeof(u32)));
 }
 
-static int ioctl_advance(struct litepcie_file *file, struct litepcie_advance *advance)
+static int ioctl_advance(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_advance *advance = argument;
 	struct litepcie_way *way = litepcie_find_way(file, advance->way);
 	u32 *lengths;
 	int err;
@@ -283,18 +238,14 @@ static int ioctl_advance(struct litepcie_file *file, struct litepcie_advance *ad
 	return err;
 }
 
-static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *counts)
+static int ioctl_counts(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_counts *counts = argument;
 	struct litepcie_way *way = litepcie_find_way(file, counts->way);
-	int err;
 
 	if (!way || counts->reserved)
 		return -EINVAL;
-	err = litepcie_enter(file->chan->card);
-	if (err)
-		return err;
 	litepcie_dma_ask(way);
-	litepcie_exit(file->chan->card);
 	spin_lock_irq(&way->wait.lock);
 	*counts = (struct litepcie_counts){
 		.way		= counts->way,
@@ -308,15 +259,9 @@ static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *coun
 	return 0;
 }
 
-static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
+static int ioctl_bar(struct litepcie_file *file, void *argument)
 {
-	int err = litepcie_enter(file->chan->card);
-
-	if (err)
-		return err;
-	err = litepcie_bar_info(file->chan->card, bar);
-	litepcie_exit(file->chan->card);
-	return err;
+	return litepcie_bar_info(file->chan->card, argument);
 }
 
 /*
@@ -365,25 +310,6 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 
 /* Dispatch of the calls --------------------------------------------------- */
 
-union argument {
-	struct litepcie_ioctl_reg		reg;
-	struct litepcie_ioctl_dma		dma;
-	struct litepcie_ioctl_dma_writer	writer;
-	struct litepcie_ioctl_dma_reader	reader;
-	struct litepcie_ioctl_mmap_dma_info	info;
-	struct litepcie_ioctl_lock		lock;
-	struct litepcie_ioctl_mmap_dma_update	update;
-	struct litepcie_ring_setup		setup;
-	struct litepcie_ring_memory		memory;
-	struct litepcie_ring_info		ring;
-	struct litepcie_event			event;
-	struct litepcie_bar			bar;
-	struct litepcie_advance			advance;
-	struct litepcie_counts			counts;
-	struct litepcie_packets			packets;
-	struct litepcie_features		features;
-};
-
 /*
  * The sizes of the ioctl() arguments are part of the ABI: compiled programs
  * rely on them.
@@ -407,70 +333,96 @@ static_assert(sizeof(struct litepcie_bar) == 24);
 static_assert(sizeof(struct litepcie_export) == 16);
 static_assert(sizeof(struct litepcie_index_way) == 64);
 
-static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument *argument)
-{
-	switch (cmd) {
-	case LITEPCIE_IOCTL_REG:
-		return ioctl_reg(file, &argument->reg);
-	case LITEPCIE_IOCTL_DMA:
-		return ioctl_loopback(file, &argument->dma);
-	case LITEPCIE_IOCTL_DMA_WRITER:
-		return ioctl_writer(file, &argument->writer);
-	case LITEPCIE_IOCTL_DMA_READER:
-		return ioctl_reader(file, &argument->reader);
-	case LITEPCIE_IOCTL_MMAP_DMA_INFO:
-		return ioctl_mmap_info(file, &argument->info);
-	case LITEPCIE_IOCTL_LOCK:
-		return ioctl_lock(file, &argument->lock);
-	case LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE:
-		return ioctl_writer_update(file, &argument->update);
-	case LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE:
-		return ioctl_reader_update(file, &argument->update);
-	case LITEPCIE_IOCTL_RING_SETUP:
-		return litepcie_setup_ring(file, &argument->setup);
-	case LITEPCIE_IOCTL_RING_MEMORY:
-		return litepcie_setup_memory(file, &argument->memory);
-	case LITEPCIE_IOCTL_RING_INFO:
-		return litepcie_setup_info(file, &argument->ring);
-	case LITEPCIE_IOCTL_EVENT:
-		return ioctl_event(file, &argument->event);
-	case LITEPCIE_IOCTL_ADVANCE:
-		return ioctl_advance(file, &argument->advance);
-	case LITEPCIE_IOCTL_COUNTS:
-		return ioctl_counts(file, &argument->counts);
-	case LITEPCIE_IOCTL_PACKETS:
-		return litepcie_setup_packets(file, &argument->packets);
-	case LITEPCIE_IOCTL_FEATURES:
-		return litepcie_setup_features(file, &argument->features);
-	case LITEPCIE_IOCTL_BAR:
-		return ioctl_bar(file, &argument->bar);
-	default:
-		return -ENOTTY;
+/*
+ * One ioctl() number of the device node.  The number includes the size of its
+ * argument.
+ */
+struct call {
+	unsigned int	number;
+	/* true: the function is called between litepcie_enter() and litepcie_exit() */
+	bool		live;
+	/*
+	 * @argument is a copy of the user's argument if the number says that
+	 * the driver reads it, and zeroed otherwise.  After a success it is
+	 * copied to the user if the number says that the driver writes it.
+	 */
+	int		(*function)(struct litepcie_file *file, void *argument);
+};
+
+/* bytes of the largest argument in the table */
+#define MOST_BYTES	sizeof(struct litepcie_ring_info)
+
+#define CALL(_number, _live, _function)						\
+	[_IOC_NR(_number)] = {							\
+		.number = (_number) + BUILD_BUG_ON_ZERO(_IOC_SIZE(_number) > MOST_BYTES), \
+		.live = _live, .function = _function,				\
 	}
-}
+
+static const struct call calls[] = {
+	CALL(LITEPCIE_IOCTL_REG, true, ioctl_reg),
+	CALL(LITEPCIE_IOCTL_DMA, true, ioctl_loopback),
+	CALL(LITEPCIE_IOCTL_DMA_WRITER, true, ioctl_writer),
+	CALL(LITEPCIE_IOCTL_DMA_READER, true, ioctl_reader),
+	CALL(LITEPCIE_IOCTL_MMAP_DMA_INFO, false, ioctl_mmap_info),
+	CALL(LITEPCIE_IOCTL_LOCK, true, ioctl_lock),
+	CALL(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, false, ioctl_writer_update),
+	CALL(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, false, ioctl_reader_update),
+	CALL(LITEPCIE_IOCTL_RING_SETUP, true, litepcie_setup_ring),
+	CALL(LITEPCIE_IOCTL_RING_INFO, false, litepcie_setup_info),
+	CALL(LITEPCIE_IOCTL_EVENT, false, litepcie_setup_event),
+	CALL(LITEPCIE_IOCTL_BAR, true, ioctl_bar),
+	CALL(LITEPCIE_IOCTL_RING_MEMORY, false, litepcie_setup_memory),
+	CALL(LITEPCIE_IOCTL_ADVANCE, false, ioctl_advance),
+	CALL(LITEPCIE_IOCTL_COUNTS, true, ioctl_counts),
+	CALL(LITEPCIE_IOCTL_PACKETS, false, litepcie_setup_packets),
+	CALL(LITEPCIE_IOCTL_FEATURES, false, litepcie_setup_features),
+};
 
 /*
- * ioctl() of the device node.  An ioctl number includes the size of its
- * argument.  So an argument of the wrong size makes an unknown number, which
- * fails with -ENOTTY.
+ * Returns the table's entry for the number, or NULL.  A number with another
+ * size of its argument is unknown, too.
  */
+static const struct call *find_call(unsigned int number)
+{
+	const struct call *call;
+
+	if (_IOC_NR(number) >= ARRAY_SIZE(calls))
+		return NULL;
+	call = &calls[array_index_nospec(_IOC_NR(number), ARRAY_SIZE(calls))];
+	return call->function && call->number == number ? call : NULL;
+}
+
+static int make_call(struct litepcie_file *file, const struct call *call, void *argument)
+{
+	int err;
+
+	if (!call->live)
+		return call->function(file, argument);
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	err = call->function(file, argument);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
 long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
+	const struct call *call = find_call(cmd);
 	void __user *user = (void __user *)arg;
-	union argument argument = { };
-	size_t size = _IOC_SIZE(cmd);
+	u64 argument[MOST_BYTES / sizeof(u64)] = { };
 	int err;
 
 	if (cmd == LITEPCIE_IOCTL_EXPORT)
 		return ioctl_export(filp->private_data, user);
-	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL || size > sizeof(argument))
+	if (!call)
 		return -ENOTTY;
-	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&argument, user, size))
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(argument, user, _IOC_SIZE(cmd)))
 		return -EFAULT;
-	err = dispatch(filp->private_data, cmd, &argument);
+	err = make_call(filp->private_data, call, argument);
 	if (err)
 		return err;
-	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &argument, size))
+	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, argument, _IOC_SIZE(cmd)))
 		return -EFAULT;
 	return 0;
 }
@@ -493,29 +445,34 @@ struct compat_run {
 #define COMPAT_DMA_WRITER	_IOWR(LITEPCIE_IOCTL, 21, struct compat_run)
 #define COMPAT_DMA_READER	_IOWR(LITEPCIE_IOCTL, 22, struct compat_run)
 
-static int compat_run(struct litepcie_file *file, enum litepcie_direction id,
+static_assert(sizeof(struct litepcie_ioctl_dma_writer) ==
+	      sizeof(struct litepcie_ioctl_dma_reader));
+
+/* The native structures of both numbers are alike. */
+static int compat_run(struct litepcie_file *file, unsigned int number,
 		      struct compat_run __user *user)
 {
+	struct litepcie_ioctl_dma_writer native = { };
 	struct compat_run argument;
-	__s64 hw_count, sw_count;
 	int err;
 
 	if (copy_from_user(&argument, user, sizeof(argument)))
 		return -EFAULT;
-	err = run(file, id, argument.enable, &hw_count, &sw_count);
+	native.enable = argument.enable;
+	err = make_call(file, find_call(number), &native);
 	if (err)
 		return err;
-	argument.hw_count = hw_count;
-	argument.sw_count = sw_count;
+	argument.hw_count = native.hw_count;
+	argument.sw_count = native.sw_count;
 	return copy_to_user(user, &argument, sizeof(argument)) ? -EFAULT : 0;
 }
 
 long litepcie_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	if (cmd == COMPAT_DMA_WRITER)
-		return compat_run(filp->private_data, LITEPCIE_C2H, compat_ptr(arg));
+		return compat_run(filp->private_data, LITEPCIE_IOCTL_DMA_WRITER, compat_ptr(arg));
 	if (cmd == COMPAT_DMA_READER)
-		return compat_run(filp->private_data, LITEPCIE_H2C, compat_ptr(arg));
+		return compat_run(filp->private_data, LITEPCIE_IOCTL_DMA_READER, compat_ptr(arg));
 	return compat_ptr_ioctl(filp, cmd, arg);
 }
 #endif

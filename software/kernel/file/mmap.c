@@ -123,52 +123,25 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 }
 
 /*
- * Map the status page, which the driver and the card write.  A process can map
- * this page only for reading.
+ * Map all @bytes of pages that are kept for as long as the file is open.  With
+ * @writable false a process can map the pages only for reading.
  */
-static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
+static int map_kept(struct vm_area_struct *vma, void *address, size_t bytes, bool writable)
 {
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
-	if (vma->vm_flags & VM_WRITE)
-		return -EPERM;
-	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	vm_flags_clear(vma, VM_MAYWRITE);
-	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->status));
-}
-
-/*
- * Map the records of c2h buffers, which the card writes.  A process can map the
- * records only for reading.
- */
-static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
-{
-	size_t bytes = PAGE_ALIGN(litepcie_notices_bytes(&chan->notices));
 	struct page *page;
 	int err = 0;
 
 	if (!bytes || vma->vm_end - vma->vm_start != bytes || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	if (vma->vm_flags & VM_WRITE)
+	if (!writable && vma->vm_flags & VM_WRITE)
 		return -EPERM;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	vm_flags_clear(vma, VM_MAYWRITE);
-	page = virt_to_page(chan->notices.records);
+	if (!writable)
+		vm_flags_clear(vma, VM_MAYWRITE);
+	page = virt_to_page(address);
 	for (size_t at = 0; !err && at < bytes; at += PAGE_SIZE)
 		err = vm_insert_page(vma, vma->vm_start + at, page++);
 	return err;
-}
-
-/*
- * Map the index page.  Each file has an index page of its own, so no other file
- * can write to it.
- */
-static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
-{
-	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
-		return -EINVAL;
-	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_insert_page(vma, vma->vm_start, virt_to_page(file->index));
 }
 
 static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
@@ -192,11 +165,16 @@ static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 	case LITEPCIE_REGION_C2H:
 		return mmap_way(&chan->way[LITEPCIE_C2H], file, vma);
 	case LITEPCIE_REGION_STATUS:
-		return mmap_status(chan, vma);
+		return map_kept(vma, chan->status, PAGE_SIZE, false);
 	case LITEPCIE_REGION_INDEX:
-		return mmap_index(file, vma);
+		/*
+		 * Each file has an index page of its own, so no other file can
+		 * write to it.
+		 */
+		return map_kept(vma, file->index, PAGE_SIZE, true);
 	case LITEPCIE_REGION_RECORDS:
-		return mmap_records(chan, vma);
+		return map_kept(vma, chan->notices.records,
+				PAGE_ALIGN(litepcie_notices_bytes(&chan->notices)), false);
 	default:
 		return -EINVAL;
 	}

@@ -4,9 +4,11 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Implements the calls that set up a direction: the shape and memory of its
- * ring, and its packet settings.  It also says which calls work with this card.
+ * ring, its eventfd and its packet settings.  It also says which calls work with
+ * this card.
  */
 
+#include <linux/eventfd.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 
@@ -30,7 +32,8 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
  * Give the direction a ring of the shape @setup.  If @memory is not NULL, the
  * ring lies in this memory of the process, and on success @memory belongs to
  * the ring.  After an error @memory still belongs to the caller.  If @memory is
- * NULL, the driver allocates the ring's memory.
+ * NULL, the driver allocates the ring's memory.  The caller is between
+ * litepcie_enter() and litepcie_exit().
  */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
@@ -43,17 +46,17 @@ static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		.interval_us	= setup->interval_us,
 		.flags		= setup->flags,
 	};
-	int err = litepcie_enter(file->chan->card);
 
-	if (err)
-		return err;
-	err = litepcie_owner_setup(way, file, &geometry, memory);
-	litepcie_exit(file->chan->card);
-	return err;
+	return litepcie_owner_setup(way, file, &geometry, memory);
 }
 
-int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup)
+/*
+ * LITEPCIE_IOCTL_RING_SETUP.  The caller is between litepcie_enter() and
+ * litepcie_exit().
+ */
+int litepcie_setup_ring(struct litepcie_file *file, void *argument)
 {
+	const struct litepcie_ring_setup *setup = argument;
 	struct litepcie_way *way = litepcie_find_way(file, setup->way);
 
 	if (!way || !is_sound(way, setup))
@@ -66,9 +69,10 @@ int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *
  * memory is pinned before litepcie_enter(), since a page may have to be read
  * from a disk, and a reset of the card must not wait for that.
  */
-int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request)
+int litepcie_setup_memory(struct litepcie_file *file, void *argument)
 {
-	struct litepcie_ring_setup *setup = &request->setup;
+	const struct litepcie_ring_memory *request = argument;
+	const struct litepcie_ring_setup *setup = &request->setup;
 	struct litepcie_way *way = litepcie_find_way(file, setup->way);
 	unsigned long address = request->address;
 	struct litepcie_memory *memory;
@@ -80,7 +84,11 @@ int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memor
 	memory = litepcie_memory_pin(address, (size_t)setup->buffer_size * setup->buffer_count);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
-	err = set_up(way, file, setup, memory);
+	err = litepcie_enter(file->chan->card);
+	if (!err) {
+		err = set_up(way, file, setup, memory);
+		litepcie_exit(file->chan->card);
+	}
 	if (err)
 		litepcie_memory_unpin(memory);
 	return err;
@@ -100,11 +108,54 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 }
 
 /*
+ * Set the eventfd of direction @way, which accesses no register.  If @way is
+ * NULL, set the eventfd of the user logic's interrupt, which switches the
+ * interrupt cause on or off in the card.
+ */
+static int set_event(struct litepcie_file *file, struct litepcie_way *way,
+		     struct eventfd_ctx *context)
+{
+	int err;
+
+	if (way && litepcie_is_gone(file->chan->card))
+		return -ENODEV;
+	if (way)
+		return litepcie_owner_event(way, file, context);
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	err = litepcie_user_event(file, context);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
+/* LITEPCIE_IOCTL_EVENT: set the eventfd of a direction, or of the user's logic. */
+int litepcie_setup_event(struct litepcie_file *file, void *argument)
+{
+	const struct litepcie_event *event = argument;
+	struct litepcie_way *way = litepcie_find_way(file, event->way);
+	struct eventfd_ctx *context = NULL;
+	int err;
+
+	if ((!way && event->way != LITEPCIE_EVENT_USER) || event->fd < -1)
+		return -EINVAL;
+	if (event->fd >= 0)
+		context = eventfd_ctx_fdget(event->fd);
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = set_event(file, way, context);
+	if (err && context)
+		eventfd_ctx_put(context);
+	return err;
+}
+
+/*
  * LITEPCIE_IOCTL_PACKETS: store the packet settings of @file.  The settings act
  * on the file's next runs, not on the run that is under way.
  */
-int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets)
+int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 {
+	const struct litepcie_packets *packets = argument;
 	struct litepcie_way *way = litepcie_find_way(file, packets->way);
 
 	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON || packets->flush_us > USEC_PER_SEC ||
@@ -127,8 +178,9 @@ int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_pac
  * LITEPCIE_IOCTL_FEATURES: say which parts of the ABI work with this card.  The
  * answer does not change while the file is open.
  */
-int litepcie_setup_features(struct litepcie_file *file, struct litepcie_features *features)
+int litepcie_setup_features(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_features *features = argument;
 	struct litepcie_chan *chan = file->chan;
 
 	if (features->version || features->reserved || features->flags ||
@@ -148,8 +200,9 @@ int litepcie_setup_features(struct litepcie_file *file, struct litepcie_features
  * file owns it.  If the direction has no ring, describe the ring that @file
  * would get.
  */
-int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
+int litepcie_setup_info(struct litepcie_file *file, void *argument)
 {
+	struct litepcie_ring_info *info = argument;
 	struct litepcie_way *way = litepcie_find_way(file, info->way);
 	const struct litepcie_geometry *geometry = &LITEPCIE_GEOMETRY_DEFAULT;
 	const struct litepcie_ring *ring;

@@ -50,22 +50,22 @@ static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
  */
 static u64 ready_bytes(struct litepcie_way *way)
 {
-	const struct litepcie_ring *ring = way->ring;
-	u64 bytes = 0;
+	u64 position;
 
 	lockdep_assert_held(&way->wait.lock);
 	if (way->run != LITEPCIE_RUN_STREAM)
 		return 0;
+	position = litepcie_held_position(way);
 	if (way->id == LITEPCIE_C2H)
-		return litepcie_held_position(way) - way->stream.at;
-	if (way->held.advanced - way->hw_count < way->depth)
-		/*
-		 * Data that is written after an incomplete beat begins with the
-		 * next beat.
-		 */
-		bytes = litepcie_ring_bytes(ring) -
-			(way->stream.at - round_up(litepcie_held_position(way), LITEPCIE_BEAT_BYTES));
-	return bytes;
+		return position - way->stream.at;
+	if (way->held.advanced - way->hw_count >= way->depth)
+		return 0;
+	/*
+	 * Data that is written after an incomplete beat begins with the next
+	 * beat.
+	 */
+	position = round_up(position, LITEPCIE_BEAT_BYTES);
+	return litepcie_ring_bytes(way->ring) - (way->stream.at - position);
 }
 
 /*
@@ -153,6 +153,7 @@ static void send_part(struct litepcie_way *way, bool all)
 	u32 size = way->ring->geometry.size;
 	u64 given = way->held.bytes;
 	u32 bytes = min_t(u64, way->stream.at - given, size - (given & (size - 1)));
+	bool last;
 	u32 buffer;
 
 	lockdep_assert_held(&way->mutex);
@@ -162,8 +163,9 @@ static void send_part(struct litepcie_way *way, bool all)
 		return;
 	div_u64_rem(given >> ilog2(size), way->ring->geometry.count, &buffer);
 	litepcie_ring_for_card(way->ring, buffer);
-	litepcie_held_append(way, (u64)buffer * size + (given & (size - 1)), bytes, true,
-			     given + bytes == way->stream.at && (way->ends.packets || bytes % LITEPCIE_BEAT_BYTES));
+	last = given + bytes == way->stream.at &&
+	       (way->ends.packets || bytes % LITEPCIE_BEAT_BYTES);
+	litepcie_held_append(way, (u64)buffer * size + (given & (size - 1)), bytes, true, last);
 	spin_lock_irq(&way->wait.lock);
 	way->held.bytes = round_up(way->held.bytes, LITEPCIE_BEAT_BYTES);
 	way->stream.at = max(way->stream.at, way->held.bytes);

@@ -48,7 +48,8 @@ void litepcie_stream_flush_later(const struct litepcie_run *run)
 	struct litepcie_way *way = run->way;
 
 	if (way->ends.flush_us && way->stream.at != way->held.bytes)
-		mod_delayed_work(system_wq, &way->flusher, usecs_to_jiffies(way->ends.flush_us) + 1);
+		mod_delayed_work(system_wq, &way->flusher,
+				 usecs_to_jiffies(way->ends.flush_us) + 1);
 }
 
 /*
@@ -148,7 +149,8 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
 		if (!err && time_after(jiffies, end))
 			err = -ETIMEDOUT;
 		if (!err)
-			wait_event_timeout(way->wait, is_fetched(way) || litepcie_stream_is_over(run), 1);
+			wait_event_timeout(way->wait,
+					   is_fetched(way) || litepcie_stream_is_over(run), 1);
 	}
 	return err;
 }

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares a channel with its two directions (ways), and the functions that own,
+ * start, follow and stop a direction.  card.h says in which order the locks are
+ * taken.
+ */
+#ifndef LITEPCIE_CHANNEL_H
+#define LITEPCIE_CHANNEL_H
+
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/eventfd.h>
+#include <linux/hrtimer.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "ring.h"
+#include "uapi/litepcie.h"
+
+struct dma_buf;
+struct litepcie;
+struct litepcie_block;
+struct litepcie_chan;
+struct litepcie_file;
+
+enum litepcie_direction {
+	LITEPCIE_H2C,
+	LITEPCIE_C2H,
+	LITEPCIE_WAYS
+};
+
+/*
+ * The counts of a held run, in which the card uses only the descriptors that
+ * the driver has handed to it.  A descriptor is a buffer or a part of one.  The
+ * counts begin with 0 at the start of the run, and never wrap.
+ */
+struct litepcie_held {
+	u64	advanced;	/* descriptors of the run that were handed to the card */
+	u64	done;		/* descriptors of the run that the card is done with */
+	/* bytes in all descriptors of the run that were handed to the card */
+	u64	bytes;
+	/*
+	 * held run: bytes of the run that the card has finished, as the card's
+	 * status line says
+	 */
+	u64	position;
+	/*
+	 * ring of u64: entry n (modulo entries) is the value of @bytes after
+	 * descriptor n
+	 */
+	u64	*end;
+	/*
+	 * index mask of the ring @end: its number of entries (a power of two)
+	 * minus 1
+	 */
+	u64	mask;
+};
+
+/*
+ * The packet settings that an open file has made for one direction with
+ * LITEPCIE_IOCTL_PACKETS.
+ */
+struct litepcie_ends {
+	bool	packets;
+	u32	flush_us;
+};
+
+/*
+ * The state of a stream, which is a run by read() or write().  Code that
+ * changes this state holds both way->io and way->wait.lock.
+ */
+struct litepcie_stream {
+	/*
+	 * Bytes that the program has read or written in this run.  Modulo the
+	 * ring's size this count is the next place in the ring.
+	 */
+	u64	at;
+	/*
+	 * h2c: bytes of the packet that write() last refused for want of room,
+	 * or 0.
+	 */
+	u64	wanted;
+	/*
+	 * h2c: the value of the status line's error count when fsync() last
+	 * returned EIO.  c2h: 1 + the number of the last buffer for which
+	 * read() has failed with EBADMSG.
+	 */
+	u64	warned;
+};
+
+struct litepcie_way {
+	struct litepcie_chan	*chan;
+	enum litepcie_direction	id;
+	/*
+	 * address of the direction's registers; their offsets are
+	 * LITEPCIE_DMA_GROUP_
+	 */
+	void __iomem		*regs;
+	/*
+	 * number of this direction's interrupt cause, a bit of the interrupt
+	 * registers
+	 */
+	u32			cause;
+	/*
+	 * number of descriptors that the card's table for this direction holds
+	 */
+	u32			depth;
+	/*
+	 * h2c of LitePCIe's endpoint: bytes that the card may count as done
+	 * before they arrive.  0 for c2h and for all other endpoints.
+	 */
+	u32			in_flight;
+	/*
+	 * h2c: true if the enable register has the bit ENABLE_TAKEN, by which
+	 * the card says that the user's logic has taken all data.
+	 */
+	bool			tells_taken;
+	/*
+	 * true if the card writes this direction's status line (its counts) to
+	 * host memory in the current run
+	 */
+	bool			told;
+	/*
+	 * address of the interrupt moderation register; NULL if the card has
+	 * none
+	 */
+	void __iomem		*moderation;
+
+	/*
+	 * mutex that a read() or write() of this direction holds until it
+	 * returns
+	 */
+	struct mutex		io;
+	/*
+	 * lock: protects the direction's owner and ring, its start and its stop
+	 */
+	struct mutex		mutex;
+	struct litepcie_file	*owner;
+	/*
+	 * ring of buffers of the direction's owner, mapped for DMA by the card;
+	 * NULL: none
+	 */
+	struct litepcie_ring	*ring;
+	/*
+	 * allowance that makes one ring of LitePCIe's shape free of charge, see
+	 * charge.c
+	 */
+	struct litepcie_allowance *allowance;
+	char			irq_name[24];
+
+	/*
+	 * wait.lock protects the fields from @wait to @event.  Code that
+	 * changes one of them wakes the waiters with the same lock held, so an
+	 * interrupt takes only one lock.
+	 */
+	wait_queue_head_t	wait;
+	/*
+	 * this direction's part of the channel's status page, which programs
+	 * map read-only
+	 */
+	struct litepcie_status_way *status;
+	/* kind of the direction's current run: a LITEPCIE_RUN_ value */
+	u32			run;
+	/* error (-errno) that ended the direction's last run, or 0 */
+	int			error;
+	/*
+	 * counter that each start and stop of the direction increments; a
+	 * sleeping read() or write() sees by it that its run is over
+	 */
+	unsigned int		generation;
+	/*
+	 * number of buffers, LITEPCIE_MODE_ value and timer period in us of the
+	 * last run's ring
+	 */
+	u32			count, mode, interval_us;
+	/*
+	 * packet settings (LITEPCIE_IOCTL_PACKETS) that the direction's last
+	 * run began with
+	 */
+	struct litepcie_ends	ends;
+	/*
+	 * true: poll() compares the card's count of buffers with the program's
+	 * count in the index page; false: with @sw_count
+	 */
+	bool			indexed;
+	/*
+	 * run of the kind LOOP: buffers by the register loop status when it was
+	 * last read
+	 */
+	u64			position;
+	/*
+	 * buffers that the card and the program are done with; in a held run
+	 * hw_count counts descriptors
+	 */
+	s64			hw_count, sw_count;
+	struct litepcie_held	held;
+	/*
+	 * half the number of the ring's buffers: how far write() may be ahead
+	 * in a LOOP
+	 */
+	u32			margin;
+	/*
+	 * counts since the probe: interrupts, buffers lost, findings of the
+	 * watchdog that interrupts are missing
+	 */
+	u64			interrupts, lost, missed;
+	/*
+	 * h2c: bytes that close() has dropped since the probe, because the card
+	 * had not fetched them
+	 */
+	u64			unsent;
+	struct litepcie_stream	stream;
+	/*
+	 * eventfd that is signalled when the direction's waiters are woken, or
+	 * NULL
+	 */
+	struct eventfd_ctx	*event;
+
+	/*
+	 * timer whose callback asks the card how many buffers it has finished,
+	 * see moderation.c
+	 */
+	struct hrtimer		timer;
+	/*
+	 * h2c: delayed work that sends an incomplete beat after the flush time
+	 */
+	struct delayed_work	flusher;
+	/*
+	 * delayed work that checks once a second for lost interrupts while the
+	 * direction runs
+	 */
+	struct delayed_work	watchdog;
+	/*
+	 * value of @hw_count (buffers that the card has finished) when the
+	 * watchdog last ran
+	 */
+	s64			watched;
+	/* value of @interrupts when the watchdog last ran */
+	u64			watched_interrupts;
+};
+
+/*
+ * One channel's notices: the status lines and records that the card writes to
+ * host memory, see notices.c.
+ */
+struct litepcie_notices {
+	const struct litepcie_block	*block;
+	void __iomem		*regs;
+	/*
+	 * true if the card can write the pages of the notices without bounce
+	 * buffers
+	 */
+	bool			able;
+	/*
+	 * true while the pages of the records and status lines are mapped for
+	 * DMA by the card
+	 */
+	bool			mapped;
+	/*
+	 * ring of @entries c2h records (the card's reports of finished
+	 * buffers), in 2^@order pages
+	 */
+	struct litepcie_record	*records;
+	u32			entries;
+	unsigned int		order;
+	dma_addr_t		records_dma, status_dma;
+	/* lock: protects @control, the copy of a card register */
+	struct mutex		lock;
+	/*
+	 * copy of the card's register that switches records and status lines on
+	 */
+	u32			control;
+};
+
+struct litepcie_chan {
+	struct litepcie		*card;
+	/*
+	 * the channel's status page (counts of its directions), which every
+	 * file may map read-only
+	 */
+	struct litepcie_status	*status;
+	struct device		dev;
+	struct cdev		cdev;
+	void __iomem		*loopback;
+	struct litepcie_notices	notices;
+	struct litepcie_way	way[LITEPCIE_WAYS];
+};
+
+static inline struct litepcie *litepcie_of(struct litepcie_way *way)
+{
+	return way->chan->card;
+}
+
+/*
+ * Load a 64-bit word that the card writes to host memory.  Loads that follow
+ * this call see all that the card has written before that word.
+ */
+static inline u64 litepcie_load_told(const __u64 *word)
+{
+	u64 value = READ_ONCE(*word);
+
+	dma_rmb();
+	return value;
+}
+
+static inline struct device *litepcie_dev(struct litepcie_way *way)
+{
+	return &way->chan->dev;
+}
+
+const char *litepcie_way_name(const struct litepcie_way *way);
+
+/* The functions that follow are defined in dma.c. */
+void litepcie_dma_init(struct litepcie_way *way);
+void litepcie_master_off(struct litepcie *card, u32 cause);
+void litepcie_master_on(struct litepcie *card, u32 cause);
+int litepcie_dma_halt(struct litepcie_way *way);
+bool litepcie_dma_taken(struct litepcie_way *way);
+void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
+int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
+int litepcie_dma_stop(struct litepcie_way *way);
+int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_dma_abort(struct litepcie_way *way, int error);
+int litepcie_dma_settle(struct litepcie_way *way);
+
+/* The functions that follow are defined in owner.c. */
+void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_owner_forget(struct litepcie_way *way, bool live);
+int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_owner_ring(struct litepcie_way *way);
+int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
+			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory);
+int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
+			 struct eventfd_ctx *event);
+void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_unmap(struct litepcie_way *way);
+void litepcie_owner_drop_orphan(struct litepcie_way *way);
+struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file);
+struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
+						 struct litepcie_file *file);
+int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
+			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
+
+/* The functions that follow are defined in held.c. */
+bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+void litepcie_held_look(struct litepcie_way *way);
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
+u64 litepcie_held_outstanding(struct litepcie_way *way);
+u64 litepcie_held_position(const struct litepcie_way *way);
+int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
+			  const u32 *lengths);
+
+/* The functions that follow are defined in notices.c. */
+void litepcie_notices_init(struct litepcie_chan *chan, unsigned int index);
+void litepcie_notices_unmap(struct litepcie_chan *chan);
+void litepcie_notices_free(struct litepcie_chan *chan);
+size_t litepcie_notices_bytes(const struct litepcie_notices *notices);
+void litepcie_notices_start(struct litepcie_way *way, u32 flush_us);
+void litepcie_notices_stop(struct litepcie_way *way, bool live);
+void litepcie_notices_off(struct litepcie_way *way);
+bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
+void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
+
+/* The functions that follow are defined in progress.c. */
+bool litepcie_dma_progress(struct litepcie_way *way);
+void litepcie_dma_ask(struct litepcie_way *way);
+void litepcie_dma_interrupt(struct litepcie_way *way);
+void litepcie_dma_news(struct litepcie_way *way);
+
+/* The functions that follow are defined in throttle.c. */
+void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int index);
+void litepcie_throttle_start(struct litepcie_way *way);
+
+/* The functions that follow are defined in moderation.c. */
+void litepcie_moderation_init(struct litepcie_way *way);
+void litepcie_moderation_start(struct litepcie_way *way);
+void litepcie_moderation_stop(struct litepcie_way *way);
+void litepcie_moderation_interrupt(struct litepcie_way *way);
+
+/* The functions that follow are defined in dmabuf.c. */
+struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
+				       u32 fd_flags);
+
+#endif /* LITEPCIE_CHANNEL_H */
