@@ -427,7 +427,7 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	return 0;
 }
 
-/* 32-bit programs -------------------------------------------------------------- */
+/* 32-bit programs --------------------------------------------------------- */
 
 #ifdef CONFIG_COMPAT
 /*

@@ -19,7 +19,7 @@
 
 #include "stream.h"
 
-/* h2c ----------------------------------------------------------------------------- */
+/* h2c --------------------------------------------------------------------- */
 
 /*
  * Returns true if the card's table has room for descriptors of @bytes more.
@@ -107,7 +107,7 @@ int litepcie_packet_write(struct litepcie_run *run, struct iov_iter *from)
 	return err;
 }
 
-/* c2h ----------------------------------------------------------------------------- */
+/* c2h --------------------------------------------------------------------- */
 
 /*
  * c2h: get the length in bytes and the flags of the buffer that read() returns

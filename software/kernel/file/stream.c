@@ -38,10 +38,7 @@ static u32 place_of(const struct litepcie_run *run, u64 at, u32 *offset)
 	return buffer;
 }
 
-/*
- * How much can be copied now
- * ------------------------------------------------------
- */
+/* How much can be copied now ---------------------------------------------- */
 
 /*
  * Returns how many bytes of the ring the program may read (c2h) or write (h2c).
@@ -117,10 +114,7 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
-/*
- * Handing buffers over to the card
- * ------------------------------------------------
- */
+/* Handing buffers over to the card ---------------------------------------- */
 
 /*
  * c2h: give all buffers back to the card that were read to their end.  At the
@@ -198,7 +192,7 @@ int litepcie_stream_hand_over(const struct litepcie_run *run, bool all)
 	return err;
 }
 
-/* The end of a run ----------------------------------------------------------------- */
+/* The end of a run -------------------------------------------------------- */
 
 bool litepcie_stream_is_over(const struct litepcie_run *run)
 {
@@ -218,10 +212,7 @@ int litepcie_stream_reason(const struct litepcie_run *run)
 	return READ_ONCE(way->error) ? READ_ONCE(way->error) : -ECANCELED;
 }
 
-/*
- * One call of read() or write()
- * ---------------------------------------------------
- */
+/* One call of read() or write() ------------------------------------------- */
 
 /*
  * Begin a read() or write(): start the stream for @file, unless it runs

@@ -12,7 +12,6 @@
 
 #include "card.h"
 
-
 /*
  * One call of read() or write(), and the run of the direction that the call
  * works on.  Another thread may stop that run meanwhile.
