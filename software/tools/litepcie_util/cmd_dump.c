@@ -7,7 +7,6 @@
 /* The command dump: print registers with their values, or a range of a BAR as bytes. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,36 +169,23 @@ static int parse_range(struct util *util, struct dump *dump, int count, char **w
 	return -1;
 }
 
+static struct dump dump;
+
+static const struct util_option options[] = {
+	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, .to = &dump.bar,
+	  .high = LITEPCIE_BARS - 1, .rule = "it must be a number from 0 to 5",
+	  .help = "which BAR (0)" },
+	{ .name = "csr", .value = "FILE", .parse = option_text, .to = &dump.csr,
+	  .help = "a csr.json of the gateware's build, for the names of your own registers" },
+	{ 0 },
+};
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "bar", required_argument, NULL, 'b' },
-		{ "csr", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct dump dump = { 0 };
-	int option, status = -1;
+	int status = argc ? parse_range(util, &dump, argc, argv) : -1;
 
-	while ((option = getopt_long(argc, argv, ":b:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_dump);
-		if (option == ':' || option == '?')
-			return util_bad_option(util, option, argv[optind - 1]);
-		if (option == 'C')
-			dump.csr = optarg;
-		else if (!util_parse_number(optarg, 0, LITEPCIE_BARS - 1, &dump.bar))
-			return util_usage(util, "--bar %s: it must be a number from 0 to %d", optarg,
-					  LITEPCIE_BARS - 1);
-	}
-	if (argc - optind > 2)
-		return util_usage(util, "dump takes an offset and a length, or the beginning of a "
-				  "name");
-	if (optind < argc)
-		status = parse_range(util, &dump, argc - optind, argv + optind);
 	if (status >= 0)
 		return status;
-
 	if (util_open(util)) {
 		if (dump.length)
 			read_bytes(util, &dump);
@@ -212,26 +198,22 @@ static int run(struct util *util, int argc, char **argv)
 	return status;
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] dump [options]\n"
-	"                     [BEGINNING | OFFSET [LENGTH]]\n"
-	"\n"
-	"Without an offset: every register with its place, value and name, or those\n"
-	"whose names begin so. With one: LENGTH bytes of a BAR (256; K and M may\n"
-	"follow), as the card's addresses have them.\n"
-	"\n"
-	"options:\n"
-	"  -b, --bar N     which BAR (0)\n"
-	"      --csr FILE  a csr.json of the gateware's build, for the names of your own\n"
-	"                  registers\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util dump pcie_dma0\n"
-	"  litepcie_util dump --bar 2 0x0 1K\n";
-
 const struct command cmd_dump = {
 	.name = "dump",
 	.summary = "all registers with their values, or a stretch of a BAR",
-	.help = help,
+	.usage =
+		"[-d DEVICE | -c N] [--json] dump [options]\n"
+		"                     [BEGINNING | OFFSET [LENGTH]]",
+	.about =
+		"Without an offset: every register with its place, value and name, or those\n"
+		"whose names begin so. With one: LENGTH bytes of a BAR (256; K and M may\n"
+		"follow), as the card's addresses have them.\n",
+	.options = options,
+	.most = 2,
+	.takes = "an offset and a length, or the beginning of a name",
+	.examples =
+		"examples:\n"
+		"  litepcie_util dump pcie_dma0\n"
+		"  litepcie_util dump --bar 2 0x0 1K\n",
 	.run = run,
 };

@@ -8,7 +8,6 @@
  * The command info: say what the gateware contains and how the card is connected. It only reads
  * from the card.
  */
-#include <getopt.h>
 
 #include "litepcie_capability.h"
 #include "util.h"
@@ -132,21 +131,10 @@ static void print_json(struct json *json, const void *result)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct info info = { 0 };
-	int option;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_info);
-		return util_usage(util, "%s: info has no such option", argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: info takes no argument", argv[optind]);
-
+	(void)argc;
+	(void)argv;
 	if (!util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
 	info.link = util->conditions;
@@ -158,20 +146,17 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, &info, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] info\n"
-	"\n"
-	"Print the gateware's identifier, device time, the link as it was negotiated\n"
-	"(generation, lanes, maximum payload and read request size, MSI) and what the\n"
-	"gateware contains. Nothing in the card is changed.\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util -d sim:build/board.sock info\n"
-	"  litepcie_util --json info | jq -r .identifier\n";
-
 const struct command cmd_info = {
 	.name = "info",
 	.summary = "what is in the card and how it is connected",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] info",
+	.about =
+		"Print the gateware's identifier, device time, the link as it was negotiated\n"
+		"(generation, lanes, maximum payload and read request size, MSI) and what the\n"
+		"gateware contains. Nothing in the card is changed.\n",
+	.examples =
+		"examples:\n"
+		"  litepcie_util -d sim:build/board.sock info\n"
+		"  litepcie_util --json info | jq -r .identifier\n",
 	.run = run,
 };

@@ -5,7 +5,6 @@
  */
 
 /* The command poke: write one register, or 4 or 8 bytes at an offset in a BAR. */
-#include <getopt.h>
 
 #include "place.h"
 
@@ -24,11 +23,7 @@ static void print_json(struct json *json, const void *result)
 {
 	const struct poke *poke = result;
 
-	json_string(json, "register", poke->place.name[0] ? poke->place.name : NULL);
-	json_unsigned(json, "bar", poke->place.bar);
-	json_unsigned(json, "offset_bytes", poke->place.offset);
-	json_unsigned(json, "size_bytes", poke->place.size);
-	json_unsigned(json, "value", poke->value);
+	place_json(json, &poke->place, poke->value);
 }
 
 static void write_value(struct util *util, struct poke *poke)
@@ -42,54 +37,38 @@ static void write_value(struct util *util, struct poke *poke)
 		util_check(util, place_write(util, &poke->place, poke->value), poke->place.text);
 }
 
+static struct poke poke;
+
+static const struct util_option options[] = { PLACE_OPTIONS(poke.place) };
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "bar", required_argument, NULL, 'b' },
-		{ "width", required_argument, NULL, 'w' },
-		{ "csr", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct poke poke = { 0 };
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":b:w:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_poke);
-		if (option == ':' || option == '?')
-			return util_bad_option(util, option, argv[optind - 1]);
-		status = place_option(util, &poke.place, option, optarg);
-		if (status >= 0)
-			return status;
-	}
-	if (argc - optind != 2)
-		return util_usage(util, "poke takes a place and a value");
-	poke.place.text = argv[optind];
-	if (!util_parse_number(argv[optind + 1], 0, UINT64_MAX, &poke.value))
-		return util_usage(util, "%s: the value must be a number", argv[optind + 1]);
-
+	(void)argc;
+	poke.place.text = argv[0];
+	if (!util_parse_number(argv[1], 0, UINT64_MAX, &poke.value))
+		return util_usage(util, "%s: the value must be a number", argv[1]);
 	if (!util_open(util) || !place_find(util, &poke.place))
 		return util_finish(util, NULL, print_text, print_json);
 	write_value(util, &poke);
 	return util_finish(util, util->failed ? NULL : &poke, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] poke [options] PLACE VALUE\n"
-	"\n"
-	"Write once. Nothing is read back, and nothing is printed.\n"
-	PLACE_HELP
-	"\n"
-	"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
-	"it refuses such a write to all but root.\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util poke ctrl_scratch 0xcafe0001\n";
-
 const struct command cmd_poke = {
 	.name = "poke",
 	.summary = "write a register by name, or a place of a BAR",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] poke [options] PLACE VALUE",
+	.about =
+		"Write once. Nothing is read back, and nothing is printed.\n"
+		PLACE_ABOUT
+		"\n"
+		"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
+		"it refuses such a write to all but root.\n",
+	.options = options,
+	.least = 2,
+	.most = 2,
+	.takes = "a place and a value",
+	.examples =
+		"example:\n"
+		"  litepcie_util poke ctrl_scratch 0xcafe0001\n",
 	.run = run,
 };

@@ -9,7 +9,6 @@
  * identifier as a proof that the card answers.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "host/pci.h"
@@ -65,20 +64,10 @@ static bool reset_function(struct util *util, struct reset *reset)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct reset reset = { 0 };
-	int option;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_reset);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: reset takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	if (!reset_function(util, &reset) || (!util->dev && !util_open(util)))
 		return util_finish(util, NULL, print_text, print_json);
 	util_check(util, litepcie_identifier(util->dev, reset.identifier, sizeof(reset.identifier)),
@@ -86,19 +75,16 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, util->failed ? NULL : &reset, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] reset\n"
-	"\n"
-	"Reset the card's PCI function (function level reset) through the kernel, then\n"
-	"read its identifier. Whoever uses the card at that time is told so by an error.\n"
-	"Needs root.\n"
-	"\n"
-	"example:\n"
-	"  sudo litepcie_util reset\n";
-
 const struct command cmd_reset = {
 	.name = "reset",
 	.summary = "reset the card by the kernel, and see that it answers",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] reset",
+	.about =
+		"Reset the card's PCI function (function level reset) through the kernel, then\n"
+		"read its identifier. Whoever uses the card at that time is told so by an error.\n"
+		"Needs root.\n",
+	.examples =
+		"example:\n"
+		"  sudo litepcie_util reset\n",
 	.run = run,
 };

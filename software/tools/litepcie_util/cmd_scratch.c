@@ -8,7 +8,6 @@
  * The command scratch_test: write patterns to the scratch register and read them back. This is the
  * simplest proof that the card's registers can be written and read.
  */
-#include <getopt.h>
 
 #include "util.h"
 
@@ -87,21 +86,10 @@ static void print_json(struct json *json, const void *result)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct scratch scratch = { 0 };
-	int option;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_scratch_test);
-		return util_usage(util, "%s: scratch_test has no such option", argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: scratch_test takes no argument", argv[optind]);
-
+	(void)argc;
+	(void)argv;
 	if (!util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
 	util_check(util, test(util, &scratch), "the scratch register");
@@ -115,19 +103,16 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, &scratch, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] scratch_test\n"
-	"\n"
-	"Write 38 patterns to the scratch register, read each back, then restore the\n"
-	"register's reset value. Exit status 1 and the first difference if one comes\n"
-	"back wrong.\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util scratch_test\n";
-
 const struct command cmd_scratch_test = {
 	.name = "scratch_test",
 	.summary = "write and read back the scratch register",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] scratch_test",
+	.about =
+		"Write 38 patterns to the scratch register, read each back, then restore the\n"
+		"register's reset value. Exit status 1 and the first difference if one comes\n"
+		"back wrong.\n",
+	.examples =
+		"example:\n"
+		"  litepcie_util scratch_test\n",
 	.run = run,
 };

@@ -5,8 +5,8 @@
  */
 
 /*
- * The command line of litepcie_util. Options before the command are parsed in this file, and the
- * command parses the options after it.
+ * The command line of litepcie_util. Options before the command are parsed in this file, and those
+ * after it by the table of the command.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -107,7 +107,11 @@ static int finish_help(void)
 
 int util_help(const struct command *command)
 {
-	printf("usage: litepcie_util %s", command->help);
+	fputs("usage: litepcie_util ", stdout);
+	if (command->help)
+		fputs(command->help, stdout);
+	else
+		options_help(command);
 	return finish_help();
 }
 
@@ -212,6 +216,19 @@ static int parse_globals(struct util *util, int argc, char **argv)
 	return status;
 }
 
+static int run_command(struct util *util, const struct command *command, int argc, char **argv)
+{
+	int status = -1;
+
+	util->command = command->name;
+	/* In glibc, optind 0 lets getopt start again, which then parses the command's options. */
+	optind = 0;
+	catch_signals();
+	if (!command->help)
+		status = options_parse(util, command, &argc, &argv);
+	return status < 0 ? command->run(util, argc, argv) : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct util *util = calloc(1, sizeof(*util));
@@ -227,20 +244,8 @@ int main(int argc, char **argv)
 		status = util_usage(util, "a command is missing");
 	if (status < 0) {
 		command = find_command(argv[optind]);
-		if (!command) {
-			status = util_usage(util, "%s: there is no such command", argv[optind]);
-		} else {
-			util->command = command->name;
-			argc -= optind;
-			argv += optind;
-			/*
-			 * In glibc, optind 0 lets getopt start again, which then parses the options
-			 * of the command.
-			 */
-			optind = 0;
-			catch_signals();
-			status = command->run(util, argc, argv);
-		}
+		status = command ? run_command(util, command, argc - optind, argv + optind) :
+				   util_usage(util, "%s: there is no such command", argv[optind]);
 	}
 	free(util);
 	return status;

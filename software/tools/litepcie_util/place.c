@@ -4,50 +4,45 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Parse and access the place that peek and poke name. place.h says what each function promises. */
+/* Access the place that peek and poke name. place.h says what each function promises. */
 #include "place.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-int place_option(struct util *util, struct place *place, int option, const char *value)
+bool place_width(const struct util_option *option, const char *text)
 {
-	uint64_t number;
+	uint64_t *bytes = option->to;
 
-	if (option == 'C') {
-		place->csr = value;
-		return -1;
-	}
-	if (option == 'b') {
-		if (!util_parse_number(value, 0, LITEPCIE_BARS - 1, &number))
-			return util_usage(util, "--bar %s: it must be a number from 0 to %d", value,
-					  LITEPCIE_BARS - 1);
-		place->bar = (unsigned int)number;
-		return -1;
-	}
-	if (!util_parse_number(value, 4, 8, &number) || number % 4)
-		return util_usage(util, "--width %s: it must be 4 or 8 bytes", value);
-	place->size = number;
-	return -1;
+	return util_parse_number(text, 4, 8, bytes) && *bytes % 4 == 0;
+}
+
+void place_json(struct json *json, const struct place *place, uint64_t value)
+{
+	json_string(json, "register", place->name[0] ? place->name : NULL);
+	json_unsigned(json, "bar", place->bar);
+	json_unsigned(json, "offset_bytes", place->offset);
+	json_unsigned(json, "size_bytes", place->size);
+	json_unsigned(json, "value", value);
 }
 
 static bool find_offset(struct util *util, struct place *place)
 {
-	uint64_t bytes = litepcie_bar_size(util->dev, place->bar);
+	unsigned int bar = (unsigned int)place->bar;
+	uint64_t bytes = litepcie_bar_size(util->dev, bar);
 
 	if (!place->size)
 		place->size = 4;
 	if (place->offset % place->size)
-		util_fail(util, "0x%llx is not a multiple of the access's %zu bytes",
-			  (unsigned long long)place->offset, place->size);
+		util_fail(util, "0x%llx is not a multiple of the access's %u bytes",
+			  (unsigned long long)place->offset, (unsigned int)place->size);
 	else if (!bytes)
 		util_fail(util, "BAR%u cannot be reached: the card has none there, or this way to "
-			  "it has not", place->bar);
+			  "it has not", bar);
 	else if (place->offset + place->size > bytes)
 		util_fail(util, "0x%llx is behind the end of BAR%u, which has 0x%llx bytes",
-			  (unsigned long long)place->offset, place->bar,
-			  (unsigned long long)bytes);
+			  (unsigned long long)place->offset, bar, (unsigned long long)bytes);
 	return !util->failed;
 }
 
@@ -87,7 +82,8 @@ int place_read(struct util *util, const struct place *place, uint64_t *value)
 	*value = 0;
 	if (place->name[0])
 		return litepcie_register_read(util->dev, place->name, value);
-	rc = litepcie_bar_read(util->dev, place->bar, place->offset, value, place->size);
+	rc = litepcie_bar_read(util->dev, (unsigned int)place->bar, place->offset, value,
+			       place->size);
 	return rc > 0 ? 0 : rc;
 }
 
@@ -97,6 +93,7 @@ int place_write(struct util *util, const struct place *place, uint64_t value)
 
 	if (place->name[0])
 		return litepcie_register_write(util->dev, place->name, value);
-	rc = litepcie_bar_write(util->dev, place->bar, place->offset, &value, place->size);
+	rc = litepcie_bar_write(util->dev, (unsigned int)place->bar, place->offset, &value,
+				place->size);
 	return rc > 0 ? 0 : rc;
 }

@@ -19,17 +19,11 @@ struct place {
 	const char	*csr;
 	/* name of the register to access; empty: the command line gives an offset */
 	char		name[64];
-	unsigned int	bar;
+	uint64_t	bar;
 	uint64_t	offset;
 	/* bytes of one access: 4 or 8; 0: the command line does not say it */
-	size_t		size;
+	uint64_t	size;
 };
-
-/*
- * Take an option of peek or poke (b: BAR, w: width in bytes, C: csr.json). Returns -1 to go on, or
- * an exit status.
- */
-int place_option(struct util *util, struct place *place, int option, const char *value);
 
 /*
  * Find the place on the open card. Returns false if the card has no such place; the failure is
@@ -40,14 +34,25 @@ bool place_find(struct util *util, struct place *place);
 int place_read(struct util *util, const struct place *place, uint64_t *value);
 int place_write(struct util *util, const struct place *place, uint64_t value);
 
-#define PLACE_HELP \
+/* Print the place and @value, which was read from it or written to it. */
+void place_json(struct json *json, const struct place *place, uint64_t value);
+
+bool place_width(const struct util_option *option, const char *text);
+
+#define PLACE_ABOUT \
 	"PLACE is a register's name (litepcie_util dump lists them), or an offset in a\n" \
-	"BAR.\n" \
-	"\n" \
-	"options:\n" \
-	"  -b, --bar N        which BAR an offset is in (0)\n" \
-	"  -w, --width BYTES  of one access at an offset: 4 (default) or 8\n" \
-	"      --csr FILE     a csr.json of the gateware's build, for the names of your\n" \
-	"                     own registers\n"
+	"BAR.\n"
+
+/* The options of peek and poke, for the struct place @_place. */
+#define PLACE_OPTIONS(_place) \
+	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, \
+	  .to = &(_place).bar, .high = LITEPCIE_BARS - 1, \
+	  .rule = "it must be a number from 0 to 5", .help = "which BAR an offset is in (0)" }, \
+	{ .name = "width", .letter = 'w', .value = "BYTES", .parse = place_width, \
+	  .to = &(_place).size, .rule = "it must be 4 or 8 bytes", \
+	  .help = "of one access at an offset: 4 (default) or 8" }, \
+	{ .name = "csr", .value = "FILE", .parse = option_text, .to = &(_place).csr, \
+	  .help = "a csr.json of the gateware's build, for the names of your own registers" }, \
+	{ 0 }
 
 #endif /* LITEPCIE_UTIL_PLACE_H */

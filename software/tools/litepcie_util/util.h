@@ -17,6 +17,7 @@
 #include "json.h"
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
+#include "options.h"
 
 #define EXIT_OK		0
 #define EXIT_FAILED	1
@@ -55,9 +56,18 @@ struct util {
 struct command {
 	const char *name;
 	const char *summary;
-	const char *help;	/* the help text of the command, behind "usage: litepcie_util " */
+	/* the text of --help: what is behind "usage: litepcie_util ", what it does, examples */
+	const char *usage, *about, *examples;
+	const struct util_option *options;	/* NULL: it has none but --help */
+	/* least and most words behind the options, and what they are: "NAME takes ..." */
+	unsigned int least, most;
+	const char *takes;
+	/* the whole text of --help of a command that parses its options itself; NULL: it does not */
+	const char *help;
 	/*
-	 * Run the command: parse its options, open the card, do the work. Returns an exit status.
+	 * Run the command: open the card, do the work. @argv has the @argc words behind the
+	 * options; if the command parses its options itself, @argv has the whole command. Returns
+	 * an exit status.
 	 */
 	int (*run)(struct util *util, int argc, char **argv);
 };

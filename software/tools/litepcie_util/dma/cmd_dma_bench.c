@@ -8,7 +8,6 @@
  * The command dma_bench: measure the rate in each direction, the limit on that rate, and which part
  * sets the limit.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,55 +114,6 @@ static void print_json(struct json *json, const void *result)
 
 /* Command ------------------------------------------------------------------------------------- */
 
-static bool find_way(const char *name, unsigned int *ways)
-{
-	static const char *const names[RATES_WAYS] = { "c2h", "h2c", "duplex" };
-
-	for (int way = 0; way < RATES_WAYS; way++)
-		if (strcmp(name, names[way]) == 0) {
-			*ways = 1u << way;
-			return true;
-		}
-	return false;
-}
-
-/* Parse one option of dma_bench. Returns -1 to go on, or an exit status. */
-static int parse_option(struct util *util, int option, const char *word, struct bench *bench)
-{
-	switch (option) {
-	case 's':
-		if (util_parse_size(optarg, &bench->plan.bytes) &&
-		    bench->plan.bytes >= RATES_LEAST_BYTES)
-			return -1;
-		return util_usage(util, "--size %s: it must be 4M or more, or nothing steady is "
-				  "measured", optarg);
-	case 'D':
-		if (find_way(optarg, &bench->plan.ways))
-			return -1;
-		return util_usage(util, "--direction %s: there are c2h, h2c and duplex", optarg);
-	case 't':
-		if (util_parse_seconds(optarg, &bench->plan.duration_s))
-			return -1;
-		return util_usage(util, "--duration %s: it must be a number of seconds above 0",
-				  optarg);
-	case 'i':
-		if (util_parse_seconds(optarg, &bench->interval_s))
-			return -1;
-		return util_usage(util, "--interval %s: it must be a number of seconds above 0",
-				  optarg);
-	case 'w':
-		bench->sweep = true;
-		return -1;
-	case 'u':
-		bench->slot = true;
-		return -1;
-	case 'h':
-		return util_help(&cmd_dma_bench);
-	default:
-		return util_bad_option(util, option, word);
-	}
-}
-
 /*
  * Refuse options of dma_bench that exclude each other, then fill in the default size or duration.
  * Returns -1 to go on, or an exit status.
@@ -183,30 +133,6 @@ static int complete(struct util *util, struct bench *bench)
 	if (!plan->bytes && plan->duration_s <= 0)
 		plan->bytes = bench->sweep ? SWEEP_SIZE : DEFAULT_SIZE;
 	return -1;
-}
-
-static int parse(struct util *util, int argc, char **argv, struct bench *bench)
-{
-	static const struct option options[] = {
-		{ "size", required_argument, NULL, 's' },
-		{ "direction", required_argument, NULL, 'D' },
-		{ "duration", required_argument, NULL, 't' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "sweep", no_argument, NULL, 'w' },
-		{ "slot", no_argument, NULL, 'u' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":s:D:t:i:h", options, NULL)) != -1) {
-		status = parse_option(util, option, argv[optind - 1], bench);
-		if (status >= 0)
-			return status;
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: dma_bench takes no argument", argv[optind]);
-	return complete(util, bench);
 }
 
 static void measure(struct util *util, struct bench *bench)
@@ -230,11 +156,48 @@ static void measure(struct util *util, struct bench *bench)
 	bench->plan.watch = NULL;
 }
 
+static bool parse_way(const struct util_option *option, const char *text)
+{
+	unsigned int *ways = option->to;
+	bool known = option_choice(option, text);
+
+	*ways = 1u << *ways;
+	return known;
+}
+
+static struct bench bench = { .plan = { .timeout_s = TIMEOUT_S } };
+
+static const struct util_option options[] = {
+	{ .name = "size", .letter = 's', .value = "BYTES", .parse = option_size,
+	  .to = &bench.plan.bytes, .low = RATES_LEAST_BYTES,
+	  .rule = "it must be 4M or more, or nothing steady is measured",
+	  .help = "each way and run; K, M and G may follow; 4M or more (8M; 4M for each size of "
+		  "--sweep)" },
+	{ .name = "direction", .letter = 'D', .value = "WAY", .parse = parse_way,
+	  .to = &bench.plan.ways, .choices = "c2h h2c duplex",
+	  .rule = "there are c2h, h2c and duplex", .help = "c2h, h2c or duplex alone" },
+	{ .name = "duration", .letter = 't', .value = "S", .parse = option_seconds,
+	  .to = &bench.plan.duration_s, .rule = OPTION_SECONDS,
+	  .help = "run each way for S seconds of the host's clock" },
+	{ .name = "interval", .letter = 'i', .value = "S", .parse = option_seconds,
+	  .to = &bench.interval_s, .rule = OPTION_SECONDS,
+	  .help = "a line every S seconds, by the host's clock; the rate in it is by the card's. "
+		  "Each way runs for 10 seconds unless --duration or --size says otherwise" },
+	{ .name = "sweep", .to = &bench.sweep,
+	  .help = "transfers of 64 bytes to 64 KiB, there and back through the card's loopback. "
+		  "Those of less than 4 KiB are packets, which takes a card with records" },
+	{ .name = "slot", .to = &bench.slot,
+	  .help = "through the logic in the user slot: what binds may be the slot itself. It gets "
+		  "old data of the rings, and none is compared" },
+	{ 0 },
+};
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static struct bench bench = { .plan = { .timeout_s = TIMEOUT_S } };
-	int status = parse(util, argc, argv, &bench);
+	int status = complete(util, &bench);
 
+	(void)argc;
+	(void)argv;
 	if (status >= 0)
 		return status;
 	if (!util_open(util))
@@ -245,38 +208,21 @@ static int run(struct util *util, int argc, char **argv)
 	return status;
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] dma_bench [options]\n"
-	"\n"
-	"Measure the DMA's steady rate from the card (c2h), to the card (h2c) and both\n"
-	"ways at once (duplex, each way), by the card's own counters. Beside each stands\n"
-	"what the link, the card's interface and the host's round trip allow, the share\n"
-	"of it that was reached, and which of them binds: wire, interface, reads in\n"
-	"flight; or host, when none of them is reached. All data is compared.\n"
-	"\n"
-	"options:\n"
-	"  -s, --size BYTES     each way and run; K, M and G may follow; 4M or more (8M;\n"
-	"                       4M for each size of --sweep)\n"
-	"  -D, --direction WAY  c2h, h2c or duplex alone\n"
-	"  -t, --duration S     run each way for S seconds of the host's clock\n"
-	"  -i, --interval S     a line every S seconds, by the host's clock; the rate in\n"
-	"                       it is by the card's. Each way runs for 10 seconds unless\n"
-	"                       --duration or --size says otherwise\n"
-	"      --sweep          transfers of 64 bytes to 64 KiB, there and back through\n"
-	"                       the card's loopback. Those of less than 4 KiB are\n"
-	"                       packets, which takes a card with records\n"
-	"      --slot           through the logic in the user slot: what binds may be the\n"
-	"                       slot itself. It gets old data of the rings, and none is\n"
-	"                       compared\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
-	"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"
-	"  litepcie_util --json dma_bench --sweep > sweep.json\n";
-
 const struct command cmd_dma_bench = {
 	.name = "dma_bench",
 	.summary = "the DMA's rate each way, its limit, and what binds",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] dma_bench [options]",
+	.about =
+		"Measure the DMA's steady rate from the card (c2h), to the card (h2c) and both\n"
+		"ways at once (duplex, each way), by the card's own counters. Beside each stands\n"
+		"what the link, the card's interface and the host's round trip allow, the share\n"
+		"of it that was reached, and which of them binds: wire, interface, reads in\n"
+		"flight; or host, when none of them is reached. All data is compared.\n",
+	.options = options,
+	.examples =
+		"examples:\n"
+		"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
+		"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"
+		"  litepcie_util --json dma_bench --sweep > sweep.json\n",
 	.run = run,
 };

@@ -8,7 +8,6 @@
  * The command dma_test: its options and the printing of its results. dma_run.c moves the data and
  * compares it.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,12 @@
 #define DEFAULT_TIMEOUT_S	30
 #define MAX_SECONDS		1000000
 
+enum direction { LOOPBACK, C2H, H2C, BOTH };
+
+static const char *const directions[] = { "loopback", "c2h", "h2c", "both" };
+
 struct options {
-	const char	*direction;
+	unsigned int	direction;	/* a value of enum direction */
 	/* number of bytes to move in each direction; 0: the command line does not say it */
 	uint64_t	size;
 	/* duration of the run in seconds; 0: the command line does not say it */
@@ -91,7 +94,7 @@ static void print_text(const struct util *util, const void *data)
 
 	if (!run->started)
 		return;
-	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, result->options.direction,
+	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, directions[result->options.direction],
 	       util->conditions.mps, util->conditions.mrrs);
 	if (run->c2h.active)
 		print_direction(run, "c2h", dma_window_c2h_bytes(run, &run->window),
@@ -211,7 +214,7 @@ static void print_json(struct json *json, const void *data)
 	const struct result *result = data;
 	const struct dma_run *run = &result->run;
 
-	json_string(json, "direction", result->options.direction);
+	json_string(json, "direction", directions[result->options.direction]);
 	json_unsigned(json, "size_bytes", result->options.size);
 	json_number(json, "duration_s", result->options.duration_s);
 	json_unsigned(json, "seed", run->data.seed);
@@ -227,80 +230,14 @@ static void print_json(struct json *json, const void *data)
 	json_number(json, "wall_s", run->wall_s);
 }
 
-/* Options ------------------------------------------------------------------------------------- */
-
-static bool set_direction(struct dma_run *run, const char *name)
-{
-	run->loopback = strcmp(name, "loopback") == 0;
-	run->h2c.active = run->loopback || strcmp(name, "h2c") == 0 || strcmp(name, "both") == 0;
-	run->c2h.active = run->loopback || strcmp(name, "c2h") == 0 || strcmp(name, "both") == 0;
-	return run->h2c.active || run->c2h.active;
-}
-
-/* Parse one option of dma_test. Returns -1 to go on, or an exit status. */
-static int parse_option(struct util *util, int option, struct result *result)
-{
-	struct options *options = &result->options;
-
-	switch (option) {
-	case 'D':
-		options->direction = optarg;
-		if (!set_direction(&result->run, optarg))
-			return util_usage(util, "--direction %s: there are loopback, c2h, h2c and "
-					  "both", optarg);
-		return -1;
-	case 's':
-		if (!util_parse_size(optarg, &options->size))
-			return util_usage(util, "--size %s: it must be a number of bytes, with K, "
-					  "M or G for more", optarg);
-		return -1;
-	case 't':
-		if (!util_parse_seconds(optarg, &options->duration_s))
-			return util_usage(util, "--duration %s: it must be a number of seconds "
-					  "above 0", optarg);
-		return -1;
-	case 'S':
-		if (!util_parse_number(optarg, 0, UINT64_MAX, &options->seed))
-			return util_usage(util, "--seed %s: it must be a number", optarg);
-		return -1;
-	case 'T':
-		if (!util_parse_number(optarg, 1, MAX_SECONDS, &options->timeout_s))
-			return util_usage(util, "--timeout %s: it must be a number of seconds from "
-					  "1 to %d", optarg, MAX_SECONDS);
-		return -1;
-	case 'h':
-		return util_help(&cmd_dma_test);
-	case ':':
-		return util_usage(util, "an option's value is missing");
-	default:
-		return util_usage(util, "dma_test has no such option");
-	}
-}
-
-static int parse(struct util *util, int argc, char **argv, struct result *result)
-{
-	static const struct option options[] = {
-		{ "direction", required_argument, NULL, 'D' },
-		{ "size", required_argument, NULL, 's' },
-		{ "duration", required_argument, NULL, 't' },
-		{ "seed", required_argument, NULL, 'S' },
-		{ "timeout", required_argument, NULL, 'T' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option, status;
-
-	while ((option = getopt_long(argc, argv, ":D:s:t:h", options, NULL)) != -1) {
-		status = parse_option(util, option, result);
-		if (status >= 0)
-			return status;
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: dma_test takes no argument", argv[optind]);
-	return -1;
-}
-
 /* Command ------------------------------------------------------------------------------------- */
+
+static void set_direction(struct dma_run *run, unsigned int direction)
+{
+	run->loopback = direction == LOOPBACK;
+	run->h2c.active = direction != C2H;
+	run->c2h.active = direction != H2C;
+}
 
 /*
  * Set the number of buffers of each direction. The card moves whole buffers only, so the size is
@@ -321,19 +258,41 @@ static void set_targets(struct result *result, size_t buffer_size)
 	result->run.c2h.target = buffers;
 }
 
+static struct result result = { .options = { .seed = 1, .timeout_s = DEFAULT_TIMEOUT_S } };
+
+static const struct util_option options[] = {
+	{ .name = "direction", .letter = 'D', .value = "WAY", .parse = option_choice,
+	  .to = &result.options.direction, .choices = "loopback c2h h2c both",
+	  .rule = "there are loopback, c2h, h2c and both",
+	  .help = "loopback  random data to the card and back (default)\n"
+		  "c2h       the card's pattern to the host, compared there\n"
+		  "h2c       the host's pattern to the card, compared there\n"
+		  "both      c2h and h2c at the same time" },
+	{ .name = "size", .letter = 's', .value = "BYTES", .parse = option_size,
+	  .to = &result.options.size,
+	  .rule = "it must be a number of bytes, with K, M or G for more",
+	  .help = "each way; K, M and G may follow; rounded up to whole buffers of 8 KiB (16M, or "
+		  "no end with --duration)" },
+	{ .name = "duration", .letter = 't', .value = "S", .parse = option_seconds,
+	  .to = &result.options.duration_s, .rule = OPTION_SECONDS,
+	  .help = "end after S seconds of the host's clock, or at the size" },
+	{ .name = "seed", .value = "N", .parse = option_number, .to = &result.options.seed,
+	  .rule = "it must be a number", .help = "of the random data (1)" },
+	{ .name = "timeout", .value = "S", .parse = option_number,
+	  .to = &result.options.timeout_s, .low = 1, .high = MAX_SECONDS,
+	  .rule = "it must be a number of seconds from 1 to 1000000",
+	  .help = "give up when the card finishes no buffer for S seconds (30)" },
+	{ 0 },
+};
+
 static int run(struct util *util, int argc, char **argv)
 {
-	struct result result = {
-		.options = { .direction = "loopback", .seed = 1, .timeout_s = DEFAULT_TIMEOUT_S },
-		.run = { .util = util },
-	};
-	int status;
-
+	(void)argc;
+	(void)argv;
+	result.run.util = util;
 	set_direction(&result.run, result.options.direction);
-	result.options.duration_s = util->stock.duration_s;
-	status = parse(util, argc, argv, &result);
-	if (status >= 0)
-		return status;
+	if (result.options.duration_s <= 0)
+		result.options.duration_s = util->stock.duration_s;
 	if (!util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
 	if (!util->conditions.msi)
@@ -349,33 +308,19 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, &result, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] dma_test [options]\n"
-	"\n"
-	"Move data between host and card and compare all of it, from the first buffer\n"
-	"on. The rate is taken by the card's own counters and clock, in the steady state\n"
-	"if the run has 512 buffers or more (4 MiB), else over the whole run. Ctrl-C\n"
-	"stops the card and ends with 1.\n"
-	"\n"
-	"options:\n"
-	"  -D, --direction WAY  loopback  random data to the card and back (default)\n"
-	"                       c2h       the card's pattern to the host, compared there\n"
-	"                       h2c       the host's pattern to the card, compared there\n"
-	"                       both      c2h and h2c at the same time\n"
-	"  -s, --size BYTES     each way; K, M and G may follow; rounded up to whole\n"
-	"                       buffers of 8 KiB (16M, or no end with --duration)\n"
-	"  -t, --duration S     end after S seconds of the host's clock, or at the size\n"
-	"      --seed N         of the random data (1)\n"
-	"      --timeout S      give up when the card finishes no buffer for S seconds\n"
-	"                       (30)\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util dma_test --size 64M\n"
-	"  litepcie_util --json dma_test --direction both --duration 5\n";
-
 const struct command cmd_dma_test = {
 	.name = "dma_test",
 	.summary = "move data by DMA, compare it and measure the rate",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] dma_test [options]",
+	.about =
+		"Move data between host and card and compare all of it, from the first buffer\n"
+		"on. The rate is taken by the card's own counters and clock, in the steady state\n"
+		"if the run has 512 buffers or more (4 MiB), else over the whole run. Ctrl-C\n"
+		"stops the card and ends with 1.\n",
+	.options = options,
+	.examples =
+		"examples:\n"
+		"  litepcie_util dma_test --size 64M\n"
+		"  litepcie_util --json dma_test --direction both --duration 5\n",
 	.run = run,
 };

@@ -9,7 +9,6 @@
  * each limit.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 
@@ -312,56 +311,44 @@ static int examine(struct util *util, const char *address, bool measure)
 	return util_finish(util, &doctor, print_text, print_json);
 }
 
-static int run(struct util *util, int argc, char **argv)
+static bool parse_address(const struct util_option *option, const char *text)
 {
-	static const struct option options[] = {
-		{ "address", required_argument, NULL, 'a' },
-		{ "look", no_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	char address[PCI_ADDRESS] = "";
-	bool measure = true;
-	int option;
-
-	while ((option = getopt_long(argc, argv, ":a:lh", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_doctor);
-		if (option == 'l')
-			measure = false;
-		else if (option != 'a')
-			return util_bad_option(util, option, argv[optind - 1]);
-		else if (!pci_parse_address(optarg, address))
-			return util_usage(util, "--address %s: an address is like 0000:22:00.0",
-					  optarg);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: doctor takes no argument", argv[optind]);
-	return examine(util, *address ? address : NULL, measure);
+	return pci_parse_address(text, option->to);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] doctor [options]\n"
-	"\n"
-	"Find out what limits this card in this machine. Looks at the link and every\n"
-	"function from the card to the root, at the IOMMU, NUMA nodes, power saving,\n"
-	"huge pages, driver and gateware; predicts the ceiling, measures for a moment,\n"
-	"compares the two with the card's counters and says what binds, what costs, and\n"
-	"what would lift it; and what the logic in the user slot took and sent, and if\n"
-	"it takes no more. Config space beyond its first 64 bytes is root's to read.\n"
-	"\n"
-	"options:\n"
-	"  -a, --address ADDRESS  the card's PCI function, where the device's name does\n"
-	"                         not tell\n"
-	"  -l, --look             only look: measure nothing, leave the DMA to whoever\n"
-	"                         uses it\n"
-	"\n"
-	"example:\n"
-	"  sudo litepcie_util doctor\n";
+static char address[PCI_ADDRESS];
+static bool only_look;
+
+static const struct util_option options[] = {
+	{ .name = "address", .letter = 'a', .value = "ADDRESS", .parse = parse_address,
+	  .to = address, .rule = "an address is like 0000:22:00.0",
+	  .help = "the card's PCI function, where the device's name does not tell" },
+	{ .name = "look", .letter = 'l', .to = &only_look,
+	  .help = "only look: measure nothing, leave the DMA to whoever uses it" },
+	{ 0 },
+};
+
+static int run(struct util *util, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return examine(util, *address ? address : NULL, !only_look);
+}
 
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "what limits this card in this machine, and what would lift it",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] doctor [options]",
+	.about =
+		"Find out what limits this card in this machine. Looks at the link and every\n"
+		"function from the card to the root, at the IOMMU, NUMA nodes, power saving,\n"
+		"huge pages, driver and gateware; predicts the ceiling, measures for a moment,\n"
+		"compares the two with the card's counters and says what binds, what costs, and\n"
+		"what would lift it; and what the logic in the user slot took and sent, and if\n"
+		"it takes no more. Config space beyond its first 64 bytes is root's to read.\n",
+	.options = options,
+	.examples =
+		"example:\n"
+		"  sudo litepcie_util doctor\n",
 	.run = run,
 };

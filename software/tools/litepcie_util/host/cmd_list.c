@@ -9,7 +9,6 @@
  * accesses no card.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #include "pci.h"
@@ -124,40 +123,27 @@ static void print_json(struct json *json, const void *result)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	static struct list list;
-	int option, rc;
+	int rc = pci_each(visit, &list);
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_list);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: list takes no argument", argv[optind]);
-	rc = pci_each(visit, &list);
+	(void)argc;
+	(void)argv;
 	/* a machine without PCI has no card, which is not a failure */
 	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
 	return util_finish(util, &list, print_text, print_json);
 }
 
-static const char help[] =
-	"[--json] list\n"
-	"\n"
-	"List the cards of this machine: address, identity, link, and the name to open\n"
-	"each by (-d), or what is in the way. No card is touched, and no rights are\n"
-	"needed.\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util list\n";
-
 const struct command cmd_list = {
 	.name = "list",
 	.summary = "the cards of this machine, and how to open each",
-	.help = help,
+	.usage = "[--json] list",
+	.about =
+		"List the cards of this machine: address, identity, link, and the name to open\n"
+		"each by (-d), or what is in the way. No card is touched, and no rights are\n"
+		"needed.\n",
+	.examples =
+		"example:\n"
+		"  litepcie_util list\n",
 	.run = run,
 };

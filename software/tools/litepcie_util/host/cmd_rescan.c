@@ -9,7 +9,6 @@
  * This is needed after a new bitstream was loaded.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <time.h>
 
@@ -99,23 +98,11 @@ bool rescan_card(struct util *util, const char *address)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct rescan rescan = { 0 };
-	int option;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_rescan);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (argc - optind > 1)
-		return util_usage(util, "rescan takes one address");
-	if (optind < argc && !pci_parse_address(argv[optind], rescan.address))
-		return util_usage(util, "%s: an address is like 0000:22:00.0", argv[optind]);
-	if (optind == argc && pci_of_device(util->device, rescan.address) < 0)
+	if (argc && !pci_parse_address(argv[0], rescan.address))
+		return util_usage(util, "%s: an address is like 0000:22:00.0", argv[0]);
+	if (!argc && pci_of_device(util->device, rescan.address) < 0)
 		util_fail(util, "%s is no PCI function of this machine; name the card's address, "
 			  "as in: litepcie_util rescan 22:00.0", util->device);
 	else
@@ -123,19 +110,18 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, util->failed ? NULL : &rescan, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] rescan [ADDRESS]\n"
-	"\n"
-	"Let the kernel forget the card and look for it again: what is needed after a\n"
-	"new bitstream was loaded, in place of a reboot. Without ADDRESS it is the card\n"
-	"of -d. Needs root.\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util rescan 22:00.0\n";
-
 const struct command cmd_rescan = {
 	.name = "rescan",
 	.summary = "let the kernel look for the card again, after a new bitstream",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] rescan [ADDRESS]",
+	.about =
+		"Let the kernel forget the card and look for it again: what is needed after a\n"
+		"new bitstream was loaded, in place of a reboot. Without ADDRESS it is the card\n"
+		"of -d. Needs root.\n",
+	.most = 1,
+	.takes = "one address",
+	.examples =
+		"example:\n"
+		"  litepcie_util rescan 22:00.0\n",
 	.run = run,
 };

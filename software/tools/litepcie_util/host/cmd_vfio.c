@@ -10,7 +10,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,51 +401,39 @@ static int work(struct util *util, const char *verb, const char *address)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	char address[PCI_ADDRESS];
-	const char *verb;
-	int option;
+	const char *verb = argv[0];
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_vfio);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (argc - optind != 2)
-		return util_usage(util, "vfio takes bind, unbind or status, and an address");
-	verb = argv[optind];
+	(void)argc;
 	if (strcmp(verb, "bind") != 0 && strcmp(verb, "unbind") != 0 && strcmp(verb, "status") != 0)
 		return util_usage(util, "vfio %s: there are bind, unbind and status", verb);
-	if (!pci_parse_address(argv[optind + 1], address))
+	if (!pci_parse_address(argv[1], address))
 		return util_usage(util, "%s: an address is like 0000:22:00.0, see litepcie_util list",
-				  argv[optind + 1]);
+				  argv[1]);
 	return work(util, verb, address);
 }
-
-static const char help[] =
-	"[--json] vfio bind|unbind|status ADDRESS\n"
-	"\n"
-	"Use a card without any kernel module of ours.\n"
-	"\n"
-	"  bind    give it to vfio-pci; then open it with -d vfio:ADDRESS. Needs root\n"
-	"  unbind  take it back and let the kernel find its driver again. Needs root\n"
-	"  status  say who has it, and what is in the way: IOMMU group, power state,\n"
-	"          permissions\n"
-	"\n"
-	"Nothing is changed when something is in the way, a program that uses the card\n"
-	"for one, and a card that vfio-pci does not take goes back to its driver. BARs\n"
-	"are uncached through VFIO: each access is a round trip, and write-combining is\n"
-	"the kernel driver's alone.\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util vfio status 22:00.0\n";
 
 const struct command cmd_vfio = {
 	.name = "vfio",
 	.summary = "give a card to VFIO, take it back, or say what is in the way",
-	.help = help,
+	.usage = "[--json] vfio bind|unbind|status ADDRESS",
+	.about =
+		"Use a card without any kernel module of ours.\n"
+		"\n"
+		"  bind    give it to vfio-pci; then open it with -d vfio:ADDRESS. Needs root\n"
+		"  unbind  take it back and let the kernel find its driver again. Needs root\n"
+		"  status  say who has it, and what is in the way: IOMMU group, power state,\n"
+		"          permissions\n"
+		"\n"
+		"Nothing is changed when something is in the way, a program that uses the card\n"
+		"for one, and a card that vfio-pci does not take goes back to its driver. BARs\n"
+		"are uncached through VFIO: each access is a round trip, and write-combining is\n"
+		"the kernel driver's alone.\n",
+	.least = 2,
+	.most = 2,
+	.takes = "bind, unbind or status, and an address",
+	.examples =
+		"example:\n"
+		"  litepcie_util vfio status 22:00.0\n",
 	.run = run,
 };

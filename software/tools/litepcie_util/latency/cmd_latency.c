@@ -8,7 +8,6 @@
  * The command latency: its options and the printing of its results. latency_measure.c does the
  * measurement.
  */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -110,28 +109,20 @@ static void set_up(struct latency *latency)
 	}
 }
 
+static struct latency latency;
+static uint64_t count = DEFAULT_COUNT;
+
+static const struct util_option options[] = {
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
+	  .low = 1, .high = MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	  .help = "transfers in each row, 1 to 1000000 (200)" },
+	{ 0 },
+};
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "count", required_argument, NULL, 'n' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	static struct latency latency;
-	uint64_t count = DEFAULT_COUNT;
-	int option;
-
-	while ((option = getopt_long(argc, argv, ":n:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_latency);
-		if (option != 'n')
-			return util_bad_option(util, option, argv[optind - 1]);
-		if (!util_parse_number(optarg, 1, MAX_COUNT, &count))
-			return util_usage(util, "--count %s: it must be a number from 1 to %u",
-					  optarg, MAX_COUNT);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: latency takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	set_up(&latency);
 	latency.count = count;
 	latency.samples = calloc(2 * count, sizeof(latency.samples[0]));
@@ -146,32 +137,27 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, util->failed ? NULL : &latency, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] latency [options]\n"
-	"\n"
-	"Time single transfers through the card's loopback, one after the other: so many\n"
-	"bytes read from host memory, and as many written to it.\n"
-	"\n"
-	"  interrupt/64 to 4096  from the doorbell to the interrupt that says it is\n"
-	"                        done: from the register's write to the message, both\n"
-	"                        stamped by the card\n"
-	"  dma/64 to 4096        from the doorbell to the last byte written back, at the\n"
-	"                        pins\n"
-	"\n"
-	"First comes a table of sizes by percentile, then a histogram of each. Hardware\n"
-	"time is the card's own. Software time, what the host's clock has on top, is a\n"
-	"column on a real card only: in simulation the host's clock means nothing. A\n"
-	"card that does not stamp its interrupts says so instead.\n"
-	"\n"
-	"options:\n"
-	"  -n, --count N  transfers in each row, 1 to 1000000 (200)\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util -d sim:build/board.sock latency --count 100\n";
-
 const struct command cmd_latency = {
 	.name = "latency",
 	.summary = "doorbell to interrupt, and there and back by DMA, one at a time",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] latency [options]",
+	.about =
+		"Time single transfers through the card's loopback, one after the other: so many\n"
+		"bytes read from host memory, and as many written to it.\n"
+		"\n"
+		"  interrupt/64 to 4096  from the doorbell to the interrupt that says it is\n"
+		"                        done: from the register's write to the message, both\n"
+		"                        stamped by the card\n"
+		"  dma/64 to 4096        from the doorbell to the last byte written back, at the\n"
+		"                        pins\n"
+		"\n"
+		"First comes a table of sizes by percentile, then a histogram of each. Hardware\n"
+		"time is the card's own. Software time, what the host's clock has on top, is a\n"
+		"column on a real card only: in simulation the host's clock means nothing. A\n"
+		"card that does not stamp its interrupts says so instead.\n",
+	.options = options,
+	.examples =
+		"example:\n"
+		"  litepcie_util -d sim:build/board.sock latency --count 100\n",
 	.run = run,
 };

@@ -9,7 +9,6 @@
  * measurement.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,16 +112,6 @@ static void print_json(struct json *json, const void *data)
 
 /* Command ------------------------------------------------------------------------------------- */
 
-static bool find_target(const char *name, enum mmio_target *target)
-{
-	for (size_t i = 0; i < sizeof(target_names) / sizeof(target_names[0]); i++)
-		if (strcmp(target_names[i], name) == 0) {
-			*target = (enum mmio_target)i;
-			return true;
-		}
-	return false;
-}
-
 /*
  * Find the offsets in BAR0 of the clock and of the register to measure. If one of them is missing,
  * nothing can be measured. Returns 0 or -errno.
@@ -162,41 +151,6 @@ static void set_up(struct mmio_bench *bench)
 	}
 }
 
-/* Parse the options of mmio_bench. Returns -1 to go on, or an exit status. */
-static int parse(struct util *util, int argc, char **argv, struct mmio_bench *bench)
-{
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "target", required_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	uint64_t number = DEFAULT_COUNT;
-	int option;
-
-	while ((option = getopt_long(argc, argv, ":an:t:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_mmio_bench);
-		if (option == ':')
-			return util_usage(util, "%s needs a value", argv[optind - 1]);
-		if (option == '?')
-			return util_usage(util, "%s: mmio_bench has no such option",
-					  argv[optind - 1]);
-		bench->all = bench->all || option == 'a';
-		if (option == 'n' && !util_parse_number(optarg, 1, MAX_COUNT, &number))
-			return util_usage(util, "--count %s: it must be a number from 1 to %u",
-					  optarg, MAX_COUNT);
-		if (option == 't' && !find_target(optarg, &bench->target))
-			return util_usage(util, "--target %s: there are memory0, scratch and time",
-					  optarg);
-	}
-	bench->count = number;
-	if (optind < argc)
-		return util_usage(util, "%s: mmio_bench takes no argument", argv[optind]);
-	return -1;
-}
-
 static int measure(struct util *util, struct result *result)
 {
 	struct mmio_bench *bench = &result->bench;
@@ -217,14 +171,31 @@ static int measure(struct util *util, struct result *result)
 	return rc;
 }
 
+static struct result result;
+static uint64_t count = DEFAULT_COUNT;
+
+static const struct util_option options[] = {
+	{ .name = "all", .letter = 'a', .to = &result.bench.all,
+	  .help = "every way of access, in the card's largest memory" },
+	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
+	  .low = 1, .high = MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
+	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes back "
+		  "to back" },
+	{ .name = "target", .letter = 't', .value = "NAME", .parse = option_choice,
+	  .to = &result.bench.target, .choices = "memory0 scratch time",
+	  .rule = "there are memory0, scratch and time",
+	  .help = "memory0 (default; what is overwritten is restored), scratch or time" },
+	{ 0 },
+};
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static struct result result = { .bench = { .target = MMIO_MEMORY0 } };
 	struct mmio_bench *bench = &result.bench;
-	int rc, status = parse(util, argc, argv, bench);
+	int rc;
 
-	if (status >= 0)
-		return status;
+	(void)argc;
+	(void)argv;
+	bench->count = count;
 	set_up(bench);
 	bench->samples = calloc(bench->count, sizeof(bench->samples[0]));
 	if (!bench->samples)
@@ -244,33 +215,24 @@ static int run(struct util *util, int argc, char **argv)
 	return util_finish(util, &result, print_text, print_json);
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] mmio_bench [options]\n"
-	"\n"
-	"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the\n"
-	"card's own clock, with a histogram of each. A size that the card answers\n"
-	"wrongly gets no value but the reason; that does not fail the command.\n"
-	"\n"
-	"With --all every way in which software reaches a card's memory, each with its\n"
-	"rate, its limit (what is in flight over the round trip; link and interface for\n"
-	"writes) and what binds, or the reason why it cannot be done here: a system call\n"
-	"for each access, mapped loads and stores of 4 and 8 bytes, single accesses up\n"
-	"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
-	"write-combined stores, memcpy, several threads.\n"
-	"\n"
-	"options:\n"
-	"  -a, --all          every way of access, in the card's largest memory\n"
-	"  -n, --count N      samples in each row, 1 to 1000000 (256); a sample is one\n"
-	"                     read, or 64 writes back to back\n"
-	"  -t, --target NAME  memory0 (default; what is overwritten is restored),\n"
-	"                     scratch or time\n"
-	"\n"
-	"example:\n"
-	"  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n";
-
 const struct command cmd_mmio_bench = {
 	.name = "mmio_bench",
 	.summary = "latency of reads and rate of writes to BAR0",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] mmio_bench [options]",
+	.about =
+		"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the\n"
+		"card's own clock, with a histogram of each. A size that the card answers\n"
+		"wrongly gets no value but the reason; that does not fail the command.\n"
+		"\n"
+		"With --all every way in which software reaches a card's memory, each with its\n"
+		"rate, its limit (what is in flight over the round trip; link and interface for\n"
+		"writes) and what binds, or the reason why it cannot be done here: a system call\n"
+		"for each access, mapped loads and stores of 4 and 8 bytes, single accesses up\n"
+		"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
+		"write-combined stores, memcpy, several threads.\n",
+	.options = options,
+	.examples =
+		"example:\n"
+		"  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n",
 	.run = run,
 };

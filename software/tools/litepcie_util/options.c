@@ -1,0 +1,203 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Parse and explain the options of a command. options.h says what each function promises. */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util.h"
+
+#define MOST_OPTIONS	24
+/* getopt returns this plus the option's number in the table */
+#define NUMBERED	256
+
+static unsigned int count_of(const struct util_option *options)
+{
+	unsigned int count = 0;
+
+	while (options && options[count].name)
+		count++;
+	return count;
+}
+
+/* Values -------------------------------------------------------------------------------------- */
+
+static bool is_within(const struct util_option *option, uint64_t value)
+{
+	return value >= option->low && (!option->high || value <= option->high);
+}
+
+bool option_number(const struct util_option *option, const char *text)
+{
+	uint64_t *to = option->to;
+
+	return util_parse_number(text, 0, UINT64_MAX, to) && is_within(option, *to);
+}
+
+bool option_size(const struct util_option *option, const char *text)
+{
+	uint64_t *to = option->to;
+
+	return util_parse_size(text, to) && is_within(option, *to);
+}
+
+bool option_seconds(const struct util_option *option, const char *text)
+{
+	return util_parse_seconds(text, option->to);
+}
+
+bool option_text(const struct util_option *option, const char *text)
+{
+	*(const char **)option->to = text;
+	return true;
+}
+
+bool option_choice(const struct util_option *option, const char *text)
+{
+	const char *word = option->choices;
+
+	for (unsigned int n = 0; *word; n++) {
+		size_t length = strcspn(word, " ");
+
+		if (strlen(text) == length && memcmp(word, text, length) == 0) {
+			*(unsigned int *)option->to = n;
+			return true;
+		}
+		word += length;
+		word += strspn(word, " ");
+	}
+	return false;
+}
+
+/* Parsing ------------------------------------------------------------------------------------- */
+
+/* Fill in the two tables of getopt_long() from that of the command. */
+static void prepare(const struct util_option *options, char *letters, struct option *names)
+{
+	unsigned int count = count_of(options);
+
+	*letters++ = ':';
+	*letters++ = 'h';
+	for (unsigned int n = 0; n < count; n++) {
+		int value = options[n].parse ? required_argument : no_argument;
+
+		names[n] = (struct option) { options[n].name, value, NULL, NUMBERED + (int)n };
+		if (options[n].letter)
+			*letters++ = options[n].letter;
+		if (options[n].letter && options[n].parse)
+			*letters++ = ':';
+	}
+	*letters = '\0';
+	names[count] = (struct option) { "help", no_argument, NULL, 'h' };
+	names[count + 1] = (struct option) { 0 };
+}
+
+static const struct util_option *find(const struct util_option *options, int found)
+{
+	unsigned int n = 0;
+
+	if (found >= NUMBERED)
+		return &options[found - NUMBERED];
+	while (options[n].letter != found)
+		n++;
+	return &options[n];
+}
+
+static int take(struct util *util, const struct util_option *option)
+{
+	if (!option->parse)
+		*(bool *)option->to = true;
+	else if (!option->parse(option, optarg))
+		return util_usage(util, "--%s %s: %s", option->name, optarg, option->rule);
+	return -1;
+}
+
+static int check_words(struct util *util, const struct command *command, unsigned int count,
+		       char **words)
+{
+	if (count > command->most && !command->most)
+		return util_usage(util, "%s: %s takes no argument", words[0], command->name);
+	if (count > command->most || count < command->least)
+		return util_usage(util, "%s takes %s", command->name, command->takes);
+	return -1;
+}
+
+int options_parse(struct util *util, const struct command *command, int *argc, char ***argv)
+{
+	char letters[2 * MOST_OPTIONS + 3];
+	struct option names[MOST_OPTIONS + 2];
+	int found, status = -1;
+
+	prepare(command->options, letters, names);
+	while (status < 0 && (found = getopt_long(*argc, *argv, letters, names, NULL)) != -1) {
+		if (found == 'h')
+			status = util_help(command);
+		else if (found == ':' || found == '?')
+			status = util_bad_option(util, found, (*argv)[optind - 1]);
+		else
+			status = take(util, find(command->options, found));
+	}
+	if (status >= 0)
+		return status;
+	*argc -= optind;
+	*argv += optind;
+	return check_words(util, command, (unsigned int)*argc, *argv);
+}
+
+/* The text of --help -------------------------------------------------------------------------- */
+
+/* Write the forms of an option to @text, as in "-s, --size BYTES". Returns the length. */
+static unsigned int forms_of(const struct util_option *option, char *text, size_t size)
+{
+	char letter[8] = "    ";
+
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+	return (unsigned int)snprintf(text, size, "%s--%s%s%s", letter, option->name,
+				      option->value ? " " : "", option->value ? option->value : "");
+}
+
+static void print_lines(const char *text, unsigned int column)
+{
+	if (!strchr(text, '\n')) {
+		util_fill(column, column, text);
+		return;
+	}
+	for (; *text; text += strspn(text, "\n")) {
+		int length = (int)strcspn(text, "\n");
+
+		printf("%.*s\n", length, text);
+		text += length;
+		if (text[strspn(text, "\n")])
+			printf("%*s", (int)column, "");
+	}
+}
+
+void options_help(const struct command *command)
+{
+	unsigned int column = 0, count = count_of(command->options);
+	char forms[64];
+
+	printf("%s\n\n%s", command->usage, command->about);
+	for (unsigned int n = 0; n < count; n++) {
+		unsigned int width = forms_of(&command->options[n], forms, sizeof(forms)) + 4;
+
+		if (width > column)
+			column = width;
+	}
+	if (count)
+		puts("\noptions:");
+	for (unsigned int n = 0; n < count; n++) {
+		unsigned int width = forms_of(&command->options[n], forms, sizeof(forms));
+
+		printf("  %s%*s", forms, (int)(column - width - 2), "");
+		print_lines(command->options[n].help, column);
+	}
+	printf("\n%s", command->examples);
+}

@@ -1,0 +1,63 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The options of a command as a table. The command line is parsed by it, and the text of --help is
+ * made from it.
+ */
+#ifndef LITEPCIE_UTIL_OPTIONS_H
+#define LITEPCIE_UTIL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct command;
+struct util;
+
+/* An option of a command. A table of options ends with an entry without a name. */
+struct util_option {
+	const char	*name;		/* the long form, without its two dashes */
+	char		letter;		/* the short form, without its dash; 0: there is none */
+	const char	*value;		/* stands for the value in the text of --help; NULL: a flag */
+	/*
+	 * Store the value @text in @to. Returns false if it breaks @rule. A flag has no such
+	 * function: its @to is a bool, which becomes true.
+	 */
+	bool		(*parse)(const struct util_option *option, const char *text);
+	void		*to;
+	uint64_t	low, high;	/* least and largest value; @high 0: there is no largest */
+	const char	*choices;	/* words that option_choice() takes, with spaces between */
+	/* the sentence behind "--NAME VALUE: " if the value is refused */
+	const char	*rule;
+	/*
+	 * The text behind the option in --help. It is wrapped between words, or printed as it is if
+	 * it has newlines.
+	 */
+	const char	*help;
+};
+
+/*
+ * Values of options: a number (uint64_t), a size with K, M or G (uint64_t), seconds (double), a
+ * text (const char *), or one of the choices (unsigned int, which gets the number of the word).
+ */
+#define OPTION_SECONDS	"it must be a number of seconds above 0"
+
+bool option_number(const struct util_option *option, const char *text);
+bool option_size(const struct util_option *option, const char *text);
+bool option_seconds(const struct util_option *option, const char *text);
+bool option_text(const struct util_option *option, const char *text);
+bool option_choice(const struct util_option *option, const char *text);
+
+/*
+ * Parse the options of @command. *@argc and *@argv get the words behind them. Returns -1 to go on,
+ * or an exit status: --help was asked for, or the command line is wrong.
+ */
+int options_parse(struct util *util, const struct command *command, int *argc, char ***argv);
+
+/* Print the text of --help of a command on stdout, without flushing it. */
+void options_help(const struct command *command);
+
+#endif /* LITEPCIE_UTIL_OPTIONS_H */
