@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Declares what the parts of the program held share.
+ */
+#ifndef HELD_H
+#define HELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uapi/litepcie.h"
+
+#define SIZE	4096u
+#define COUNT	16u
+#define BEAT	32u	/* bytes of a beat; the card cuts the data of an h2c buffer into beats */
+
+extern int fd;	/* descriptor of the open device node */
+/* the status page and the index page, which the driver shares with the program */
+extern const struct litepcie_status *status;
+extern struct litepcie_index *index_page;
+
+/*
+ * The state of a stream of dwords that count up. The dwords are sent in h2c buffers of any length,
+ * and must come back by c2h without a gap.
+ */
+struct stream {
+	/* dwords that were sent by h2c, and dwords that c2h has brought back */
+	uint64_t	sent, got;
+	/*
+	 * numbers of buffers: h2c handed over to the card; c2h handed over to the card; c2h
+	 * compared
+	 */
+	uint64_t	h2c, c2h_given, c2h;
+};
+
+/* The functions that follow are defined in held.c. */
+void need(bool true_, const char *what);
+/* Fail unless a call has returned @rc other than 0, with this errno. */
+void refused(int rc, int error, const char *what);
+uint32_t random_below(uint32_t limit);
+int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags);
+struct litepcie_counts counts_of(unsigned int way);
+void *map(uint64_t offset, size_t bytes, int prot);
+/* Own both directions, in loopback, with rings of COUNT buffers of SIZE bytes. */
+void take(void);
+/* Start c2h, which must be done before h2c starts: data that comes while c2h is off is dropped. */
+void start(void);
+/* Send, hand buffers back, wait and compare, each in a random way. */
+void turn(struct stream *stream);
+void stop(void);
+
+/* The functions that follow are defined in held_refuse.c. */
+int refuse(const char *device);
+int ready(void);
+
+/* The functions that follow are defined in held_events.c. */
+int sync_beats(void);
+int reset(const char *flag);
+int user(const char *device);
+
+#endif /* HELD_H */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Tests calls on a held direction that must be refused, and poll() and O_NONBLOCK on it.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "held.h"
+
+/* Calls that must be refused ------------------------------------------------------------------ */
+
+static void refuse_numbers(void)
+{
+	struct litepcie_advance odd = { .way = 1, .reserved = 1 };
+	uint32_t lengths[COUNT] = { 32, 0, 32 };
+
+	refused(advance(2, 0, NULL, 0), EINVAL, "a third direction");
+	refused(advance(1, 0, NULL, 2), EINVAL, "an unknown flag");
+	refused(ioctl(fd, LITEPCIE_IOCTL_ADVANCE, &odd), EINVAL, "a reserved word");
+	refused(advance(1, COUNT + 1, NULL, 0), EINVAL, "more buffers than the ring has");
+	refused(advance(1, ~0u, NULL, 0), EINVAL, "2^32 - 1 buffers");
+	refused(advance(1, 1, lengths, 0), EINVAL, "lengths of c2h");
+	refused(advance(0, 2, lengths, 0), EINVAL, "a buffer of no bytes");
+	lengths[1] = SIZE + 1;
+	refused(advance(0, 2, lengths, 0), EINVAL, "a buffer of more bytes than it has");
+	refused(advance(0, 1, (void *)8, 0), EFAULT, "lengths that are nowhere");
+	need(!counts_of(0).advanced && !counts_of(1).advanced, "what was refused");
+	need(!advance(1, COUNT - 1, NULL, 0), "all buffers but one");
+	refused(advance(1, 2, NULL, 0), EINVAL, "one more than the card lacks");
+	need(!advance(1, 1, NULL, 0) && counts_of(1).advanced == COUNT, "the last");
+	refused(advance(1, 1, NULL, 0), EINVAL, "one more than all");
+}
+
+/*
+ * The call that starts a direction decides its kind of run. Calls that want another kind of run
+ * are refused.
+ */
+static void refuse_mixing(const char *device)
+{
+	int other = open_or_fail(device);
+	struct litepcie_advance theirs = { .way = 1 };
+	char bytes[SIZE] = "";
+
+	refused(run_c2h(fd, 1, NULL), EBUSY, "the loop on a held direction");
+	refused(ioctl(other, LITEPCIE_IOCTL_ADVANCE, &theirs), EBUSY, "another's direction");
+	refused(run_c2h(other, 0, NULL), EBUSY, "a stop by another");
+	refused(read(fd, bytes, sizeof(bytes)) < 0, EBUSY, "read() of a held direction");
+	refused(write(fd, bytes, sizeof(bytes)) < 0, EBUSY, "write() to a held direction");
+	need(counts_of(1).run == LITEPCIE_RUN_HELD, "how it runs");
+	stop();
+	need(!run_c2h(fd, 1, NULL), "the loop");
+	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
+	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
+	/*
+	 * No data comes from the card, so a call that waited for the owner's data would wait for
+	 * ever.
+	 */
+	alarm(60);
+	refused(read(other, bytes, sizeof(bytes)) < 0, EBUSY, "read() of another's loop");
+	alarm(0);
+	need(!run_c2h(fd, 0, NULL), "stop");
+	close(other);
+}
+
+int refuse(const char *device)
+{
+	take();
+	refuse_numbers();
+	refuse_mixing(device);
+	printf("refuse: ok\n");
+	return 0;
+}
+
+/* poll() and O_NONBLOCK ----------------------------------------------------------------------- */
+
+/* Thread with a read() that ends only when data comes, or when its direction is stopped. */
+static void *read_for_ever(void *unused)
+{
+	char byte;
+
+	need(read(fd, &byte, 1) < 0 && errno == ECANCELED, "read() that is stopped");
+	return unused;
+}
+
+static void ready_beside_a_reader(void)
+{
+	pthread_t reader;
+	char byte;
+
+	alarm(60);	/* end the program if a read() waits although it must not */
+	need(!pthread_create(&reader, NULL, read_for_ever, NULL), "thread");
+	for (int i = 0; counts_of(LITEPCIE_WAY_C2H).run != LITEPCIE_RUN_STREAM && i < 2000; i++)
+		usleep(5000);
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	refused(read(fd, &byte, 1) < 0 ? -1 : 0, EAGAIN, "read() beside a reader");
+	need(!run_c2h(fd, 0, NULL), "stop");
+	pthread_join(reader, NULL);
+}
+
+int ready(void)
+{
+	struct litepcie_ring_setup setup = {
+		.buffer_size = SIZE, .buffer_count = COUNT, .buffers_per_interrupt = 1,
+	};
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+	take();
+	for (setup.way = 0; setup.way < 2; setup.way++)
+		need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+	need(!advance(LITEPCIE_WAY_C2H, COUNT, NULL, 0), "all buffers");
+	if (poll(&poller, 1, 100))
+		fail("poll() while the card has all buffers");
+	need(!advance(LITEPCIE_WAY_H2C, 1, NULL, 0), "a buffer of h2c");
+	need(poll(&poller, 1, 10000) == 1 && poller.revents == POLLIN, "poll() with a buffer");
+	stop();
+	ready_beside_a_reader();
+	printf("ready: ok\n");
+	return 0;
+}
