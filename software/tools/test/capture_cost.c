@@ -142,26 +142,7 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 #undef nanosleep
 #undef RECORD
 #include "../lanebox_capture/uring.c"
-
-/* The player, which no recording of this program uses */
-
-int play_begin(struct util *util, struct play *play)
-{
-	(void)util, (void)play;
-	abort();
-}
-
-void play_stop(struct play *play)
-{
-	(void)play;
-	abort();
-}
-
-bool play_end(struct util *util, struct play *play)
-{
-	(void)util, (void)play;
-	abort();
-}
+#include "capture_player.h"
 
 static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)
 {

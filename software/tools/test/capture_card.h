@@ -1,0 +1,131 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Defines the library's calls of a capture, and what the utility has for its commands, for the
+ * program capture_files: a card whose ring is its array of MBUFs.
+ */
+#ifndef CAPTURE_CARD_H
+#define CAPTURE_CARD_H
+
+/* A card whose ring has MBUFS MBUFs. One after the other is full at once. */
+static struct {
+	unsigned int	full;		/* MBUFs that come */
+	unsigned int	given, released;
+	bool		runs, generates;
+	unsigned int	stops;
+	int		stop_result, stats_result;
+} card;
+
+static char notes[UTIL_SENTENCE];
+
+void util_fail(struct util *util, const char *format, ...)
+{
+	va_list args;
+
+	if (!util->failed++) {
+		va_start(args, format);
+		vsnprintf(notes, sizeof(notes), format, args);
+		va_end(args);
+	}
+}
+
+void util_check(struct util *util, int rc, const char *doing)
+{
+	if (rc < 0)
+		util_fail(util, "%s: %s", doing, strerror(-rc));
+}
+
+/* Ctrl-C comes when all MBUFs were given. */
+bool util_interrupted(void)
+{
+	return card.given >= card.full;
+}
+
+int litepcie_capture_settings(const struct litepcie_capture *capture,
+			      struct litepcie_capture_config *config)
+{
+	(void)capture;
+	config->ring_bytes = MBUFS * MBUF;
+	config->mbuf_bytes = (uint32_t)MBUF;
+	return 0;
+}
+
+int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer, size_t bytes)
+{
+	(void)capture;
+	memcpy(buffer, header, bytes);
+	return (int)bytes;
+}
+
+int litepcie_capture_start(struct litepcie_capture *capture)
+{
+	(void)capture;
+	card.runs = true;
+	return 0;
+}
+
+int litepcie_capture_generate(struct litepcie_capture *capture,
+			      const struct litepcie_generator *generator)
+{
+	(void)capture;
+	card.generates = generator != NULL;
+	return 0;
+}
+
+/* The generator's last frame waits for room as long as an MBUF has not been given. */
+int litepcie_capture_generated(struct litepcie_capture *capture, uint64_t *frames)
+{
+	(void)capture;
+	*frames = 0;
+	return card.given >= card.full;
+}
+
+int litepcie_capture_next(struct litepcie_capture *capture, struct litepcie_span *span,
+			  int timeout_ms)
+{
+	(void)capture;
+	(void)timeout_ms;
+	if (card.given >= card.full)
+		return 0;
+	*span = (struct litepcie_span) {
+		.struct_size = sizeof(*span), .data = mbufs + card.given % MBUFS * MBUF,
+		.bytes = MBUF, .position = card.given * MBUF, .mbuf = card.given, .sealed = true,
+	};
+	card.given++;
+	return 1;
+}
+
+/* The card writes over what it gets back at once. */
+int litepcie_capture_release(struct litepcie_capture *capture, size_t bytes)
+{
+	(void)capture;
+	for (; bytes; bytes -= MBUF)
+		memset(mbufs + card.released++ % MBUFS * MBUF, 0xee, MBUF);
+	return 0;
+}
+
+int litepcie_capture_stop(struct litepcie_capture *capture)
+{
+	(void)capture;
+	card.stops += card.runs;
+	card.runs = false;
+	return card.stop_result;
+}
+
+int litepcie_capture_stats(struct litepcie_capture *capture, struct litepcie_capture_stats *stats)
+{
+	(void)capture;
+	stats->position = card.full * MBUF;
+	return card.stats_result;
+}
+
+void litepcie_capture_close(struct litepcie_capture *capture)
+{
+	(void)capture;
+}
+
+#endif /* CAPTURE_CARD_H */

@@ -1,0 +1,152 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Defines a disk whose writes go wrong when a test wants it, and an io_uring of it. Includes
+ * output.c and record.c of lanebox-capture, which write to that disk.
+ */
+#ifndef CAPTURE_DISK_H
+#define CAPTURE_DISK_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* The disk ------------------------------------------------------------------------------------ */
+
+static struct {
+	unsigned int	writes;		/* so far */
+	unsigned int	at;		/* number of the write that goes wrong, from 1; 0: none */
+	int		error;		/* its errno; 0: it writes @most bytes only */
+	size_t		most;
+	bool		stays;		/* all later writes go wrong, too */
+} disk;
+
+static bool goes_wrong(void)
+{
+	disk.writes++;
+	return disk.at && (disk.stays ? disk.writes >= disk.at : disk.writes == disk.at);
+}
+
+static ssize_t disk_write(int fd, const void *data, size_t bytes)
+{
+	bool wrong = goes_wrong();
+
+	if (wrong && disk.error) {
+		errno = disk.error;
+		return -1;
+	}
+	return write(fd, data, wrong ? disk.most : bytes);
+}
+
+static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
+{
+	bool wrong = goes_wrong();
+
+	if (wrong && disk.error)
+		return -disk.error;
+	return pwrite(fd, data, wrong ? disk.most : bytes, offset);
+}
+
+#define write disk_write
+#include "../lanebox_capture/output.c"
+#include "../lanebox_capture/record.c"
+#undef write
+
+/* Let write number @at, counted from the opening of a file on, go wrong. */
+static void plan(unsigned int at, int error, size_t most)
+{
+	disk.writes = 0;
+	disk.at = at;
+	disk.error = error;
+	disk.most = most;
+	disk.stays = false;
+}
+
+/* The kernel's io_uring ----------------------------------------------------------------------- */
+
+/* A write ends only when somebody waits for it, and the one that was begun last ends first. */
+static struct {
+	bool			there;
+	struct kernel_write {
+		int		fd;
+		const uint8_t	*data;
+		size_t		bytes;
+		uint64_t	offset, number;
+	} running[OUTPUT_DEPTH];
+	unsigned int		count, most;	/* writes that run, and the most so far */
+	struct uring_end	ends[OUTPUT_DEPTH];
+	unsigned int		ended, taken;
+	const uint8_t		*memory;
+	size_t			bytes;
+} kernel;
+
+int uring_open(struct uring *uring, unsigned int entries)
+{
+	*uring = (struct uring) { .fd = -1, .entries = entries };
+	kernel.count = kernel.most = kernel.ended = kernel.taken = 0;
+	kernel.memory = NULL;
+	if (!kernel.there)
+		return -ENOSYS;
+	uring->rings = &kernel;
+	return 0;
+}
+
+void uring_register(struct uring *uring, const void *memory, size_t bytes)
+{
+	CHECK_EQUAL(kernel.count + uring->queued, 0);
+	kernel.memory = memory;
+	kernel.bytes = bytes;
+}
+
+void uring_write(struct uring *uring, int fd, const void *data, size_t bytes, uint64_t offset,
+		 uint64_t number)
+{
+	const uint8_t *from = data;
+
+	CHECK(kernel.count + kernel.ended - kernel.taken < uring->entries);
+	CHECK(!kernel.memory || (from >= kernel.memory &&
+				 from + bytes <= kernel.memory + kernel.bytes));
+	kernel.running[kernel.count++] = (struct kernel_write) { fd, from, bytes, offset, number };
+	if (kernel.count > kernel.most)
+		kernel.most = kernel.count;
+	uring->queued++;
+}
+
+int uring_submit(struct uring *uring, unsigned int least)
+{
+	uring->queued = 0;
+	while (kernel.ended - kernel.taken < least && kernel.count) {
+		const struct kernel_write *write = &kernel.running[--kernel.count];
+
+		kernel.ends[kernel.ended++ % OUTPUT_DEPTH] = (struct uring_end) {
+			write->number,
+			disk_pwrite(write->fd, write->data, write->bytes, (off_t)write->offset),
+		};
+	}
+	CHECK(kernel.ended - kernel.taken >= least);
+	return 0;
+}
+
+bool uring_take(struct uring *uring, struct uring_end *end)
+{
+	(void)uring;
+	if (kernel.taken == kernel.ended)
+		return false;
+	*end = kernel.ends[kernel.taken++ % OUTPUT_DEPTH];
+	return true;
+}
+
+void uring_close(struct uring *uring)
+{
+	CHECK_EQUAL(kernel.count, 0);
+	*uring = (struct uring) { .fd = -1 };
+}
+
+#endif /* CAPTURE_DISK_H */

@@ -1,0 +1,36 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Defines the player of lanebox-capture for test programs whose recordings do not play. A program
+ * that includes record.c includes this file once.
+ */
+#ifndef CAPTURE_PLAYER_H
+#define CAPTURE_PLAYER_H
+
+#include <stdlib.h>
+
+#include "../lanebox_capture/play.h"
+
+int play_begin(struct util *util, struct play *play)
+{
+	(void)util, (void)play;
+	abort();
+}
+
+void play_stop(struct play *play)
+{
+	(void)play;
+	abort();
+}
+
+bool play_end(struct util *util, struct play *play)
+{
+	(void)util, (void)play;
+	abort();
+}
+
+#endif /* CAPTURE_PLAYER_H */
