@@ -17,6 +17,7 @@
 #include "check.h"
 
 #include "../lanebox_capture/check.c"
+#include "../lanebox_capture/check_recording.c"
 
 #define MBUF		4096u
 #define MBUFS		6u
