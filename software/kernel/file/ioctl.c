@@ -352,30 +352,31 @@ struct call {
 /* bytes of the largest argument in the table */
 #define MOST_BYTES	sizeof(struct litepcie_ring_info)
 
-#define CALL(_number, _live, _function)						\
-	[_IOC_NR(_number)] = {							\
-		.number = (_number) + BUILD_BUG_ON_ZERO(_IOC_SIZE(_number) > MOST_BYTES), \
+#define CALL(_name, _live, _function)						\
+	[_IOC_NR(LITEPCIE_IOCTL_##_name)] = {					\
+		.number	= LITEPCIE_IOCTL_##_name +				\
+			  BUILD_BUG_ON_ZERO(_IOC_SIZE(LITEPCIE_IOCTL_##_name) > MOST_BYTES), \
 		.live = _live, .function = _function,				\
 	}
 
 static const struct call calls[] = {
-	CALL(LITEPCIE_IOCTL_REG, true, ioctl_reg),
-	CALL(LITEPCIE_IOCTL_DMA, true, ioctl_loopback),
-	CALL(LITEPCIE_IOCTL_DMA_WRITER, true, ioctl_writer),
-	CALL(LITEPCIE_IOCTL_DMA_READER, true, ioctl_reader),
-	CALL(LITEPCIE_IOCTL_MMAP_DMA_INFO, false, ioctl_mmap_info),
-	CALL(LITEPCIE_IOCTL_LOCK, true, ioctl_lock),
-	CALL(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, false, ioctl_writer_update),
-	CALL(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, false, ioctl_reader_update),
-	CALL(LITEPCIE_IOCTL_RING_SETUP, true, litepcie_setup_ring),
-	CALL(LITEPCIE_IOCTL_RING_INFO, false, litepcie_setup_info),
-	CALL(LITEPCIE_IOCTL_EVENT, false, litepcie_setup_event),
-	CALL(LITEPCIE_IOCTL_BAR, true, ioctl_bar),
-	CALL(LITEPCIE_IOCTL_RING_MEMORY, false, litepcie_setup_memory),
-	CALL(LITEPCIE_IOCTL_ADVANCE, false, ioctl_advance),
-	CALL(LITEPCIE_IOCTL_COUNTS, true, ioctl_counts),
-	CALL(LITEPCIE_IOCTL_PACKETS, false, litepcie_setup_packets),
-	CALL(LITEPCIE_IOCTL_FEATURES, false, litepcie_setup_features),
+	CALL(REG, true, ioctl_reg),
+	CALL(DMA, true, ioctl_loopback),
+	CALL(DMA_WRITER, true, ioctl_writer),
+	CALL(DMA_READER, true, ioctl_reader),
+	CALL(MMAP_DMA_INFO, false, ioctl_mmap_info),
+	CALL(LOCK, true, ioctl_lock),
+	CALL(MMAP_DMA_WRITER_UPDATE, false, ioctl_writer_update),
+	CALL(MMAP_DMA_READER_UPDATE, false, ioctl_reader_update),
+	CALL(RING_SETUP, true, litepcie_setup_ring),
+	CALL(RING_INFO, false, litepcie_setup_info),
+	CALL(EVENT, false, litepcie_setup_event),
+	CALL(BAR, true, ioctl_bar),
+	CALL(RING_MEMORY, false, litepcie_setup_memory),
+	CALL(ADVANCE, false, ioctl_advance),
+	CALL(COUNTS, true, ioctl_counts),
+	CALL(PACKETS, false, litepcie_setup_packets),
+	CALL(FEATURES, false, litepcie_setup_features),
 };
 
 /*
