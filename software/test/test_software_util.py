@@ -541,7 +541,8 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
             keys |= _keys(util.json(device, command, *more)[1])
     # The JSON keys of commands that need a machine or real gateware are read from the C sources.
     sources = sorted((ROOT / "software" / "tools" / "litepcie_util").rglob("*.c"))
-    named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
+    keyed = r"(?:json_\w+\(&?json|emit_\w+\(out), \"(\w+)\""
+    named = [re.findall(keyed, path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
 
 

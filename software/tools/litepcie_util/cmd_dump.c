@@ -46,45 +46,41 @@ static void print_line(const uint8_t *bytes, uint64_t offset, uint64_t count)
 	putchar('\n');
 }
 
-static void print_text(const struct util *util, const void *result)
+static void print_register(const struct emit *out, const struct entry *entry)
 {
-	const struct dump *dump = result;
+	const struct litepcie_register *found = &entry->found;
+	char value[24];
 
-	for (size_t i = 0; i < dump->count; i++) {
-		const struct litepcie_register *found = &dump->entries[i].found;
-		char value[24];
-
-		snprintf(value, sizeof(value), "0x%0*llx", (int)found->words * 8,
-			 (unsigned long long)dump->entries[i].value);
-		printf("%05x  %-18s  %s%s%s%s\n", found->offset, value,
-		       util_colour(util, COLOUR_NAME), found->name, util_colour(util, COLOUR_END),
-		       found->writable ? "" : " (read only)");
-	}
-	for (uint64_t at = 0; dump->words && at < dump->length; at += LINE)
-		print_line((const uint8_t *)dump->words + at, dump->offset + at,
-			   dump->length - at < LINE ? dump->length - at : LINE);
+	snprintf(value, sizeof(value), "0x%0*llx", (int)found->words * 8,
+		 (unsigned long long)entry->value);
+	emit_text(out, "%05x  %-18s  %s%s%s%s\n", found->offset, value,
+		  util_colour(out->util, COLOUR_NAME), found->name,
+		  util_colour(out->util, COLOUR_END), found->writable ? "" : " (read only)");
+	emit_object(out, NULL);
+	emit_string(out, "name", NULL, found->name);
+	emit_unsigned(out, "offset_bytes", NULL, found->offset);
+	emit_unsigned(out, "size_bytes", NULL, 4 * found->words);
+	emit_bool(out, "writable", found->writable);
+	emit_unsigned(out, "value", NULL, entry->value);
+	emit_object_end(out);
 }
 
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct dump *dump = result;
 
-	json_unsigned(json, "bar", dump->bar);
-	json_begin_array(json, "registers");
-	for (size_t i = 0; i < dump->count; i++) {
-		json_begin_object(json, NULL);
-		json_string(json, "name", dump->entries[i].found.name);
-		json_unsigned(json, "offset_bytes", dump->entries[i].found.offset);
-		json_unsigned(json, "size_bytes", 4 * dump->entries[i].found.words);
-		json_bool(json, "writable", dump->entries[i].found.writable);
-		json_unsigned(json, "value", dump->entries[i].value);
-		json_end_object(json);
-	}
-	json_end_array(json);
-	json_begin_array(json, "words");
-	for (uint64_t i = 0; dump->words && i < dump->length / 4; i++)
-		json_unsigned(json, NULL, dump->words[i]);
-	json_end_array(json);
+	emit_unsigned(out, "bar", NULL, dump->bar);
+	emit_array(out, "registers");
+	for (size_t i = 0; i < dump->count; i++)
+		print_register(out, &dump->entries[i]);
+	emit_array_end(out);
+	for (uint64_t at = 0; !out->json && dump->words && at < dump->length; at += LINE)
+		print_line((const uint8_t *)dump->words + at, dump->offset + at,
+			   dump->length - at < LINE ? dump->length - at : LINE);
+	emit_array(out, "words");
+	for (uint64_t i = 0; out->json && dump->words && i < dump->length / 4; i++)
+		json_unsigned(out->json, NULL, dump->words[i]);
+	emit_array_end(out);
 }
 
 /* Reading registers and memory ---------------------------------------------------------------- */
@@ -192,7 +188,7 @@ static int run(struct util *util, int argc, char **argv)
 		else
 			read_registers(util, &dump);
 	}
-	status = util_finish(util, util->failed ? NULL : &dump, print_text, print_json);
+	status = util_emit(util, util->failed ? NULL : &dump, print);
 	free(dump.entries);
 	free(dump.words);
 	return status;

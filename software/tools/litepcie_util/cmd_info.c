@@ -63,70 +63,54 @@ static const char *rate_text(unsigned int gen)
 	return gen >= 1 && gen <= 4 ? rates[gen - 1] : "?";
 }
 
-static void print_text(const struct util *util, const void *result)
+static void print_endpoint(const struct emit *out, const struct info *info)
+{
+	const struct litepcie_card *card = &info->card;
+	const struct litepcie_block *memory = info->memory;
+
+	emit_object(out, "endpoint");
+	emit_unsigned(out, "dma_channels", "dma            %llu channel, ", card->channels);
+	emit_unsigned(out, "dma_address_bits", "%llu-bit addresses, ", card->address_width);
+	emit_unsigned(out, NULL, "%llu buffers of ", litepcie_buffer_count(out->util->dev));
+	emit_unsigned(out, NULL, "%llu bytes each way\n", litepcie_buffer_size(out->util->dev));
+	emit_unsigned(out, "memory0_offset_bytes", NULL, memory[0].offset);
+	emit_unsigned(out, "memory0_size_bytes", NULL, memory[0].size);
+	emit_unsigned(out, "memory1_offset_bytes", NULL, memory[1].offset);
+	emit_unsigned(out, "memory1_size_bytes", NULL, memory[1].size);
+	for (unsigned int i = 0; i < 2; i++)
+		if (memory[i].size)
+			emit_text(out, "memory%u        %u bytes at BAR%u + 0x%x\n", i,
+				  memory[i].size, memory[i].bar, memory[i].offset);
+	emit_unsigned(out, "clock_hz", "clock          %llu Hz\n", card->clock_hz);
+	emit_known(out, "interrupt_h2c", info->h2c_cause);
+	emit_known(out, "interrupt_c2h", info->c2h_cause);
+	emit_known(out, "interrupt_user", info->user_cause);
+	emit_object_end(out);
+}
+
+static void print(const struct emit *out, const void *result)
 {
 	const struct info *info = result;
 	const struct litepcie_conditions *link = &info->link;
 
-	printf("device         %s (%s)\n", util->device, litepcie_backend(util->dev));
-	printf("identifier     %s\n", info->identifier);
-	printf("device time    %.9f s\n", (double)info->ticks * info->card.tick_ps * 1e-12);
-	printf("link           %s, Gen%u x%u (%s GT/s)\n", link->link_up ? "up" : "down",
-	       link->link_gen, link->link_lanes, rate_text(link->link_gen));
-	printf("payload        %u bytes (MPS)\n", link->mps);
-	printf("read request   %u bytes (MRRS)\n", link->mrrs);
-	printf("interrupts     MSI %s\n", link->msi ? "enabled" : "disabled");
-	printf("dma            %u channel, %u-bit addresses, %u buffers of %zu bytes each way\n",
-	       info->card.channels, info->card.address_width, litepcie_buffer_count(util->dev),
-	       litepcie_buffer_size(util->dev));
-	for (unsigned int i = 0; i < 2; i++)
-		if (info->memory[i].size)
-			printf("memory%u        %u bytes at BAR%u + 0x%x\n", i, info->memory[i].size,
-			       info->memory[i].bar, info->memory[i].offset);
-	printf("clock          %u Hz\n", info->card.clock_hz);
-	printf("mmio path      %s\n", info->path);
-}
-
-static void print_cause(struct json *json, const char *key, int64_t cause)
-{
-	if (cause < 0)
-		json_null(json, key);
-	else
-		json_unsigned(json, key, (uint64_t)cause);
-}
-
-static void print_endpoint(struct json *json, const struct info *info)
-{
-	json_begin_object(json, "endpoint");
-	json_unsigned(json, "clock_hz", info->card.clock_hz);
-	json_unsigned(json, "dma_channels", info->card.channels);
-	json_unsigned(json, "dma_address_bits", info->card.address_width);
-	json_unsigned(json, "memory0_offset_bytes", info->memory[0].offset);
-	json_unsigned(json, "memory0_size_bytes", info->memory[0].size);
-	json_unsigned(json, "memory1_offset_bytes", info->memory[1].offset);
-	json_unsigned(json, "memory1_size_bytes", info->memory[1].size);
-	print_cause(json, "interrupt_h2c", info->h2c_cause);
-	print_cause(json, "interrupt_c2h", info->c2h_cause);
-	print_cause(json, "interrupt_user", info->user_cause);
-	json_end_object(json);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct info *info = result;
-
-	json_string(json, "identifier", info->identifier);
-	json_string(json, "digest", info->card.digest);
-	json_unsigned(json, "device_time_ticks", info->ticks);
-	json_number(json, "device_time_s", (double)info->ticks * info->card.tick_ps * 1e-12);
-	json_bool(json, "link_up", info->link.link_up);
-	json_unsigned(json, "link_gen", info->link.link_gen);
-	json_unsigned(json, "link_lanes", info->link.link_lanes);
-	json_unsigned(json, "mps_bytes", info->link.mps);
-	json_unsigned(json, "mrrs_bytes", info->link.mrrs);
-	json_bool(json, "msi_enabled", info->link.msi);
-	json_string(json, "mmio_path", info->path);
-	print_endpoint(json, info);
+	emit_text(out, "device         %s (%s)\n", out->util->device,
+		  litepcie_backend(out->util->dev));
+	emit_string(out, "identifier", "identifier     %s\n", info->identifier);
+	emit_string(out, "digest", NULL, info->card.digest);
+	emit_unsigned(out, "device_time_ticks", NULL, info->ticks);
+	emit_number(out, "device_time_s", "device time    %.9f s\n",
+		    (double)info->ticks * info->card.tick_ps * 1e-12);
+	emit_bool(out, "link_up", link->link_up);
+	emit_string(out, NULL, "link           %s, ", link->link_up ? "up" : "down");
+	emit_unsigned(out, "link_gen", "Gen%llu ", link->link_gen);
+	emit_unsigned(out, "link_lanes", "x%llu ", link->link_lanes);
+	emit_string(out, NULL, "(%s GT/s)\n", rate_text(link->link_gen));
+	emit_unsigned(out, "mps_bytes", "payload        %llu bytes (MPS)\n", link->mps);
+	emit_unsigned(out, "mrrs_bytes", "read request   %llu bytes (MRRS)\n", link->mrrs);
+	emit_bool(out, "msi_enabled", link->msi);
+	emit_string(out, NULL, "interrupts     MSI %s\n", link->msi ? "enabled" : "disabled");
+	print_endpoint(out, info);
+	emit_string(out, "mmio_path", "mmio path      %s\n", info->path);
 }
 
 static int run(struct util *util, int argc, char **argv)
@@ -136,14 +120,14 @@ static int run(struct util *util, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (!util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	info.link = util->conditions;
 	info.path = litepcie_mmio_path(util->dev);
 	ask_card(util->dev, &info);
 	util_check(util, litepcie_identifier(util->dev, info.identifier, sizeof(info.identifier)),
 		   "reading the identifier");
 	util_check(util, litepcie_time(util->dev, &info.ticks), "reading device time");
-	return util_finish(util, &info, print_text, print_json);
+	return util_emit(util, &info, print);
 }
 
 const struct command cmd_info = {

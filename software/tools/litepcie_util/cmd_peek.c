@@ -13,19 +13,12 @@ struct peek {
 	uint64_t	value;
 };
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct peek *peek = result;
 
-	(void)util;
-	printf("0x%0*llx\n", (int)peek->place.size * 2, (unsigned long long)peek->value);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct peek *peek = result;
-
-	place_json(json, &peek->place, peek->value);
+	place_emit(out, &peek->place);
+	emit_unsigned(out, "value", peek->place.size == 4 ? "0x%08llx\n" : "0x%016llx\n", peek->value);
 }
 
 static struct peek peek;
@@ -39,10 +32,10 @@ static int run(struct util *util, int argc, char **argv)
 	(void)argc;
 	peek.place.text = argv[0];
 	if (!util_open(util) || !place_find(util, &peek.place))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	rc = place_read(util, &peek.place, &peek.value);
 	util_check(util, rc, peek.place.text);
-	return util_finish(util, rc < 0 ? NULL : &peek, print_text, print_json);
+	return util_emit(util, rc < 0 ? NULL : &peek, print);
 }
 
 const struct command cmd_peek = {

@@ -13,17 +13,13 @@ struct poke {
 	uint64_t	value;
 };
 
-static void print_text(const struct util *util, const void *result)
-{
-	(void)util;
-	(void)result;	/* the command poke prints nothing on success */
-}
-
-static void print_json(struct json *json, const void *result)
+/* On success the text is empty. */
+static void print(const struct emit *out, const void *result)
 {
 	const struct poke *poke = result;
 
-	place_json(json, &poke->place, poke->value);
+	place_emit(out, &poke->place);
+	emit_unsigned(out, "value", NULL, poke->value);
 }
 
 static void write_value(struct util *util, struct poke *poke)
@@ -48,9 +44,9 @@ static int run(struct util *util, int argc, char **argv)
 	if (!util_parse_number(argv[1], 0, UINT64_MAX, &poke.value))
 		return util_usage(util, "%s: the value must be a number", argv[1]);
 	if (!util_open(util) || !place_find(util, &poke.place))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	write_value(util, &poke);
-	return util_finish(util, util->failed ? NULL : &poke, print_text, print_json);
+	return util_emit(util, util->failed ? NULL : &poke, print);
 }
 
 const struct command cmd_poke = {

@@ -19,20 +19,14 @@ struct reset {
 	char	identifier[257];	/* the gateware's identifier as read after the reset */
 };
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct reset *reset = result;
 
-	printf("reset          %s, which answers: %s\n",
-	       *reset->address ? reset->address : util->device, reset->identifier);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct reset *reset = result;
-
-	json_string(json, "address", *reset->address ? reset->address : NULL);
-	json_string(json, "identifier", reset->identifier);
+	emit_text(out, "reset          %s, which answers: ",
+		  *reset->address ? reset->address : out->util->device);
+	emit_string(out, "address", NULL, emit_filled(reset->address));
+	emit_string(out, "identifier", "%s\n", reset->identifier);
 }
 
 /*
@@ -69,10 +63,10 @@ static int run(struct util *util, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (!reset_function(util, &reset) || (!util->dev && !util_open(util)))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	util_check(util, litepcie_identifier(util->dev, reset.identifier, sizeof(reset.identifier)),
 		   "reading the identifier");
-	return util_finish(util, util->failed ? NULL : &reset, print_text, print_json);
+	return util_emit(util, util->failed ? NULL : &reset, print);
 }
 
 const struct command cmd_reset = {
@@ -81,7 +75,7 @@ const struct command cmd_reset = {
 	.usage = "[-d DEVICE | -c N] [--json] reset",
 	.about =
 		"Reset the card's PCI function (function level reset) through the kernel, then\n"
-		"read its identifier. Whoever uses the card at that time is told so by an error.\n"
+		"read its identifier. A program that uses the card at that time gets an error.\n"
 		"Needs root.\n",
 	.examples =
 		"example:\n"

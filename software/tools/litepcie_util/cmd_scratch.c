@@ -60,28 +60,21 @@ static int test(struct util *util, struct scratch *scratch)
 	return litepcie_register_write(util->dev, SCRATCH, SCRATCH_RESET);
 }
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct scratch *scratch = result;
 
-	printf("scratch_test   %s\n  %u patterns, %u errors\n", util->device, scratch->patterns,
-	       scratch->errors);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct scratch *scratch = result;
-
-	json_unsigned(json, "patterns", scratch->patterns);
-	json_unsigned(json, "errors", scratch->errors);
+	emit_string(out, NULL, "scratch_test   %s\n", out->util->device);
+	emit_unsigned(out, "patterns", "  %llu patterns, ", scratch->patterns);
+	emit_unsigned(out, "errors", "%llu errors\n", scratch->errors);
 	if (!scratch->errors) {
-		json_null(json, "first_mismatch");
+		emit_null(out, "first_mismatch");
 		return;
 	}
-	json_begin_object(json, "first_mismatch");
-	json_unsigned(json, "expected", scratch->expected);
-	json_unsigned(json, "got", scratch->got);
-	json_end_object(json);
+	emit_object(out, "first_mismatch");
+	emit_unsigned(out, "expected", NULL, scratch->expected);
+	emit_unsigned(out, "got", NULL, scratch->got);
+	emit_object_end(out);
 }
 
 static int run(struct util *util, int argc, char **argv)
@@ -91,7 +84,7 @@ static int run(struct util *util, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (!util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	util_check(util, test(util, &scratch), "the scratch register");
 	if (scratch.errors)
 		util_fail(util, "the scratch register: %u of %u patterns came back wrong; first "
@@ -100,7 +93,7 @@ static int run(struct util *util, int argc, char **argv)
 			  scratch.got);
 	if (util_interrupted())
 		util_fail(util, "interrupted after %u patterns", scratch.patterns);
-	return util_finish(util, &scratch, print_text, print_json);
+	return util_emit(util, &scratch, print);
 }
 
 const struct command cmd_scratch_test = {

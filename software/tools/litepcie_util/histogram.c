@@ -50,34 +50,32 @@ void histogram_make(struct histogram *h, double *samples, size_t count)
 	fill_bins(h, samples);
 }
 
-void histogram_print(const struct histogram *h, const char *unit)
+static void print_bin(const struct emit *out, const struct histogram *h, unsigned int bin,
+		      const char *unit)
 {
-	for (unsigned int i = 0; i < h->bins; i++) {
-		double from = h->min + i * h->bin_width;
-		int length = (int)(h->count[i] * BAR_LENGTH / h->samples);
+	double from = h->min + bin * h->bin_width;
+	int length = (int)(h->count[bin] * BAR_LENGTH / h->samples);
 
-		if (!h->count[i])
-			continue;
-		if (!length)
-			length = 1;
-		printf("      %8.1f - %-8.1f %s %6zu %.*s\n", from, from + h->bin_width, unit,
-		       h->count[i], length, "########################################");
-	}
+	if (h->count[bin])
+		emit_text(out, "      %8.1f - %-8.1f %s %6zu %.*s\n", from, from + h->bin_width,
+			  unit, h->count[bin], length ? length : 1,
+			  "########################################");
 }
 
-void histogram_json(struct json *json, const struct histogram *h, const char *unit)
+void histogram_emit(const struct emit *out, const struct histogram *h, const char *unit)
 {
 	char from[32], to[32];
 
 	snprintf(from, sizeof(from), "from_%s", unit);
 	snprintf(to, sizeof(to), "to_%s", unit);
-	json_begin_array(json, "histogram");
+	emit_array(out, "histogram");
 	for (unsigned int i = 0; i < h->bins; i++) {
-		json_begin_object(json, NULL);
-		json_number(json, from, h->min + i * h->bin_width);
-		json_number(json, to, h->min + (i + 1) * h->bin_width);
-		json_unsigned(json, "count", h->count[i]);
-		json_end_object(json);
+		print_bin(out, h, i, unit);
+		emit_object(out, NULL);
+		emit_number(out, from, NULL, h->min + i * h->bin_width);
+		emit_number(out, to, NULL, h->min + (i + 1) * h->bin_width);
+		emit_unsigned(out, "count", NULL, h->count[i]);
+		emit_object_end(out);
 	}
-	json_end_array(json);
+	emit_array_end(out);
 }

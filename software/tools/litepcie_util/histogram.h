@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "json.h"
+#include "emit.h"
 
 #define HISTOGRAM_BINS 10
 
@@ -29,15 +29,10 @@ struct histogram {
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
 /*
- * Print an indented line with a bar for each bin that is not empty. @unit is printed behind the
- * numbers.
+ * Print an indented line with a bar for each bin that is not empty, with @unit behind the numbers.
+ * JSON gets the array "histogram", whose elements are objects with "from_UNIT", "to_UNIT" and
+ * "count", for all bins.
  */
-void histogram_print(const struct histogram *histogram, const char *unit);
-
-/*
- * Write the JSON array "histogram", whose elements are objects with "from_UNIT", "to_UNIT" and
- * "count".
- */
-void histogram_json(struct json *json, const struct histogram *histogram, const char *unit);
+void histogram_emit(const struct emit *out, const struct histogram *histogram, const char *unit);
 
 #endif /* LITEPCIE_UTIL_HISTOGRAM_H */

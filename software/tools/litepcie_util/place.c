@@ -18,13 +18,12 @@ bool place_width(const struct util_option *option, const char *text)
 	return util_parse_number(text, 4, 8, bytes) && *bytes % 4 == 0;
 }
 
-void place_json(struct json *json, const struct place *place, uint64_t value)
+void place_emit(const struct emit *out, const struct place *place)
 {
-	json_string(json, "register", place->name[0] ? place->name : NULL);
-	json_unsigned(json, "bar", place->bar);
-	json_unsigned(json, "offset_bytes", place->offset);
-	json_unsigned(json, "size_bytes", place->size);
-	json_unsigned(json, "value", value);
+	emit_string(out, "register", NULL, emit_filled(place->name));
+	emit_unsigned(out, "bar", NULL, place->bar);
+	emit_unsigned(out, "offset_bytes", NULL, place->offset);
+	emit_unsigned(out, "size_bytes", NULL, place->size);
 }
 
 static bool find_offset(struct util *util, struct place *place)

@@ -34,8 +34,8 @@ bool place_find(struct util *util, struct place *place);
 int place_read(struct util *util, const struct place *place, uint64_t *value);
 int place_write(struct util *util, const struct place *place, uint64_t value);
 
-/* Print the place and @value, which was read from it or written to it. */
-void place_json(struct json *json, const struct place *place, uint64_t value);
+/* Print the place in JSON. The value that was read or written follows it. */
+void place_emit(const struct emit *out, const struct place *place);
 
 bool place_width(const struct util_option *option, const char *text);
 

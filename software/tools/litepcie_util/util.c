@@ -61,6 +61,13 @@ bool util_open(struct util *util)
 	return rc == 0;
 }
 
+bool util_has_block(struct litepcie *dev, unsigned int type)
+{
+	struct litepcie_block block = { .struct_size = sizeof(block) };
+
+	return litepcie_block_find(dev, type, 0, &block) == 0;
+}
+
 double util_tick_ns(const struct litepcie *dev)
 {
 	struct litepcie_card card = { .struct_size = sizeof(card) };
@@ -99,6 +106,16 @@ static void print_envelope(struct json *json, const struct util *util)
 	json_end_object(json);
 }
 
+static int close_and_report(struct util *util)
+{
+	litepcie_close(util->dev);
+	util->dev = NULL;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		util_fail(util, "the result could not be written to stdout");
+	print_failures(util);
+	return util->failed ? EXIT_FAILED : EXIT_OK;
+}
+
 int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result))
@@ -114,12 +131,22 @@ int util_finish(struct util *util, const void *result,
 	} else if (result) {
 		print_text(util, result);
 	}
-	litepcie_close(util->dev);
-	util->dev = NULL;
-	if (fflush(stdout) != 0 || ferror(stdout))
-		util_fail(util, "the result could not be written to stdout");
-	print_failures(util);
-	return util->failed ? EXIT_FAILED : EXIT_OK;
+	return close_and_report(util);
+}
+
+int util_emit(struct util *util, const void *result,
+	      void (*print)(const struct emit *emit, const void *result))
+{
+	struct json json = { .file = stdout };
+	const struct emit emit = { util, util->json ? &json : NULL };
+
+	emit_object(&emit, NULL);
+	if (util->json)
+		print_envelope(&json, util);
+	if (result)
+		print(&emit, result);
+	emit_object_end(&emit);
+	return close_and_report(util);
 }
 
 /* Numbers ------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "emit.h"
 #include "json.h"
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
@@ -120,6 +121,13 @@ void util_check(struct util *util, int rc, const char *doing);
 int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result));
+
+/* Do the same as util_finish(), with one function that prints the result either way. */
+int util_emit(struct util *util, const void *result,
+	      void (*print)(const struct emit *emit, const void *result));
+
+/* True if the card's capability table has a block of this type. */
+bool util_has_block(struct litepcie *dev, unsigned int type);
 
 /* Returns the length in ns of a tick of the card's device time. */
 double util_tick_ns(const struct litepcie *dev);

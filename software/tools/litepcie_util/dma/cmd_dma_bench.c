@@ -36,80 +36,68 @@ struct bench {
 
 /* Output -------------------------------------------------------------------------------------- */
 
-void bench_print_rate(const struct rate *rate)
+void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
+		     const char *binds)
 {
-	if (rate->valid)
-		printf("%8.2f  GB/s  %6.2f  %7.3f  %s\n", rate->gb_per_s, rate->limit.value,
-		       rate->gb_per_s / rate->limit.value, rates_binds(rate));
-	else
-		puts("       -  GB/s");
+	bool valid = rate->valid;
+
+	if (!valid)
+		emit_text(out, "       -  GB/s\n");
+	else if (!binds)
+		binds = rates_binds(rate);
+	emit_string(out, "id", NULL, id);
+	emit_number(out, "value", valid ? "%8.2f" : NULL, valid ? rate->gb_per_s : NAN);
+	emit_string(out, "unit", valid ? "  %s" : NULL, "GB/s");
+	emit_number(out, "limit", valid ? "  %6.2f" : NULL, valid ? rate->limit.value : NAN);
+	emit_number(out, "ratio", valid ? "  %7.3f" : NULL,
+		    valid ? rate->gb_per_s / rate->limit.value : NAN);
+	emit_string(out, "binds", valid ? "  %s\n" : NULL, valid ? binds : NULL);
+	emit_unsigned(out, "bytes", NULL, rate->bytes);
+	emit_unsigned(out, "cycles", NULL, rate->cycles);
+	emit_unsigned(out, "stall_cycles", NULL, rate->rq_stalls);
 }
 
-static void print_text(const struct util *util, const void *result)
+/* In JSON a way that was not asked for is a row without a value. In text it is no line. */
+static void print_ways(const struct emit *out, const struct bench *bench)
+{
+	emit_text(out, "  %-7s  " BENCH_RATE_HEAD "\n", "");
+	emit_array(out, "rows");
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &bench->rates.rate[way];
+
+		if (!out->json && bench->plan.ways && !(bench->plan.ways & 1u << way))
+			continue;
+		emit_object(out, NULL);
+		emit_text(out, "  %-7s  ", rate->id);
+		bench_emit_rate(out, rate, rate->id, NULL);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+}
+
+static void print(const struct emit *out, const void *result)
 {
 	const struct bench *bench = result;
 	const struct rates *rates = &bench->rates;
+	bool known = rates->reads.rtt_ns > 0;
 
-	printf("dma_bench      %s\n  Gen%u x%u, MPS %u, MRRS %u\n", util->device, rates->link.gen,
-	       rates->link.lanes, rates->link.mps, rates->link.mrrs);
-	if (rates->reads.rtt_ns > 0)
-		printf("  host memory answers after %.0f ns, %u bytes at a time\n",
-		       rates->reads.rtt_ns, rates->reads.completion);
-	if (bench->sweep) {
-		bench_sweep_print(rates, bench->size);
-		return;
-	}
-	if (bench->slot) {
-		bench_slot_print(bench->way);
-		return;
-	}
-	printf("  %-7s  " BENCH_RATE_HEAD "\n", "");
-	for (int way = 0; way < RATES_WAYS; way++)
-		if (!bench->plan.ways || bench->plan.ways & 1u << way) {
-			printf("  %-7s  ", rates->rate[way].id);
-			bench_print_rate(&rates->rate[way]);
-		}
-}
-
-void bench_rate_json(struct json *json, const struct rate *rate)
-{
-	json_string(json, "id", rate->id);
-	json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
-	json_string(json, "unit", "GB/s");
-	json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
-	json_number(json, "ratio", rate->valid ? rate->gb_per_s / rate->limit.value : NAN);
-	json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
-	json_unsigned(json, "bytes", rate->bytes);
-	json_unsigned(json, "cycles", rate->cycles);
-	json_unsigned(json, "stall_cycles", rate->rq_stalls);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct bench *bench = result;
-
-	json_unsigned(json, "size_bytes", bench->plan.bytes);
-	json_unsigned(json, "link_gen", bench->rates.link.gen);
-	json_unsigned(json, "link_lanes", bench->rates.link.lanes);
-	json_number(json, "round_trip_ns", bench->rates.reads.rtt_ns);
-	json_unsigned(json, "completion_bytes", bench->rates.reads.completion);
+	emit_string(out, NULL, "dma_bench      %s\n", out->util->device);
+	emit_unsigned(out, "size_bytes", NULL, bench->plan.bytes);
+	emit_unsigned(out, "link_gen", "  Gen%llu ", rates->link.gen);
+	emit_unsigned(out, "link_lanes", "x%llu, ", rates->link.lanes);
+	emit_text(out, "MPS %u, MRRS %u\n", rates->link.mps, rates->link.mrrs);
+	emit_number(out, "round_trip_ns", known ? "  host memory answers after %.0f ns, " : NULL,
+		    rates->reads.rtt_ns);
+	emit_unsigned(out, "completion_bytes", known ? "%llu bytes at a time\n" : NULL,
+		      rates->reads.completion);
 	if (bench->interval_s > 0)
-		bench_intervals_json(json, &bench->intervals);
-	if (bench->sweep) {
-		bench_sweep_json(json, &bench->rates, bench->size);
-		return;
-	}
-	if (bench->slot) {
-		bench_slot_json(json, bench->way);
-		return;
-	}
-	json_begin_array(json, "rows");
-	for (int way = 0; way < RATES_WAYS; way++) {
-		json_begin_object(json, NULL);
-		bench_rate_json(json, &bench->rates.rate[way]);
-		json_end_object(json);
-	}
-	json_end_array(json);
+		bench_intervals_emit(out, &bench->intervals);
+	if (bench->sweep)
+		bench_sweep_emit(out, rates, bench->size);
+	else if (bench->slot)
+		bench_slot_emit(out, bench->way);
+	else
+		print_ways(out, bench);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
@@ -201,9 +189,9 @@ static int run(struct util *util, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	measure(util, &bench);
-	status = util_finish(util, &bench, print_text, print_json);
+	status = util_emit(util, &bench, print);
 	free(bench.intervals.entry);
 	return status;
 }

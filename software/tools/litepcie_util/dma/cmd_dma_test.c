@@ -37,7 +37,7 @@ struct result {
 	struct dma_run	run;
 };
 
-/* Output as text ------------------------------------------------------------------------------ */
+/* Output -------------------------------------------------------------------------------------- */
 
 static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
 {
@@ -62,172 +62,135 @@ static uint64_t h2c_checked(const struct dma_run *run)
 			       run->pattern.beats * DMA_BEAT_BYTES;
 }
 
-static void print_direction(const struct dma_run *run, const char *name, uint64_t window_bytes,
-			    uint64_t moved, uint64_t checked)
+/* The values that both directions have. @bytes were moved in the window. */
+static void print_rates(const struct emit *out, const struct dma_run *run, const char *name,
+			uint64_t bytes, uint64_t moved, uint64_t checked)
 {
-	if (run->window.closed)
-		printf("  %s  %6.2f GB/s  %6.2f B/cycle", name,
-		       gb_per_s(run, window_bytes),
-		       bytes_per_cycle(&run->window, window_bytes));
-	else
-		printf("  %s       - GB/s       - B/cycle", name);
-	printf("  %8.1f MiB moved  %8.1f MiB compared\n", mib(moved), mib(checked));
+	bool known = run->window.closed;
+
+	emit_string(out, NULL, "  %s  ", name);
+	if (!known)
+		emit_text(out, "     - GB/s       - B/cycle");
+	emit_number(out, "gb_per_s", known ? "%6.2f GB/s  " : NULL, gb_per_s(run, bytes));
+	emit_number(out, "bytes_per_cycle", known ? "%6.2f B/cycle" : NULL,
+		    bytes_per_cycle(&run->window, bytes));
+	emit_unsigned(out, "window_bytes", NULL, known ? bytes : 0);
+	emit_unsigned(out, "moved_bytes", NULL, moved);
+	emit_unsigned(out, "compared_bytes", NULL, checked);
+	emit_text(out, "  %8.1f MiB moved  %8.1f MiB compared\n", mib(moved), mib(checked));
 }
 
-static void print_window(const struct dma_window *window)
-{
-	if (!window->closed)
-		printf("  nothing was measured\n");
-	else if (window->whole)
-		printf("  measured over the whole run, start and end included: %llu cycles\n",
-		       (unsigned long long)dma_window_cycles(window));
-	else
-		printf("  measured in the steady state, after %llu buffers: %llu cycles\n",
-		       (unsigned long long)window->skip,
-		       (unsigned long long)dma_window_cycles(window));
-}
-
-static void print_text(const struct util *util, const void *data)
-{
-	const struct result *result = data;
-	const struct dma_run *run = &result->run;
-
-	if (!run->started)
-		return;
-	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, directions[result->options.direction],
-	       util->conditions.mps, util->conditions.mrrs);
-	if (run->c2h.active)
-		print_direction(run, "c2h", dma_window_c2h_bytes(run, &run->window),
-				run->stats.c2h_done * run->data.size,
-				run->compared * run->data.size);
-	if (run->h2c.active)
-		print_direction(run, "h2c", dma_window_h2c_bytes(&run->window),
-				run->stats.h2c_done * run->data.size, h2c_checked(run));
-	print_window(&run->window);
-	printf("  %llu wrong c2h buffers, %u wrong h2c beats\n",
-	       (unsigned long long)run->wrong_buffers, run->pattern.errors);
-	if (run->stats.interrupts >= 0)
-		printf("  %lld interrupts\n", (long long)run->stats.interrupts);
-}
-
-/* Output as JSON ------------------------------------------------------------------------------ */
-
-static void json_known(struct json *json, const char *key, int64_t value)
-{
-	if (value < 0)
-		json_null(json, key);
-	else
-		json_unsigned(json, key, (uint64_t)value);
-}
-
-static void print_rates(struct json *json, const struct dma_run *run, uint64_t bytes)
-{
-	json_number(json, "gb_per_s", gb_per_s(run, bytes));
-	json_number(json, "bytes_per_cycle", bytes_per_cycle(&run->window, bytes));
-	json_unsigned(json, "window_bytes", run->window.closed ? bytes : 0);
-}
-
-static void print_c2h_json(struct json *json, const struct dma_run *run)
+static void print_c2h(const struct emit *out, const struct dma_run *run)
 {
 	if (!run->c2h.active) {
-		json_null(json, "c2h");
+		emit_null(out, "c2h");
 		return;
 	}
-	json_begin_object(json, "c2h");
-	print_rates(json, run, dma_window_c2h_bytes(run, &run->window));
-	json_unsigned(json, "moved_bytes", run->stats.c2h_done * run->data.size);
-	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
-	json_unsigned(json, "wrong_buffers", run->wrong_buffers);
-	json_unsigned(json, "wrong_dwords", run->wrong_dwords);
-	json_end_object(json);
+	emit_object(out, "c2h");
+	print_rates(out, run, "c2h", dma_window_c2h_bytes(run, &run->window),
+		    run->stats.c2h_done * run->data.size, run->compared * run->data.size);
+	emit_unsigned(out, "wrong_buffers", NULL, run->wrong_buffers);
+	emit_unsigned(out, "wrong_dwords", NULL, run->wrong_dwords);
+	emit_object_end(out);
 }
 
-static void print_h2c_json(struct json *json, const struct dma_run *run)
+static void print_h2c(const struct emit *out, const struct dma_run *run)
 {
 	if (!run->h2c.active) {
-		json_null(json, "h2c");
+		emit_null(out, "h2c");
 		return;
 	}
-	json_begin_object(json, "h2c");
-	print_rates(json, run, dma_window_h2c_bytes(&run->window));
-	json_unsigned(json, "moved_bytes", run->stats.h2c_done * run->data.size);
-	json_unsigned(json, "compared_bytes", h2c_checked(run));
-	json_unsigned(json, "wrong_beats", run->pattern.errors);
-	json_end_object(json);
+	emit_object(out, "h2c");
+	print_rates(out, run, "h2c", dma_window_h2c_bytes(&run->window),
+		    run->stats.h2c_done * run->data.size, h2c_checked(run));
+	emit_unsigned(out, "wrong_beats", NULL, run->pattern.errors);
+	emit_object_end(out);
 }
 
-static void print_stream(struct json *json, const char *name, const struct litepcie_tlp_stream *from,
+static void print_stream(const struct emit *out, const char *name,
+			 const struct litepcie_tlp_stream *from,
 			 const struct litepcie_tlp_stream *to)
 {
-	json_begin_object(json, name);
-	json_unsigned(json, "beats", to->beats - from->beats);
-	json_unsigned(json, "stall_cycles", to->stalls - from->stalls);
-	json_unsigned(json, "tlps", to->tlps - from->tlps);
-	json_unsigned(json, "payload_bytes", to->payload_bytes - from->payload_bytes);
-	json_end_object(json);
+	emit_object(out, name);
+	emit_unsigned(out, "beats", NULL, to->beats - from->beats);
+	emit_unsigned(out, "stall_cycles", NULL, to->stalls - from->stalls);
+	emit_unsigned(out, "tlps", NULL, to->tlps - from->tlps);
+	emit_unsigned(out, "payload_bytes", NULL, to->payload_bytes - from->payload_bytes);
+	emit_object_end(out);
 }
 
-static void print_window_json(struct json *json, const struct dma_window *window)
+static void print_window(const struct emit *out, const struct dma_window *window)
 {
+	const struct litepcie_counters *from = &window->from, *to = &window->to;
+
 	if (!window->closed) {
-		json_null(json, "window");
+		emit_text(out, "  nothing was measured\n");
+		emit_null(out, "window");
 		return;
 	}
-	json_begin_object(json, "window");
-	json_unsigned(json, "cycles", dma_window_cycles(window));
-	json_bool(json, "whole_run", window->whole);
-	json_unsigned(json, "skipped_buffers", window->whole ? 0 : window->skip);
-	print_stream(json, "cq", &window->from.cq, &window->to.cq);
-	print_stream(json, "cc", &window->from.cc, &window->to.cc);
-	print_stream(json, "rq", &window->from.rq, &window->to.rq);
-	print_stream(json, "rc", &window->from.rc, &window->to.rc);
-	json_end_object(json);
+	emit_object(out, "window");
+	emit_bool(out, "whole_run", window->whole);
+	if (window->whole)
+		emit_text(out, "  measured over the whole run, start and end included: ");
+	emit_unsigned(out, "skipped_buffers",
+		      window->whole ? NULL : "  measured in the steady state, after %llu buffers: ",
+		      window->whole ? 0 : window->skip);
+	emit_unsigned(out, "cycles", "%llu cycles\n", dma_window_cycles(window));
+	print_stream(out, "cq", &from->cq, &to->cq);
+	print_stream(out, "cc", &from->cc, &to->cc);
+	print_stream(out, "rq", &from->rq, &to->rq);
+	print_stream(out, "rc", &from->rc, &to->rc);
+	emit_object_end(out);
 }
 
-static void print_mismatch(struct json *json, const struct dma_run *run)
+/* In h2c the card's checker tells only where the error is, not the wrong data. */
+static void print_mismatch(const struct emit *out, const struct dma_run *run)
 {
 	uint64_t byte = run->pattern.first_error * DMA_BEAT_BYTES;
+	bool data = run->mismatched;
 
-	if (!run->mismatched && !run->pattern.errors) {
-		json_null(json, "first_mismatch");
+	if (!data && !run->pattern.errors) {
+		emit_null(out, "first_mismatch");
 		return;
 	}
-	json_begin_object(json, "first_mismatch");
-	json_string(json, "direction",
-		    run->loopback ? "loopback" : run->mismatched ? "c2h" : "h2c");
-	json_unsigned(json, "buffer", run->mismatched ? run->first_wrong : byte / run->data.size);
-	json_unsigned(json, "offset_bytes",
-		      run->mismatched ? run->first.offset : byte % run->data.size);
-	if (run->mismatched) {
-		json_unsigned(json, "expected", run->first.expected);
-		json_unsigned(json, "got", run->first.got);
-	} else {
-		/* in h2c the card's checker tells only where the error is, not the wrong data */
-		json_null(json, "expected");
-		json_null(json, "got");
-	}
-	json_end_object(json);
+	emit_object(out, "first_mismatch");
+	emit_string(out, "direction", NULL, run->loopback ? "loopback" : data ? "c2h" : "h2c");
+	emit_unsigned(out, "buffer", NULL, data ? run->first_wrong : byte / run->data.size);
+	emit_unsigned(out, "offset_bytes", NULL,
+		      data ? run->first.offset : byte % run->data.size);
+	emit_known(out, "expected", data ? (int64_t)run->first.expected : -1);
+	emit_known(out, "got", data ? (int64_t)run->first.got : -1);
+	emit_object_end(out);
 }
 
-static void print_json(struct json *json, const void *data)
+static void print(const struct emit *out, const void *data)
 {
 	const struct result *result = data;
 	const struct dma_run *run = &result->run;
+	bool counted = run->stats.interrupts >= 0;
 
-	json_string(json, "direction", directions[result->options.direction]);
-	json_unsigned(json, "size_bytes", result->options.size);
-	json_number(json, "duration_s", result->options.duration_s);
-	json_unsigned(json, "seed", run->data.seed);
-	json_unsigned(json, "buffer_bytes", run->data.size);
-	print_c2h_json(json, run);
-	print_h2c_json(json, run);
-	print_window_json(json, &run->window);
-	print_mismatch(json, run);
-	json_known(json, "interrupts", run->stats.interrupts);
-	json_known(json, "interrupts_expected", run->stats.interrupts_expected);
-	json_unsigned(json, "interrupts_missed", run->stats.interrupts_missed);
-	json_unsigned(json, "woken_by_timeout", run->stats.woken_by_timeout);
-	json_number(json, "wall_s", run->wall_s);
+	if (!run->started && !out->json)
+		return;
+	emit_string(out, NULL, "dma_test       %s, ", out->util->device);
+	emit_string(out, "direction", "%s, ", directions[result->options.direction]);
+	emit_text(out, "MPS %u, MRRS %u\n", out->util->conditions.mps, out->util->conditions.mrrs);
+	emit_unsigned(out, "size_bytes", NULL, result->options.size);
+	emit_number(out, "duration_s", NULL, result->options.duration_s);
+	emit_unsigned(out, "seed", NULL, run->data.seed);
+	emit_unsigned(out, "buffer_bytes", NULL, run->data.size);
+	print_c2h(out, run);
+	print_h2c(out, run);
+	print_window(out, &run->window);
+	emit_text(out, "  %llu wrong c2h buffers, %u wrong h2c beats\n",
+		  (unsigned long long)run->wrong_buffers, run->pattern.errors);
+	print_mismatch(out, run);
+	emit_known(out, "interrupts", run->stats.interrupts);
+	if (counted)
+		emit_text(out, "  %lld interrupts\n", (long long)run->stats.interrupts);
+	emit_known(out, "interrupts_expected", run->stats.interrupts_expected);
+	emit_unsigned(out, "interrupts_missed", NULL, run->stats.interrupts_missed);
+	emit_unsigned(out, "woken_by_timeout", NULL, run->stats.woken_by_timeout);
+	emit_number(out, "wall_s", NULL, run->wall_s);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
@@ -294,7 +257,7 @@ static int run(struct util *util, int argc, char **argv)
 	if (result.options.duration_s <= 0)
 		result.options.duration_s = util->stock.duration_s;
 	if (!util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	if (!util->conditions.msi)
 		util_fail(util, "the host has not enabled MSI for the card, so DMA cannot be "
 			  "followed; load the driver again and see the kernel's messages");
@@ -305,7 +268,7 @@ static int run(struct util *util, int argc, char **argv)
 	set_targets(&result, litepcie_buffer_size(util->dev));
 	if (!util->failed)
 		dma_run(&result.run);
-	return util_finish(util, &result, print_text, print_json);
+	return util_emit(util, &result, print);
 }
 
 const struct command cmd_dma_test = {

@@ -54,18 +54,19 @@ struct bench_slot {
 
 /*
  * The column heads from "measured" to "binds", which every table of dma_bench has, and
- * bench_print_rate(), which prints the columns of one line.
+ * bench_emit_rate(), which prints the columns of one line, or the keys of one row. @id names the row
+ * in JSON, and @binds is NULL for rates_binds().
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
-void bench_print_rate(const struct rate *rate);
-void bench_rate_json(struct json *json, const struct rate *rate);
+void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,
+		     const char *binds);
 
 /*
  * A function for dma_watch.tell: it appends the rate of the stretch of the run that has just ended
  * to the struct bench_intervals in dma_watch.context.
  */
 void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch);
-void bench_intervals_json(struct json *json, const struct bench_intervals *intervals);
+void bench_intervals_emit(const struct emit *out, const struct bench_intervals *intervals);
 
 /*
  * Measure the rate for each size of transfer, moving @bytes each way. A size that this card or its
@@ -73,8 +74,7 @@ void bench_intervals_json(struct json *json, const struct bench_intervals *inter
  */
 void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
 		 struct bench_size size[BENCH_SIZES]);
-void bench_sweep_print(const struct rates *rates, const struct bench_size size[BENCH_SIZES]);
-void bench_sweep_json(struct json *json, const struct rates *rates,
+void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES]);
 
 /*
@@ -83,7 +83,6 @@ void bench_sweep_json(struct json *json, const struct rates *rates,
  */
 void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
 		struct bench_slot found[RATES_WAYS]);
-void bench_slot_print(const struct bench_slot found[RATES_WAYS]);
-void bench_slot_json(struct json *json, const struct bench_slot found[RATES_WAYS]);
+void bench_slot_emit(const struct emit *out, const struct bench_slot found[RATES_WAYS]);
 
 #endif /* LITEPCIE_UTIL_DMA_BENCH_H */

@@ -76,17 +76,19 @@ void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watc
 		print_interval(intervals->rates, &entry);
 }
 
-void bench_intervals_json(struct json *json, const struct bench_intervals *intervals)
+void bench_intervals_emit(const struct emit *out, const struct bench_intervals *intervals)
 {
-	json_begin_array(json, "intervals");
+	if (!out->json)
+		return;	/* bench_interval_tell() has printed each line at its time */
+	emit_array(out, "intervals");
 	for (size_t i = 0; i < intervals->count; i++) {
 		const struct bench_interval *entry = &intervals->entry[i];
 
-		json_begin_object(json, NULL);
-		json_number(json, "from_s", entry->from_s);
-		json_number(json, "to_s", entry->to_s);
-		bench_rate_json(json, &entry->rate);
-		json_end_object(json);
+		emit_object(out, NULL);
+		emit_number(out, "from_s", NULL, entry->from_s);
+		emit_number(out, "to_s", NULL, entry->to_s);
+		bench_emit_rate(out, &entry->rate, entry->rate.id, NULL);
+		emit_object_end(out);
 	}
-	json_end_array(json);
+	emit_array_end(out);
 }

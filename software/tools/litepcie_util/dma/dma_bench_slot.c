@@ -265,48 +265,22 @@ void bench_slot(struct util *util, struct rates *rates, const struct rates_plan 
 
 /* Output -------------------------------------------------------------------------------------- */
 
-void bench_slot_print(const struct bench_slot found[RATES_WAYS])
+void bench_slot_emit(const struct emit *out, const struct bench_slot found[RATES_WAYS])
 {
-	printf("  %-11s  " BENCH_RATE_HEAD "\n", "");
+	emit_text(out, "  %-11s  " BENCH_RATE_HEAD "\n", "");
+	emit_array(out, "rows");
 	for (int way = 0; way < RATES_WAYS; way++) {
-		const struct rate *rate = &found[way].rate;
-
 		if (!found[way].wanted)
 			continue;
-		printf("  %-11s  ", ids[way]);
-		if (rate->valid)
-			printf("%8.2f  GB/s  %6.2f  %7.3f  %s\n", rate->gb_per_s,
-			       rate->limit.value, rate->gb_per_s / rate->limit.value,
-			       found[way].binds);
-		else
-			puts("       -  GB/s");
-		if (*found[way].words) {
-			printf("    ");
+		emit_object(out, NULL);
+		emit_text(out, "  %-11s  ", ids[way]);
+		bench_emit_rate(out, &found[way].rate, ids[way], found[way].binds);
+		emit_string(out, "reason", NULL, emit_filled(found[way].words));
+		emit_object_end(out);
+		if (!out->json && *found[way].words) {
+			emit_text(out, "    ");
 			util_fill(4, 4, found[way].words);
 		}
 	}
-}
-
-void bench_slot_json(struct json *json, const struct bench_slot found[RATES_WAYS])
-{
-	json_begin_array(json, "rows");
-	for (int way = 0; way < RATES_WAYS; way++) {
-		const struct rate *rate = &found[way].rate;
-
-		if (!found[way].wanted)
-			continue;
-		json_begin_object(json, NULL);
-		json_string(json, "id", ids[way]);
-		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
-		json_string(json, "unit", "GB/s");
-		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
-		json_number(json, "ratio",
-			    rate->valid ? rate->gb_per_s / rate->limit.value : NAN);
-		json_string(json, "binds", rate->valid ? found[way].binds : NULL);
-		json_unsigned(json, "bytes", rate->bytes);
-		json_unsigned(json, "cycles", rate->cycles);
-		json_string(json, "reason", *found[way].words ? found[way].words : NULL);
-		json_end_object(json);
-	}
-	json_end_array(json);
+	emit_array_end(out);
 }

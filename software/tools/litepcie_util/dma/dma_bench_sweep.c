@@ -23,13 +23,6 @@
 #define RING_BYTES	(2u << 20)
 #define RING_BUFFERS	256u
 
-static bool writes_records(struct litepcie *dev)
-{
-	struct litepcie_block records = { .struct_size = sizeof(records) };
-
-	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
-}
-
 /*
  * Returns the number of buffers in a ring: as many as fit into RING_BYTES and into the card's
  * descriptor table, but no more than RING_BUFFERS.
@@ -62,7 +55,7 @@ static void measure_size(struct util *util, struct rates *rates, struct rates_pl
 	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
 	int rc;
 
-	if (packet && !writes_records(util->dev)) {
+	if (packet && !util_has_block(util->dev, LITEPCIE_BLOCK_RECORDS)) {
 		snprintf(size->reason, sizeof(size->reason), "this card has no records, without "
 			 "which there are whole buffers only");
 		return;
@@ -107,36 +100,28 @@ static double millions_per_s(const struct rates *rates, const struct bench_size 
 	       ((double)size->rate.cycles * rates->link.cycle_ns) * 1e3;
 }
 
-void bench_sweep_print(const struct rates *rates, const struct bench_size size[BENCH_SIZES])
-{
-	printf("  there and back, each way\n  %8s  %11s  " BENCH_RATE_HEAD "\n", "bytes",
-	       "transfers/s");
-	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
-		if (size[i].rate.valid)
-			printf("  %8zu  %8.3f M  ", size[i].bytes, millions_per_s(rates, &size[i]));
-		else
-			printf("  %8zu  no value: ", size[i].bytes);
-		if (size[i].rate.valid)
-			bench_print_rate(&size[i].rate);
-		else
-			util_fill(22, 14, size[i].reason);
-	}
-}
-
-void bench_sweep_json(struct json *json, const struct rates *rates,
+void bench_sweep_emit(const struct emit *out, const struct rates *rates,
 		      const struct bench_size size[BENCH_SIZES])
 {
-	json_begin_array(json, "rows");
+	emit_text(out, "  there and back, each way\n  %8s  %11s  " BENCH_RATE_HEAD "\n", "bytes",
+		  "transfers/s");
+	emit_array(out, "rows");
 	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
 		bool valid = size[i].rate.valid;
+		double millions = valid ? millions_per_s(rates, &size[i]) : NAN;
 
-		json_begin_object(json, NULL);
-		json_unsigned(json, "size_bytes", size[i].bytes);
-		json_number(json, "transfers_per_s",
-			    valid ? millions_per_s(rates, &size[i]) * 1e6 : NAN);
-		json_string(json, "reason", valid ? NULL : size[i].reason);
-		bench_rate_json(json, &size[i].rate);
-		json_end_object(json);
+		emit_object(out, NULL);
+		emit_unsigned(out, "size_bytes", "  %8llu  ", size[i].bytes);
+		emit_number(out, NULL, valid ? "%8.3f M  " : NULL, millions);
+		emit_number(out, "transfers_per_s", NULL, millions * 1e6);
+		emit_string(out, "reason", NULL, valid ? NULL : size[i].reason);
+		if (valid || out->json) {
+			bench_emit_rate(out, &size[i].rate, size[i].rate.id, NULL);
+		} else {
+			emit_text(out, "no value: ");
+			util_fill(22, 14, size[i].reason);
+		}
+		emit_object_end(out);
 	}
-	json_end_array(json);
+	emit_array_end(out);
 }

@@ -28,7 +28,7 @@
 
 static const char *const weights[] = { "binds", "costs", "note" };
 
-/* Output as text ------------------------------------------------------------------------------ */
+/* Output -------------------------------------------------------------------------------------- */
 
 static const char *known(const char *text)
 {
@@ -44,184 +44,152 @@ static const char *number(long value, char text[24])
 	return text;
 }
 
-static void print_host(const struct doctor_host *host)
-{
-	char text[3][24];
-
-	for (unsigned int i = 0; i < host->steps; i++) {
-		const struct pci_express *e = &host->path[i].express;
-
-		printf("  %s %s\n", i ? "below" : "path ", host->path[i].function.address);
-		if (e->known)
-			printf("    Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, ordering "
-			       "%s\n",
-			       e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs, e->rcb,
-			       e->extended_tags ? "on" : "off",
-			       e->relaxed_ordering ? "relaxed" : "strict");
-	}
-	if (!host->steps) {
-		puts("  no PCI function of this machine, whose own state is not looked at");
-		return;
-	}
-	printf("  IOMMU %s, CPU governor %s, deepest idle state %s\n", known(host->iommu),
-	       known(host->governor), known(host->idle_state));
-	printf("  NUMA node of the card %s, of this program %s; free huge pages %s\n",
-	       number(host->path[0].function.numa, text[0]), number(host->cpu_node, text[1]),
-	       number(host->huge_pages, text[2]));
-	printf("  kernel %s, driver %s%s%s\n", host->kernel, known(host->driver),
-	       *host->driver_version ? " " : "", host->driver_version);
-}
-
-static void print_rates(const struct rates *rates)
-{
-	for (int way = 0; way < RATES_WAYS; way++) {
-		const struct rate *rate = &rates->rate[way];
-
-		if (rate->valid)
-			printf("  %-7s %5.2f GB/s, predicted %5.2f: %s binds\n", rate->id,
-			       rate->gb_per_s, rate->limit.value, rates_binds(rate));
-	}
-}
-
-static void print_side(const char *name, const struct litepcie_slot_side *side)
-{
-	printf("%s %llu beats, %llu packets, %llu stall cycles", name,
-	       (unsigned long long)side->beats, (unsigned long long)side->packets,
-	       (unsigned long long)side->stalls);
-}
-
-static void print_slot(const struct doctor *doctor)
-{
-	if (!doctor->slot_known)
-		return;
-	print_side("  user slot: took", &doctor->slot.h2c);
-	print_side(";\n             sent", &doctor->slot.c2h);
-	putchar('\n');
-}
-
-static void print_text(const struct util *util, const void *result)
-{
-	static const enum util_colour colours[] = { COLOUR_BAD, COLOUR_NAME, COLOUR_END };
-	const struct doctor *doctor = result;
-
-	printf("doctor         %s\n", util->device);
-	printf("  card for %s, endpoint %s, gateware %.12s\n", doctor->card.target,
-	       doctor->card.endpoint, doctor->card.digest);
-	print_host(&doctor->host);
-	print_rates(&doctor->rates);
-	print_slot(doctor);
-	for (unsigned int i = 0; i < doctor->findings; i++) {
-		const struct doctor_finding *finding = &doctor->finding[i];
-
-		printf("%s%s%s: ", util_colour(util, colours[finding->weight]),
-		       weights[finding->weight], util_colour(util, COLOUR_END));
-		util_fill((unsigned int)strlen(weights[finding->weight]) + 2, FINDING, finding->what);
-		if (*finding->lift) {
-			printf("%*sto lift it: ", FINDING, "");
-			util_fill(FINDING + 12, FINDING, finding->lift);
-		}
-	}
-	if (doctor->rates.rate[0].valid &&
-	    (!doctor->findings || doctor->finding[0].weight != DOCTOR_BINDS))
-		printf("%snothing but the link itself binds%s\n", util_colour(util, COLOUR_GOOD),
-		       util_colour(util, COLOUR_END));
-}
-
-/* Output as JSON ------------------------------------------------------------------------------ */
-
-static void print_step(struct json *json, const struct doctor_step *step)
+static void print_step(const struct emit *out, const struct doctor_step *step, bool first)
 {
 	const struct pci_express *e = &step->express;
 
-	json_begin_object(json, NULL);
-	json_string(json, "address", step->function.address);
-	json_unsigned(json, "link_gen", e->gen);
-	json_unsigned(json, "link_lanes", e->lanes);
-	json_unsigned(json, "mps_bytes", e->mps);
-	json_unsigned(json, "mps_supported_bytes", e->mps_supported);
-	json_unsigned(json, "mrrs_bytes", e->mrrs);
-	json_unsigned(json, "rcb_bytes", e->rcb);
-	json_bool(json, "extended_tags", e->extended_tags);
-	json_bool(json, "relaxed_ordering", e->relaxed_ordering);
-	json_end_object(json);
+	emit_object(out, NULL);
+	emit_string(out, "address", first ? "  path  %s\n" : "  below %s\n",
+		    step->function.address);
+	if (e->known)
+		emit_text(out, "    Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, ordering "
+			  "%s\n", e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs, e->rcb,
+			  e->extended_tags ? "on" : "off",
+			  e->relaxed_ordering ? "relaxed" : "strict");
+	emit_unsigned(out, "link_gen", NULL, e->gen);
+	emit_unsigned(out, "link_lanes", NULL, e->lanes);
+	emit_unsigned(out, "mps_bytes", NULL, e->mps);
+	emit_unsigned(out, "mps_supported_bytes", NULL, e->mps_supported);
+	emit_unsigned(out, "mrrs_bytes", NULL, e->mrrs);
+	emit_unsigned(out, "rcb_bytes", NULL, e->rcb);
+	emit_bool(out, "extended_tags", e->extended_tags);
+	emit_bool(out, "relaxed_ordering", e->relaxed_ordering);
+	emit_object_end(out);
 }
 
-static void json_text(struct json *json, const char *key, const char *value)
+static void print_machine(const struct emit *out, const struct doctor_host *host)
 {
-	json_string(json, key, *value ? value : NULL);
+	char text[3][24];
+
+	if (!host->steps) {
+		emit_text(out, "  no PCI function of this machine, whose own state is not looked "
+			  "at\n");
+		return;
+	}
+	emit_text(out, "  IOMMU %s, CPU governor %s, deepest idle state %s\n", known(host->iommu),
+		  known(host->governor), known(host->idle_state));
+	emit_text(out, "  NUMA node of the card %s, of this program %s; free huge pages %s\n",
+		  number(host->path[0].function.numa, text[0]), number(host->cpu_node, text[1]),
+		  number(host->huge_pages, text[2]));
+	emit_text(out, "  kernel %s, driver %s%s%s\n", host->kernel, known(host->driver),
+		  *host->driver_version ? " " : "", host->driver_version);
 }
 
-static void json_known(struct json *json, const char *key, long value)
+static void print_host(const struct emit *out, const struct doctor_host *host)
 {
-	json_number(json, key, value < 0 ? NAN : (double)value);
+	emit_array(out, "path");
+	for (unsigned int i = 0; i < host->steps; i++)
+		print_step(out, &host->path[i], i == 0);
+	emit_array_end(out);
+	print_machine(out, host);
+	emit_string(out, "iommu", NULL, emit_filled(host->iommu));
+	emit_string(out, "governor", NULL, emit_filled(host->governor));
+	emit_string(out, "idle_state", NULL, emit_filled(host->idle_state));
+	emit_known(out, "card_node", host->steps ? host->path[0].function.numa : -1);
+	emit_known(out, "cpu_node", host->cpu_node);
+	emit_known(out, "huge_pages", host->huge_pages);
+	emit_string(out, "kernel", NULL, emit_filled(host->kernel));
+	emit_string(out, "driver", NULL, emit_filled(host->driver));
+	emit_string(out, "driver_version", NULL, emit_filled(host->driver_version));
 }
 
-static void json_side(struct json *json, const char *name, const struct litepcie_slot_side *side)
+static void print_rates(const struct emit *out, const struct rates *rates)
 {
-	json_begin_object(json, name);
-	json_bool(json, "valid", side->valid);
-	json_bool(json, "ready", side->ready);
-	json_unsigned(json, "beats", side->beats);
-	json_unsigned(json, "packets", side->packets);
-	json_unsigned(json, "stall_cycles", side->stalls);
-	json_end_object(json);
+	emit_array(out, "rows");
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &rates->rate[way];
+		bool valid = rate->valid;
+
+		emit_object(out, NULL);
+		emit_string(out, "id", valid ? "  %-7s " : NULL, rate->id);
+		emit_number(out, "value", valid ? "%5.2f GB/s, " : NULL,
+			    valid ? rate->gb_per_s : NAN);
+		emit_number(out, "limit", valid ? "predicted %5.2f: " : NULL,
+			    valid ? rate->limit.value : NAN);
+		emit_string(out, "binds", valid ? "%s binds\n" : NULL,
+			    valid ? rates_binds(rate) : NULL);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
 }
 
-static void json_slot(struct json *json, const struct doctor *doctor)
+static void print_side(const struct emit *out, const char *name, const char *text,
+		       const struct litepcie_slot_side *side)
+{
+	emit_object(out, name);
+	emit_text(out, "%s", text);
+	emit_bool(out, "valid", side->valid);
+	emit_bool(out, "ready", side->ready);
+	emit_unsigned(out, "beats", "%llu beats, ", side->beats);
+	emit_unsigned(out, "packets", "%llu packets, ", side->packets);
+	emit_unsigned(out, "stall_cycles", "%llu stall cycles", side->stalls);
+	emit_object_end(out);
+}
+
+static void print_slot(const struct emit *out, const struct doctor *doctor)
 {
 	if (!doctor->slot_known)
 		return;
-	json_begin_object(json, "slot");
-	json_side(json, "h2c", &doctor->slot.h2c);
-	json_side(json, "c2h", &doctor->slot.c2h);
-	json_end_object(json);
+	emit_object(out, "slot");
+	print_side(out, "h2c", "  user slot: took ", &doctor->slot.h2c);
+	print_side(out, "c2h", ";\n             sent ", &doctor->slot.c2h);
+	emit_object_end(out);
+	emit_text(out, "\n");
 }
 
-static void print_json(struct json *json, const void *result)
+static void print_finding(const struct emit *out, const struct doctor_finding *finding)
+{
+	static const enum util_colour colours[] = { COLOUR_BAD, COLOUR_NAME, COLOUR_END };
+	const char *weight = weights[finding->weight];
+
+	emit_object(out, NULL);
+	emit_string(out, "weight", NULL, weight);
+	emit_string(out, "key", NULL, finding->key);
+	emit_string(out, "what", NULL, finding->what);
+	emit_string(out, "lift", NULL, emit_filled(finding->lift));
+	emit_object_end(out);
+	if (out->json)
+		return;
+	emit_text(out, "%s%s%s: ", util_colour(out->util, colours[finding->weight]), weight,
+		  util_colour(out->util, COLOUR_END));
+	util_fill((unsigned int)strlen(weight) + 2, FINDING, finding->what);
+	if (*finding->lift) {
+		emit_text(out, "%*sto lift it: ", FINDING, "");
+		util_fill(FINDING + 12, FINDING, finding->lift);
+	}
+}
+
+static void print(const struct emit *out, const void *result)
 {
 	const struct doctor *doctor = result;
-	const struct doctor_host *host = &doctor->host;
 
-	json_begin_array(json, "path");
-	for (unsigned int i = 0; i < host->steps; i++)
-		print_step(json, &host->path[i]);
-	json_end_array(json);
-	json_text(json, "iommu", host->iommu);
-	json_text(json, "governor", host->governor);
-	json_text(json, "idle_state", host->idle_state);
-	json_known(json, "card_node", host->steps ? host->path[0].function.numa : -1);
-	json_known(json, "cpu_node", host->cpu_node);
-	json_known(json, "huge_pages", host->huge_pages);
-	json_text(json, "kernel", host->kernel);
-	json_text(json, "driver", host->driver);
-	json_text(json, "driver_version", host->driver_version);
-	json_string(json, "target", doctor->card.target);
-	json_string(json, "gateware", doctor->card.digest);
-	json_number(json, "round_trip_ns", doctor->rates.reads.rtt_ns);
-	json_unsigned(json, "refused_writes", doctor->refused_writes);
-	json_slot(json, doctor);
-	json_begin_array(json, "rows");
-	for (int way = 0; way < RATES_WAYS; way++) {
-		const struct rate *rate = &doctor->rates.rate[way];
-
-		json_begin_object(json, NULL);
-		json_string(json, "id", rate->id);
-		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
-		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
-		json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
-		json_end_object(json);
-	}
-	json_end_array(json);
-	json_begin_array(json, "findings");
-	for (unsigned int i = 0; i < doctor->findings; i++) {
-		json_begin_object(json, NULL);
-		json_string(json, "weight", weights[doctor->finding[i].weight]);
-		json_string(json, "key", doctor->finding[i].key);
-		json_string(json, "what", doctor->finding[i].what);
-		json_text(json, "lift", doctor->finding[i].lift);
-		json_end_object(json);
-	}
-	json_end_array(json);
+	emit_string(out, NULL, "doctor         %s\n", out->util->device);
+	emit_string(out, "target", "  card for %s, ", doctor->card.target);
+	emit_string(out, NULL, "endpoint %s, ", doctor->card.endpoint);
+	emit_string(out, "gateware", "gateware %.12s\n", doctor->card.digest);
+	print_host(out, &doctor->host);
+	emit_number(out, "round_trip_ns", NULL, doctor->rates.reads.rtt_ns);
+	emit_unsigned(out, "refused_writes", NULL, doctor->refused_writes);
+	print_rates(out, &doctor->rates);
+	print_slot(out, doctor);
+	emit_array(out, "findings");
+	for (unsigned int i = 0; i < doctor->findings; i++)
+		print_finding(out, &doctor->finding[i]);
+	emit_array_end(out);
+	if (doctor->rates.rate[0].valid &&
+	    (!doctor->findings || doctor->finding[0].weight != DOCTOR_BINDS))
+		emit_text(out, "%snothing but the link itself binds%s\n",
+			  util_colour(out->util, COLOUR_GOOD), util_colour(out->util, COLOUR_END));
 }
 
 /* Command ------------------------------------------------------------------------------------- */
@@ -299,7 +267,7 @@ static int examine(struct util *util, const char *address, bool measure)
 		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
 			  address);
 	if (util->failed || !util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	doctor.card.struct_size = sizeof(doctor.card);
 	litepcie_card(util->dev, &doctor.card);
 	look_at_slot(util, &doctor);
@@ -308,7 +276,7 @@ static int examine(struct util *util, const char *address, bool measure)
 		rates_measure(util, &doctor.rates, &plan);
 	count_refused(util, &doctor);
 	doctor_judge(&doctor);
-	return util_finish(util, &doctor, print_text, print_json);
+	return util_emit(util, &doctor, print);
 }
 
 static bool parse_address(const struct util_option *option, const char *text)
@@ -324,7 +292,7 @@ static const struct util_option options[] = {
 	  .to = address, .rule = "an address is like 0000:22:00.0",
 	  .help = "the card's PCI function, where the device's name does not tell" },
 	{ .name = "look", .letter = 'l', .to = &only_look,
-	  .help = "only look: measure nothing, leave the DMA to whoever uses it" },
+	  .help = "only look: measure nothing, leave the DMA to the program that uses it" },
 	{ 0 },
 };
 

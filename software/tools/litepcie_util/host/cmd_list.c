@@ -78,47 +78,39 @@ static int visit(void *context, const char *address)
 	return 0;
 }
 
-static void print_text(const struct util *util, const void *result)
+static void print_card(const struct emit *out, const struct card *card)
 {
-	const struct list *list = result;
+	const struct pci_function *function = &card->function;
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct card *card = &list->card[i];
-
-		printf("%s%s%s  %04x:%04x", util_colour(util, COLOUR_NAME), card->function.address,
-		       util_colour(util, COLOUR_END), card->function.vendor,
-		       card->function.device);
-		if (card->express.known)
-			printf("  Gen%u x%u", card->express.gen, card->express.lanes);
-		printf("  %s%s\n", *card->device ? "-d " : "",
-		       *card->device ? card->device : card->advice);
-	}
-	if (!list->count)
-		puts("no card on this machine's PCIe; a simulated one is opened with "
-		     "-d sim:SOCKET");
+	emit_text(out, "%s%s%s  %04x:%04x", util_colour(out->util, COLOUR_NAME), function->address,
+		  util_colour(out->util, COLOUR_END), function->vendor, function->device);
+	if (card->express.known)
+		emit_text(out, "  Gen%u x%u", card->express.gen, card->express.lanes);
+	emit_text(out, "  %s%s\n", *card->device ? "-d " : "",
+		  *card->device ? card->device : card->advice);
+	emit_object(out, NULL);
+	emit_string(out, "address", NULL, function->address);
+	emit_unsigned(out, "vendor", NULL, function->vendor);
+	emit_unsigned(out, "device", NULL, function->device);
+	emit_string(out, "driver", NULL, emit_filled(function->driver));
+	emit_string(out, "open_as", NULL, emit_filled(card->device));
+	emit_string(out, "advice", NULL, emit_filled(card->advice));
+	emit_unsigned(out, "link_gen", NULL, card->express.gen);
+	emit_unsigned(out, "link_lanes", NULL, card->express.lanes);
+	emit_object_end(out);
 }
 
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct list *list = result;
 
-	json_begin_array(json, "cards");
-	for (size_t i = 0; i < list->count; i++) {
-		const struct card *card = &list->card[i];
-
-		json_begin_object(json, NULL);
-		json_string(json, "address", card->function.address);
-		json_unsigned(json, "vendor", card->function.vendor);
-		json_unsigned(json, "device", card->function.device);
-		json_string(json, "driver",
-			    *card->function.driver ? card->function.driver : NULL);
-		json_string(json, "open_as", *card->device ? card->device : NULL);
-		json_string(json, "advice", *card->advice ? card->advice : NULL);
-		json_unsigned(json, "link_gen", card->express.gen);
-		json_unsigned(json, "link_lanes", card->express.lanes);
-		json_end_object(json);
-	}
-	json_end_array(json);
+	emit_array(out, "cards");
+	for (size_t i = 0; i < list->count; i++)
+		print_card(out, &list->card[i]);
+	emit_array_end(out);
+	if (!list->count)
+		emit_text(out, "no card on this machine's PCIe; a simulated one is opened with "
+			  "-d sim:SOCKET\n");
 }
 
 static int run(struct util *util, int argc, char **argv)
@@ -131,7 +123,7 @@ static int run(struct util *util, int argc, char **argv)
 	/* a machine without PCI has no card, which is not a failure */
 	if (rc < 0 && rc != -ENOENT)
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
-	return util_finish(util, &list, print_text, print_json);
+	return util_emit(util, &list, print);
 }
 
 const struct command cmd_list = {

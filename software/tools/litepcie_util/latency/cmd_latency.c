@@ -29,71 +29,64 @@ static bool has_software(const struct latency *latency)
 	return false;
 }
 
-static void print_percentiles(const struct latency_row *row, bool software)
+static void print_row(const struct emit *out, const struct latency_row *row, bool software)
 {
-	if (!row->valid) {
-		printf("  %-16s no value: ", row->id);
+	bool valid = row->valid;
+
+	emit_string(out, "id", "  %-16s ", row->id);
+	emit_unsigned(out, "size_bytes", NULL, row->size);
+	emit_string(out, "unit", NULL, "ns");
+	emit_number(out, "value", NULL, valid ? row->hardware.median : NAN);
+	emit_string(out, "reason", NULL, valid ? NULL : row->reason);
+	if (!valid && !out->json) {
+		emit_text(out, "no value: ");
 		util_fill(29, 21, row->reason);
-		return;
 	}
-	printf("  %-16s %8.0f %8.0f %8.0f %8.0f %8.0f", row->id, row->hardware.min,
-	       row->hardware.median, row->p90, row->hardware.p99, row->p999);
-	if (software)
-		printf("  %8.0f", row->software);
-	putchar('\n');
+	if (!valid)
+		return;
+	emit_number(out, "min_ns", "%8.0f ", row->hardware.min);
+	emit_number(out, "median_ns", "%8.0f ", row->hardware.median);
+	emit_number(out, "p90_ns", "%8.0f ", row->p90);
+	emit_number(out, "p99_ns", "%8.0f ", row->hardware.p99);
+	emit_number(out, "p999_ns", "%8.0f", row->p999);
+	emit_number(out, "max_ns", NULL, row->hardware.max);
+	emit_number(out, "software_ns", software ? "  %8.0f" : NULL, row->software);
+	emit_text(out, "\n");
+	if (out->json)
+		histogram_emit(out, &row->hardware, "ns");
 }
 
-static void print_text(const struct util *util, const void *result)
+/* In text the histograms stand behind the table of all rows. */
+static void print_histograms(const struct emit *out, const struct latency *latency)
 {
-	const struct latency *latency = result;
-	bool software = has_software(latency);
-
-	printf("latency        %s\n  %zu transfers in a row, one at a time\n", util->device,
-	       latency->count);
-	printf("  %-16s %8s %8s %8s %8s %8s%s\n", "ns", "min", "median", "p90", "p99", "p99.9",
-	       software ? "  software" : "");
-	for (int i = 0; i < LATENCY_ROWS; i++)
-		print_percentiles(&latency->row[i], software);
 	for (int i = 0; i < LATENCY_ROWS; i++) {
 		const struct latency_row *row = &latency->row[i];
 
 		if (!row->valid)
 			continue;
-		printf("  %s\n", row->id);
-		histogram_print(&row->hardware, "ns");
+		emit_text(out, "  %s\n", row->id);
+		histogram_emit(out, &row->hardware, "ns");
 	}
 }
 
-static void print_row(struct json *json, const struct latency_row *row)
-{
-	json_begin_object(json, NULL);
-	json_string(json, "id", row->id);
-	json_unsigned(json, "size_bytes", row->size);
-	json_string(json, "unit", "ns");
-	json_number(json, "value", row->valid ? row->hardware.median : NAN);
-	json_string(json, "reason", row->valid ? NULL : row->reason);
-	if (row->valid) {
-		json_number(json, "min_ns", row->hardware.min);
-		json_number(json, "median_ns", row->hardware.median);
-		json_number(json, "p90_ns", row->p90);
-		json_number(json, "p99_ns", row->hardware.p99);
-		json_number(json, "p999_ns", row->p999);
-		json_number(json, "max_ns", row->hardware.max);
-		json_number(json, "software_ns", row->software);
-		histogram_json(json, &row->hardware, "ns");
-	}
-	json_end_object(json);
-}
-
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct latency *latency = result;
+	bool software = has_software(latency);
 
-	json_unsigned(json, "samples", latency->count);
-	json_begin_array(json, "rows");
-	for (int i = 0; i < LATENCY_ROWS; i++)
-		print_row(json, &latency->row[i]);
-	json_end_array(json);
+	emit_string(out, NULL, "latency        %s\n", out->util->device);
+	emit_unsigned(out, "samples", "  %llu transfers in a row, one at a time\n", latency->count);
+	emit_text(out, "  %-16s %8s %8s %8s %8s %8s%s\n", "ns", "min", "median", "p90", "p99",
+		  "p99.9", software ? "  software" : "");
+	emit_array(out, "rows");
+	for (int i = 0; i < LATENCY_ROWS; i++) {
+		emit_object(out, NULL);
+		print_row(out, &latency->row[i], software);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+	if (!out->json)
+		print_histograms(out, latency);
 }
 
 static void set_up(struct latency *latency)
@@ -134,7 +127,7 @@ static int run(struct util *util, int argc, char **argv)
 		util_check(util, latency_measure(util, &latency),
 			   util_interrupted() ? "interrupted" : "latency");
 	free(latency.samples);
-	return util_finish(util, util->failed ? NULL : &latency, print_text, print_json);
+	return util_emit(util, util->failed ? NULL : &latency, print);
 }
 
 const struct command cmd_latency = {

@@ -22,16 +22,10 @@
  */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
-static bool writes_records(struct litepcie *dev)
-{
-	struct litepcie_block records = { .struct_size = sizeof(records) };
-
-	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
-}
-
 bool packet_fits(struct litepcie *dev, size_t size)
 {
-	return size == LATENCY_PAGE || (size < LATENCY_PAGE && writes_records(dev));
+	return size == LATENCY_PAGE ||
+	       (size < LATENCY_PAGE && util_has_block(dev, LITEPCIE_BLOCK_RECORDS));
 }
 
 int packet_begin(struct litepcie *dev)
@@ -39,7 +33,7 @@ int packet_begin(struct litepcie *dev)
 	const struct litepcie_dma_config config = {
 		.struct_size = sizeof(config),
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
-		.interrupt_every = BUFFERS, .packets = writes_records(dev),
+		.interrupt_every = BUFFERS, .packets = util_has_block(dev, LITEPCIE_BLOCK_RECORDS),
 	};
 	int rc = litepcie_ring_setup(dev, LATENCY_PAGE, BUFFERS);
 

@@ -29,85 +29,72 @@ static double megabytes_per_s(const struct mmio_row *row)
 	return row->ns.median > 0 ? (double)row->size * 1000 / row->ns.median : 0;
 }
 
-static void print_row(const struct mmio_row *row)
-{
-	if (!row->valid) {
-		printf("  %-13s no value: ", row->id);
-		util_fill(26, 18, row->reason);
-		return;
-	}
-	printf("  %-13s %8.1f %8.1f %8.1f %8.1f", row->id, row->ns.median, row->ns.p99,
-	       row->ns.min, row->ns.max);
-	if (row->write)
-		printf(" %9.1f", megabytes_per_s(row));
-	putchar('\n');
-	histogram_print(&row->ns, "ns");
-}
-
 struct result {
 	struct mmio_bench	bench;
 	struct mmio_ways	ways;
 };
 
-static void print_text(const struct util *util, const void *data)
+static void print_row(const struct emit *out, const struct mmio_row *row)
 {
-	const struct result *result = data;
-	const struct mmio_bench *bench = &result->bench;
+	bool valid = row->valid, rate = valid && row->write;
 
-	printf("mmio_bench     %s\n  %s by %s, %zu samples in a row, device time\n", util->device,
-	       target_names[bench->target], bench->path, bench->count);
-	if (isnan(bench->clock_ns))
-		puts("  clock         " MMIO_CUT_SHORT);
-	else
-		printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
-	if (!bench->all)
-		printf("  %-13s %8s %8s %8s %8s %9s\n", "ns", "median", "p99", "min", "max", "MB/s");
-	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
-		print_row(&bench->rows[i]);
-	if (bench->all)
-		mmio_ways_print(&result->ways);
-}
-
-static void print_row_json(struct json *json, const struct mmio_row *row)
-{
-	json_begin_object(json, NULL);
-	json_string(json, "id", row->id);
-	json_string(json, "op", row->write ? "write" : "read");
-	json_unsigned(json, "size_bytes", row->size);
-	json_string(json, "unit", row->write ? "MB/s" : "ns");
-	if (!row->valid) {
-		json_null(json, "value");
-		json_string(json, "reason", row->reason);
-	} else {
-		json_number(json, "value", row->write ? megabytes_per_s(row) : row->ns.median);
-		json_null(json, "reason");
-		json_number(json, "median_ns", row->ns.median);
-		json_number(json, "p99_ns", row->ns.p99);
-		json_number(json, "min_ns", row->ns.min);
-		json_number(json, "max_ns", row->ns.max);
-		json_unsigned(json, "samples", row->ns.samples);
-		if (row->write)
-			json_number(json, "mb_per_s", megabytes_per_s(row));
-		histogram_json(json, &row->ns, "ns");
+	emit_string(out, "id", "  %-13s ", row->id);
+	emit_string(out, "op", NULL, row->write ? "write" : "read");
+	emit_unsigned(out, "size_bytes", NULL, row->size);
+	emit_string(out, "unit", NULL, row->write ? "MB/s" : "ns");
+	emit_number(out, "value", NULL,
+		    !valid ? NAN : row->write ? megabytes_per_s(row) : row->ns.median);
+	emit_string(out, "reason", NULL, valid ? NULL : row->reason);
+	if (!valid && !out->json) {
+		emit_text(out, "no value: ");
+		util_fill(26, 18, row->reason);
 	}
-	json_end_object(json);
+	if (!valid)
+		return;
+	emit_number(out, "median_ns", "%8.1f ", row->ns.median);
+	emit_number(out, "p99_ns", "%8.1f ", row->ns.p99);
+	emit_number(out, "min_ns", "%8.1f ", row->ns.min);
+	emit_number(out, "max_ns", "%8.1f", row->ns.max);
+	emit_unsigned(out, "samples", NULL, row->ns.samples);
+	if (rate)
+		emit_number(out, "mb_per_s", " %9.1f", megabytes_per_s(row));
+	emit_text(out, "\n");
+	histogram_emit(out, &row->ns, "ns");
 }
 
-static void print_json(struct json *json, const void *data)
+static void print_rows(const struct emit *out, const struct mmio_bench *bench)
+{
+	emit_text(out, "  %-13s %8s %8s %8s %8s %9s\n", "ns", "median", "p99", "min", "max",
+		  "MB/s");
+	for (size_t i = 0; i < MMIO_ROWS; i++) {
+		emit_object(out, NULL);
+		print_row(out, &bench->rows[i]);
+		emit_object_end(out);
+	}
+}
+
+static void print(const struct emit *out, const void *data)
 {
 	const struct result *result = data;
 	const struct mmio_bench *bench = &result->bench;
+	bool known = !isnan(bench->clock_ns);
 
-	json_string(json, "target", target_names[bench->target]);
-	json_string(json, "mmio_path", bench->path);
-	json_number(json, "clock_round_trip_ns", bench->clock_ns);
-	json_unsigned(json, "writes_per_sample", MMIO_BURST);
-	json_begin_array(json, "rows");
-	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
-		print_row_json(json, &bench->rows[i]);
+	emit_string(out, NULL, "mmio_bench     %s\n", out->util->device);
+	emit_string(out, "target", "  %s ", target_names[bench->target]);
+	emit_string(out, "mmio_path", "by %s, ", bench->path);
+	emit_unsigned(out, NULL, "%llu samples in a row, device time\n", bench->count);
+	emit_number(out, "clock_round_trip_ns",
+		    known ? "  clock         %6.1f ns round trip of its own register\n" : NULL,
+		    bench->clock_ns);
+	if (!known)
+		emit_text(out, "  clock         " MMIO_CUT_SHORT "\n");
+	emit_unsigned(out, "writes_per_sample", NULL, MMIO_BURST);
+	emit_array(out, "rows");
 	if (bench->all)
-		mmio_ways_json(json, &result->ways);
-	json_end_array(json);
+		mmio_ways_emit(out, &result->ways);
+	else
+		print_rows(out, bench);
+	emit_array_end(out);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
@@ -203,7 +190,7 @@ static int run(struct util *util, int argc, char **argv)
 			  bench->count);
 	if (!bench->samples || !util_open(util)) {
 		free(bench->samples);
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	}
 	snprintf(bench->path, sizeof(bench->path), "%s", litepcie_mmio_path(util->dev));
 	rc = measure(util, &result);
@@ -212,7 +199,7 @@ static int run(struct util *util, int argc, char **argv)
 	else
 		util_check(util, rc, "MMIO");
 	free(bench->samples);
-	return util_finish(util, &result, print_text, print_json);
+	return util_emit(util, &result, print);
 }
 
 const struct command cmd_mmio_bench = {

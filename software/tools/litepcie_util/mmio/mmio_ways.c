@@ -385,43 +385,34 @@ int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void print_reason(const struct mmio_way_row *row)
+static void print_row(const struct emit *out, const struct mmio_way_row *row)
 {
-	printf("  %-18s cannot be done: ", row->id);
-	util_fill(37, 23, row->reason);
-}
+	bool valid = row->valid;
 
-void mmio_ways_print(const struct mmio_ways *ways)
-{
-	printf("  %-18s %8s %9s %8s %7s  %s\n", "", "ns", "MB/s", "limit", "reached", "binds");
-	for (size_t i = 0; i < ways->rows; i++) {
-		const struct mmio_way_row *row = &ways->row[i];
-
-		if (row->valid)
-			printf("  %-18s %8.1f %9.1f %8.1f %7.3f  %s\n", row->id, row->ns,
-			       row->mb_per_s, row->limit.value, row->mb_per_s / row->limit.value,
-			       row->limit.binds);
-		else
-			print_reason(row);
+	emit_string(out, "id", "  %-18s ", row->id);
+	emit_string(out, "op", NULL, row->write ? "write" : "read");
+	emit_unsigned(out, "size_bytes", NULL, row->size);
+	emit_string(out, "unit", NULL, "MB/s");
+	emit_number(out, "access_ns", valid ? "%8.1f " : NULL, valid ? row->ns : NAN);
+	emit_number(out, "value", valid ? "%9.1f " : NULL, valid ? row->mb_per_s : NAN);
+	emit_number(out, "limit", valid ? "%8.1f " : NULL, valid ? row->limit.value : NAN);
+	emit_number(out, "ratio", valid ? "%7.3f  " : NULL,
+		    valid ? row->mb_per_s / row->limit.value : NAN);
+	emit_string(out, "binds", valid ? "%s\n" : NULL, valid ? row->limit.binds : NULL);
+	emit_string(out, "reason", NULL, valid ? NULL : row->reason);
+	if (!valid && !out->json) {
+		emit_text(out, "cannot be done: ");
+		util_fill(37, 23, row->reason);
 	}
 }
 
-void mmio_ways_json(struct json *json, const struct mmio_ways *ways)
+void mmio_ways_emit(const struct emit *out, const struct mmio_ways *ways)
 {
+	emit_text(out, "  %-18s %8s %9s %8s %7s  %s\n", "", "ns", "MB/s", "limit", "reached",
+		  "binds");
 	for (size_t i = 0; i < ways->rows; i++) {
-		const struct mmio_way_row *row = &ways->row[i];
-
-		json_begin_object(json, NULL);
-		json_string(json, "id", row->id);
-		json_string(json, "op", row->write ? "write" : "read");
-		json_unsigned(json, "size_bytes", row->size);
-		json_string(json, "unit", "MB/s");
-		json_number(json, "value", row->valid ? row->mb_per_s : NAN);
-		json_string(json, "reason", row->valid ? NULL : row->reason);
-		json_number(json, "access_ns", row->valid ? row->ns : NAN);
-		json_number(json, "limit", row->valid ? row->limit.value : NAN);
-		json_number(json, "ratio", row->valid ? row->mb_per_s / row->limit.value : NAN);
-		json_string(json, "binds", row->valid ? row->limit.binds : NULL);
-		json_end_object(json);
+		emit_object(out, NULL);
+		print_row(out, &ways->row[i]);
+		emit_object_end(out);
 	}
 }

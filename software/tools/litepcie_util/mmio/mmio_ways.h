@@ -51,7 +51,6 @@ struct mmio_ways {
  */
 int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways);
 
-void mmio_ways_print(const struct mmio_ways *ways);
-void mmio_ways_json(struct json *json, const struct mmio_ways *ways);
+void mmio_ways_emit(const struct emit *out, const struct mmio_ways *ways);
 
 #endif /* LITEPCIE_UTIL_MMIO_WAYS_H */

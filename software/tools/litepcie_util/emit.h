@@ -1,0 +1,53 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Print the result of a command, as text or as JSON. A call gives a value once: the key that it has
+ * in JSON, and the format by which it is printed as text.
+ *
+ * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. An object
+ * with a NULL key is an element of an array. JSON has null for a NULL string and for a number that
+ * is not finite.
+ */
+#ifndef LITEPCIE_UTIL_EMIT_H
+#define LITEPCIE_UTIL_EMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct json;
+struct util;
+
+struct emit {
+	const struct util	*util;
+	struct json		*json;	/* NULL: text */
+};
+
+/* Print text alone, which JSON does not have. */
+__attribute__((format(printf, 2, 3)))
+void emit_text(const struct emit *emit, const char *format, ...);
+
+/* Each format has one conversion: %s, %llu, or one of double. */
+void emit_string(const struct emit *emit, const char *key, const char *format, const char *value);
+void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value);
+void emit_number(const struct emit *emit, const char *key, const char *format, double value);
+
+/* Values that the text does not have, or says in words of its own. */
+void emit_bool(const struct emit *emit, const char *key, bool value);
+/* A number that is null in JSON if it is below 0. */
+void emit_known(const struct emit *emit, const char *key, int64_t value);
+void emit_null(const struct emit *emit, const char *key);
+
+/* Begin and end an object or an array of JSON. Text has nothing there. */
+void emit_object(const struct emit *emit, const char *key);
+void emit_object_end(const struct emit *emit);
+void emit_array(const struct emit *emit, const char *key);
+void emit_array_end(const struct emit *emit);
+
+/* Returns @text, or NULL if it is empty: a string that JSON has as null. */
+const char *emit_filled(const char *text);
+
+#endif /* LITEPCIE_UTIL_EMIT_H */
