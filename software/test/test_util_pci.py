@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -13,6 +14,7 @@ import pytest
 
 from software.test.software_build import Util, build_software
 from software.test.sysfs_standin import PCI, Machine
+from tools.testing.repository import ROOT
 
 CARD, GROUP = "0000:22:00.0", 16
 
@@ -68,6 +70,19 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
     assert (cards["0000:01:00.0"]["link_gen"], cards["0000:01:00.0"]["link_lanes"]) == (3, 8)
     text = util.run("list").stdout
     assert "-d /dev/litepcie1" in text and "Gen3 x8" in text
+
+
+def test_list_knows_the_cards_that_the_driver_knows(util, machine):
+    """litepcie_util list shows a function with any device number of the driver's table, and none
+    with another number of Xilinx."""
+    source = (ROOT / "software" / "kernel" / "pci.c").read_text()
+    known = {int(number, 16) for number in re.findall(r"VDEVICE\(XILINX, (0x\w+)\)", source)}
+    numbers = [*range(0x9010, 0x9060), 0x8038, 0x7024]
+    assert known and known <= set(numbers)
+    for n, number in enumerate(numbers):
+        machine.add(f"0000:{n:02x}:00.0", device=number)
+    _, found = report(util, "list")
+    assert {card["device"] for card in found["cards"]} == known
 
 
 def test_a_machine_without_a_card_is_no_error(util, machine):

@@ -189,13 +189,14 @@ bool pci_is_card(const struct pci_function *function)
 {
 	/*
 	 * The vendor and device numbers are those of software/kernel/pci.c: Xilinx, and device
-	 * 0x90GL, where G is the generation and L the number of lanes (0xf stands for x16).
+	 * 0x90GL, where G is the generation and L the number of lanes (0xf stands for x16, which
+	 * generation 4 does not have).
 	 */
 	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
 
 	return function->vendor == 0x10ee && function->device >> 8 == 0x90 &&
-	       (gen == 2 || gen == 3) &&
-	       (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 15);
+	       gen >= 2 && gen <= 4 &&
+	       (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || (lanes == 15 && gen < 4));
 }
 
 static int is_address(const struct dirent *entry)
@@ -312,8 +313,8 @@ void pci_express(const struct pci_function *function, struct pci_express *expres
 	express->known = true;
 	express->mps_supported = 128u << (pci_config32(function, at + PCI_EXP_DEVCAP) &
 					  PCI_EXP_DEVCAP_PAYLOAD);
-	express->mps = 128u << (control >> 5 & 7);
-	express->mrrs = 128u << (control >> 12 & 7);
+	express->mps = 128u << ((control & PCI_EXP_DEVCTL_PAYLOAD) >> 5);
+	express->mrrs = 128u << ((control & PCI_EXP_DEVCTL_READRQ) >> 12);
 	express->relaxed_ordering = control & PCI_EXP_DEVCTL_RELAX_EN;
 	express->extended_tags = control & PCI_EXP_DEVCTL_EXT_TAG;
 	express->rcb = pci_config16(function, at + PCI_EXP_LNKCTL) & PCI_EXP_LNKCTL_RCB ? 128 : 64;
