@@ -16,9 +16,10 @@ struct peek {
 static void print(const struct emit *out, const void *result)
 {
 	const struct peek *peek = result;
+	bool half = peek->place.size == 4;
 
 	place_emit(out, &peek->place);
-	emit_unsigned(out, "value", peek->place.size == 4 ? "0x%08llx\n" : "0x%016llx\n", peek->value);
+	emit_unsigned(out, "value", half ? "0x%08llx\n" : "0x%016llx\n", peek->value);
 }
 
 static struct peek peek;

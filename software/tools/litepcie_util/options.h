@@ -21,7 +21,7 @@ struct util;
 struct util_option {
 	const char	*name;		/* the long form, without its two dashes */
 	char		letter;		/* the short form, without its dash; 0: there is none */
-	const char	*value;		/* stands for the value in the text of --help; NULL: a flag */
+	const char	*value;		/* stands for the value in --help; NULL: it is a flag */
 	/*
 	 * Store the value @text in @to. Returns false if it breaks @rule. A flag has no such
 	 * function: its @to is a bool, which becomes true.

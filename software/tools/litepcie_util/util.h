@@ -63,7 +63,7 @@ struct command {
 	/* least and most words behind the options, and what they are: "NAME takes ..." */
 	unsigned int least, most;
 	const char *takes;
-	/* the whole text of --help of a command that parses its options itself; NULL: it does not */
+	/* the text of --help of a command that parses its options itself; NULL: it does not */
 	const char *help;
 	/*
 	 * Run the command: open the card, do the work. @argv has the @argc words behind the

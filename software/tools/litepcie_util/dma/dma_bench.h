@@ -54,8 +54,8 @@ struct bench_slot {
 
 /*
  * The column heads from "measured" to "binds", which every table of dma_bench has, and
- * bench_emit_rate(), which prints the columns of one line, or the keys of one row. @id names the row
- * in JSON, and @binds is NULL for rates_binds().
+ * bench_emit_rate(), which prints the columns of one line, or the keys of one row. @id names the
+ * row in JSON, and @binds is NULL for rates_binds().
  */
 #define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
 void bench_emit_rate(const struct emit *out, const struct rate *rate, const char *id,

@@ -166,8 +166,8 @@ static const struct util_option options[] = {
 	  .help = "every way of access, in the card's largest memory" },
 	{ .name = "count", .letter = 'n', .value = "N", .parse = option_number, .to = &count,
 	  .low = 1, .high = MAX_COUNT, .rule = "it must be a number from 1 to 1000000",
-	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes back "
-		  "to back" },
+	  .help = "samples in each row, 1 to 1000000 (256); a sample is one read, or 64 writes "
+		  "back to back" },
 	{ .name = "target", .letter = 't', .value = "NAME", .parse = option_choice,
 	  .to = &result.bench.target, .choices = "memory0 scratch time",
 	  .rule = "there are memory0, scratch and time",
