@@ -81,7 +81,7 @@ static struct branch branches[] = {
 	IOCTL(H2C_UPDATE, EINVAL, "negative", first_owns, .update = { -1 }),
 	LOST(REG), LOST(LOOPBACK), LOST(C2H), LOST(H2C), LOST(INFO), LOST(LOCK), LOST(C2H_UPDATE),
 	LOST(H2C_UPDATE), LOST(SETUP), LOST(MEMORY), LOST(RING_INFO), LOST(EVENT), LOST(BAR), LOST(EXPORT),
-	LOST(ADVANCE), LOST(COUNTS), LOST(PACKETS), LOST(UNKNOWN),
+	LOST(ADVANCE), LOST(COUNTS), LOST(PACKETS),
 	IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
 
 	RING_OF(0, "interrupts", first_owns, 0, 4096, 16, 1, 0, 0, 0, 0),
