@@ -32,6 +32,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 VERILATOR = (5, 6)
 JAVA = 17
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+# Folders of programs for administrators, which are often not in a user's PATH.
+SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -41,6 +43,17 @@ def program(name: str) -> Callable[[], bool]:
     Each program has a need of its own, as it has its own package.
     """
     return lambda: bool(shutil.which(name))
+
+
+def find_system_program(name: str) -> str | None:
+    """Return the path of a program in PATH or in SYSTEM_FOLDERS, or None."""
+    places = [os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]
+    return shutil.which(name, path=os.pathsep.join(places))
+
+
+def system_program(name: str) -> Callable[[], bool]:
+    """Return a function that says whether this program is in PATH or in SYSTEM_FOLDERS."""
+    return lambda: bool(find_system_program(name))
 
 
 def any_program(*names: str) -> Callable[[], bool]:
@@ -204,6 +217,7 @@ NEEDS = {
         Need("valgrind", program("valgrind"), ("valgrind",)),
         Need("strace", program("strace"), ("strace",)),
         Need("sparse", program("sparse"), ("sparse",)),
+        Need("flashrom", system_program("flashrom"), ("flashrom",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],

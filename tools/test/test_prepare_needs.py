@@ -46,6 +46,7 @@ NOT_A_PROGRAM = {
     "debian-archive-keyring",
     "libelf-dev",
     "default-jdk-headless",
+    "flashrom",
     f"lib{needs.PYTHON}",
 }
 ALL = [need for entries in needs.NEEDS.values() for need in entries]
@@ -75,6 +76,20 @@ def test_a_program_is_looked_for_in_path(empty_path):
     probe = needs.program("one")
     (empty_path / "one").touch()
     assert not probe()
+    program(empty_path, "one")
+    assert probe()
+
+
+def test_a_program_for_administrators_need_not_be_in_path(monkeypatch, empty_path, tmp_path):
+    """A program such as flashrom is found in /usr/sbin, too, which users often do not have in
+    PATH.
+    """
+    monkeypatch.setattr(needs, "SYSTEM_FOLDERS", (str(tmp_path / "sbin"),))
+    probe = needs.system_program("one")
+    assert not probe()
+    program(tmp_path / "sbin", "one")
+    assert probe()
+    (tmp_path / "sbin" / "one").unlink()
     program(empty_path, "one")
     assert probe()
 
