@@ -111,7 +111,9 @@ def load_by_openfpgaloader(board, filename, arguments):
 # The first 16 MiB of the flash hold the golden image, from which the part starts. The golden image
 # starts the application, which lies behind it. If the application does not start, the golden image
 # stays loaded.
-GOLDEN, ROOM = 0, FLASH_LAYOUT["room"]
+GOLDEN = 0
+# The last bytes of each room stay erased, since a reboot begins there.
+MOST   = FLASH_LAYOUT["room"] - FLASH_LAYOUT["spare"]
 PROXY        = "spi_proxy"
 
 def find_image(arguments):
@@ -123,9 +125,10 @@ def find_image(arguments):
     first = GOLDEN if arguments.golden else APPLICATION
     built = Path(arguments.output_dir)/"vivado"/name
     image = find_bitstream(arguments, built)
-    if len(image.data) > ROOM:
+    if len(image.data) > MOST:
         raise ProgramError(f"{image.name}: {len(image.data)} bytes, and golden image and "
-            f"application have {ROOM} each: it would run into the other. Build it compressed")
+            f"application have room for {MOST} each: it would run into what must stay erased for a "
+            "reboot, or into the other image. Build it compressed")
     return image, first
 
 def flash(board, arguments):

@@ -138,6 +138,9 @@ FLASH_LAYOUT = {
     # addresses.
     "application": 1 << 24,
     "room":        1 << 24,
+    # The last `spare` bytes of each room stay erased. A reboot begins so far before the application,
+    # because the part may skip up to 255 bytes from the address that it is given.
+    "spare":       256,
     # Words that software writes so that it does nothing of the kind by mistake.
     "unlock":      0x4e45504f, # "OPEN" in memory: the golden image may be changed.
     "reboot":      0x544f4f42, # "BOOT" in memory: boot from the flash.

@@ -6,6 +6,7 @@
 RTL.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -14,16 +15,19 @@ import pytest
 
 from bringup.jtag.design import make_platform, synthesise_design, write_design
 from bringup.jtag.spi_proxy import CONSTRAINTS, SpiProxyDesign
+from bringup.openocd import ProgramError
+from bringup.programming import find_image
 from bringup.test.bitstream_samples import KU3P, REVISION_1, bit_file, configuration
 from bringup.test.jtag_bench import Bench, build
 from bringup.test.jtag_part import DONE_PIN, Cable, Tap
 from bringup.test.spi_flash import SECTOR, Flash
+from gateware.numbers import FLASH_LAYOUT
 from tools.synthesis.netlist import Netlist, usage
 from tools.synthesis.yosys import find_yosys
 from tools.testing.repository import ROOT
 
 SECONDS = 120
-APPLICATION = 1 << 24
+APPLICATION = FLASH_LAYOUT["application"]
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +163,25 @@ def test_a_protected_chip_is_found_by_comparing(library, write):
     result = write(card, bit_file(configuration(frames=1)))
     assert result.returncode == 1
     assert "does not hold what was written" in result.stderr and "protected" in result.stderr
+
+
+@pytest.mark.parametrize("golden", [False, True])
+def test_an_image_leaves_the_spare_bytes_of_its_room(tmp_path, golden):
+    """An image may fill its room but for the last bytes, in which a reboot begins. They stay
+    erased.
+
+    This holds for both images, and with the same numbers as for `litepcie_util flash write`.
+    """
+    most = FLASH_LAYOUT["room"] - FLASH_LAYOUT["spare"]
+    whole = configuration()
+    file = tmp_path / "image.bin"
+    options = argparse.Namespace(bitstream=str(file), golden=golden, output_dir=str(tmp_path))
+    file.write_bytes(whole + b"\xff" * (most - len(whole)))
+    image, first = find_image(options)
+    assert (len(image.data), first) == (most, 0 if golden else APPLICATION)
+    file.write_bytes(file.read_bytes() + b"\xff" * 4)
+    with pytest.raises(ProgramError, match=f"room for {most} each.*erased for a reboot"):
+        find_image(options)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from gateware import numbers
 from gateware.capture import registers as capture_registers
 from gateware.card import sensors
+from gateware.card.commands import Refusal
 from gateware.card.module import BUFFER_BYTES, ERRORS
 from gateware.dma import moderation, notices
 from gateware.virtio import device
@@ -594,6 +595,10 @@ def c_header():
     lines += ["", "/* Words that open the flash's golden image, and that boot from the flash */"]
     lines += _defines("", {f"{name}_word": numbers.FLASH_LAYOUT[name]
         for name in ("unlock", "reboot")}, "{:#x}")
+    lines += ["", "/* Last bytes of each image's room in the flash, which stay erased */"]
+    lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
+    lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
+    lines += _defines("FLASH_REFUSAL_", {reason.name.lower(): int(reason) for reason in Refusal})
     lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]

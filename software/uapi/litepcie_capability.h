@@ -313,6 +313,19 @@
 #define LITEPCIE_UNLOCK_WORD                    0x4e45504f
 #define LITEPCIE_REBOOT_WORD                    0x544f4f42
 
+/* Last bytes of each image's room in the flash, which stay erased */
+#define LITEPCIE_FLASH_SPARE                    256
+
+/* Why the flash engine refused a command: the field refusal of its status */
+#define LITEPCIE_FLASH_REFUSAL_NONE             0
+#define LITEPCIE_FLASH_REFUSAL_UNKNOWN          1
+#define LITEPCIE_FLASH_REFUSAL_OUTSIDE          2
+#define LITEPCIE_FLASH_REFUSAL_SHORT            3
+#define LITEPCIE_FLASH_REFUSAL_ALL              4
+#define LITEPCIE_FLASH_REFUSAL_SIZE             5
+#define LITEPCIE_FLASH_REFUSAL_LENGTH           6
+#define LITEPCIE_FLASH_REFUSAL_BUSY             7
+
 /* Longest time of a read of host memory, with the timeout after reset */
 #define LITEPCIE_LONGEST_READ_US                25000
 
