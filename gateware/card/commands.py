@@ -32,7 +32,8 @@ class Change(IntEnum):
 @dataclass(frozen=True)
 class Command:
     """A command of the flash. `address` is the number of its address bytes: 0, 3 or 4. `dummies` is
-    the number of bytes between address and data, which mean nothing.
+    the number of bytes between address and data, which mean nothing. `lines` is the number of data
+    lines on which the flash sends its data: 1, or 2 for a command with a dummy byte.
     """
     opcode:  int
     about:   str
@@ -40,11 +41,13 @@ class Command:
     dummies: int    = 0
     data:    Data   = Data.NONE
     change:  Change = Change.NONE
+    lines:   int    = 1
 
 READ_STATUS     = 0x05
 WRITE_ENABLE    = 0x06
 IDENTIFY        = 0x9f
 READ            = 0x0c
+READ_PAIRS      = 0x3c
 PROGRAM         = 0x12
 ERASE_SUBSECTOR = 0x21
 ERASE_SECTOR    = 0xdc
@@ -68,6 +71,7 @@ COMMANDS = (
     Command(0x0b, "fast read", 3, 1, Data.READ),
     Command(0x13, "read", 4, 0, Data.READ),
     Command(READ, "fast read", 4, 1, Data.READ),
+    Command(READ_PAIRS, "fast read on two lines", 4, 1, Data.READ, lines=2),
     Command(0x02, "program page", 3, 0, Data.WRITE, Change.PLACE),
     Command(PROGRAM, "program page", 4, 0, Data.WRITE, Change.PLACE),
     Command(0x20, "erase 4 KiB", 3, change=Change.PLACE),

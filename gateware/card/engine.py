@@ -117,6 +117,11 @@ class FlashEngine(LiteXModule):
             self.crc.data.eq(transfer.read_data),
         ]
         self.front = Signal() # Number of the page buffer that software has.
+        # What the gate says of the command, a cycle later: the list of commands is deep logic, and
+        # the way on to the flash's pins is as deep.
+        self.form = form = Record([("address_bytes", len(gate.address_bytes)), ("dummies", 1),
+            ("reads", 1), ("pairs", 1), ("writes", 1), ("changes", 1)])
+        self.sync += [getattr(form, name).eq(getattr(gate, name)) for name, *_ in form.layout]
         self.byte_write = Signal()
         self.add_pages()
         self.add_steps(refused, stopped)
@@ -125,7 +130,7 @@ class FlashEngine(LiteXModule):
         """Connects one page buffer to software and one to the transfer. While a command runs that
         is no program, both are the same one, and the transfer has it.
         """
-        transfer, writes = self.transfer, self.gate.writes
+        transfer, writes = self.transfer, self.form.writes
         for number, page in enumerate(self.pages):
             mine = Signal() # The page buffer is software's.
             self.comb += [
@@ -148,7 +153,7 @@ class FlashEngine(LiteXModule):
         """Adds the steps of a command. A step that makes a transfer describes it as long as it
         runs, and starts it in its first cycle.
         """
-        gate, transfer = self.gate, self.transfer
+        gate, form, transfer = self.gate, self.form, self.transfer
         self.fsm = fsm = FSM(reset_state="TAKE-PINS")
         entered  = Signal()
         self.sync += entered.eq(transfer.start | (entered & ~transfer.done))
@@ -188,13 +193,11 @@ class FlashEngine(LiteXModule):
         step("WAIT-BEFORE", [If(stopped, NextValue(self.busy, 0), NextState("IDLE")).Else(
             NextState("ENABLE"))], *wait)
         step("ENABLE", [NextState("SEND")], transfer.opcode.eq(WRITE_ENABLE))
-        step("SEND", [If(gate.changes, NextState("WAIT-BEHIND")).Else(
+        step("SEND", [If(form.changes, NextState("WAIT-BEHIND")).Else(
             NextValue(self.busy, 0), NextState("IDLE"))],
             transfer.opcode.eq(gate.opcode),
-            transfer.address_bytes.eq(gate.address_bytes),
-            transfer.dummies.eq(gate.dummies),
-            transfer.reads.eq(gate.reads),
-            transfer.writes.eq(gate.writes),
+            *[getattr(transfer, name).eq(getattr(form, name))
+                for name in ("address_bytes", "dummies", "reads", "pairs", "writes")],
             transfer.length.eq(gate.length),
             self.crc.valid.eq(transfer.read_valid),
             self.byte_write.eq(transfer.read_valid & (transfer.position < PAGE_BYTES)))

@@ -42,7 +42,8 @@ class Flash(LiteXModule):
             pins.cs_n.eq(engine.transfer.cs_n),
             pins.sck.eq(spi.sck),
             pins.mosi.eq(spi.mosi),
-            spi.miso.eq(pins.miso),
+            pins.release.eq(engine.transfer.release),
+            spi.lines.eq(pins.lines),
         ]
 
     def add_command(self):

@@ -32,8 +32,9 @@ class FlashGate(LiteXModule):
         self.address_bytes  = Signal(3)                 # o
         self.dummies        = Signal()                  # o
         self.reads          = Signal()                  # o, data comes from the flash
+        self.pairs          = Signal()                  # o, that data comes on two lines
         self.writes         = Signal()                  # o, data goes to the flash
-        self.changes        = Signal()                  # o, the flash is busy behind the command
+        self.changes        = Signal()                  # o, the flash is busy after the command
         self.refusal        = Signal(max=len(Refusal))  # o
 
         # # #
@@ -49,6 +50,7 @@ class FlashGate(LiteXModule):
                 self.address_bytes.eq(command.address),
                 self.dummies.eq(command.dummies),
                 self.reads.eq(command.data == Data.READ),
+                self.pairs.eq(command.lines == 2),
                 self.writes.eq(command.data == Data.WRITE),
                 self.changes.eq(command.change != Change.NONE),
                 everything.eq(command.change == Change.ALL),

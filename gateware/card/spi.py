@@ -2,7 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""An SPI master (mode 0, one data line each way): bytes, and transfers made of bytes."""
+"""An SPI master (mode 0): bytes, and transfers made of bytes.
+
+Each direction has one data line, D00 to the flash and D01 from it. A flash may also send data on
+both lines, the higher bit of each pair on D01; then the master does not drive D00.
+"""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
@@ -17,7 +21,8 @@ LATE_BITS = 3
 GAP_CYCLES = 16
 
 class SpiBytes(LiteXModule):
-    """Shifts bytes out and in, highest bit first. SCK goes on without a gap while bytes come.
+    """Shifts bytes out and in, highest bit first. SCK goes on without a gap while bytes come. A
+    byte with `pairs` comes in on two lines, in four periods of SCK.
 
     `half` is half a period of SCK in cycles, at least LEAST_HALF. A bit from the flash is taken
     `late` + 1 cycles after SCK rose. The flash gave it out when SCK fell, half a period earlier,
@@ -27,23 +32,25 @@ class SpiBytes(LiteXModule):
     def __init__(self):
         self.half = Signal(HALF_BITS, reset=LEAST_HALF) # i
         self.late = Signal(LATE_BITS, reset=3)          # i
-        self.sink = sink = stream.Endpoint([("data", 8)])
+        self.sink = sink = stream.Endpoint([("data", 8), ("pairs", 1)])
         self.received = Signal(8) # o
         self.valid    = Signal()  # o, one cycle: `received` is a new byte.
         self.idle     = Signal()  # o, all bits have been sent and received.
         self.sck      = Signal()  # o
         self.mosi     = Signal()  # o
-        self.miso     = Signal()  # i
+        self.lines    = Signal(2) # i, D00 and D01
 
         # # #
 
         half, left, bit = Signal(HALF_BITS), Signal(HALF_BITS), Signal(3)
         active, shift   = Signal(), Signal(8)
         turn, load      = Signal(), Signal()
+        pairs, last     = Signal(), Signal()
         self.sync += If(self.half < LEAST_HALF, half.eq(LEAST_HALF)).Else(half.eq(self.half))
         self.comb += [
             turn.eq(active & (left == 0)),
-            load.eq(~active | (turn & self.sck & (bit == 7))),
+            last.eq((bit[1:] == 3) & (bit[0] | pairs)),
+            load.eq(~active | (turn & self.sck & last)),
             sink.ready.eq(load),
             self.mosi.eq(shift[7]),
         ]
@@ -53,29 +60,37 @@ class SpiBytes(LiteXModule):
                 left.eq(half - 1),
                 self.sck.eq(~self.sck),
                 If(self.sck,
-                    bit.eq(bit + 1),
+                    bit.eq(bit + 1 + pairs),
                     shift.eq(shift << 1),
-                    If(bit == 7, active.eq(0)),
+                    If(last, active.eq(0)),
                 ),
             ),
             If(load & sink.valid,
                 active.eq(1),
                 left.eq(half - 1),
                 shift.eq(sink.data),
+                pairs.eq(sink.pairs),
             ),
         ]
 
         # A 1 wanders along `taps` for each rising edge of SCK. The bit is taken when the 1 passes
-        # tap `late`.
-        taps, tap = Signal(2**LATE_BITS), Signal()
-        count     = Signal(3)
-        self.comb += tap.eq(taps >> self.late)
+        # tap `late`. By then the next byte may have begun, so `kinds` goes along the same way and
+        # says whether the bit is one of a pair.
+        taps, tap   = Signal(2**LATE_BITS), Signal()
+        kinds, kind = Signal(2**LATE_BITS), Signal()
+        count       = Signal(3)
+        self.comb += [tap.eq(taps >> self.late), kind.eq(kinds >> self.late)]
         self.sync += [
             taps.eq(Cat(turn & ~self.sck, taps)),
-            self.valid.eq(tap & (count == 7)),
+            kinds.eq(Cat(pairs, kinds)),
+            self.valid.eq(tap & (count[1:] == 3) & (count[0] | kind)),
             If(tap,
-                self.received.eq(Cat(self.miso, self.received)),
-                count.eq(count + 1),
+                If(kind,
+                    self.received.eq(Cat(self.lines, self.received)),
+                ).Else(
+                    self.received.eq(Cat(self.lines[1], self.received)),
+                ),
+                count.eq(count + 1 + kind),
             ),
         ]
         self.comb += self.idle.eq(~active & (taps == 0) & ~self.valid & ~sink.valid)
@@ -85,10 +100,11 @@ class SpiTransfer(LiteXModule):
 
     Data is `length` bytes that are sent (`writes`) or taken (`reads`). With `polls` bytes are taken
     until bit 0 of one is 0: such a transfer reads a flash's status until it is ready. `stop` ends a
-    transfer that takes bytes at the next one. A transfer with `silent` has no CS#: only SCK moves.
+    transfer that takes bytes, after the next byte. A transfer with `silent` has no CS#: only SCK
+    moves.
     """
     def __init__(self):
-        self.start   = Signal() # i, one cycle, while `done` of the last transfer has passed
+        self.start   = Signal() # i, one cycle, at the earliest in the cycle after `done`
         self.stop    = Signal() # i
         self.silent  = Signal() # i, this and the following describe the transfer until it is done
         self.opcode  = Signal(8)
@@ -96,6 +112,7 @@ class SpiTransfer(LiteXModule):
         self.address_bytes = Signal(3)
         self.dummies = Signal()
         self.reads   = Signal()
+        self.pairs   = Signal() # With `reads` and a dummy byte: the data comes on two lines.
         self.writes  = Signal()
         self.polls   = Signal()
         self.length  = Signal(LENGTH_BITS)
@@ -106,6 +123,7 @@ class SpiTransfer(LiteXModule):
         self.read_valid = Signal()  # o
         self.done    = Signal()        # o, one cycle
         self.cs_n    = Signal(reset=1) # o
+        self.release = Signal()        # o, D00 must not be driven: the flash may drive it
         self.bytes   = SpiBytes()
 
         # # #
@@ -145,6 +163,8 @@ class SpiTransfer(LiteXModule):
                 NextValue(head, head << 8),
                 NextValue(head_left, head_left - 1),
                 If(head_left == 0,
+                    # This byte is the dummy, after which the flash takes the line.
+                    NextValue(self.release, self.pairs),
                     If(has_data & (self.polls | (left != 0)),
                         NextState("MOVE-DATA"),
                     ).Else(
@@ -155,6 +175,7 @@ class SpiTransfer(LiteXModule):
         )
         fsm.act("MOVE-DATA",
             sink.valid.eq(1),
+            sink.pairs.eq(self.pairs),
             If(self.writes, sink.data.eq(self.write_data)),
             If(sink.ready,
                 NextValue(left, left - 1),
@@ -174,6 +195,7 @@ class SpiTransfer(LiteXModule):
         fsm.act("REST",
             NextValue(gap, gap - 1),
             If(gap == 0,
+                NextValue(self.release, 0),
                 self.done.eq(1),
                 NextState("WAIT"),
             )

@@ -15,22 +15,23 @@ class FlashPins(LiteXModule):
     makes some with CS# high before its first transfer.
     """
     def __init__(self):
-        self.cs_n = Signal(reset=1) # i
-        self.sck  = Signal()        # i
-        self.mosi = Signal()        # i
-        self.miso = Signal()        # o
+        self.cs_n    = Signal(reset=1) # i
+        self.sck     = Signal()        # i
+        self.mosi    = Signal()        # i
+        self.release = Signal()        # i, D00 is not driven, so that the flash may drive it.
+        self.lines   = Signal(2)       # o, D00 and D01
 
         # # #
 
         data_in = Signal(4)
-        self.comb += self.miso.eq(data_in[1])
+        self.comb += self.lines.eq(data_in[:2])
         self.specials += Instance("STARTUPE3",
             p_PROG_USR   = "FALSE",
             o_DI         = data_in,
             # D00 is MOSI and D01 is MISO. D02 and D03 are driven high: they are the flash's write
             # protection and hold, which are active low.
             i_DO         = Cat(self.mosi, C(0b110, 3)),
-            i_DTS        = 0b0010,
+            i_DTS        = Cat(self.release, C(0b001, 3)),
             i_FCSBO      = self.cs_n,
             i_FCSBTS     = 0,
             i_USRCCLKO   = self.sck,

@@ -33,9 +33,14 @@ extern "C" void *card_bind() {
     return lanebox::bound();
 }
 
-extern "C" int card_flash_pins(void *model, int cs_n, int sck, int mosi) {
+// Returns the level of D01 in bit 0, and that of D00, if the flash drives it, in bit 1. `driven`:
+// the card drives D00.
+extern "C" int card_flash_pins(void *model, int cs_n, int sck, int mosi, int driven) {
     auto *card = static_cast<lanebox::CardPins *>(model);
-    return card->flash.pins(cs_n != 0, sck != 0, mosi != 0, card->now());
+    bool high = card->flash.pins(cs_n != 0, sck != 0, mosi != 0, card->now());
+    if (driven && card->flash.pairs()) card->flash.conflict();
+    bool low = !card->flash.pairs() || card->flash.low();
+    return high | low << 1;
 }
 
 extern "C" int card_icap_clock(void *model, int csib, int rdwrb, int in) {

@@ -24,7 +24,7 @@ module STARTUPE3 #(
 );
     import "DPI-C" context function chandle card_bind();
     import "DPI-C" function int card_flash_pins(
-        input chandle model, input int cs_n, input int sck, input int mosi);
+        input chandle model, input int cs_n, input int sck, input int mosi, input int driven);
 
     // The first clocks after a configuration do not reach the pin: the part still changes from its
     // own clock to this one.
@@ -33,19 +33,21 @@ module STARTUPE3 #(
     chandle     model  = null;
     reg   [1:0] lost   = 2'd0;
     reg         last   = 1'b0;
-    reg         answer = 1'b1;
-    reg         miso   = 1'b1;
+    // D01 and D00, as the flash drives them and as they are at DI.
+    reg   [1:0] answer = 2'b11;
+    reg   [1:0] lines  = 2'b11;
+    int         pins;
 
-    assign DI = {2'b11, miso, 1'b1};
+    assign DI = {2'b11, lines[0], DTS[0] ? lines[1] : DO[0]};
 
     // The flash answers at falling edges. The answer is at DI from the next rising edge on: half a
     // period stands for the time that it takes through part, flash and board.
     always @(posedge USRCCLKO or negedge USRCCLKO or posedge FCSBO or negedge FCSBO) begin
         if (model == null) model = card_bind();
-        if (USRCCLKO & ~last) miso = answer;
-        if (lost == LOST) answer = card_flash_pins(model, {31'd0, FCSBO}, {31'd0, USRCCLKO},
-                                                   {31'd0, DO[0]}) != 0;
-        else answer = card_flash_pins(model, {31'd0, FCSBO}, 32'd0, {31'd0, DO[0]}) != 0;
+        if (USRCCLKO & ~last) lines = answer;
+        pins   = card_flash_pins(model, {31'd0, FCSBO}, {31'd0, USRCCLKO & (lost == LOST)},
+                                 {31'd0, DO[0]}, {31'd0, ~DTS[0]});
+        answer = pins[1:0];
         if (~USRCCLKO & last & lost != LOST) lost = lost + 2'd1;
         last = USRCCLKO;
     end

@@ -24,6 +24,9 @@ constexpr Time kErase32k = 100'000 * kMicrosecond;
 constexpr Time kErase64k = 150'000 * kMicrosecond;
 constexpr Time kEraseAll = 77'000'000 * kMicrosecond;
 
+// CS# must be high for so long between two commands.
+constexpr Time kDeselected = 50 * kNanosecond;
+
 // Flag status register: ready; an erase or program failed for protection. Bit 0 is the address
 // mode.
 constexpr uint8_t kReady = 0x80, kProtectionFailed = 0x02;
@@ -38,22 +41,24 @@ struct Entry {
     Form form;
     unsigned dummies;
     bool reads;
+    bool pairs = false;  // The data comes on two lines.
 };
 
-// The commands with one data line that the model knows.
+// The commands that the model knows.
 constexpr Entry kCommands[] = {
-    {0x03, Form::Mode, 0, true},  {0x0b, Form::Mode, 1, true},  {0x13, Form::Four, 0, true},
-    {0x0c, Form::Four, 1, true},  {0x5a, Form::Mode, 1, true},  {0x02, Form::Mode, 0, false},
-    {0x12, Form::Four, 0, false}, {0x20, Form::Mode, 0, false}, {0x52, Form::Mode, 0, false},
-    {0xd8, Form::Mode, 0, false}, {0x21, Form::Four, 0, false}, {0x5c, Form::Four, 0, false},
-    {0xdc, Form::Four, 0, false}, {0x60, Form::None, 0, false}, {0xc7, Form::None, 0, false},
-    {0x9f, Form::None, 0, true},  {0x9e, Form::None, 0, true},  {0x05, Form::None, 0, true},
-    {0x70, Form::None, 0, true},  {0xb5, Form::None, 0, true},  {0x85, Form::None, 0, true},
-    {0xc8, Form::None, 0, true},  {0x06, Form::None, 0, false}, {0x04, Form::None, 0, false},
-    {0x50, Form::None, 0, false}, {0x01, Form::None, 0, false}, {0xb1, Form::None, 0, false},
-    {0x81, Form::None, 0, false}, {0xc5, Form::None, 0, false}, {0xb7, Form::None, 0, false},
-    {0xe9, Form::None, 0, false}, {0x66, Form::None, 0, false}, {0x99, Form::None, 0, false},
-    {0xab, Form::None, 0, false}, {0xb9, Form::None, 0, false}, {0xff, Form::None, 0, false},
+    {0x03, Form::Mode, 0, true},       {0x0b, Form::Mode, 1, true},  {0x13, Form::Four, 0, true},
+    {0x0c, Form::Four, 1, true},       {0x5a, Form::Mode, 1, true},  {0x02, Form::Mode, 0, false},
+    {0x12, Form::Four, 0, false},      {0x20, Form::Mode, 0, false}, {0x52, Form::Mode, 0, false},
+    {0xd8, Form::Mode, 0, false},      {0x21, Form::Four, 0, false}, {0x5c, Form::Four, 0, false},
+    {0xdc, Form::Four, 0, false},      {0x60, Form::None, 0, false}, {0xc7, Form::None, 0, false},
+    {0x9f, Form::None, 0, true},       {0x9e, Form::None, 0, true},  {0x05, Form::None, 0, true},
+    {0x70, Form::None, 0, true},       {0xb5, Form::None, 0, true},  {0x85, Form::None, 0, true},
+    {0xc8, Form::None, 0, true},       {0x06, Form::None, 0, false}, {0x04, Form::None, 0, false},
+    {0x50, Form::None, 0, false},      {0x01, Form::None, 0, false}, {0xb1, Form::None, 0, false},
+    {0x81, Form::None, 0, false},      {0xc5, Form::None, 0, false}, {0xb7, Form::None, 0, false},
+    {0xe9, Form::None, 0, false},      {0x66, Form::None, 0, false}, {0x99, Form::None, 0, false},
+    {0xab, Form::None, 0, false},      {0xb9, Form::None, 0, false}, {0xff, Form::None, 0, false},
+    {0x3c, Form::Four, 1, true, true},
 };
 
 const Entry *find(uint8_t opcode) {
@@ -95,11 +100,14 @@ FlashChip::FlashChip(const FlashPart &part, uint64_t divisor, uint64_t seed)
 bool FlashChip::pins(bool cs_n, bool sck, bool mosi, Time now) {
     settle(now);
     if (cs_n) {
-        if (selected_) execute(now);
-        selected_ = false;
+        if (selected_) {
+            execute(now);
+            deselected_at_ = now;
+        }
+        selected_ = pairs_ = false;
         out_ = true;
     } else if (!selected_) {
-        select();
+        select(now);
         if (sck) breach("selected while SCK is high: mode 0 has it low");
     } else if (sck && !clock_) {
         rise(mosi);
@@ -110,7 +118,9 @@ bool FlashChip::pins(bool cs_n, bool sck, bool mosi, Time now) {
     return out_;
 }
 
-void FlashChip::select() {
+void FlashChip::select(Time now) {
+    if (deselected_at_ && now - *deselected_at_ < kDeselected)
+        breach("CS# was high for less than 50 ns");
     selected_ = true;
     bits_ = 0;
     count_ = 0;
@@ -119,12 +129,21 @@ void FlashChip::select() {
 
 void FlashChip::rise(bool bit) {
     in_ = static_cast<uint8_t>(in_ << 1 | bit);
-    if (++bits_ % 8 == 0) take(in_);
+    bits_ += pairs_ ? 2 : 1;
+    if (bits_ % 8 == 0) take(in_);
 }
 
 void FlashChip::fall(Time now) {
     if (bits_ % 8 == 0) shown_ = answer(now);
     out_ = shown_ >> (7 - bits_ % 8) & 1;
+    pairs_ = sends_pairs();
+    if (pairs_) low_ = shown_ >> (6 - bits_ % 8) & 1;
+}
+
+// Returns true from the falling edge after the last dummy bit on.
+bool FlashChip::sends_pairs() const {
+    const Entry *entry = header_.empty() ? nullptr : find(header_[0]);
+    return entry && entry->pairs && count_ >= 1 + address_bytes(entry->opcode) + entry->dummies;
 }
 
 void FlashChip::take(uint8_t byte) {
@@ -309,7 +328,7 @@ void FlashChip::lose_power(Time now) {
 
 void FlashChip::reset() {
     running_ = {};
-    selected_ = clock_ = write_enabled_ = four_bytes_ = reset_enabled_ = asleep_ = false;
+    selected_ = clock_ = pairs_ = write_enabled_ = four_bytes_ = reset_enabled_ = asleep_ = false;
     out_ = true;
     extended_ = flags_ = 0;
     bits_ = 0;

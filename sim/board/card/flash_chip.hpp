@@ -2,17 +2,19 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A serial flash by its pins, in SPI mode 0 with one data line each way.
+// A serial flash by its pins, in SPI mode 0 with one data line each way. Command 0x3c sends its
+// data on both lines.
 //
 // The commands, and the typical times of erasing and programming, are those of Micron's MT25QU256
 // data sheet. Programming only clears bits, and stays in the page of its address. Power may be lost
 // at any moment: then a page is programmed in part, or a sector erased in part.
 //
 // The chip writes down in broken() what a card must not do to it: commands while it is busy,
-// changes without write enable, opcodes that it does not know.
+// changes without write enable, opcodes that it does not know, CS# high for too short a time.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,11 @@ public:
     bool busy(Time now);
     bool write_enabled() const { return write_enabled_; }
     bool selected() const { return selected_; }
+    // The chip drives D00, too, and its level there.
+    bool pairs() const { return pairs_; }
+    bool low() const { return low_; }
+    // The card drives D00 while the chip does.
+    void conflict() { breach("both card and flash drive D00"); }
 
     FlashMemory &memory() { return memory_; }
     const FlashPart &part() const { return part_; }
@@ -60,7 +67,7 @@ private:
         Time start = 0, end = 0;
     };
 
-    void select();
+    void select(Time now);
     void rise(bool bit);
     void fall(Time now);
     void take(uint8_t byte);
@@ -76,6 +83,7 @@ private:
     void finish_erase(double done);
     bool happens(double chance);
     unsigned address_bytes(uint8_t opcode) const;
+    bool sends_pairs() const;
     uint64_t address() const;
     void breach(const std::string &what);
     void reset();
@@ -88,12 +96,13 @@ private:
     bool protected_ = false;
 
     // Volatile state.
-    bool selected_ = false, clock_ = false, out_ = true;
+    bool selected_ = false, clock_ = false, out_ = true, pairs_ = false, low_ = true;
+    std::optional<Time> deselected_at_;
     unsigned bits_ = 0;
     uint8_t in_ = 0, shown_ = 0xff;
     uint64_t count_ = 0;           // bytes of the transfer that have come
     std::vector<uint8_t> header_;  // the first bytes of the transfer: opcode, address, dummy
-    std::vector<uint8_t> data_;    // what is to be programmed: the last 256 bytes that came
+    std::vector<uint8_t> data_;    // the bytes to program: the last 256 that came
     bool write_enabled_ = false, four_bytes_ = false, reset_enabled_ = false, asleep_ = false;
     uint8_t extended_ = 0, flags_ = 0;
     Running running_;

@@ -15,6 +15,7 @@ from tools.testing.seeds import each_seed
 
 MICROSECOND = 1000
 HALF = 10  # half a period of SCK in ns
+REST = 50  # ns for which CS# must be high between two transfers
 
 
 class Master:
@@ -40,6 +41,7 @@ class Master:
             taken.append(value)
         self.pins(0, 0, 0)
         self.pins(1, 0, 0)
+        self.now += REST - HALF
         return bytes(taken[len(out) :])
 
     def status(self):
@@ -53,6 +55,19 @@ class Master:
         while wait and self.status() & 1:
             self.now += MICROSECOND
         return self.now - began
+
+
+def test_transfers_need_a_rest():
+    """Two transfers without 50 ns of CS# high in between are written down as broken, as a real flash
+    might not see the second one.
+    """
+    master = Master()
+    master.transfer([0x9F], 3)
+    master.transfer([0x9F], 3)
+    assert master.chip.broken == []
+    master.now -= HALF
+    master.transfer([0x9F], 3)
+    assert master.chip.broken == ["CS# was high for less than 50 ns"]
 
 
 def place(opcode, address, size=4):
