@@ -21,11 +21,11 @@ from migen.genlib.cdc import MultiReg
 from gateware.card.i2c import BIT, PHASE_SECONDS, START, STOP, STRETCH_SECONDS, I2cBus
 
 BUFFER_BYTES = 128 # Bytes of half a page of a module's memory, which is the most at a time.
-# The module takes this long to listen after it was selected, and must stay selected this long after
-# a transfer, in seconds (SFF-8679).
+# A module listens this many seconds after it was selected (SFF-8679).
 SELECT_SECONDS  = 2e-3
+# A module must stay selected for this many seconds after a transfer (SFF-8679).
 HOLD_SECONDS    = 10e-6
-RECOVERY_CLOCKS = 9 # So many clocks end any byte in which a module holds SDA low.
+RECOVERY_CLOCKS = 9 # This many clocks end any byte in which a module holds SDA low.
 BYTE_BITS       = 8
 ADDRESS         = 0x50 # I2C address of every module.
 PAGE_SELECT     = 127  # Address, in a module's memory, of the number of the upper page.
@@ -81,7 +81,7 @@ class ByteSender(LiteXModule):
             If(self.go,
                 self.bit.eq(self.data[-1] | self.read),
             ).Elif(count == BYTE_BITS - 1,
-                self.bit.eq(~read | last), # The place of the acknowledgement, for which 0 stands.
+                self.bit.eq(~read | last), # The ninth bit: 0 acknowledges.
             ).Else(
                 self.bit.eq(shift[-2] | read),
             ),
@@ -254,8 +254,8 @@ class Module(LiteXModule):
             If(self._read.re, *take(self._read, write=0)
             ).Elif(self._write.re, *take(self._write, write=1, page=0)),
         )
-        # The timer runs as long as the module is selected, so one that is still selected is not
-        # waited for again.
+        # The timer runs as long as the module is selected. So a module that is still selected from
+        # the last transfer is spoken to at once.
         fsm.act("SELECT",
             NextValue(selected, 1),
             If(select_timer.done, NextValue(clocks, 0), NextState("CHECK")),

@@ -24,9 +24,10 @@ CONVERTER_CLOCK = 5.2e6
 
 # A code of the SYSMONE4 has 16 bits. Its temperature in degrees Celsius is
 # code*TEMPERATURE_SPAN/2**16 - TEMPERATURE_OFFSET, and a supply's voltage is
-# code*VOLTAGE_SPAN/2**16 (UG580). These two numbers hold for the on-chip reference. LiteX's text
-# has those for an external one, 507.5921310 and 279.42657680, which give 0.1 to 0.6 degrees less
-# between 0 and 125. What the pin VREFP is connected to is not known of any board here.
+# code*VOLTAGE_SPAN/2**16 (UG580). TEMPERATURE_SPAN and TEMPERATURE_OFFSET hold for the on-chip
+# reference. LiteX's text has the numbers for an external reference, 507.5921310 and 279.42657680,
+# which give 0.1 to 0.6 degrees less between 0 and 125. A board chooses the reference by its pin
+# VREFP. It is not known what that pin is connected to on any board of targets/.
 TEMPERATURE_SPAN   = 509.3140064
 TEMPERATURE_OFFSET = 280.23087870
 VOLTAGE_SPAN       = 3.0

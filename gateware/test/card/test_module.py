@@ -10,6 +10,7 @@ import random
 
 import pytest
 
+from gateware.card.i2c import STRETCH_SECONDS
 from gateware.card.module import BUFFER_BYTES, ERRORS, Module
 from gateware.test.card.i2c_slave import Slave
 from tools.testing.csr_model import CsrBench
@@ -83,6 +84,20 @@ def test_bytes_arrive_in_both_directions(seed, stretch):
             assert (yield from cage.read(offset, length)) == ("none", length)
             assert (yield from cage.buffer(length)) == data
         assert cage.slave.starts == 2 * 3 and cage.slave.stops == 2 * 2
+
+    cage.simulate(check())
+
+
+def test_every_byte_may_be_stretched_anew():
+    """A module that stretches the clock after each byte is read, even if all stretches together take
+    longer than one may. The limit is that of a single stretch.
+    """
+    most = round(STRETCH_SECONDS * CLOCK)
+    cage = Cage(Slave(stretch=most // 3))
+
+    def check():
+        assert (yield from cage.read(3, 6)) == ("none", 6)
+        assert (yield from cage.buffer(6)) == [3, 4, 5, 6, 7, 8]
 
     cage.simulate(check())
 

@@ -39,6 +39,29 @@ def test_a_temperature_and_its_code_agree(celsius):
     assert sensors.temperature_code(celsius) == code
 
 
+def test_the_ends_of_the_scales_are_those_of_ug580():
+    """UG580's transfer functions for the on-chip reference: code 0 is -280.23 degrees, a full scale
+    is 509.314 degrees, and a supply's full scale is 3 V. A step of the 16 bits is 7.77
+    millidegrees, and one of the 10 bits that are read is half a degree.
+    """
+    assert sensors.temperature(0) == -280.23087870
+    assert sensors.temperature(1 << 16) == pytest.approx(229.0831277)
+    step = sensors.temperature(1) - sensors.temperature(0)
+    assert step == pytest.approx(7.7715e-3, rel=1e-4)
+    assert step * 2 ** (sensors.CODE_BITS - sensors.VALUE_BITS) == pytest.approx(0.4974, rel=1e-3)
+    assert (sensors.voltage(0), sensors.voltage(1 << 16)) == (0, 3.0)
+
+
+def test_an_external_reference_would_give_a_little_less():
+    """UG580's other formula, for an external reference, has other numbers. With them a code would
+    be 0.1 to 0.6 degrees less between 0 and 125, so the two cannot be mixed up unnoticed.
+    """
+    for celsius in (0, 125):
+        code = TEMPERATURES[celsius]
+        external = code * 507.5921310 / 2**16 - 279.42657680
+        assert 0.1 < sensors.temperature(code) - external < 0.6
+
+
 @pytest.mark.parametrize("volts", VOLTAGES)
 def test_a_voltage_and_its_code_agree(volts):
     """A code stands for the voltage of UG580's formula, and the voltage has this code."""

@@ -6,8 +6,8 @@
 // lower memory, and upper pages of 128 bytes that byte 127 selects. A file has the contents.
 //
 // A module answers only while it is selected, and not before its set-up time. It takes at most four
-// bytes in one write. One fact is faster than in silicon: after a reset it is ready in 2 ms, and
-// not in 2 s, which no simulation reaches.
+// bytes in one write. After a reset it is ready in 2 ms. A real module may take 2 s, which no
+// simulation reaches.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace lanebox {
 
-// What is in a cage, and what is wrong with it.
+// The contents of a cage, and the fault of its module.
 struct CageContents {
     enum class Fault { None, Silent, Stuck, Stretch, ClockHeld };
     // Lower memory, then upper pages from 0 on, 128 bytes each. Empty: there is no module.

@@ -40,7 +40,7 @@ public:
     // Returns true once after each IPROG.
     bool take_reboot() { return std::exchange(asked_, false); }
     uint32_t boot_status() const { return boot_status_; }
-    // What the design did that ICAPE3 does not allow.
+    // Sentences about what the design did and ICAPE3 does not allow.
     const std::vector<std::string> &broken() const { return broken_; }
 
 private:

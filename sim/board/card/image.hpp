@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // How a part reads an image (a bitstream) from its flash: it looks for the synchronisation word,
-// then follows the packets (UG570) up to the end of the configuration. Only the fields matter by
-// which a part decides whether it starts.
+// then follows the packets (UG570) up to the end of the configuration. Only those fields are read
+// by which a part decides whether it starts.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@
 
 namespace lanebox {
 
-// What the sensors would measure: degrees Celsius, and volts.
+// The values that the sensors measure, in degrees Celsius and in volts.
 struct Environment {
     double temperature = 40, vccint = 0.85, vccaux = 1.8, vccbram = 0.85;
 };
