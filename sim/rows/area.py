@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows `area/*` and `depth/*`: cells and logic depth of the gateware, as Yosys synthesises it.
 
-Five things are measured. The first is the endpoint with the MMIO bridge, without DMA engines and
+Six things are measured. The first is the endpoint with the MMIO bridge, without DMA engines and
 target memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA
-engines, the user slot's monitor and the capture block, which have budgets of cells, and the depth
-of the whole gateware.
+engines, the user slot's monitor, the capture block and the card services, which have budgets of
+cells, and the depth of the whole gateware.
 A synthesis takes a minute or two, and its result is kept until the gateware changes.
 """
 
@@ -20,6 +20,7 @@ from sim.errors import BuildError
 from sim.rows.results import Row, commit
 from tools.synthesis.gateware import (
     capture_rows,
+    card_rows,
     endpoint_rows,
     engine_rows,
     flat_rows,
@@ -35,7 +36,7 @@ def rows(gateware: Path) -> Iterator[Row]:
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")
         found += monitor_rows(gateware / "monitor") + capture_rows(gateware / "capture")
-        found += flat_rows(gateware)
+        found += card_rows(gateware / "card") + flat_rows(gateware)
     except (ValueError, RuntimeError) as error:
         raise BuildError(f"area and depth: {error}") from error
     for entry in found:

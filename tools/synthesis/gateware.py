@@ -4,15 +4,15 @@
 
 """Synthesises the gateware that tools.verilog.build wrote.
 
-For comparison LitePCIe's endpoint, the DMA engines, the user slot's monitor and the capture block
-are synthesised, too.
+For comparison LitePCIe's endpoint, the DMA engines, the user slot's monitor, the capture block and
+the card services are synthesised, too.
 """
 
 from dataclasses import replace
 from pathlib import Path
 
 from gateware.phy import pins_verilog
-from tools.synthesis import engines, monitor, report, stock
+from tools.synthesis import card, engines, monitor, report, stock
 from tools.synthesis.yosys import Design, black_box, find_yosys
 from tools.verilog import spinal_build
 from tools.verilog.build import TOP
@@ -22,6 +22,7 @@ ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
 ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
 MONITOR_BUDGET = {"lut": 300, "ff": None}
 CAPTURE_BUDGET = {"lut": 7000, "lutram": None, "ff": None, "bram": 35, "uram": 32}
+CARD_BUDGET = {"lut": 2000, "lutram": None, "ff": None, "bram": 2}
 ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
 
 
@@ -92,6 +93,16 @@ def capture_rows(folder):
     design = Design(verilog.stem, [verilog], pads=False)
     found = report.analyse(design, Path(folder) / "synthesis", find_yosys())
     return report.block_rows(found, "capture", CAPTURE_BUDGET)
+
+
+def card_rows(folder):
+    """Return the rows area/card/* and depth/card of the card services with their registers: flash
+    engine, reboot, sensors and two cages.
+    """
+    folder = Path(folder)
+    design = Design(card.TOP, card.write_card(folder / "verilog"), [], pads=False)
+    found = report.analyse(design, folder / "synthesis", find_yosys())
+    return report.block_rows(found, "card", CARD_BUDGET)
 
 
 def flat_rows(output):

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tools.synthesis import engines, gateware, monitor, report, stock, yosys
+from tools.synthesis import card, engines, gateware, monitor, report, stock, yosys
 from tools.synthesis.depth import Path
 from tools.synthesis.netlist import Usage
 from tools.synthesis.yosys import Design
@@ -180,3 +180,23 @@ def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
     rows = {entry["id"]: entry for entry in gateware.monitor_rows(tmp_path)}
     assert rows["area/slot/lut"]["limit"] == 300 and rows["area/slot/lut"]["ratio"] > 1
     assert rows["depth/slot"]["limit"] == 8
+
+
+def test_the_card_services_are_all_there_with_their_primitives(tmp_path, monkeypatch):
+    """The design has the registers of all card services and the vendor's primitives behind them.
+    The cages' pins are ports, and the budget is 2000 LUTs.
+    """
+    (top,) = card.write_card(tmp_path / "card")
+    text = top.read_text()
+    for primitive in ("STARTUPE3", "ICAPE3", "SYSMONE4"):
+        assert len(re.findall(rf"^{primitive}\b", text, re.MULTILINE)) == 1, primitive
+    for name in ("flash_page_data", "reboot_go", "_seen_r", "module0_read", "module1_read"):
+        assert name in text, name
+    (width,) = re.findall(r"input\s+wire\s+\[(\d+):0\]\s+drive", text)
+    # Address, data and two strobes of the bus, and four inputs of each cage.
+    assert int(width) + 1 == 14 + 32 + 2 + 2 * 4
+    monkeypatch.setattr(gateware, "find_yosys", lambda: None)
+    monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=1480))
+    rows = {entry["id"]: entry for entry in gateware.card_rows(tmp_path)}
+    assert rows["area/card/lut"]["limit"] == 2000 and rows["area/card/lut"]["ratio"] > 1
+    assert rows["depth/card"]["limit"] == 8

@@ -12,12 +12,19 @@ from sim.errors import BuildError
 from sim.rows import area
 from sim.rows.results import commit
 
-PARTS = ("endpoint_rows", "engine_rows", "monitor_rows", "capture_rows", "flat_rows")
+PARTS = (
+    "endpoint_rows",
+    "engine_rows",
+    "monitor_rows",
+    "capture_rows",
+    "card_rows",
+    "flat_rows",
+)
 
 
 @pytest.fixture
 def folders(monkeypatch):
-    """Stand-ins for the five syntheses, each with one row, and the folders that they are given."""
+    """Stand-ins for the syntheses, each with one row, and the folders that they are given."""
     given = {}
 
     def stand_in(part):
@@ -33,19 +40,20 @@ def folders(monkeypatch):
 
 
 def test_every_part_has_its_rows_from_its_folder(folders, tmp_path):
-    """The rows are those of all five syntheses in order, each with the commit that was measured.
+    """The rows are those of all syntheses in order, each with the commit that was measured.
 
     The engines and the monitor are designs of their own, and have folders of their own.
     """
     rows = list(area.rows(tmp_path))
     assert [row.id for row in rows] == [f"area/{part}" for part in PARTS]
-    assert [row.value for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.value for row in rows] == [1, 2, 3, 4, 5, 6]
     assert {row.commit for row in rows} == {commit()}
     assert folders == {
         "endpoint_rows": tmp_path,
         "engine_rows": tmp_path / "engines",
         "monitor_rows": tmp_path / "monitor",
         "capture_rows": tmp_path / "capture",
+        "card_rows": tmp_path / "card",
         "flat_rows": tmp_path,
     }
 
