@@ -38,6 +38,9 @@ case class BlockAligner() extends Component {
     val dwords = Vec(Bits(32 bits), Lanes)
     // A block of this length has one beat, or at most two.
     val single, double = Bits(Lanes bits)
+    // A block of one beat does not end behind the beat of the stream in which it begins, or it does
+    // not end before that beat's end. The block begins a lane before its length.
+    val within, fills = Bits(Lanes bits)
   }
   val entry = new Area {
     val beat = Beat()
@@ -45,6 +48,10 @@ case class BlockAligner() extends Component {
     for (i <- 0 until Lanes) {
       beat.single(i) := beat.dwords(i).asUInt <= 4 * Lanes
       beat.double(i) := beat.dwords(i).asUInt <= 8 * Lanes
+      val size = beat.dwords(i).asUInt >> 2
+      val room = Lanes - (i + Lanes - 1) % Lanes
+      beat.within(i) := size <= room
+      beat.fills(i)  := size >= room
     }
     val out = io.stream.translateWith(beat).m2sPipe()
   }
@@ -64,6 +71,8 @@ case class BlockAligner() extends Component {
       Vec((1 to Lanes).map(i => if (i < Lanes) flags(i) else later(0)))(lane)
     val single = ofLength(held.single, entry.out.single)
     val double = ofLength(held.double, entry.out.double)
+    val within = ofLength(held.within, entry.out.within)
+    val fills  = ofLength(held.fills, entry.out.fills)
   }
 
   /** Says where the block ends. `left` counts the dwords from the beat before on. */
@@ -75,13 +84,18 @@ case class BlockAligner() extends Component {
     // `rest` is the number of dwords in the last beat modulo 8, so all eight belong to the block.
     val full = first ? window.length(LaneWidth + 2) | rest === 0
     val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
+    // The same of a block's later beat. Both are compared without the length of a first beat, which
+    // would come too late in the cycle to decide over the next beat of the stream.
+    val before = lane +^ ((left(LaneWidth - 1 downto 0) - 1) +^ U(1, 1 bits))
+    val within = first ? window.within | before <= Lanes
+    val fills  = first ? window.fills | before >= Lanes
   }
   import ending.{end, ends}
 
-  val whole  = end <= Lanes && ends && !(first && lane === Lanes - 1)
+  val whole  = ending.within && ends && !(first && lane === Lanes - 1)
   val enough = entry.out.valid || lane === 0 || whole
   val fire   = heldValid && enough && io.room && !io.stop
-  val moves  = !ends || end >= Lanes
+  val moves  = !ends || ending.fills
   val takes  = !heldValid || (fire && moves) || io.stop
   entry.out.ready := takes
   when(takes) {

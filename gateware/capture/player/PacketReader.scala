@@ -40,46 +40,52 @@ case class PacketReader() extends Component {
     val busy                   = out Bool ()
   }
 
-  /** The first of two stages: everything that the second one compares is found here. */
+  /** The first of two stages: it compares what came with the rules that a block must keep. */
   val look = new Area {
     case class Look() extends Bundle {
-      val beat                                            = BlockAligner.BlockBeat()
-      val differs                                         = Bool()
-      val isPacket, isSection                             = Bool()
-      val badLength, longLength, reversed, ordered, short = Bool()
-      val longPacket, longOriginal, portless              = Bool()
-      // Bytes that are left in the block beside the packet and what belongs to every block.
-      val spare = SInt(BlockWidth + 1 bits)
-      val last  = Bool()
+      val beat     = BlockAligner.BlockBeat()
+      val isPacket = Bool()
+      // The rules that the beat breaks, in the order of `rules`.
+      val broken = Bits(rules.size bits)
+      val last   = Bool()
     }
-    val in     = io.blocks.m2sPipe()
-    val dwords = in.data.subdivideIn(32 bits)
-    val now    = Look()
-    val length = dwords(1).asUInt
-    val begun  = RegNextWhen(length, in.valid && in.opens)
-    now.beat := in.fragment
+    val in      = io.blocks.m2sPipe()
+    val dwords  = in.data.subdivideIn(32 bits)
+    val length  = dwords(1).asUInt
+    val begun   = RegNextWhen(length, in.valid && in.opens)
+    val header  = in.opens && dwords(0) === Packet
+    val section = in.opens && dwords(0) === Section
     // The length at the block's end, if this is its last beat, is not that at its begin.
-    now.differs      := dwords(in.end).asUInt =/= (in.opens ? length | begun)
-    now.isPacket     := dwords(0) === Packet
-    now.isSection    := dwords(0) === Section
-    now.badLength    := length(1 downto 0) =/= 0
-    now.short        := length < LeastLength
-    now.longLength   := (length >> BlockWidth) =/= 0
-    now.reversed     := dwords(2) === ReversedMagic
-    now.ordered      := dwords(2) === Magic
-    now.portless     := !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0
-    now.longPacket   := (dwords(5) >> Frames.LengthWidth) =/= 0
-    now.longOriginal := (dwords(6) >> 16) =/= 0
-    now.last         := in.last
-    now.spare := length.resize(BlockWidth).intoSInt -
+    val differs    = dwords(in.end).asUInt =/= (in.opens ? length | begun)
+    val longPacket = (dwords(5) >> Frames.LengthWidth) =/= 0
+    // Bytes that are left in the block beside the packet and what belongs to every block.
+    val spare = length.resize(BlockWidth).intoSInt -
       (dwords(5).asUInt.resize(Frames.LengthWidth) +^ PlayerParam.FrameBytes).intoSInt
+    // Of the rules that a beat breaks the first one here is told.
+    val rules = Seq(
+      (in.opens && (length(1 downto 0) =/= 0 || length < LeastLength))   -> Error.length,
+      (in.opens && (length >> BlockWidth) =/= 0)                         -> Error.long,
+      (section && dwords(2) === ReversedMagic)                           -> Error.endian,
+      (section && dwords(2) =/= Magic)                                   -> Error.section,
+      (header && spare < 0 && !longPacket)                               -> Error.packet,
+      (header && (longPacket || (dwords(6) >> 16) =/= 0))                -> Error.large,
+      (header && !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0) -> Error.port,
+      (in.last && differs)                                               -> Error.lengths
+    )
+    val now = Look()
+    now.beat     := in.fragment
+    now.isPacket := dwords(0) === Packet
+    now.broken   := rules.map(_._1).asBits
+    now.last     := in.last
     val out = in.translateWith(now).m2sPipe()
   }
 
   val beat   = look.out.beat
   val dwords = beat.data.subdivideIn(32 bits)
 
-  /** What the block's first beat says, kept for its other beats. */
+  /** Keeps what a block's first beat says: the type of the block, and the head of its packet. The
+    * block's other beats do not say it again.
+    */
   val block = new Area {
     val isPacket = Reg(Bool())
     val head     = Reg(Frames.Head())
@@ -98,20 +104,11 @@ case class PacketReader() extends Component {
   val rules = new Area {
     val error   = Reg(Error()) init Error.none
     val stopped = error =/= Error.none
+    val breaks  = look.out.valid && look.out.broken.orR
     val found   = Error()
     found := Error.none
-    val starts = beat.opens
-    val header = starts && look.out.isPacket
-    // The first of the rules that a block breaks is the last one here.
-    when(look.out.last && look.out.differs) { found := Error.lengths }
-    when(header && look.out.portless) { found := Error.port }
-    when(header && (look.out.longPacket || look.out.longOriginal)) { found := Error.large }
-    when(header && look.out.spare < 0 && !look.out.longPacket) { found := Error.packet }
-    when(starts && look.out.isSection && !look.out.ordered) { found := Error.section }
-    when(starts && look.out.isSection && look.out.reversed) { found := Error.endian }
-    when(starts && look.out.longLength) { found := Error.long }
-    when(starts && (look.out.badLength || look.out.short)) { found := Error.length }
-    val breaks = look.out.valid && found =/= Error.none
+    for (((_, number), i) <- look.rules.zipWithIndex.reverse)
+      when(look.out.broken(i)) { found := number }
     when(!stopped) {
       when(breaks) { error := found }
       when(io.failed) { error := Error.stream }

@@ -67,7 +67,8 @@ case class Player() extends Component {
     val stops = RegNext(reader.io.stopped) init False
     aligner.io.stop := stops || empties
     aligner.io.stream << io.stream.continueWhen(opens).translateWith(io.stream.data)
-    reader.io.failed    := io.stream.fire && io.stream.failed
+    // A cycle late, since `ready` comes late. The frames of these bytes are cycles behind them.
+    reader.io.failed    := RegNext(io.stream.fire && io.stream.failed) init False
     reader.io.clear     := begins
     reader.io.fixedPort := io.settings.fixedPort
     reader.io.port      := io.settings.port

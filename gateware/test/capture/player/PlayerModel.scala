@@ -10,7 +10,9 @@ import scala.util.Random
 
 import lanebox.capture.TestFrame
 
-/** What the player must make of a stream: a second writing of its rules, and of pcapng. */
+/** The frames that the player must make of a stream, and the results that it must tell. PlayerModel
+  * computes them with code of its own for the player's rules and for pcapng.
+  */
 case class Played(
     frames: Seq[TestFrame],
     error: Int,
