@@ -214,6 +214,7 @@ NEEDS = {
         Need("lspci", program("lspci"), ("pciutils",)),
         Need("groff", program("groff"), ("groff-base",)),
         Need("jq", program("jq"), ("jq",)),
+        Need("libpcap", library("libpcap.so.0.8"), ("libpcap0.8",)),
         Need("valgrind", program("valgrind"), ("valgrind",)),
         Need("strace", program("strace"), ("strace",)),
         Need("sparse", program("sparse"), ("sparse",)),

@@ -23,7 +23,7 @@ from software.test.software_build import Util, build_software
 from tools.testing.repository import ROOT
 
 TOOLS = ROOT / "software" / "tools"
-COMMANDS = ("record", "play", "check", "info")
+COMMANDS = ("record", "play", "check", "find", "live", "disk", "info")
 
 
 @pytest.fixture(scope="module")
@@ -243,6 +243,17 @@ def test_files_that_a_signal_left_out_are_told(tool, tmp_path):
         ["record"],
         ["play"],
         ["info", "more"],
+        ["find", "a.pcapng"],
+        ["find", "--from", "-1", "a.pcapng", "tcp"],
+        ["find", "--json", "--write", "-", "a.pcapng", "tcp"],
+        ["live", "more"],
+        ["live", "--interval", "0"],
+        ["live", "--count", "0"],
+        ["disk"],
+        ["disk", "a", "b"],
+        ["disk", "--rate", "fast", "a"],
+        ["disk", "--ring", "100K", "a"],
+        ["disk", "--ring", "64K", "--mbuf", "32K", "a"],
         ["-d"],
     ],
     ids=" ".join,

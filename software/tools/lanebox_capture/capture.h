@@ -18,6 +18,9 @@ extern const struct command cmd_record;
 extern const struct command cmd_play;
 extern const struct command cmd_check;
 extern const struct command cmd_info;
+extern const struct command cmd_find;
+extern const struct command cmd_live;
+extern const struct command cmd_disk;
 
 /*
  * Take an option that every command has: -d, --json, --help, or one that getopt has refused. @word

@@ -19,7 +19,9 @@
 #define PROGRAM		"lanebox-capture"
 #define DEFAULT_DEVICE	"/dev/litepcie0"
 
-static const struct command *const commands[] = { &cmd_record, &cmd_play, &cmd_check, &cmd_info };
+static const struct command *const commands[] = {
+	&cmd_record, &cmd_play, &cmd_check, &cmd_find, &cmd_live, &cmd_disk, &cmd_info,
+};
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

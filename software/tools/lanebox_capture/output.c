@@ -61,7 +61,8 @@ static bool name_file(struct output *output, struct output_file *file)
 
 /*
  * Open a new file, by O_DIRECT if the filesystem has it. A path that exists is opened only if it is
- * no file, as a pipe or a device is: those are written in the ordinary way.
+ * no file. A disk is written by O_DIRECT, too. A pipe, and any other device, is written in the
+ * ordinary way.
  */
 static bool open_path(struct output *output, const char *path)
 {
@@ -85,7 +86,8 @@ static bool open_path(struct output *output, const char *path)
 			output->fd = open(path, flags | O_CREAT | O_EXCL, 0666);
 		}
 	} else {
-		output->fd = open(path, flags);
+		output->direct = S_ISBLK(there.st_mode);
+		output->fd = open(path, flags | (output->direct ? O_DIRECT : 0));
 	}
 	return output->fd >= 0 || failed(output, "%s: %s", path, strerror(errno));
 }
@@ -398,7 +400,7 @@ bool output_close(struct output *output)
 
 	output->fd = -1;
 	/* Behind a file's end there may be room that was reserved. */
-	if (fd >= 0 && right && output->reserved > last(output)->bytes &&
+	if (fd >= 0 && right && output->regular && output->reserved > last(output)->bytes &&
 	    ftruncate(fd, (off_t)last(output)->bytes) < 0)
 		right = failed(output, "%s: %s", last(output)->path, strerror(errno));
 	if (fd >= 0 && close(fd) < 0)

@@ -241,7 +241,7 @@ static bool map(struct source *source)
 	if (fd < 0 || fstat(fd, &found) < 0)
 		refuse(source, "%s", strerror(errno));
 	else if (!S_ISREG(found.st_mode))
-		refuse(source, "it is no file that can be played");
+		refuse(source, "it is no regular file");
 	else if (!found.st_size)
 		refuse(source, "it has 0 bytes, and so is no pcapng file");
 	else

@@ -1,0 +1,377 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command disk: try a disk before a recording. No card is needed. MBUFs come at a rate into a
+ * ring in memory, as a card would write them there, and go to a file by the code with which `record`
+ * writes its own (output.c). The file has no name from the moment in which it is open, so nothing of
+ * it is left, however the command ends.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "litepcie_capture.h"
+#include "output.h"
+
+#define PAGE		LITEPCIE_CAPTURE_HEADER_BYTES
+#define BATCH_PART	8u	/* the kernel is told of this part of the ring at a time, as in record */
+#define NAP_NS		500000	/* between two looks at a disk that has nothing to do */
+#define SLICE_S		1.0	/* the slowest part of the trial is sought among parts this long */
+#define SHORTEST	0.5	/* a last part counts if it has this share of SLICE_S */
+
+struct trial {
+	/* what the command line wants */
+	const char	*folder;
+	double		rate;		/* bytes a second; 0: as fast as the disk takes them */
+	double		seconds;
+	uint64_t	ring_bytes, mbuf_bytes;
+	/* what it became */
+	struct output	output;
+	uint8_t		*ring;
+	void		*header;
+	char		*path;
+	bool		ran;
+	double		took;		/* s until the last byte was on the disk */
+	double		slowest;	/* bytes a second in the slowest part; 0: too short for one */
+	uint64_t	given, done;	/* bytes that went to the disk, and that are there */
+	uint64_t	most_waiting;	/* the most bytes that were in the ring at a time */
+	uint64_t	lost;		/* bytes for which the ring had no room */
+};
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The trial ----------------------------------------------------------------------------------- */
+
+static bool disk_failed(struct util *util, const struct trial *trial)
+{
+	util_fail(util, "%s", trial->output.why);
+	return false;
+}
+
+/* Fill the ring with numbers that no filesystem can make smaller. */
+static void fill(struct trial *trial)
+{
+	uint64_t state = 0x9e3779b97f4a7c15u;
+
+	for (uint64_t at = 0; at < trial->ring_bytes; at += sizeof(state)) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		memcpy(trial->ring + at, &state, sizeof(state));
+	}
+}
+
+/* Refuse a trial that the disk has no room for. Without a rate nobody knows what it will write. */
+static bool has_room(struct util *util, const struct trial *trial)
+{
+	double needs = trial->rate * trial->seconds + (double)trial->ring_bytes, there;
+	struct statvfs found;
+
+	if (statvfs(trial->folder, &found) < 0) {
+		util_fail(util, "%s: %s", trial->folder, strerror(errno));
+		return false;
+	}
+	there = (double)found.f_bavail * (double)found.f_frsize;
+	if (needs <= there)
+		return true;
+	util_fail(util, "%s: the trial writes up to %.0f bytes, and there is room for %.0f: choose "
+		  "a lower --rate or fewer --seconds", trial->folder, needs, there);
+	return false;
+}
+
+static bool prepare(struct util *util, struct trial *trial)
+{
+	struct stat found;
+
+	if (stat(trial->folder, &found) < 0 || !S_ISDIR(found.st_mode)) {
+		util_fail(util, "%s: %s", trial->folder,
+			  errno == ENOENT ? strerror(ENOENT) : "it is no folder");
+		return false;
+	}
+	if (!has_room(util, trial))
+		return false;
+	trial->ring = mmap(NULL, trial->ring_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	trial->header = aligned_alloc(PAGE, PAGE);
+	if (trial->ring == MAP_FAILED || !trial->header ||
+	    asprintf(&trial->path, "%s/.lanebox-disk-%ld", trial->folder, (long)getpid()) < 0) {
+		util_fail(util, "%s", strerror(ENOMEM));
+		return false;
+	}
+	memset(trial->header, 0, PAGE);
+	madvise(trial->ring, trial->ring_bytes, MADV_HUGEPAGE);
+	fill(trial);
+	if (!output_open(&trial->output, trial->path, 0, trial->header, PAGE))
+		return disk_failed(util, trial);
+	unlink(trial->path);
+	output_memory(&trial->output, trial->ring, trial->ring_bytes,
+		      (unsigned int)(trial->ring_bytes / trial->mbuf_bytes / BATCH_PART));
+	return true;
+}
+
+/* Give the disk all MBUFs that have come and were not given. Returns false after a failure. */
+static bool give(struct trial *trial, uint64_t come)
+{
+	while (come - trial->given >= trial->mbuf_bytes) {
+		const uint8_t *mbuf = trial->ring + trial->given % trial->ring_bytes;
+
+		if (!output_write(&trial->output, mbuf, trial->mbuf_bytes))
+			return false;
+		trial->given += trial->mbuf_bytes;
+	}
+	return output_push(&trial->output);
+}
+
+/* The place of the trial in time, and the part of it that is looked at now. */
+struct slice {
+	double		begun;
+	uint64_t	done;		/* when the part began */
+};
+
+static void end_slice(struct trial *trial, struct slice *slice, double now, double least)
+{
+	double rate = (double)(trial->done - slice->done) / (now - slice->begun);
+
+	if (now - slice->begun < least)
+		return;
+	if (trial->slowest <= 0 || rate < trial->slowest)
+		trial->slowest = rate;
+	*slice = (struct slice) { .begun = now, .done = trial->done };
+}
+
+/*
+ * Returns the bytes that have come after @elapsed seconds. What the ring has no room for is lost.
+ * Without a rate there is always as much as the disk is told of at a time.
+ */
+static uint64_t come_by(struct trial *trial, double elapsed)
+{
+	uint64_t come = (uint64_t)(trial->rate * elapsed) - trial->lost, waiting;
+
+	if (trial->rate <= 0)
+		return trial->given + trial->output.batch * trial->mbuf_bytes;
+	waiting = come - trial->done;
+	if (waiting > trial->ring_bytes) {
+		trial->lost += waiting - trial->ring_bytes;
+		come -= waiting - trial->ring_bytes;
+		waiting = trial->ring_bytes;
+	}
+	if (waiting > trial->most_waiting)
+		trial->most_waiting = waiting;
+	return come;
+}
+
+static bool try_disk(struct trial *trial)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	double begun = now_s(), now = begun;
+	struct slice slice = { .begun = begun };
+	bool right = true;
+
+	while (right && now - begun < trial->seconds && !util_interrupted()) {
+		uint64_t before = trial->given;
+
+		right = give(trial, come_by(trial, now - begun));
+		trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
+		if (trial->given == before)
+			nanosleep(&nap, NULL);
+		now = now_s();
+		end_slice(trial, &slice, now, SLICE_S);
+	}
+	right = right && output_finish(&trial->output);
+	trial->done += (uint64_t)output_done(&trial->output) * trial->mbuf_bytes;
+	now = now_s();
+	end_slice(trial, &slice, now, SHORTEST * SLICE_S);
+	trial->took = now - begun;
+	trial->ran = true;
+	return right;
+}
+
+static void release(struct trial *trial)
+{
+	output_free(&trial->output);
+	if (trial->ring && trial->ring != MAP_FAILED)
+		munmap(trial->ring, trial->ring_bytes);
+	free(trial->header);
+	free(trial->path);
+}
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct trial *trial = result;
+
+	(void)util;
+	printf("disk           %s\n", trial->folder);
+	printf("  written      %llu bytes in %.3f s, %.3f GB/s%s%s\n",
+	       (unsigned long long)trial->done, trial->took,
+	       (double)trial->done / trial->took / 1e9, trial->output.direct ? ", by O_DIRECT" : "",
+	       trial->output.async ? " and io_uring" : "");
+	if (*trial->output.note)
+		printf("  note         %s\n", trial->output.note);
+	if (trial->slowest > 0)
+		printf("  slowest      %.3f GB/s in a second\n", trial->slowest / 1e9);
+	if (trial->rate <= 0)
+		return;
+	printf("  ring         %llu bytes of %llu were full at most\n",
+	       (unsigned long long)trial->most_waiting, (unsigned long long)trial->ring_bytes);
+	printf("  result       %s %.3f GB/s\n", trial->lost ? "it does not hold" : "it holds",
+	       trial->rate / 1e9);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct trial *trial = result;
+
+	json_string(json, "folder", trial->folder);
+	json_unsigned(json, "written_bytes", trial->done);
+	json_number(json, "seconds", trial->took);
+	json_number(json, "bytes_per_s", (double)trial->done / trial->took);
+	if (trial->slowest > 0)
+		json_number(json, "slowest_bytes_per_s", trial->slowest);
+	else
+		json_null(json, "slowest_bytes_per_s");
+	json_bool(json, "o_direct", trial->output.direct);
+	json_bool(json, "io_uring", trial->output.async);
+	if (*trial->output.note)
+		json_string(json, "note", trial->output.note);
+	else
+		json_null(json, "note");
+	json_unsigned(json, "ring_bytes", trial->ring_bytes);
+	if (trial->rate > 0) {
+		json_number(json, "asked_bytes_per_s", trial->rate);
+		json_unsigned(json, "most_waiting_bytes", trial->most_waiting);
+		json_unsigned(json, "lost_bytes", trial->lost);
+	} else {
+		json_null(json, "asked_bytes_per_s");
+		json_null(json, "most_waiting_bytes");
+		json_null(json, "lost_bytes");
+	}
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+enum { RATE = 256, SECONDS, RING, MBUF };
+
+/* Parse a size that must be a power of two from @least to @most. Returns -1, or a status. */
+static int parse_power(struct util *util, const char *name, uint64_t least, uint64_t most,
+		       uint64_t *bytes)
+{
+	if (util_parse_size(optarg, bytes) && *bytes >= least && *bytes <= most &&
+	    !(*bytes & (*bytes - 1)))
+		return -1;
+	return util_usage(util, "%s %s: it must be a power of two from %llu to %llu", name, optarg,
+			  (unsigned long long)least, (unsigned long long)most);
+}
+
+static int parse_option(struct util *util, int option, const char *word, struct trial *trial)
+{
+	uint64_t rate;
+
+	switch (option) {
+	case RATE:
+		if (!util_parse_size(optarg, &rate))
+			return util_usage(util, "--rate %s: it must be bytes a second, like 1200M",
+					  optarg);
+		trial->rate = (double)rate;
+		return -1;
+	case SECONDS:
+		if (util_parse_seconds(optarg, &trial->seconds))
+			return -1;
+		return util_usage(util, "--seconds %s: it must be a number above 0", optarg);
+	case RING:
+		return parse_power(util, "--ring", LITEPCIE_CAPTURE_RING_SMALLEST,
+				   LITEPCIE_CAPTURE_RING_LARGEST, &trial->ring_bytes);
+	case MBUF:
+		return parse_power(util, "--mbuf", LITEPCIE_CAPTURE_MBUF_SMALLEST,
+				   LITEPCIE_CAPTURE_MBUF_LARGEST, &trial->mbuf_bytes);
+	default:
+		return capture_option(util, &cmd_disk, option, word);
+	}
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "rate", required_argument, NULL, RATE },
+		{ "seconds", required_argument, NULL, SECONDS },
+		{ "ring", required_argument, NULL, RING },
+		{ "mbuf", required_argument, NULL, MBUF },
+		CAPTURE_OPTIONS
+	};
+	struct trial trial = {
+		.seconds = 10, .ring_bytes = (uint64_t)64 << 20, .mbuf_bytes = (uint64_t)1 << 20,
+		.output.fd = -1,
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
+		status = parse_option(util, option, argv[optind - 1], &trial);
+		if (status >= 0)
+			return status;
+	}
+	util->device = NULL;	/* no card is opened */
+	if (argc - optind != 1)
+		return util_usage(util, "disk needs one folder");
+	if (trial.mbuf_bytes > trial.ring_bytes / 4)
+		return util_usage(util, "--mbuf %llu: it must be a quarter of --ring %llu at most",
+				  (unsigned long long)trial.mbuf_bytes,
+				  (unsigned long long)trial.ring_bytes);
+	trial.folder = argv[optind];
+	if (prepare(util, &trial) && !try_disk(&trial))
+		disk_failed(util, &trial);
+	if (trial.lost)
+		util_fail(util, "%s: the disk does not hold %.3f GB/s: %llu bytes had no room in "
+			  "the ring", trial.folder, trial.rate / 1e9,
+			  (unsigned long long)trial.lost);
+	status = util_finish(util, trial.ran ? &trial : NULL, print_text, print_json);
+	release(&trial);
+	return status;
+}
+
+static const char help[] =
+	"disk [--json] [options] FOLDER\n"
+	"\n"
+	"Try a disk before a recording. Bytes come into a ring in memory at a rate, as a\n"
+	"card would write them, and go to a file in the folder as record would write\n"
+	"it: whole MBUFs, by O_DIRECT and io_uring. The result says whether the disk\n"
+	"holds the rate, how full the ring has been, and what the disk did in its\n"
+	"slowest second. Try longer than the disk's own cache lasts. No card is needed,\n"
+	"and nothing is left in the folder.\n"
+	"\n"
+	"options:\n"
+	"      --rate BYTES     bytes a second, like 1200M. Without it the disk gets as\n"
+	"                       much as it takes\n"
+	"      --seconds S      duration; 10\n"
+	"      --ring BYTES     size of the ring: a power of two; 64M\n"
+	"      --mbuf BYTES     size of an MBUF: a power of two; 1M\n"
+	"\n"
+	"exit status: 1 if the ring ran over, so that a card would have lost frames\n"
+	"\n"
+	"examples:\n"
+	"  lanebox-capture disk out/\n"
+	"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n";
+
+const struct command cmd_disk = {
+	.name = "disk",
+	.summary = "try a disk at a rate before a recording",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,296 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command find: look for packets in recordings, by a filter of tcpdump and by time. What is
+ * found may be written as plain pcapng: the files' sections and interfaces, and the packets' blocks
+ * as they are. Fillers and seals stay behind, since their counts are those of the whole recording.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "filter.h"
+#include "litepcie_capture.h"
+#include "source.h"
+
+#define SECTION		0x0a0d0d0au
+#define INTERFACE	1u
+#define STDOUT		"-"
+
+struct search {
+	/* what the command line wants */
+	char		**files;
+	int		count;
+	const char	*text;		/* of the filter */
+	const char	*target;	/* file to write, or NULL */
+	double		from_s, to_s;	/* times of packets, in s */
+	bool		has_from, has_to;
+	/* what it became */
+	struct filter	*filter;
+	FILE		*out;
+	bool		failed;		/* a write has failed */
+	uint64_t	packets, found, bytes;
+	uint64_t	first_ns, last_ns;	/* of the packets that were found */
+};
+
+static uint32_t word(const uint8_t *data)
+{
+	uint32_t value;
+
+	memcpy(&value, data, sizeof(value));
+	return value;
+}
+
+/* The search ---------------------------------------------------------------------------------- */
+
+static bool is_in_time(const struct search *search, uint64_t time_ns)
+{
+	double time_s = (double)time_ns / 1e9;
+
+	return !(search->has_from && time_s < search->from_s) &&
+	       !(search->has_to && time_s > search->to_s);
+}
+
+/* Look at a packet. @block has its time in ns. Returns true if it was sought. */
+static bool look_at(struct search *search, const uint8_t *block)
+{
+	uint64_t time_ns = (uint64_t)word(block + 12) << 32 | word(block + 16);
+
+	search->packets++;
+	if (!is_in_time(search, time_ns) ||
+	    !filter_takes(search->filter, block + SOURCE_HEAD, word(block + 20), word(block + 24)))
+		return false;
+	if (!search->found++)
+		search->first_ns = time_ns;
+	search->last_ns = time_ns;
+	search->bytes += word(block + 24);
+	return true;
+}
+
+/*
+ * Take the blocks of a file one by one, with packets' times in ns, and write those that are sought.
+ * Without a target nothing is written.
+ */
+static bool look_through(struct search *search, struct source *source)
+{
+	uint8_t *block = NULL;
+	size_t room = 0;
+
+	while (source->at < source->size && !util_interrupted()) {
+		uint32_t length = word(source->data + source->at + 4), type;
+		bool wanted;
+
+		if (length > room) {
+			uint8_t *more = realloc(block, length);
+
+			if (!more)
+				break;
+			block = more;
+			room = length;
+		}
+		if (source_take(source, block, length) != length)
+			break;
+		type = word(block);
+		wanted = type == SECTION || type == INTERFACE ||
+			 (type == LITEPCIE_PCAPNG_RECORD && look_at(search, block));
+		if (wanted && search->out && fwrite(block, 1, length, search->out) != length) {
+			search->failed = true;
+			break;
+		}
+	}
+	free(block);
+	return source->at == source->size;
+}
+
+static void search_file(struct util *util, struct search *search, const char *path)
+{
+	struct source source;
+
+	if (!source_open(&source, path, true)) {
+		util_fail(util, "%s", source.why);
+		source_close(&source);
+		return;
+	}
+	if (!look_through(search, &source) && !search->failed)
+		util_fail(util, util_interrupted() ? "%s: a signal came before its end" :
+			  "%s: there is no memory for one of its blocks", path);
+	source_close(&source);
+}
+
+/* Open the file to write, which must not be there. */
+static bool open_target(struct util *util, struct search *search)
+{
+	int fd;
+
+	if (!search->target)
+		return true;
+	fd = strcmp(search->target, STDOUT) ?
+	     open(search->target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) :
+	     dup(STDOUT_FILENO);
+	search->out = fd < 0 ? NULL : fdopen(fd, "wb");
+	if (search->out)
+		return true;
+	util_fail(util, "%s: %s", search->target, errno == EEXIST ?
+		  "the file exists: choose another name, or delete it first" : strerror(errno));
+	return false;
+}
+
+static void close_target(struct util *util, struct search *search)
+{
+	bool right = !search->failed;
+
+	if (!search->out)
+		return;
+	if (fclose(search->out) != 0)
+		right = false;
+	if (!right)
+		util_fail(util, "%s: not all packets could be written", search->target);
+}
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct search *search = result;
+
+	(void)util;
+	printf("find           %s\n", search->text);
+	printf("  packets      %llu of %llu, %llu bytes\n", (unsigned long long)search->found,
+	       (unsigned long long)search->packets, (unsigned long long)search->bytes);
+	if (search->found)
+		printf("  time         %llu.%09llu to %llu.%09llu s\n",
+		       (unsigned long long)search->first_ns / 1000000000,
+		       (unsigned long long)search->first_ns % 1000000000,
+		       (unsigned long long)search->last_ns / 1000000000,
+		       (unsigned long long)search->last_ns % 1000000000);
+	if (search->target)
+		printf("  written      %s\n", search->target);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct search *search = result;
+
+	json_string(json, "filter", search->text);
+	json_unsigned(json, "packets", search->packets);
+	json_unsigned(json, "found", search->found);
+	json_unsigned(json, "bytes", search->bytes);
+	if (search->found) {
+		json_unsigned(json, "first_ns", search->first_ns);
+		json_unsigned(json, "last_ns", search->last_ns);
+	} else {
+		json_null(json, "first_ns");
+		json_null(json, "last_ns");
+	}
+	json_string(json, "target", search->target);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+enum { FROM = 256, TO, WRITE };
+
+/* Parse a time in seconds, which may be 0. */
+static int parse_time(struct util *util, const char *name, double *seconds, bool *given)
+{
+	char *end;
+
+	*seconds = strtod(optarg, &end);
+	*given = true;
+	if (end != optarg && !*end && *seconds >= 0)
+		return -1;
+	return util_usage(util, "%s %s: it must be a time in seconds, 0 or more", name, optarg);
+}
+
+static int parse_option(struct util *util, int option, const char *word, struct search *search)
+{
+	switch (option) {
+	case FROM:
+		return parse_time(util, "--from", &search->from_s, &search->has_from);
+	case TO:
+		return parse_time(util, "--to", &search->to_s, &search->has_to);
+	case WRITE:
+		search->target = optarg;
+		return -1;
+	default:
+		return capture_option(util, &cmd_find, option, word);
+	}
+}
+
+static void find(struct util *util, struct search *search)
+{
+	char why[FILTER_WHY];
+
+	search->filter = filter_open(search->text, why);
+	if (!search->filter) {
+		util_fail(util, "%s", why);
+		return;
+	}
+	if (open_target(util, search))
+		for (int i = 0; i < search->count && !search->failed && !util_interrupted(); i++)
+			search_file(util, search, search->files[i]);
+	close_target(util, search);
+	filter_close(search->filter);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "from", required_argument, NULL, FROM },
+		{ "to", required_argument, NULL, TO },
+		{ "write", required_argument, NULL, WRITE },
+		CAPTURE_OPTIONS
+	};
+	struct search search = { 0 };
+	int option, status;
+	bool told;
+
+	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
+		status = parse_option(util, option, argv[optind - 1], &search);
+		if (status >= 0)
+			return status;
+	}
+	util->device = NULL;	/* no card is opened */
+	if (argc - optind < 2)
+		return util_usage(util, "find needs a file and a filter");
+	search.files = argv + optind;
+	search.count = argc - optind - 1;
+	search.text = argv[argc - 1];
+	told = !search.target || strcmp(search.target, STDOUT);
+	if (!told && util->json)
+		return util_usage(util, "--write -: packets and --json would both go to stdout");
+	find(util, &search);
+	return util_finish(util, told && search.filter ? &search : NULL, print_text, print_json);
+}
+
+static const char help[] =
+	"find [--json] [options] FILE... FILTER\n"
+	"\n"
+	"Look for packets in recordings. The filter is one of tcpdump's, by libpcap, and\n"
+	"'' takes all packets. The packets that are found are counted, and may be written\n"
+	"as pcapng with their ports, times, lengths and options.\n"
+	"\n"
+	"options:\n"
+	"      --from S         packets from this time on, in seconds as check shows it\n"
+	"      --to S           packets up to this time\n"
+	"      --write FILE     write the packets to a new file; - is stdout\n"
+	"\n"
+	"examples:\n"
+	"  lanebox-capture find out/*.pcapng 'tcp port 80 and host 10.0.0.1'\n"
+	"  lanebox-capture find --from 10 --to 10.5 --write b.pcapng a.pcapng ''\n"
+	"  lanebox-capture find --write - a.pcapng 'vlan 7' | tshark -r -\n";
+
+const struct command cmd_find = {
+	.name = "find",
+	.summary = "look for packets in recordings by a filter and by time",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,128 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Filters of tcpdump. filter.h says what each function promises. */
+#include "filter.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#define LIBRARY		"libpcap.so.0.8"	/* its name in Debian; the ABI is that of 1.0 */
+#define OTHER_LIBRARY	"libpcap.so.1"		/* its name elsewhere */
+#define ETHERNET	1			/* DLT_EN10MB */
+#define SNAP		65535
+#define NO_NETMASK	0xffffffffu
+
+/* The structures of libpcap's ABI that are used here (pcap.h, pcap/bpf.h). */
+struct bpf_program {
+	unsigned int	length;
+	void		*instructions;
+};
+
+struct packet_header {
+	struct timeval	time;
+	uint32_t	kept, length;
+};
+
+struct filter {
+	void			*library;
+	void			*pcap;
+	struct bpf_program	program;
+	bool			compiled;
+	void			*(*open_dead)(int link, int snap);
+	int			(*compile)(void *pcap, struct bpf_program *program,
+					   const char *text, int optimise, uint32_t netmask);
+	char			*(*error)(void *pcap);
+	int			(*takes)(const struct bpf_program *program,
+					 const struct packet_header *header, const uint8_t *data);
+	void			(*free_program)(struct bpf_program *program);
+	void			(*close)(void *pcap);
+};
+
+/* Find libpcap. Returns NULL if it is not there, or if the program is linked statically. */
+static void *find_library(void)
+{
+#ifdef LANEBOX_STATIC
+	return NULL;
+#else
+	void *library = dlopen(LIBRARY, RTLD_NOW);
+
+	return library ? library : dlopen(OTHER_LIBRARY, RTLD_NOW);
+#endif
+}
+
+/* Find libpcap and its functions. Returns false if it is not there. */
+static bool load(struct filter *filter)
+{
+	const struct {
+		const char	*name;
+		void		*place;
+	} functions[] = {
+		{ "pcap_open_dead", &filter->open_dead },
+		{ "pcap_compile", &filter->compile },
+		{ "pcap_geterr", &filter->error },
+		{ "pcap_offline_filter", &filter->takes },
+		{ "pcap_freecode", &filter->free_program },
+		{ "pcap_close", &filter->close },
+	};
+
+	filter->library = find_library();
+	for (size_t i = 0; filter->library && i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *function = dlsym(filter->library, functions[i].name);
+
+		if (!function)
+			return false;
+		*(void **)functions[i].place = function;
+	}
+	return filter->library;
+}
+
+struct filter *filter_open(const char *text, char why[FILTER_WHY])
+{
+	struct filter *filter = calloc(1, sizeof(*filter));
+
+	if (!filter) {
+		snprintf(why, FILTER_WHY, "there is no memory for a filter");
+		return NULL;
+	}
+	if (!load(filter)) {
+		snprintf(why, FILTER_WHY, "there is no libpcap, which compiles filters: install the "
+			 "package libpcap0.8");
+		filter_close(filter);
+		return NULL;
+	}
+	filter->pcap = filter->open_dead(ETHERNET, SNAP);
+	filter->compiled = filter->pcap && filter->compile(filter->pcap, &filter->program, text, 1,
+							   NO_NETMASK) == 0;
+	if (filter->compiled)
+		return filter;
+	snprintf(why, FILTER_WHY, "the filter '%s': %s", text,
+		 filter->pcap ? filter->error(filter->pcap) : "libpcap does not open");
+	filter_close(filter);
+	return NULL;
+}
+
+bool filter_takes(const struct filter *filter, const uint8_t *data, uint32_t kept, uint32_t length)
+{
+	const struct packet_header header = { .kept = kept, .length = length };
+
+	return filter->takes(&filter->program, &header, data) != 0;
+}
+
+void filter_close(struct filter *filter)
+{
+	if (!filter)
+		return;
+	if (filter->compiled)
+		filter->free_program(&filter->program);
+	if (filter->pcap)
+		filter->close(filter->pcap);
+	if (filter->library)
+		dlclose(filter->library);
+	free(filter);
+}
