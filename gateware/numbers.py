@@ -125,6 +125,17 @@ CAPTURE_CELLS    = 256
 CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
+CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
+
+# The player of pcapng files. A block's length has this many bits: a block has less than 16 MiB, as
+# in Wireshark.
+PLAYER_BLOCK_BITS    = 24
+# The beats and the frames that wait in the player's store. Two frames of the largest size fit.
+PLAYER_STORE_BEATS   = 1024
+PLAYER_STORE_FRAMES  = 64
+PLAYER_RATE_BITS     = 24 # Width of the register player_rate, in bytes a cycle.
+PLAYER_FRACTION_BITS = 16 # Bits of that register below one byte a cycle.
+PLAYER_COST_BITS     = 8  # Width of each of the two lengths in the register player_cost.
 
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
 # cpld/xilinx-xcu.cfg.

@@ -7,7 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{Frames, Numbers}
 
 /** Counts for each port how many frames were delivered, bad or lost.
   *
@@ -77,10 +77,12 @@ case class Accounts() extends Component {
 }
 
 object Accounts {
-  val Width   = Frames.PortWidth + 2
+  val Width   = Frames.PortWidth + Numbers.CaptureFateBits
   val Entries = 1 << Width
 
-  /** What becomes of a frame that reaches the capture. Each frame has exactly one fate. */
+  /** The fates of frames. Each frame that reaches the capture block has exactly one of them: it is
+    * recorded, or left out for a reason.
+    */
   object Fate extends SpinalEnum(binarySequential) {
     val delivered = newElement()
     // The frame's source marked it as faulty, and it was not recorded.

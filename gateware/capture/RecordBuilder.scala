@@ -55,7 +55,9 @@ case class RecordBuilder() extends Component {
   io.data.ready := layout.valid && needs
   layout.ready  := go && last
 
-  /** What follows a block's header: frame data, or bytes 28 to 59 of a seal or filler. */
+  /** Selects the bytes behind a block's header: the frame's data in a record, or bytes 28 to 59 of a
+    * seal or filler.
+    */
   val source = new Area {
     val bytes = io.data.payload.subdivideIn(8 bits).zipWithIndex.map { case (byte, i) =>
       (!endData || layout.mask(i)) ? byte | B(0, 8 bits)

@@ -14,6 +14,7 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.capture.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
@@ -21,14 +22,9 @@ from tools.verilog.spinal_build import generate
 
 LENGTH_BITS  = numbers.CAPTURE_LENGTH_BITS
 SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
-# Width of the number of a capture account (a count of frames by port and fate): the fate is in bits
-# 0 and 1, the port above them (Accounts.scala).
-FATE_BITS  = 2
-# Bit numbers of the fields of the registers `control`, `status` and `account_control`.
-CONTROL         = {"run": 0, "keep_bad": 1, "lossless": 2, "newest": 3, "clear": 8, "seal": 9}
-STATUS          = {"idle": 0, "accounts_busy": 1, "generator_idle": 2}
-ACCOUNT_CONTROL = {"index": 0, "snapshot": 31}
-INDEX_BITS = FATE_BITS + numbers.CAPTURE_PORT_BITS
+# Width of the number of a capture account, a count of frames by port and fate. The fate is in its
+# lowest bits, and the port above them.
+INDEX_BITS = numbers.CAPTURE_FATE_BITS + numbers.CAPTURE_PORT_BITS
 
 def check_capture(capture, endpoint):
     """Raises ValueError if `capture` is asked for with LitePCIe's endpoint, which does not cut
@@ -151,10 +147,12 @@ class Capture(LiteXModule):
     def add_generator(self):
         """Adds the registers of the generator, which makes test frames for the capture block."""
         self._generator_control = CSRStorage(fields=[
-            CSRField("run", size=1, offset=0, description="Make frames, from frame 0 on."),
-            CSRField("mix", size=1, offset=1, description="Of each 12 frames make 7 of the size "
-                "``generator_size``, 4 of ``generator_middle_size`` and 1 of "
-                "``generator_large_size``, each with its own period."),
+            CSRField("run", size=1, offset=GENERATOR_CONTROL["run"],
+                description="Make frames, from frame 0 on."),
+            CSRField("mix", size=1, offset=GENERATOR_CONTROL["mix"],
+                description="Of each 12 frames make 7 of the size ``generator_size``, 4 of "
+                    "``generator_middle_size`` and 1 of ``generator_large_size``, each with its "
+                    "own period."),
         ])
         self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
             description="Bytes of a frame: 1 or more.")

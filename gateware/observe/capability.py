@@ -24,7 +24,7 @@ import zlib
 from dataclasses import dataclass, replace
 
 from gateware import numbers
-from gateware.capture import registers as capture_registers
+from gateware.capture import bits as capture_bits
 from gateware.card import sensors
 from gateware.card.commands import Refusal
 from gateware.card.module import BUFFER_BYTES, ERRORS
@@ -565,10 +565,12 @@ def c_header():
     for group in CAPTURE_GROUPS.values():
         lines += _defines("CAPTURE_GROUP_", group, "{:#04x}")
     lines += ["", "/* Bits of the capture block's registers: control, status, account_control */"]
-    for name, bits in (("CONTROL", capture_registers.CONTROL),
-        ("STATUS", capture_registers.STATUS), ("ACCOUNT", capture_registers.ACCOUNT_CONTROL)):
+    for name, bits in (("CONTROL", capture_bits.CONTROL),
+        ("STATUS", capture_bits.STATUS), ("ACCOUNT", capture_bits.ACCOUNT_CONTROL)):
         lines += _defines(f"CAPTURE_BIT_{name}_", {field: f"(1u << {bit})"
             for field, bit in bits.items() if field != "index"})
+    lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
+    lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
     lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
     lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
     lines += ["", "/* Bits of the word of a descriptor that has the length */"]

@@ -15,6 +15,7 @@ import struct
 import time
 from dataclasses import dataclass
 
+from gateware.capture import bits
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.peer import START, Bar
@@ -22,12 +23,13 @@ from sim.rows.peer import START, Bar
 # Bus addresses of the capture ring and of its status line in host memory.
 RING, STATUS = 0x1_0000_0000, 0x2_0000_0000
 MBUF_LOG2 = 20  # The ring is in MBUFs (parts of the ring) of 1 MiB.
-RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8  # bits of the register capture_control
-IDLE, ACCOUNTS_BUSY = 1 << 0, 1 << 1  # bits of the register capture_status
-SNAPSHOT = 1 << 31  # bit of the register capture_account_control
-GENERATE, MIX = 1 << 0, 1 << 1  # bits of the register capture_generator_control
-# The fates of frames, in the order of the accounts.
-FATES = ("delivered", "bad", "lost_ring", "lost_staging")
+# Bits of the registers capture_control, capture_status, capture_account_control and
+# capture_generator_control.
+RUN, LOSSLESS, CLEAR = (bits.mask(bits.CONTROL, name) for name in ("run", "lossless", "clear"))
+IDLE, ACCOUNTS_BUSY = (bits.mask(bits.STATUS, name) for name in ("idle", "accounts_busy"))
+SNAPSHOT = bits.mask(bits.ACCOUNT_CONTROL, "snapshot")
+GENERATE, MIX = (bits.mask(bits.GENERATOR_CONTROL, name) for name in ("run", "mix"))
+FATES = bits.FATES
 PORTS = 4  # The generator gives frame n to port n % PORTS.
 # The device time of a longer measurement in ns, and the seconds of wall time that it may take.
 DEVICE_NS, SECONDS = 17e6, 600
@@ -138,17 +140,21 @@ class Ring:
         The card may write the ring up to `limit`, in bytes. Call this on a new board.
         """
         bar = self.bar
-        bar.register64("capture_limit", limit)
         for name, kind in zip(("", "middle_", "large_"), traffic.kinds):
             bar.register(f"capture_generator_{name}size", kind.size)
             bar.register(f"capture_generator_{name}period", kind.period)
         bar.register("capture_generator_count", traffic.count)
         bar.register("capture_generator_seed", traffic.seed)
         bar.register("capture_generator_port_mask", PORTS - 1)
-        bar.register("capture_control", RUN | flags)
+        self.take(limit, flags)
         address = bar.csr["csr_registers"]["capture_generator_control"]["addr"]
         value = GENERATE | (MIX if len(traffic.kinds) > 1 else 0)
         bar.board.command(f"at {START} write {address:#x} {value}")
+
+    def take(self, limit: int, flags: int = 0) -> None:
+        """Let the card take frames, and write the ring up to `limit`, in bytes."""
+        self.bar.register64("capture_limit", limit)
+        self.bar.register("capture_control", RUN | flags)
 
     def await_generator(self, traffic: Traffic, seconds: float = SECONDS) -> None:
         """Wait until the generator has made all frames of `traffic`.
@@ -187,9 +193,10 @@ class Ring:
 
     def _account(self, index: int) -> tuple[int, int]:
         self.bar.register("capture_account_control", index)
-        return tuple(self._read64(f"capture_account_{what}") for what in ("frames", "bytes"))
+        return tuple(self.read64(f"capture_account_{what}") for what in ("frames", "bytes"))
 
-    def _read64(self, name: str) -> int:
+    def read64(self, name: str) -> int:
+        """Return the value of one of the card's registers of 64 bits."""
         address = self.bar.csr["csr_registers"][name]["addr"]
         high, low = (
             int.from_bytes(self.bar.client.read(0, address + offset, 4), "little")

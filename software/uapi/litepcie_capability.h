@@ -262,6 +262,11 @@
 #define LITEPCIE_CAPTURE_BIT_STATUS_GENERATOR_IDLE (1u << 2)
 #define LITEPCIE_CAPTURE_BIT_ACCOUNT_SNAPSHOT   (1u << 31)
 
+/* The player: widths in bits of the registers player_rate and player_cost */
+#define LITEPCIE_PLAYER_RATE_BITS               24
+#define LITEPCIE_PLAYER_FRACTION_BITS           16
+#define LITEPCIE_PLAYER_COST_BITS               8
+
 /* Bits of a group's register enable: 0 is written, the others are read */
 #define LITEPCIE_DMA_ENABLE_RUN                 1
 #define LITEPCIE_DMA_ENABLE_IDLE                2

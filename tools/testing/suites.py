@@ -33,7 +33,7 @@ ELSEWHERE: Table = {
     "gateware/capture": {
         "Block BlockExpander": "RecordBuilderTest.scala",
         "CaptureParam": "CaptureTest.scala",
-        "CaptureUnit registers": "sim/test/card/test_board_capture.py",
+        "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog GeneratorVerilog": (
             "gateware/test/vocabulary/test_spinal_instance.py"
         ),

@@ -7,7 +7,7 @@ package lanebox.capture.player
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{Frames, Numbers}
 
 /** Lets the head of each frame go when the frame is due.
   *
@@ -78,7 +78,7 @@ case class PlayerPace() extends Component {
 }
 
 object PlayerPace {
-  val FractionBits = 16
+  val FractionBits = Numbers.PlayerFractionBits
   val CostWidth    = 17
   val Lead         = 20 // ns from the first frame's arrival until it is due
 
@@ -89,9 +89,9 @@ object PlayerPace {
 
   case class Settings() extends Bundle {
     val mode      = Mode()
-    val rate      = UInt(8 + FractionBits bits) // Bytes a cycle, with 16 bits of fraction.
-    val overhead  = UInt(8 bits)
-    val least     = UInt(8 bits)
+    val rate      = UInt(Numbers.PlayerRateBits bits) // Bytes a cycle, with FractionBits below one.
+    val overhead  = UInt(Numbers.PlayerCostBits bits)
+    val least     = UInt(Numbers.PlayerCostBits bits)
     val perPacket = Bool()
   }
 

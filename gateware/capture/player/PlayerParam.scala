@@ -6,22 +6,19 @@ package lanebox.capture.player
 
 import spinal.core._
 
-import lanebox.vocabulary.{Frames, HardBlock}
+import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Sizes of the player, the source of frames that reads pcapng. */
 object PlayerParam {
 
-  /** The width of a block's length in bytes: a block has less than 16 MiB, as in Wireshark. */
-  val BlockWidth = 24
+  val BlockWidth = Numbers.PlayerBlockBits
 
   /** The dwords of an Enhanced Packet Block before its packet, and those beside it. */
   val HeaderDwords = 7
   val FrameBytes   = 4 * (HeaderDwords + 1)
 
-  /** The beats and the frames that wait in the player's store. Two frames of the largest size fit.
-    */
-  val StoreBeats  = 1024
-  val StoreFrames = 64
+  val StoreBeats  = Numbers.PlayerStoreBeats
+  val StoreFrames = Numbers.PlayerStoreFrames
   require(StoreBeats * Frames.BeatBytes >= (2 << Frames.LengthWidth))
 
   /** The beats and frames that may still come after the store has said that it is full. */

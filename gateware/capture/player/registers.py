@@ -13,13 +13,9 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from gateware import numbers
+from gateware.capture.bits import PLAYER_CONTROL, PLAYER_STATUS
 from gateware.capture.player.h2c_switch import H2cSwitch
 
-FRACTION_BITS = 16 # Bits of the register `rate` below one byte a cycle (PlayerPace.scala).
-RATE_BITS     = 8 + FRACTION_BITS
-
-# The values of the field `pace`, in the order of PlayerPace.scala.
-PACES = ("fast", "recorded", "rate")
 # What the field `error` says, in the order of PacketReader.scala: the rule that a block broke.
 ERRORS = {
     "none":    "no rule was broken",
@@ -77,41 +73,42 @@ class Player(LiteXModule):
     def add_settings(self):
         """Adds the registers with which software starts the player and sets its pace."""
         self._control = CSRStorage(fields=[
-            CSRField("run", size=1, offset=0,
+            CSRField("run", size=1, offset=PLAYER_CONTROL["run"],
                 description="Take the h2c stream from the user slot, and play it. Rising, it "
                     "clears all results; only while ``idle``."),
-            CSRField("keep_time", size=1, offset=1,
+            CSRField("keep_time", size=1, offset=PLAYER_CONTROL["keep_time"],
                 description="Frames have their recorded times. Otherwise they have the times at "
                     "which they are played."),
-            CSRField("fixed_port", size=1, offset=2,
+            CSRField("fixed_port", size=1, offset=PLAYER_CONTROL["fixed_port"],
                 description="All frames come from ``port``. Otherwise the number of its interface "
                     "is the port of a frame."),
-            CSRField("per_packet", size=1, offset=3,
+            CSRField("per_packet", size=1, offset=PLAYER_CONTROL["per_packet"],
                 description="A frame costs ``overhead`` bytes, whatever its length."),
-            CSRField("pace", size=2, offset=4,
+            CSRField("pace", size=2, offset=PLAYER_CONTROL["pace"],
                 description="0: as fast as frames are taken; 1: at the recorded distances; 2: at "
                     "``rate``."),
-            CSRField("port", size=numbers.CAPTURE_PORT_BITS, offset=8,
+            CSRField("port", size=numbers.CAPTURE_PORT_BITS, offset=PLAYER_CONTROL["port"],
                 description="Port of all frames, with ``fixed_port``."),
         ])
-        self._rate = CSRStorage(RATE_BITS,
-            description="Bytes a cycle, in 1/65536, that frames cost at most.")
+        self._rate = CSRStorage(numbers.PLAYER_RATE_BITS, description="Bytes a cycle, in "
+            f"1/{1 << numbers.PLAYER_FRACTION_BITS}, that frames cost at most.")
         self._cost = CSRStorage(fields=[
-            CSRField("overhead", size=8, offset=0,
+            CSRField("overhead", size=numbers.PLAYER_COST_BITS, offset=0,
                 description="Bytes that a frame costs beside its own."),
-            CSRField("least", size=8, offset=8,
+            CSRField("least", size=numbers.PLAYER_COST_BITS, offset=8,
                 description="A shorter frame costs so many bytes, and the overhead."),
         ])
 
     def add_results(self):
         """Adds the registers that say what the player has played, and why it has stopped."""
         self._status = CSRStatus(fields=[
-            CSRField("error", size=4, offset=0,
+            CSRField("error", size=4, offset=PLAYER_STATUS["error"],
                 description="Why the player has stopped, 0 if it has not: " + "; ".join(
                     f"{n}: {text}" for n, text in enumerate(ERRORS.values()) if n) + "."),
-            CSRField("in_block", size=1, offset=8,
+            CSRField("in_block", size=1, offset=PLAYER_STATUS["in_block"],
                 description="The stream ends inside a block so far."),
-            CSRField("idle", size=1, offset=9, description="No frame is leaving."),
+            CSRField("idle", size=1, offset=PLAYER_STATUS["idle"],
+                description="No frame is leaving."),
         ])
         self._packets = CSRStatus(48, description="Frames that the player has begun.")
         self._bytes   = CSRStatus(48, description="Bytes of these frames.")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import pytest
 
 from gateware import numbers
+from gateware.capture import bits
 from gateware.test.capture.test_capture_file import by_bytes, by_fields, header, run
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import HIGH_MEMORY, wait_until
@@ -30,10 +31,13 @@ SEGMENT = 1 << 16
 MBUF = 1 << 14
 STATUS = HIGH_MEMORY + 32 * 3  # bus address of the status line that the capture block writes
 # bits of the capture block's register capture_control
-RUN, LOSSLESS, CLEAR = 1 << 0, 1 << 2, 1 << 8
+RUN, LOSSLESS, CLEAR = (bits.mask(bits.CONTROL, name) for name in ("run", "lossless", "clear"))
 # bits of the capture block's register capture_status
-IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = 1 << 0, 1 << 1, 1 << 2
-SNAPSHOT = 1 << 31  # bit of the capture block's register capture_account_control
+IDLE, ACCOUNTS_BUSY, GENERATOR_IDLE = (
+    bits.mask(bits.STATUS, name) for name in ("idle", "accounts_busy", "generator_idle")
+)
+# bit of the capture block's register capture_account_control
+SNAPSHOT = bits.mask(bits.ACCOUNT_CONTROL, "snapshot")
 # What became of a frame. The capture block's accounts count frames in these four classes.
 DELIVERED, BAD, LOST_RING, LOST_NO_CELL = range(4)
 PORT_MASK = 3  # The card's frame generator gives frame n to port n & PORT_MASK.

@@ -24,9 +24,9 @@
 #define IN_BLOCK	(1u << LITEPCIE_PLAYER_STATUS_IN_BLOCK_OFFSET)
 #define ERROR_MASK	((1u << LITEPCIE_PLAYER_STATUS_ERROR_SIZE) - 1)
 
-#define RATE_FRACTION	16		/* bits of the register player_rate below a byte a cycle */
-#define RATE_MOST	((1u << 24) - 1)
-#define COST_MOST	255u		/* largest overhead, and largest least length */
+#define RATE_MOST	((1u << LITEPCIE_PLAYER_RATE_BITS) - 1)
+/* largest overhead, and largest least length */
+#define COST_MOST	((1u << LITEPCIE_PLAYER_COST_BITS) - 1)
 #define REST_MS		1000		/* longest time in which the last frame must leave */
 
 const char *litepcie_play_error(uint32_t error)
@@ -54,7 +54,7 @@ const char *litepcie_play_error(uint32_t error)
 /* Get the value of the register player_rate, for so many bytes a second. */
 static int rate_of(struct litepcie *dev, double bytes_per_s, uint32_t *rate)
 {
-	double scale = (double)(1u << RATE_FRACTION) / dev->card.clock_hz;
+	double scale = (double)(1u << LITEPCIE_PLAYER_FRACTION_BITS) / dev->card.clock_hz;
 	double value = bytes_per_s * scale + 0.5;
 
 	if (!(value >= 1 && value < RATE_MOST))

@@ -1,0 +1,27 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Bit numbers of the fields of the capture block's registers.
+
+registers.py makes the registers with them. The C header litepcie_capability.h and the programs that
+drive the simulated card get them from here, too. This module imports nothing, so that a program
+need not load LiteX for it.
+"""
+
+CONTROL           = {"run": 0, "keep_bad": 1, "lossless": 2, "newest": 3, "clear": 8, "seal": 9}
+STATUS            = {"idle": 0, "accounts_busy": 1, "generator_idle": 2}
+ACCOUNT_CONTROL   = {"index": 0, "snapshot": 31}
+GENERATOR_CONTROL = {"run": 0, "mix": 1}
+PLAYER_CONTROL    = {"run": 0, "keep_time": 1, "fixed_port": 2, "per_packet": 3, "pace": 4,
+    "port": 8}
+PLAYER_STATUS     = {"error": 0, "in_block": 8, "idle": 9}
+
+# What becomes of a frame, in the order of the accounts (Accounts.scala).
+FATES = ("delivered", "bad", "lost_ring", "lost_staging")
+# The values of the player's field `pace`, in the order of PlayerPace.scala.
+PACES = ("fast", "recorded", "rate")
+
+def mask(register, *fields):
+    """Returns the value of a register in which these fields of one bit are 1 and all others 0."""
+    return sum(1 << register[field] for field in fields)
