@@ -7,6 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.generator.Generator
 import lanebox.capture.player.{FrameSources, Player}
 import lanebox.vocabulary.{Frames, Request}
 

@@ -146,7 +146,8 @@ struct litepcie_capture_stats {
 };
 
 /*
- * The settings of the generator in the card. gateware/capture/Generator.scala describes its frames.
+ * The settings of the generator in the card. gateware/capture/generator/Generator.scala describes
+ * its frames.
  */
 struct litepcie_generator {
 	size_t		struct_size;

@@ -149,8 +149,8 @@ struct litepcie_capture_wake {
 
 /*
  * GENERATE: start the card's generator of frames from frame 0 on, or stop it
- * (@size 0).  gateware/capture/Generator.scala describes its frames.  The caller
- * must have the capture.
+ * (@size 0).  gateware/capture/generator/Generator.scala describes its frames.
+ * The caller must have the capture.
  */
 struct litepcie_capture_generate {
 	__u32 size;		/* bytes of a frame, 1 to 16383; 0: make no frames */

@@ -34,12 +34,13 @@ ELSEWHERE: Table = {
         "Block BlockExpander": "RecordBuilderTest.scala",
         "CaptureParam": "CaptureTest.scala",
         "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
-        "CaptureUnitVerilog CaptureVerilog GeneratorVerilog": (
-            "gateware/test/vocabulary/test_spinal_instance.py"
-        ),
+        "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
         "StagingMemory": "StagingTest.scala",
         "RecordSizer": "MbufPlacerTest.scala",
+    },
+    "gateware/capture/generator": {
+        "GeneratorVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
     },
     "gateware/capture/player": {
         "PlayerVerilog": "gateware/test/vocabulary/test_spinal_instance.py",

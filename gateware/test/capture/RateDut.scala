@@ -7,6 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.generator.Generator
 import lanebox.requester.rq.{ClientConfig, RequestParam, RequestPath}
 import lanebox.vocabulary.HardBlock
 

@@ -178,7 +178,7 @@ MEMORIES = [memory.parameter(name) for name, memory in card_memories([[], []]).i
 COMPONENTS = {
     "capture.Capture": {},
     "capture.CaptureUnit": {},
-    "capture.Generator": {},
+    "capture.generator.Generator": {},
     "capture.player.Player": {},
     "virtio.VirtioConsole": {},
     "completer.Completer": {},
