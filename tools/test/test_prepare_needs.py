@@ -47,6 +47,7 @@ NOT_A_PROGRAM = {
     "libelf-dev",
     "default-jdk-headless",
     "flashrom",
+    "libpcap0.8",
     f"lib{needs.PYTHON}",
 }
 ALL = [need for entries in needs.NEEDS.values() for need in entries]
