@@ -37,6 +37,7 @@ from sim.rows import (
     model,
     peer,
     streams,
+    virtio,
 )
 from sim.rows.measure import Conditions
 from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
@@ -116,6 +117,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from capture_host.rows()
         built = artefacts.build(bench.endpoint, card=True)
         yield from flash.rows(built.board, built.gateware / "csr.json", bench.at())
+        built = artefacts.build(bench.endpoint, virtio=True)
+        yield from virtio.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)
 
 

@@ -29,6 +29,7 @@ ROWS = {
     "mmio_read/8": "The host reads a register, 8 B",
     "latency/interrupt/64": "Doorbell to interrupt, 64 B there and back",
     "latency/dma/64": "DMA there and back, 64 B",
+    "virtio/echo/64": "Doorbell to interrupt, 64 B through VirtIO",
 }
 
 Bin = tuple[float, float, int]  # A bin of a histogram: (from, to, count), with times in ns.

@@ -14,7 +14,17 @@ import time
 from html import escape
 from pathlib import Path
 
-from sim.report import builds, capture, histograms, slot, table, throughput, timeline, versions
+from sim.report import (
+    builds,
+    capture,
+    histograms,
+    slot,
+    table,
+    throughput,
+    timeline,
+    versions,
+    virtio,
+)
 from sim.report.record import Recording
 from sim.rows.results import ROOT, TIMES, load, reached
 
@@ -79,6 +89,12 @@ def body(rows: list[dict], recording: Recording) -> str:
             "latency",
             "By the card's own clock, never the host's.",
             histograms.section(rows, recording.many, recording.latency_ns),
+        ),
+        (
+            "Messages through VirtIO",
+            "virtio",
+            "One at a time, the host's reads included, beside the figures of a paper.",
+            virtio.section(rows),
         ),
         (
             "On the pins",

@@ -37,6 +37,7 @@ BY_CLIENT = (
     "capture/insn/",
     "capture/syscalls",
     "card/flash/",
+    "virtio/",
     "sim/",
 )
 

@@ -193,6 +193,7 @@ ELSEWHERE: Table = {
     "sim/clients": {
         "programs": "sim/test/commands/test_sim_run.py",
         "vfio": "sim/test/board/test_board_client.py",
+        "virtio": "sim/test/rows/test_virtio_rows.py",
     },
     "sim/differential": {
         REST: ("sim/test/model/test_differential.py", "They are the parts of a single proof."),
@@ -206,6 +207,7 @@ ELSEWHERE: Table = {
     "sim/report": {
         "__main__": "sim/test/rows/test_report_command.py",
         "capture": "sim/test/rows/test_report_capture.py",
+        "virtio": "sim/test/rows/test_report_virtio.py",
         REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
     },
     "sim/rows": {
@@ -216,6 +218,7 @@ ELSEWHERE: Table = {
         "limits_header": "software/test/test_util_limits.py",
         "model": "sim/test/model/test_model_ideal.py",
         "user_slot": "test_user_rows.py",
+        "virtio": "test_virtio_rows.py",
     },
     "sim/trace": {
         "__main__": "test_trace_text.py",

@@ -1,0 +1,219 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A driver for one virtio device of the card, over vfio-user: split queues, an echo at a time.
+
+It sets the device up as VirtIO 1.2 says in 3.1.1, by the device's page of registers in BAR0. Its
+chains have one descriptor each. Like virtio_net it wants no interrupt for what it has transmitted,
+and gives a receive buffer back without a notification if the device asks for none.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import struct
+import time
+
+from gateware import numbers
+from sim.clients.vfio import BAR0, CONFIG, VfioClient
+from sim.errors import TestFailed
+
+# Offsets of registers in the device's page (VirtIO 1.2, 4.2.2).
+MAGIC, DEVICE_FEATURES, DEVICE_FEATURES_SEL = 0x00, 0x10, 0x14
+DRIVER_FEATURES, DRIVER_FEATURES_SEL = 0x20, 0x24
+QUEUE_SEL, QUEUE_NUM, QUEUE_READY, QUEUE_NOTIFY = 0x30, 0x38, 0x44, 0x50
+STATUS, QUEUE_DESC, QUEUE_DRIVER, QUEUE_DEVICE = 0x70, 0x80, 0x90, 0xA0
+
+ACKNOWLEDGE, DRIVER, DRIVER_OK, FEATURES_OK = 1, 2, 4, 8
+EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, NOTIFICATION_DATA = 29, 32, 33, 38
+WRITE = 2  # flag of a descriptor: the device writes the buffer
+RECEIVE, TRANSMIT = 0, 1
+MEMORY = 0x1_0000_0000  # the bus address of the first queue's memory
+MEMORY_STEP = 1 << 21  # the distance of the queues' memories in bytes
+RINGS = 1 << 14  # bytes in front of the buffers of a queue, for its rings
+MSI_CAPABILITY, MSI_CONTROL, MSI_ENABLE = 0x05, 2, 1
+CAPABILITIES = 0x34  # offset of the first capability's place in configuration space
+SECONDS = 60  # An answer of the device may take so long in wall time.
+
+
+class Queue:
+    """A split queue in host memory. Chain n is descriptor n, with a buffer of `buffer_bytes`."""
+
+    def __init__(self, client: VfioClient, number: int, size: int, buffer_bytes: int):
+        self.number, self.size, self.buffer_bytes = number, size, buffer_bytes
+        self.base = MEMORY + number * MEMORY_STEP
+        self.available, self.used = self.base + 16 * size, self.base + (RINGS >> 1)
+        self.index = self.seen = 0
+        length = RINGS + size * buffer_bytes
+        length += -length % mmap.PAGESIZE
+        fd = os.memfd_create("lanebox-virtio")
+        os.ftruncate(fd, length)
+        client.map(self.base, length, fd)
+        self.data = mmap.mmap(fd, length)
+        os.close(fd)
+
+    def put(self, address: int, form: str, *values: int) -> None:
+        """Write numbers to the queue's memory at a bus address."""
+        struct.pack_into(form, self.data, address - self.base, *values)
+
+    def get(self, address: int, form: str) -> tuple:
+        """Return numbers from the queue's memory at a bus address."""
+        return struct.unpack_from(form, self.data, address - self.base)
+
+    def offset(self, head: int) -> int:
+        """Return where in the queue's memory the buffer of chain `head` begins."""
+        return RINGS + head * self.buffer_bytes
+
+    def describe(self, head: int, size: int) -> None:
+        """Write the descriptor of chain `head` for a buffer of `size` bytes."""
+        flags = WRITE if self.number == RECEIVE else 0
+        address = self.base + self.offset(head)
+        self.put(self.base + 16 * head, "<QIHH", address, size, flags, 0)
+
+    def offer(self, head: int) -> bool:
+        """Make chain `head` available. Return whether the device wants to be notified of it.
+
+        The device then asks with `avail_event` (VirtIO 1.2, 2.7.10).
+        """
+        self.put(self.available + 4 + 2 * (self.index % self.size), "<H", head)
+        self.index = (self.index + 1) & 0xFFFF
+        self.put(self.available + 2, "<H", self.index)
+        (event,) = self.get(self.used + 4 + 8 * self.size, "<H")
+        return event == (self.index - 1) & 0xFFFF
+
+    def ask(self, index: int) -> None:
+        """Ask for an interrupt when the device has used the chain with this index."""
+        self.put(self.available + 4 + 2 * self.size, "<H", index & 0xFFFF)
+
+    def take(self) -> tuple[int, int] | None:
+        """Return (head, bytes) of the next chain that the device has used, or None."""
+        if self.get(self.used + 2, "<H")[0] == self.seen:
+            return None
+        found = self.get(self.used + 4 + 8 * (self.seen % self.size), "<II")
+        self.seen = (self.seen + 1) & 0xFFFF
+        return found
+
+
+class EchoDriver:
+    """A virtio device whose far side sends every message back, ready for use.
+
+    `page` is the place of its registers in BAR0. With `notify` the driver chooses
+    NOTIFICATION_DATA, so that the device need not read the available index. Its interrupt causes
+    must be enabled.
+    """
+
+    def __init__(self, client: VfioClient, page: int, notify: bool, size: int, buffer_bytes: int):
+        self.client, self.page, self.notify = client, page, notify
+        self.eventfd = os.eventfd(0, os.EFD_NONBLOCK)
+        client.set_eventfd(self.eventfd)
+        self._enable_msi()
+        self.queues = [Queue(client, n, size, buffer_bytes) for n in (RECEIVE, TRANSMIT)]
+        self._start()
+
+    def close(self) -> None:
+        """Give the memory back."""
+        os.close(self.eventfd)
+        for queue in self.queues:
+            queue.data.close()
+
+    def _enable_msi(self) -> None:
+        def byte(offset: int) -> int:
+            return self.client.read(CONFIG, offset, 1)[0]
+
+        offset = byte(CAPABILITIES)
+        while offset and byte(offset) != MSI_CAPABILITY:
+            offset = byte(offset + 1)
+        if not offset:
+            raise TestFailed("the card has no capability of MSI")
+        self.client.write(CONFIG, offset + MSI_CONTROL, MSI_ENABLE.to_bytes(2, "little"))
+
+    def read(self, offset: int) -> int:
+        """Return a register of the device."""
+        return int.from_bytes(self.client.read(BAR0, self.page + offset, 4), "little")
+
+    def write(self, offset: int, value: int) -> None:
+        """Write a register of the device."""
+        self.client.write(BAR0, self.page + offset, value.to_bytes(4, "little"))
+
+    def _start(self) -> None:
+        if self.read(MAGIC) != numbers.VIRTIO_MAGIC:
+            raise TestFailed(f"BAR0 + {self.page:#x} is no page of a virtio device")
+        features = 1 << EVENT_INDEX | 1 << VERSION_1 | 1 << ACCESS_PLATFORM
+        features |= 1 << NOTIFICATION_DATA if self.notify else 0
+        self.write(STATUS, ACKNOWLEDGE | DRIVER)
+        for half in (0, 1):
+            self.write(DRIVER_FEATURES_SEL, half)
+            self.write(DRIVER_FEATURES, features >> 32 * half & 0xFFFF_FFFF)
+        self.write(STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK)
+        if not self.read(STATUS) & FEATURES_OK:
+            raise TestFailed(f"the virtio device refuses the features {features:#x}")
+        for queue in self.queues:
+            self._place(queue)
+        self.write(STATUS, ACKNOWLEDGE | DRIVER | FEATURES_OK | DRIVER_OK)
+        receive = self.queues[RECEIVE]
+        for head in range(receive.size):
+            receive.describe(head, receive.buffer_bytes)
+            receive.offer(head)
+        self.ring(receive)
+
+    def _place(self, queue: Queue) -> None:
+        self.write(QUEUE_SEL, queue.number)
+        self.write(QUEUE_NUM, queue.size)
+        for offset, address in (
+            (QUEUE_DESC, queue.base),
+            (QUEUE_DRIVER, queue.available),
+            (QUEUE_DEVICE, queue.used),
+        ):
+            self.write(offset, address & 0xFFFF_FFFF)
+            self.write(offset + 4, address >> 32)
+        self.write(QUEUE_READY, 1)
+
+    def ring(self, queue: Queue) -> None:
+        """Notify the device of what is available in the queue."""
+        self.write(QUEUE_NOTIFY, queue.number | (queue.index << 16 if self.notify else 0))
+
+    def echo(self, message: bytes) -> None:
+        """Send a message and wait for the interrupt of its answer. Raise TestFailed if it differs.
+
+        The buffers are ready for the next message then.
+        """
+        receive, transmit = self.queues
+        head = transmit.index % transmit.size
+        place = transmit.offset(head)
+        transmit.data[place : place + len(message)] = message
+        transmit.describe(head, len(message))
+        # The device asks for an interrupt only when the whole ring was transmitted once more.
+        transmit.ask(transmit.index - 2)
+        receive.ask(receive.seen)
+        transmit.offer(head)
+        self.ring(transmit)
+        self._await(message)
+        while transmit.seen != transmit.index:
+            self._until(transmit)
+
+    def _await(self, message: bytes) -> None:
+        """Collect the answer, of which a stream may bring any parts."""
+        receive, answer = self.queues[RECEIVE], b""
+        while len(answer) < len(message):
+            if not select.select([self.eventfd], [], [], SECONDS)[0]:
+                raise TestFailed(f"no interrupt for {len(message)} bytes within {SECONDS} s")
+            os.eventfd_read(self.eventfd)
+            while (used := receive.take()) is not None:
+                head, size = used
+                place = receive.offset(head)
+                answer += receive.data[place : place + size]
+                receive.ask(receive.seen)
+                if receive.offer(head):
+                    self.ring(receive)
+        if answer != message:
+            raise TestFailed(f"{len(message)} bytes came back changed")
+
+    @staticmethod
+    def _until(queue: Queue) -> None:
+        deadline = time.monotonic() + SECONDS
+        while queue.take() is None:
+            if time.monotonic() > deadline:
+                raise TestFailed(f"queue {queue.number} used nothing within {SECONDS} s")
+            time.sleep(0.001)

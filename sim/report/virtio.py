@@ -1,0 +1,76 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Draws seed 002's table: what a message through a virtio device takes, with the figures of the
+paper beside it (Bandara et al., "Performance Evaluation of VirtIO Device Drivers for Host-FPGA PCIe
+Communication", Table I).
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+ECHO = re.compile(r"virtio/echo/(\d+)")
+SHARES = ("95", "99", "99.9")
+# Round trips in us by bytes of the payload: for each of SHARES those by virtio and by XDMA.
+PAPER = {
+    64: ((35.1, 51.3), (44.8, 70.1), (66.5, 85.8)),
+    128: ((33.6, 51.4), (48.1, 60.0), (88.4, 88.2)),
+    256: ((39.6, 51.5), (53.8, 57.5), (75.1, 70.6)),
+    512: ((44.1, 59.1), (57.4, 64.5), (82.1, 87.5)),
+    1024: ((57.8, 72.8), (65.9, 76.7), (99.6, 97.3)),
+}
+DIFFERS = (
+    "`here` is the card's part alone, by its own clock: from the doorbell at its pins to its "
+    "interrupt message. No program, system call or driver is in it. The host is simulated: its "
+    "reads take 400 to 800 ns, and one in a hundred 5 us more. The device is a console with an "
+    "echo in the card. The paper's figures are round trips of a program in user space through its "
+    "kernel, by the clock of the host: an Artix-7 at Gen2 x2, Fedora 37, virtio_net. The columns "
+    "stand beside each other, and their quotient says nothing."
+)
+
+
+def lines(rows: list[dict]) -> list[list[str]]:
+    """Return the cells of the table in us, a list for each row `virtio/echo/SIZE` with a value.
+
+    They are the size, the median here, and for each of SHARES: here, virtio and XDMA.
+    """
+    found = []
+    for row in rows:
+        match = ECHO.fullmatch(row["id"])
+        if not match or row["value"] is None or int(match.group(1)) not in PAPER:
+            continue
+        ns = row["conditions"]["ns"]
+        cells = [match.group(1), f"{ns['p50'] / 1e3:.2f}"]
+        for share, paper in zip(SHARES, PAPER[int(match.group(1))]):
+            cells += [f"{ns[f'p{share}'] / 1e3:.2f}", *(f"{value:.1f}" for value in paper)]
+        found.append(cells)
+    return sorted(found, key=lambda cells: int(cells[0]))
+
+
+def text(rows: list[dict]) -> str:
+    """Return the table for a terminal."""
+    first = "".join(f"{f'p{share}':<22}" for share in SHARES)
+    head = [f"{'':5}  {'p50':>5}  {first}".rstrip()]
+    head.append(f"{'bytes':5}  {'here':>5}" + f"  {'here':>5} {'virtio':>6} {'XDMA':>6}" * 3)
+    widths = (5, 7, *(7, 7, 7) * 3)
+    body = ["".join(cell.rjust(w) for cell, w in zip(cells, widths)) for cells in lines(rows)]
+    return "\n".join([*head, *body])
+
+
+def section(rows: list[dict]) -> str:
+    """Return HTML with the table and what differs. Returns "" if no row has a value."""
+    found = lines(rows)
+    if not found:
+        return ""
+    names = [f"{share} % {who}" for share in SHARES for who in ("here", "virtio", "XDMA")]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ["bytes", "median", *names])
+    body = "".join(
+        "<tr>" + "".join(f'<td class="number">{cell}</td>' for cell in cells) + "</tr>"
+        for cells in found
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        f'</div><p class="quiet">All in us. {escape(DIFFERS)}</p>'
+    )

@@ -1,0 +1,202 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows `virtio/*`: how long a virtio device of the card takes to send a message back.
+
+A message goes out by the transmit queue and comes back by the receive queue, one at a time. The
+time is device time at the card's pins: from the beat of the notification on CQ (the doorbell) to
+the MSI for the answer. Reading and copying in the guest, its drivers and its programs are not in
+it. The number of dependent reads of host memory is the slope of this time over the time of a read.
+The device is the console, whose far side is an echo in the card.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from gateware import numbers
+from sim.clients.virtio import QUEUE_NOTIFY, TRANSMIT, EchoDriver
+from sim.errors import TestFailed
+from sim.report.histograms import binned
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.peer import BAR0_ADDRESS, Bar
+from sim.rows.results import Row, row
+from sim.trace import tlp
+from sim.trace.tlp import Tlp
+
+# Sizes in bytes of the messages of seed 002's tables, and of the message of the other rows.
+SIZES, SMALL = (64, 128, 256, 512, 1024), 64
+# Times in ns that the host takes for a read, over which the slope is measured.
+LATENCIES = (0, 500, 1000, 2000)
+SHORT = 12  # Messages of a measurement whose messages all take about the same time.
+# The first messages of a device, which are not counted: it still learns of the receive buffers.
+WARM_UP = 4
+QUEUE_SIZE, BUFFER_BYTES = 64, 2048
+PERCENTILES = (50, 95, 99, 99.9)
+# The host's reads in the distribution by size: most take 600 ns give or take a third, and one in a
+# hundred waits for the translation of its address.
+REAL_HOST = {"read_latency_ns": 600, "jitter_ns": 200, "late_percent": 1.0, "late_ns": 5000}
+# Goals of shared design: round trips by feature, cycles of the card alone at 64 bytes, and ns from
+# doorbell to interrupt when a read takes 600 ns.
+ROUND_TRIPS = {"split": 4, "notify": 3}
+OWN_CYCLES = 145
+DOORBELL_NS = 1750
+
+
+@dataclass(frozen=True)
+class Echo:
+    """One message there and back: the ns from doorbell to interrupt, and the card's reads in it."""
+
+    ns: int
+    reads: int
+
+
+def found(tlps: Iterable[Tlp], page: int) -> Iterator[Echo]:
+    """Yield the echoes of a trace of the virtio device whose registers are at `page` in BAR0."""
+    doorbell, start, reads = BAR0_ADDRESS + page + QUEUE_NOTIFY, None, 0
+    for each in tlps:
+        rings = each.interface == "CQ" and each.kind == "MWr" and each.address == doorbell
+        if rings and each.payload[0] == TRANSMIT:
+            start, reads = each.ns, 0
+        elif each.interface == "RQ" and each.kind == "MRd":
+            reads += 1
+        elif each.interface == "MSI" and start is not None:
+            yield Echo(each.ns - start, reads)
+            start = None
+
+
+@dataclass(frozen=True)
+class Device:
+    """The virtio device of a board that is measured: board, register map, and NOTIFICATION_DATA."""
+
+    board: Path
+    csr: Path
+    notify: bool
+
+    @property
+    def page(self) -> int:
+        """Return the place of the device's registers in BAR0."""
+        return json.loads(self.csr.read_text())["constants"]["virtio_console_base"]
+
+    def echoes(self, at: Conditions, size: int, count: int) -> tuple[list[Echo], int]:
+        """Send `count` messages of `size` bytes on a new board, one after the other.
+
+        Returns what each took, and how often the card broke rules. The answers are compared.
+        """
+        source = random.Random(at.seed)
+        with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
+            trace = Path(folder) / "trace.pcapng"
+            with Bar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
+                bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
+                driver = EchoDriver(bar.client, self.page, self.notify, QUEUE_SIZE, BUFFER_BYTES)
+                for _ in range(WARM_UP + count):
+                    driver.echo(source.randbytes(size))
+                violations = sum(bar.board.stats()["violations"].values())
+                driver.close()
+            echoes = list(found(tlp.load(trace), self.page))
+        if len(echoes) != WARM_UP + count:
+            raise TestFailed(f"{WARM_UP + count} messages had {len(echoes)} interrupts")
+        return echoes[WARM_UP:], violations
+
+
+def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """Yield the rows of round trips, of the card's own cycles, and of one message at 600 ns."""
+    for name, goal in ROUND_TRIPS.items():
+        yield _round_trips(Device(board, csr, name == "notify"), name, goal, at)
+    device = Device(board, csr, notify=True)
+    yield _own(device, at)
+    yield _doorbell(device, at)
+
+
+def _median(device: Device, at: Conditions, latency: int) -> tuple[float, float, int]:
+    """Return the medians of ns and of reads at this read latency, and the broken rules."""
+    echoes, violations = device.echoes(replace(at, read_latency_ns=latency), SMALL, SHORT)
+    times, reads = ([getattr(echo, name) for echo in echoes] for name in ("ns", "reads"))
+    return statistics.median(times), statistics.median(reads), violations
+
+
+def _round_trips(device: Device, name: str, goal: int, at: Conditions) -> Row:
+    times, reads, broken = {}, 0.0, 0
+    for latency in LATENCIES:
+        times[latency], reads, violations = _median(device, at, latency)
+        broken += violations
+    slope = statistics.linear_regression(list(times), list(times.values())).slope
+    return row(
+        f"virtio/reads/{name}",
+        slope,
+        "round trips",
+        limits.Limit(goal, "budget"),
+        lower_is_better=True,
+        violations=broken,
+        conditions={**_conditions(at), "median_ns_by_read_latency": times, "reads": reads},
+    )
+
+
+def _own(device: Device, at: Conditions) -> Row:
+    ns, reads, violations = _median(device, at, 0)
+    return row(
+        f"virtio/own/{SMALL}",
+        ns / limits.CYCLE_NS,
+        "cycles",
+        limits.Limit(OWN_CYCLES, "budget"),
+        lower_is_better=True,
+        violations=violations,
+        conditions={**_conditions(replace(at, read_latency_ns=0)), "reads": reads},
+    )
+
+
+def _doorbell(device: Device, at: Conditions) -> Row:
+    ns, reads, violations = _median(device, at, at.read_latency_ns)
+    return row(
+        f"virtio/doorbell/{SMALL}",
+        ns,
+        "ns",
+        limits.Limit(DOORBELL_NS, "budget"),
+        lower_is_better=True,
+        violations=violations,
+        conditions={**_conditions(at), "reads": reads},
+    )
+
+
+def _conditions(at: Conditions) -> dict:
+    return {**asdict(at), "device": "console"}
+
+
+# The distribution by size -------------------------------------------------------------------------
+
+
+def percentile(times: list[int], share: float) -> int:
+    """Return the smallest of the times that `share` percent of them do not exceed."""
+    ordered = sorted(times)
+    return ordered[max(0, -(-len(ordered) * int(share * 10) // 1000) - 1)]
+
+
+def by_size(board: Path, csr: Path, at: Conditions, count: int) -> Iterator[Row]:
+    """Yield a row for each of SIZES: `count` echoes under reads that take as long as REAL_HOST's.
+
+    The row's value is the median. Its conditions have the percentiles of seed 002's table.
+    """
+    at = replace(at, **REAL_HOST)
+    for size in SIZES:
+        echoes, violations = Device(board, csr, notify=True).echoes(at, size, count)
+        times = [echo.ns for echo in echoes]
+        told = {f"p{share:g}": percentile(times, share) for share in PERCENTILES}
+        yield row(
+            f"virtio/echo/{size}",
+            told["p50"],
+            "ns",
+            p99=told["p99"],
+            violations=violations,
+            bytes=size * count,
+            histogram=[
+                {"from_ns": low, "to_ns": high, "count": n} for low, high, n in binned(times)
+            ],
+            conditions={**_conditions(at), "echoes": count, "ns": told},
+        )

@@ -1,0 +1,39 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of sim/report/virtio.py: seed 002's table with the paper's figures beside ours."""
+
+import re
+from dataclasses import asdict
+
+from sim.report import virtio
+from sim.rows.results import row
+
+NS = {"p50": 4100, "p95": 5200, "p99": 6300, "p99.9": 7400}
+
+
+def echo(size, value=4100):
+    return asdict(row(f"virtio/echo/{size}", value, "ns", conditions={"ns": NS}))
+
+
+def test_each_size_stands_beside_the_paper_s_figures():
+    """A line has the size, our percentiles in us, and for each share those of the paper by virtio
+    and by XDMA. Lines are in the order of size."""
+    rows = [echo(1024), echo(64), asdict(row("virtio/own/64", 1, "cycles")), echo(128, None)]
+    wanted = [
+        "64 4.10 5.20 35.1 51.3 6.30 44.8 70.1 7.40 66.5 85.8".split(),
+        "1024 4.10 5.20 57.8 72.8 6.30 65.9 76.7 7.40 99.6 97.3".split(),
+    ]
+    assert virtio.lines(rows) == wanted
+    page = virtio.section(rows)
+    cells = re.findall(r'<td class="number">([^<]*)</td>', page)
+    assert cells == [cell for cells in wanted for cell in cells]
+    assert "no program, system call or driver" in page.lower().replace("\n", " ")
+    lines = virtio.text(rows).splitlines()
+    assert [line.split() for line in lines[2:]] == wanted
+    assert len({len(line) for line in lines[1:]}) == 1 and len(lines[1]) <= 80
+
+
+def test_nothing_measured_is_no_section():
+    """Without a row of messages through virtio that has a value there is no section."""
+    assert virtio.section([echo(64, None), asdict(row("c2h/mps256", 7.0, "GB/s"))]) == ""
