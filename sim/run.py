@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateware.numbers import MEMORY_BASES
-from sim import artefacts, examples, pcap
+from sim import artefacts, examples, pcap, virtio
 from sim.board.process import BoardProcess
 from sim.card import Card
 from sim.clients import programs
@@ -31,6 +31,7 @@ from sim.errors import SimError, TestFailed
 from sim.examples import Example
 from sim.guest import debian
 from sim.guest import run as guest_run
+from sim.guest import virtio as guest_virtio
 from sim.guest.driver import DRIVERS
 from sim.guest.folder import Folder
 from sim.guest.initramfs import Initramfs
@@ -95,6 +96,7 @@ class Plan:
     # More files for the guest, as pairs (path on the host, path in the guest).
     files: Sequence[tuple[str, str]] = ()
     debian: bool = False  # the guest has the programs of Debian, such as Python and fio
+    virtio: bool = False  # the card has a virtio device, and the guest the drivers for it
 
     def board(self, *more: str) -> BoardProcess:
         """Return a context manager that runs the board of this plan.
@@ -143,6 +145,8 @@ class Plan:
         if self.has_client:
             client = artefacts.client(built.example, built.headers, static=True)
             found.append((client, f"bin/{client.name}"))
+        if self.virtio:
+            found += guest_virtio.files(self.guest.kernel)
         return [*found, *self.files]
 
     def programs(self) -> Callable[[Initramfs], None] | None:
@@ -312,7 +316,8 @@ def _reports(result: guest_run.Result) -> dict[str, dict]:
 def shell(plan: Plan) -> int:
     """Run an interactive guest connected to the board. Return its exit status."""
     with plan.board() as board:
-        return plan.run_guest(board, [], [], interactive=True, timeout=None).rc
+        hint = [f"echo '{guest_virtio.HINT}'"] if plan.virtio else []
+        return plan.run_guest(board, hint, [], interactive=True, timeout=None).rc
 
 
 # Command line ------------------------------------------------------------------------------------
@@ -357,6 +362,7 @@ def parse() -> argparse.Namespace:
     )
     add("--memory1", metavar="FILE", help=f"contents at BAR0 + {MEMORY_BASES[1]:#x} (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
+    add("--virtio", action="store_true", help="gateware with a virtio console, and its drivers")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add(
         "--driver",
@@ -446,11 +452,15 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("GUEST=debian: there is no guest with VM=0, and beside a board that stays")
     if args.pcap:
         return pcap.run(args, board_extras(args))
+    if args.virtio:
+        virtio.check(args)
     example = examples.find(args.example) if args.example else None
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
     parts = _parts(args)
     phase(1, parts)
-    built = artefacts.build(args.endpoint, example, args.waves, memories, args.msix)
+    built = artefacts.build(
+        args.endpoint, example, args.waves, memories, args.msix, virtio=args.virtio
+    )
     stays = args.board or (args.shell and args.vm == "0")
     with_guest = not stays and (args.vm == "1" or args.shell)
     at = Conditions(
@@ -466,12 +476,23 @@ def run(args: argparse.Namespace) -> int:
     )
     phase(min(2, parts), parts)
     guest = _guest(args, built) if with_guest else None
-    plan = Plan(built, at, board_extras(args), guest, args.accel, args.file, args.guest == "debian")
+    plan = Plan(
+        built,
+        at,
+        board_extras(args),
+        guest,
+        args.accel,
+        args.file,
+        args.guest == "debian",
+        args.virtio,
+    )
     if stays:
         return serve(plan.board(), built)
     if args.shell:
         return shell(plan)
     phase(parts - 1, parts)
+    if args.virtio:
+        return virtio.finish(virtio.measured(plan))
     started = time.monotonic()
     rows = in_guest(plan) if guest else without_guest(plan)
     if example:

@@ -122,6 +122,7 @@ ELSEWHERE: Table = {
         "pcap": "sim/test/commands/test_pcap.py",
         "serve": "sim/test/commands/test_serve.py",
         "util": "sim/test/util/test_software_examples.py",
+        "virtio": "sim/test/commands/test_virtio.py",
     },
     "sim/block": {
         REST: ("sim/test/commands/test_check.py", "`make test EXAMPLE=` runs all of them in turn."),
@@ -202,6 +203,7 @@ ELSEWHERE: Table = {
         "built": "sim/test/driver/test_guest_built.py",
         "driver": "sim/test/driver/test_guest_driver.py",
         "modules": "sim/test/driver/test_guest_driver_power.py",
+        "virtio": "sim/test/commands/test_virtio.py",
         "run": "test_guest_supervise.py",
     },
     "sim/report": {

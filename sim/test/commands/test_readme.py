@@ -28,12 +28,19 @@ LONG = {
     "make sim ENDPOINT=litepcie",
     "make sim DRIVER=stock",
     "make sim MSIX=1",
+    "make sim VIRTIO=1",
+    "make bench VIRTIO=1",
 }
 # Commands of the READMEs that no test runs. The tests of this file themselves run in `make test`.
 ELSEWHERE = {"make test"}
-# Commands that need a terminal. test_serve.py runs `make board`, and test_guest_example.py runs
-# parts of the last one.
-INTERACTIVE = {"make shell", "make board", "make shell EXAMPLE=scale GUEST=debian"}
+# Commands that need a terminal. test_serve.py runs `make board`, test_virtio.py runs the one with
+# VIRTIO=1, and test_guest_example.py runs parts of the one with an example.
+INTERACTIVE = {
+    "make shell",
+    "make board",
+    "make shell EXAMPLE=scale GUEST=debian",
+    "make shell VIRTIO=1",
+}
 # {command in the text of a README, outside its blocks: the test that runs the command or its parts}
 IN_THE_TEXT = {
     "DEBIAN_MIRROR=... make sim": "sim/test/guest/test_guest_mirror.py::test_a_named_mirror_overrides",

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import re
 
-from sim.guest import driver, modules
+from sim.guest import driver, modules, virtio
 from sim.guest import kernel as guest_kernel
 from sim.test.driver.driver_guest import CARD, PROGRAMS
-
-# The drivers of Debian's kernel that drive the card's virtio devices.
-STOCK = ("virtio_net", "virtio_console")
 
 # Shell functions for a guest:
 #   load        loads Debian's drivers and ours
@@ -89,10 +86,7 @@ def files(series: str | None) -> list[tuple]:
     """Return the files for a guest with this kernel: the modules in the order in which the shell
     function `load` loads them, and those for virtio_mmio."""
     kernel = guest_kernel.ensure(series)
-    order: list = []
-    for name in STOCK:
-        order += [path for path in modules.ensure(kernel, name) if path not in order]
-    order.append(driver.ensure_virtio(kernel))
+    order = virtio.in_order(kernel)
     found = [(path, f"virtio/{number:02}-{path.name}") for number, path in enumerate(order)]
     other = [p for p in modules.ensure(kernel, "virtio_mmio") if p not in order]
     other.append(helper(kernel, "mmio"))
