@@ -34,7 +34,7 @@ from gateware.virtio import device
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
 MAJOR = 1
-MINOR = 4
+MINOR = 5
 
 WORD         = 4
 DIGEST_WORDS = 8 # 32-bit words of the field `digest`, a SHA-256 over the gateware's sources.
