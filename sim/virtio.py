@@ -1,12 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""make sim VIRTIO=1 and make bench VIRTIO=1: the card has a virtio console.
+"""make sim VIRTIO=1 and make bench VIRTIO=1: the card has virtio devices.
 
-`make sim` boots a guest in which Debian's virtio_console drives the card through
-litepcie_virtio.ko. What goes out on the console comes back and is compared. The rows of the table
-are measured without a guest, by the card's clock. `make bench` measures a thousand messages of each
-size, and prints seed 002's table.
+`make sim` boots a guest in which Debian's own drivers drive the card through litepcie_virtio.ko.
+What goes out on the console comes back and is compared. If the card has a net device, too, pings
+go out on it. The rows of the table are measured without a guest, by the card's clock. `make bench`
+measures a thousand messages of each size, and prints seed 002's table.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ECHOES = 1000  # messages of each size in `make bench VIRTIO=1`
 BYTES = 16384  # bytes that the guest sends on the console
+PINGS = 20
 GUEST_SECONDS = 180
 
 
@@ -56,24 +57,31 @@ head -c {BYTES} /bin/busybox >/tmp/sent
 virtio_console </tmp/sent >/tmp/back
 cmp /tmp/sent /tmp/back
 echo {BYTES} >/out/console
+[ -d /sys/class/net/eth0 ] || exit 0
+ip link set eth0 up
+ip addr add 10.0.0.1/24 dev eth0
+ping -c {PINGS} -i 0.05 -s 1400 -W 20 10.0.0.2 | tee /tmp/pings
+grep -c '^1408 bytes' /tmp/pings >/out/pings
 """
 
 
 def in_guest(plan: Plan) -> Iterator[Row]:
-    """Boot a guest with Debian's drivers, let the console echo, and yield what came back."""
+    """Boot a guest with Debian's drivers, use the virtio devices, and yield what came back."""
     with plan.board() as board:
         result = plan.run_guest(board, COMMANDS, [], timeout=GUEST_SECONDS, live=True)
         violations = sum(board.stats()["violations"].values())
     if result.rc:
         raise TestFailed(f"the guest's commands ended with status {result.rc}")
     print(f"\nguest: Linux {plan.guest.kernel.release}, {result.seconds:.0f} s")
-    yield row(
-        "virtio/console",
-        int(result.files["console"]),
-        "bytes",
-        violations=violations,
-        reason="through Debian's virtio_console in the guest, and back unchanged",
-    )
+    for name, unit, driver in (("console", "bytes", "console"), ("pings", "answers", "net")):
+        if name in result.files:
+            yield row(
+                f"virtio/{name}",
+                int(result.files[name]),
+                unit,
+                violations=violations,
+                reason=f"through Debian's virtio_{driver} in the guest, and back",
+            )
 
 
 def measured(plan: Plan) -> list[Row]:

@@ -12,9 +12,11 @@ import sys
 import pytest
 
 from sim import virtio
+from sim.guest import kernel, run
 from sim.guest import virtio as guest_virtio
 from sim.rows import results
 from sim.test.guest.guest_terminal import shell
+from sim.test.virtio.virtio_card import VirtioCard
 from tools.testing.repository import ROOT
 
 SECONDS = 600
@@ -42,6 +44,18 @@ def test_the_console_echoes_in_a_guest_and_the_table_follows(results_kept, msix)
     rows = {entry["id"]: entry for entry in results.load()}
     assert rows["virtio/console"]["violations"] == 0
     assert {"virtio/reads/split", "virtio/reads/notify", "virtio/own/64"} <= rows.keys()
+
+
+@pytest.mark.guest
+def test_a_net_device_is_pinged():
+    """If the card has a net device, too, the commands of `make sim VIRTIO=1` ping it, and count the
+    answers. Here the card is the one in software, which has both devices."""
+    files = guest_virtio.files(kernel.ensure())
+    with VirtioCard() as card:
+        result = run.run_guest(card.socket, virtio.COMMANDS, files, timeout=SECONDS)
+    assert result.rc == 0, result.console[-3000:]
+    assert int(result.files["console"]) == virtio.BYTES
+    assert int(result.files["pings"]) == virtio.PINGS
 
 
 @pytest.mark.guest
