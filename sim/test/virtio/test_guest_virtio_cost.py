@@ -1,0 +1,92 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the transport costs the processor for a frame there and back, in instructions of the guest.
+
+virtio_net drives the card in software by litepcie_virtio.ko, and by the kernel's virtio_mmio.ko.
+QEMU's -icount makes an instruction take 1 ns of the guest's clock, and the kernel's own trace
+points stamp both ends of what is counted: the transmission of a frame, doorbell included, and the
+handling of an interrupt. virtio_net's part of the first is the same in both cases. Its polling of
+the queues comes after the interrupt and is not counted.
+"""
+
+import re
+import statistics
+
+import pytest
+
+from sim.guest import run
+from sim.test.virtio import virtio_card
+from sim.test.virtio.test_guest_virtio import CAUSES
+from sim.test.virtio.virtio_card import VirtioCard
+from sim.test.virtio.virtio_guest import SHELL, files
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]
+SECONDS, PINGS, LEAST = 900, 60, 40
+# The pairs of trace points at both ends of what is counted.
+ENDS = {
+    "transmit": ("net_dev_start_xmit", "net_dev_xmit"),
+    "interrupt": ("irq_handler_entry", "irq_handler_exit"),
+}
+TRACE = """
+mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing
+echo x86-tsc >trace_clock
+echo 'name != "ttyS0" && name != "ttyS1"' >events/irq/irq_handler_entry/filter
+for event in net/net_dev_start_xmit net/net_dev_xmit irq/irq_handler_entry irq/irq_handler_exit; do
+	echo 1 >events/$event/enable
+done
+echo 0 >tracing_on; cd /root
+"""
+COUNT = f"""
+counted() {{
+	pinged 3; echo >/sys/kernel/tracing/trace; echo 1 >/sys/kernel/tracing/tracing_on
+	ping -q -c {PINGS} -i 0.02 -s 64 -W 20 10.0.0.2
+	echo 0 >/sys/kernel/tracing/tracing_on; cat /sys/kernel/tracing/trace >/out/$1
+}}
+"""
+# The commands of test_virtio_mmio_drives_the_same_page in test_guest_virtio.py.
+BY_MMIO = f"""
+rmmod litepcie_virtio litepcie
+for module in /mmio/*virtio_mmio.ko; do insmod $module; done
+insmod /mmio/*litepcie_mmio.ko page={virtio_card.NET} causes={CAUSES} \\
+	enable={virtio_card.INTERRUPTS}
+for n in $(seq 50); do [ -d /sys/class/net/eth0 ] && break; sleep 0.1; done
+ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0
+"""
+
+
+def medians(trace: str) -> dict[str, float]:
+    """Return the median of the instructions between the trace points of each pair in ENDS."""
+    events = re.findall(r" (\d+): (\w+):", trace)
+    found = {}
+    for name, (begin, end) in ENDS.items():
+        of_pair = [(int(at), event) for at, event in events if event in (begin, end)]
+        took = [
+            after - before
+            for (before, first), (after, last) in zip(of_pair, of_pair[1:])
+            if (first, last) == (begin, end)
+        ]
+        assert len(took) >= LEAST, f"{name}: {len(took)} were traced"
+        found[name] = statistics.median(took)
+    return found
+
+
+def count(msix: bool, names: list[str], *commands: str) -> list[float]:
+    """Run a guest on a card with MSI-X or MSI, in which `counted NAME` counts. Returns the
+    instructions of a frame for each of `names`."""
+    with VirtioCard(msix) as card:
+        lines = [SHELL, COUNT, TRACE, *commands]
+        result = run.run_guest(card.socket, lines, files(None), timeout=SECONDS, icount=0)
+    assert result.rc == 0, result.console[-3000:]
+    found = {name: medians(result.files[name].decode()) for name in names}
+    print(found)
+    return [sum(found[name].values()) for name in names]
+
+
+def test_a_frame_there_and_back_costs_less_than_by_virtio_mmio():
+    """Transmission and interrupt of a frame of 64 bytes take fewer instructions by our transport
+    with MSI-X than by virtio_mmio. With MSI they take at most a twentieth more: litepcie.ko finds
+    the cause, and a notification has the ring's index in it."""
+    msi, mmio = count(False, ["msi", "mmio"], "load; ready; counted msi", BY_MMIO, "counted mmio")
+    (msix,) = count(True, ["msix"], "load; ready; counted msix")
+    assert msix < mmio and msi <= 1.05 * mmio
