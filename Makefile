@@ -132,7 +132,7 @@ lint:
 	@$(RUN) tools.lint
 
 setup:
-	@$(PREPARE) sim guest spinal readers python synthesis card
+	@$(PREPARE) sim guest spinal readers python synthesis card firmware
 	@.venv/bin/python targets/sim.py --build >/dev/null
 	@$(RUN) sim.guest.run --prepare
 	@$(RUN) sim.differential.environment

@@ -10,7 +10,8 @@ tool that was installed in another way counts. The questions of all groups toget
 our output. `synthesis` also has Python packages (tools/requirements-synthesis.lock). `card` talks
 to a card. `kernels` builds kernels for the guest that Debian does not have (sim/guest/built.py).
 `root` installs a fresh Debian into a folder (tools/fresh_root.py). `cocotb` runs the tests of a
-user's own block.
+user's own block. `firmware` compiles the management CPU's firmware; without it a build has no such
+CPU.
 """
 
 from __future__ import annotations
@@ -152,6 +153,15 @@ def python_library() -> bool:
     return any(Path(place, f"lib{PYTHON}.so.1.0").exists() for place in places if place)
 
 
+def picolibc() -> bool:
+    """Return whether the RISC-V compiler finds picolibc, the C library of the firmware."""
+    compiler = shutil.which("riscv64-unknown-elf-gcc")
+    if not compiler:
+        return False
+    asked = [compiler, "-print-file-name=picolibc.specs"]
+    return Path(subprocess.run(asked, capture_output=True, text=True).stdout.strip()).is_absolute()
+
+
 def debian_keyring() -> bool:
     """Return whether the machine has the keys that sign Debian's packages.
 
@@ -221,6 +231,15 @@ NEEDS = {
         Need("flashrom", system_program("flashrom"), ("flashrom",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
+    ],
+    "firmware": [
+        Need(
+            "RISC-V compiler",
+            program("riscv64-unknown-elf-gcc"),
+            ("gcc-riscv64-unknown-elf",),
+            True,
+        ),
+        Need("C library for RISC-V", picolibc, ("picolibc-riscv64-unknown-elf",), True),
     ],
     "cocotb": [
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
