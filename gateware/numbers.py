@@ -184,6 +184,11 @@ MSIX_SIZE    = 4096
 # The pages of the virtio devices in BAR0, if they are built: one page for each device.
 VIRTIO_BASE = 0x1c000
 VIRTIO_SIZE = 0x1000
+# The management CPU's image and mailbox in BAR0, if it is built. An image is no larger.
+CPU_IMAGE_BASE   = 0x1a000
+CPU_IMAGE_SIZE   = 0x2000
+CPU_MAILBOX_BASE = 0x19000
+CPU_MAILBOX_SIZE = 0x1000
 # The interrupt cause of the first virtio device's queue 0. The causes of its other queues follow,
 # and then the one for a change of its configuration.
 VIRTIO_CAUSE = 16
@@ -254,6 +259,7 @@ CSR_LOCATIONS = {
     "sensors":          24,
     "module0":          25,
     "module1":          26,
+    "management":       27,
 }
 
 # Counters and indicators --------------------------------------------------------------------------

@@ -43,9 +43,9 @@ class LaneboxSoC(RegisterBridgeSoC):
 
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
-    the user slot's logic. `memories`: the first 32-bit words of the two block memories. `msix` adds
-    MSI-X, `capture` a capture of frames, `virtio` a console. `card`: card services, with these
-    cages ("a", "b"); None: no services. `clock`: the user clock in Hz. `compat`: windows.py.
+    the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
+    `capture` a capture of frames, `virtio` a console. `card`: cages ("a", "b") of the card
+    services, or None; `firmware` of their CPU. `clock`: user clock in Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -54,7 +54,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
         clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = False, card = None,
-        virtio = False):
+        virtio = False, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
@@ -70,7 +70,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
-            self.add_bridge(memories, msix, compat, virtio)
+            self.add_bridge(memories, msix, compat, virtio, firmware)
         else:
             self.add_bus_master(memories)
 
@@ -109,16 +109,16 @@ class LaneboxSoC(RegisterBridgeSoC):
         for built, add in ((capture, add_capture), (virtio, add_virtio)):
             if built:
                 add(self) # It adds its own `busy` and interrupt causes to the SoC's.
-        add_card(self, card)
+        add_card(self, card, firmware)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
-    def add_bridge(self, memories, msix, compat, virtio):
+    def add_bridge(self, memories, msix, compat, virtio, firmware):
         """Connects the host's BARs to the MMIO bridge, which also reaches the Wishbone bus."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
-            windows = default_windows(self.user.axi, msix, compat, virtio))
+            windows = default_windows(self.user.axi, msix, compat, virtio, firmware is not None))
         self.host_busy = self.mmio.busy # A host's write may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         for name, (base, size) in COMPAT[compat].regions().items(): # For software alone.

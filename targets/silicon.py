@@ -57,7 +57,7 @@ def say_which_cages(board, arguments):
         print(f"\nThe pins of cages {names} are {' and '.join(weak)} only, "
             "see targets/README.md.")
 
-def make_soc(board, arguments, user):
+def make_soc(board, arguments, user, firmware=None):
     """Return the LaneboxSoC of `board`, built with the
     options of the command line in `arguments`.
     """
@@ -79,6 +79,7 @@ def make_soc(board, arguments, user):
         capture  = arguments.capture,
         card     = cages_of(board, arguments) if arguments.card else None,
         virtio   = arguments.virtio,
+        firmware = firmware,
     )
     for name in cages_of(board, arguments):
         comb, specials = connect_cage(platform, name, soc.cages[name])
@@ -102,6 +103,7 @@ def build_gateware(board, arguments):
     each other.
     """
     from gateware.capture.registers import check_capture
+    from gateware.card.cpu.image import choose_firmware
     from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.user.slot import find_occupant, occupant_sources
@@ -116,6 +118,7 @@ def build_gateware(board, arguments):
     check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     check_card(board, arguments.card)
+    firmware = choose_firmware(arguments.firmware, arguments.card)
     user   = find_occupant(arguments.user)
     output = Path(arguments.output_dir).absolute()
     key    = build_key(
@@ -123,9 +126,9 @@ def build_gateware(board, arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
             user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio],
+            arguments.capture, arguments.card, arguments.virtio, firmware and firmware.digest()],
     )
-    built = build_cached(output, key, lambda: make_soc(board, arguments, user))
+    built = build_cached(output, key, lambda: make_soc(board, arguments, user, firmware))
     (output/"gateware"/f"{board.name}.xdc").write_text(
         constraints(board, arguments.lanes, cages_of(board, arguments)))
     (output/"gateware"/"core.tcl").write_text(

@@ -57,6 +57,9 @@ def parse_arguments():
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
         help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
+    target.add_argument("--firmware", default="none", metavar="NAME",
+        help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
+            "or none for no CPU (default: none)")
     target.add_argument("--virtio", action="store_true",
         help="a virtio console that answers with what it is sent (default: none)")
     target.add_argument("--compat", metavar="NAME",
@@ -70,7 +73,7 @@ def parse_arguments():
         help="where to write (default: build/sim)")
     return parser.parse_args()
 
-def make_soc(arguments, user, memories):
+def make_soc(arguments, user, memories, firmware):
     """Return the simulated card's SoC with the options of the command line in `arguments`.
 
     `memories` are the initial contents of the two 4 KiB memories in BAR0.
@@ -95,6 +98,7 @@ def make_soc(arguments, user, memories):
         capture  = arguments.capture,
         card     = CAGES if arguments.card else None,
         virtio   = arguments.virtio,
+        firmware = firmware,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
         for signal in (side.valid, side.ready, side.last)]
@@ -135,6 +139,7 @@ def build(arguments):
     # The gateware is imported here, because finding the environment and showing --help must work
     # without its packages.
     from gateware.capture.registers import check_capture
+    from gateware.card.cpu.image import choose_firmware
     from gateware.card.upkeep import check_upkeep
     from gateware.endpoint.endpoints import check_endpoint
     from gateware.mmio.memory import BLANK_IMAGE, read_image
@@ -149,6 +154,7 @@ def build(arguments):
     check_upkeep(arguments.card, arguments.compat)
     check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
+    firmware = choose_firmware(arguments.firmware, arguments.card)
     user     = find_occupant(arguments.user)
     memories = [
         read_image(filename) if filename else BLANK_IMAGE
@@ -159,10 +165,11 @@ def build(arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
             arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio],
+            arguments.capture, arguments.card, arguments.virtio,
+            firmware and firmware.digest()],
     )
     return build_cached(arguments.output_dir, key,
-        lambda: make_soc(arguments, user, memories))
+        lambda: make_soc(arguments, user, memories, firmware))
 
 def main():
     """Build the simulated card's gateware. If the build fails, end the program with a message that

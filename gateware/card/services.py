@@ -4,14 +4,15 @@
 
 """The card services in the SoC: the flash engine, the reboot, and what watches the card itself."""
 
+from gateware.card.cpu.management import add_management
 from gateware.card.flash import Flash
 from gateware.card.reboot import Reboot
 from gateware.card.upkeep import add_upkeep
 
 
-def add_card(soc, cages):
+def add_card(soc, cages, firmware=None):
     """Adds the card services to the SoC, with the cages that `cages` names; nothing if `cages` is
-    None. Only the cages need pins that a board may lack.
+    None. Only the cages need pins that a board may lack. `firmware` adds the management CPU.
     """
     if cages is None:
         return
@@ -21,3 +22,4 @@ def add_card(soc, cages):
     soc.busy = busy | soc.flash.busy | soc.reboot.busy
     soc.comb += soc.reboot.hold.eq(soc.flash.busy)
     add_upkeep(soc, cages)
+    add_management(soc, firmware)

@@ -27,6 +27,7 @@ from gateware import numbers
 from gateware.capture import bits as capture_bits
 from gateware.card import sensors
 from gateware.card.commands import Refusal
+from gateware.card.cpu import layout as cpu_layout
 from gateware.card.module import BUFFER_BYTES, ERRORS
 from gateware.dma import moderation, notices
 from gateware.virtio import device
@@ -138,6 +139,9 @@ BLOCK_TYPES = {
         "A virtio device with the registers of virtio-mmio; queue n interrupts as cause + n"),
     "player": BlockType(25, ("control", "status"),
         "Player of pcapng from h2c, whose frames the capture block takes"),
+    "management": BlockType(26, ("control", "status", "doorbell", "cause", "image_base",
+        "image_bytes", "mailbox_base", "mailbox_bytes", "firmware"),
+        "Management CPU; its image and mailbox in BAR0; the digest of its firmware"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order of accesses, its counters, its reads in flight"),
 }
@@ -380,6 +384,17 @@ def _upkeep_blocks(soc):
             buffer_bytes = BUFFER_BYTES)
         for name in soc.csr.regions if name.startswith("module")]
 
+def _management_blocks(soc):
+    if "management" not in soc.csr.regions:
+        return []
+    return [_csr_block(soc, "management", control="control", status="status", doorbell="doorbell",
+        cause         = soc.constants["MANAGEMENT_INTERRUPT"],
+        image_base    = numbers.CPU_IMAGE_BASE,
+        image_bytes   = numbers.CPU_IMAGE_SIZE,
+        mailbox_base  = numbers.CPU_MAILBOX_BASE,
+        mailbox_bytes = numbers.CPU_MAILBOX_SIZE,
+        firmware      = soc.management.firmware.version())]
+
 def _virtio_blocks(soc):
     if "virtio_console" not in soc.bus.regions:
         return []
@@ -431,6 +446,7 @@ def blocks(soc, endpoint):
         *_capture_blocks(soc),
         *_card_blocks(soc),
         *_upkeep_blocks(soc),
+        *_management_blocks(soc),
         *_virtio_blocks(soc),
     ]
 
@@ -601,6 +617,17 @@ def c_header():
     lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
     lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
     lines += _defines("FLASH_REFUSAL_", {reason.name.lower(): int(reason) for reason in Refusal})
+    lines += ["", "/* Management CPU: its states, and the words of an image's header */"]
+    lines += _defines("CPU_STATE_", cpu_layout.STATES)
+    lines += _defines("CPU_IMAGE_", {"magic": f"{cpu_layout.IMAGE_MAGIC:#x}",
+        "least": cpu_layout.LEAST_IMAGE, **{f"word_{name}": place
+            for name, place in cpu_layout.IMAGE_WORDS.items()}})
+    lines += ["", "/* Its mailbox: offsets in bytes of words and rings, sizes of rings */"]
+    lines += _defines("MAILBOX_", {"magic": f"{cpu_layout.MAILBOX_MAGIC:#x}",
+        **cpu_layout.MAILBOX}, "{}")
+    for name, (place, size) in cpu_layout.RINGS.items():
+        lines += _defines(f"MAILBOX_RING_{name}_", {"place": place, "size": size})
+    lines += _defines("MAILBOX_COMMAND_", cpu_layout.COMMANDS)
     lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
     lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]

@@ -6,6 +6,7 @@
 
     BAR0  0x00000  registers     0x10000, 0x14000  the two block memories     0x1f000  capabilities
           0x18000  MSI-X, where it is built         0x1c000  the virtio console, where it is built
+          0x19000  the management CPU's mailbox, and 0x1a000 its image, where it is built
     BAR2  0x000000, 0x004000  the two block memories     0x080000  512 KiB     0x100000  user's AXI4
 
 The block memories are in both BARs: a driver that maps only BAR0 must reach them, and BAR2 is
@@ -102,7 +103,7 @@ def bus_window(base, size):
     """
     return Window(0, base, size, BUS, base)
 
-def default_windows(axi=None, msix=False, compat=None, virtio=False):
+def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
     """Returns all BAR windows of a card. `axi` is the AXI4 bus of user logic, or None if it has
     none.
     """
@@ -115,6 +116,8 @@ def default_windows(axi=None, msix=False, compat=None, virtio=False):
         Window(2, numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, "card_memory"),
         *([bus_window(numbers.MSIX_BASE, numbers.MSIX_SIZE)] if msix else []),
         *([bus_window(numbers.VIRTIO_BASE, numbers.VIRTIO_SIZE)] if virtio else []),
+        *([bus_window(numbers.CPU_MAILBOX_BASE, numbers.CPU_MAILBOX_SIZE),
+           bus_window(numbers.CPU_IMAGE_BASE, numbers.CPU_IMAGE_SIZE)] if cpu else []),
         *([Window(2, numbers.AXI_BASE, numbers.AXI_SIZE, AXI)] if axi else []),
     ]
 

@@ -212,6 +212,18 @@
 #define LITEPCIE_PLAYER_CONTROL                 0
 #define LITEPCIE_PLAYER_STATUS                  1
 
+/* Management CPU; its image and mailbox in BAR0; the digest of its firmware */
+#define LITEPCIE_BLOCK_MANAGEMENT               26
+#define LITEPCIE_MANAGEMENT_CONTROL             0
+#define LITEPCIE_MANAGEMENT_STATUS              1
+#define LITEPCIE_MANAGEMENT_DOORBELL            2
+#define LITEPCIE_MANAGEMENT_CAUSE               3
+#define LITEPCIE_MANAGEMENT_IMAGE_BASE          4
+#define LITEPCIE_MANAGEMENT_IMAGE_BYTES         5
+#define LITEPCIE_MANAGEMENT_MAILBOX_BASE        6
+#define LITEPCIE_MANAGEMENT_MAILBOX_BYTES       7
+#define LITEPCIE_MANAGEMENT_FIRMWARE            8
+
 /* MMIO bridge: its order of accesses, its counters, its reads in flight */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -330,6 +342,40 @@
 #define LITEPCIE_FLASH_REFUSAL_SIZE             5
 #define LITEPCIE_FLASH_REFUSAL_LENGTH           6
 #define LITEPCIE_FLASH_REFUSAL_BUSY             7
+
+/* Management CPU: its states, and the words of an image's header */
+#define LITEPCIE_CPU_STATE_HELD                 0
+#define LITEPCIE_CPU_STATE_CHECKING             1
+#define LITEPCIE_CPU_STATE_RUNNING              2
+#define LITEPCIE_CPU_STATE_BAD_IMAGE            3
+#define LITEPCIE_CPU_STATE_GIVEN_UP             4
+#define LITEPCIE_CPU_IMAGE_MAGIC                0x5746424c
+#define LITEPCIE_CPU_IMAGE_LEAST                20
+#define LITEPCIE_CPU_IMAGE_WORD_MAGIC           1
+#define LITEPCIE_CPU_IMAGE_WORD_BYTES           2
+
+/* Its mailbox: offsets in bytes of words and rings, sizes of rings */
+#define LITEPCIE_MAILBOX_MAGIC                  0x584f424d
+#define LITEPCIE_MAILBOX_SIGN                   0
+#define LITEPCIE_MAILBOX_IN_HEAD                4
+#define LITEPCIE_MAILBOX_IN_TAIL                8
+#define LITEPCIE_MAILBOX_OUT_HEAD               12
+#define LITEPCIE_MAILBOX_OUT_TAIL               16
+#define LITEPCIE_MAILBOX_COMMAND                20
+#define LITEPCIE_MAILBOX_ARGUMENT               24
+#define LITEPCIE_MAILBOX_ANSWERED               28
+#define LITEPCIE_MAILBOX_VALUE                  32
+#define LITEPCIE_MAILBOX_LOG_SIGN               36
+#define LITEPCIE_MAILBOX_LOG_HEAD               40
+#define LITEPCIE_MAILBOX_RING_IN_PLACE          256
+#define LITEPCIE_MAILBOX_RING_IN_SIZE           256
+#define LITEPCIE_MAILBOX_RING_OUT_PLACE         512
+#define LITEPCIE_MAILBOX_RING_OUT_SIZE          512
+#define LITEPCIE_MAILBOX_RING_LOG_PLACE         2048
+#define LITEPCIE_MAILBOX_RING_LOG_SIZE          2048
+#define LITEPCIE_MAILBOX_COMMAND_VERSION        1
+#define LITEPCIE_MAILBOX_COMMAND_PEEK           2
+#define LITEPCIE_MAILBOX_COMMAND_FAILURES       3
 
 /* Longest time of a read of host memory, with the timeout after reset */
 #define LITEPCIE_LONGEST_READ_US                25000

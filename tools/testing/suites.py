@@ -54,6 +54,9 @@ ELSEWHERE: Table = {
         "i2c": "test_module.py",
         "upkeep": "sim/test/services/test_board_modules.py",
     },
+    "gateware/card/cpu": {
+        "core layout memory": "test_management.py",
+    },
     "gateware/completer": {
         "CompleterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         REST: ("CompleterTest.scala", "They are the stages of Completer, which connects them."),

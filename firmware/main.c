@@ -1,0 +1,40 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The management CPU's firmware: one loop, which sleeps until an event comes.  No part of it waits.
+ */
+#include "card.h"
+#include "console.h"
+#include "heat.h"
+#include "log.h"
+#include "mailbox.h"
+#include "update.h"
+
+int main(void)
+{
+	log_init();
+	log_text("start\n");
+	mailbox_init();
+	update_init();
+	heat_init();
+	reg_write(OWN_TICK, SECOND);
+
+	for (;;) {
+		uint32_t events = reg_read(OWN_EVENTS);
+
+		/* Events that come from here on keep the next sleep from waiting. */
+		reg_write(OWN_EVENTS, events);
+		reg_write(OWN_HEARTBEAT, 1);
+		heat_poll(events);
+		if (events & EVENT_TICK)
+			update_tick();
+		mailbox_command();
+		console_poll();
+		mailbox_ring();
+		reg_write(OWN_SLEEP, EVENT_ALL);
+	}
+}

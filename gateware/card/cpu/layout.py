@@ -1,0 +1,92 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The numbers on which the management CPU, its firmware and the host must agree.
+
+    CPU address    what                          BAR0
+    0x0000_0000    image, 8 KiB, read only       numbers.CPU_IMAGE_BASE, writable while held
+    0x0000_2000    data and stack, 4 KiB         -
+    0x0000_3000    mailbox, 4 KiB                numbers.CPU_MAILBOX_BASE
+    0x8000_0000    the card's registers          0
+    0xc000_0000    the CPU's own registers       -
+
+The firmware and the tools get these numbers as generated headers: image.py and capability.py.
+"""
+
+from gateware import numbers
+
+WORD         = 4
+MEMORY_BYTES = 1 << 14
+DATA_BASE    = numbers.CPU_IMAGE_SIZE
+MAILBOX_BASE = MEMORY_BYTES - numbers.CPU_MAILBOX_SIZE
+
+# Addresses of the CPU from this one on are outside its memory, and ask the portal (portal.py).
+PORTAL_BASE = 0x8000_0000
+# The part of the portal that holds the CPU's own registers. Below it are the card's registers.
+OWN_BASE    = 0xc000_0000
+
+# The CPU's clock is the user clock divided by this number.
+CLOCK_DIVIDER = 4
+
+# The CPU's own registers, by their offsets in bytes.
+OWN = {
+    # Events that have come, a bit each (EVENTS). Writing 1 clears a bit.
+    "events":    0x00,
+    # A write is answered when an event of the written mask has come. The clock stands until then.
+    "sleep":     0x04,
+    "heartbeat": 0x08, # A write says that the firmware works.
+    "tick":      0x0c, # User clock cycles from one tick to the next; 0 stops it.
+    "doorbell":  0x10, # A write interrupts the host.
+    "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
+    "failures":  0x18, # Starts since the last heartbeat that ended without one.
+}
+EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
+
+# The card's registers that the CPU may write to, by the names of their modules. It reads all of
+# them. A firmware that runs wild reaches neither DMA nor flash.
+WRITABLE = ("sensors", "module0", "module1", "reboot")
+
+# States of the CPU, as in the field `state` of the register `management_status`.
+STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}
+
+# So many user clock cycles awake without a heartbeat end a start. It is 1 ms.
+PATIENCE = 1 << 18
+STARTS   = 3 # After so many starts without a heartbeat the CPU stays in reset.
+
+# Image --------------------------------------------------------------------------------------------
+
+# An image begins with a jump, the two words below, and the code. Its last word is the CRC-32 of all
+# bytes before it.
+IMAGE_MAGIC = 0x5746424c # "LBFW" in memory.
+IMAGE_WORDS = {"magic": 1, "bytes": 2}
+LEAST_IMAGE = 20
+# The CRC-32 of any bytes with their own CRC-32 behind them.
+CRC_RESIDUE = 0x2144df1c
+
+# Mailbox ------------------------------------------------------------------------------------------
+
+MAILBOX_MAGIC = 0x584f424d # "MBOX" in memory: the firmware has set up the mailbox.
+LOG_MAGIC     = 0x474f4c4d # "MLOG" in memory: the log is from here on, maybe from before a reset.
+
+# Words of the mailbox, by their offsets in bytes. A head counts all bytes that were written to a
+# ring, a tail those that were read. A ring is full if head - tail is its size.
+MAILBOX = {
+    "sign":     0x00, # MAILBOX_MAGIC once the firmware listens.
+    "in_head":  0x04, # Written by the host; "in" is from host to CPU.
+    "in_tail":  0x08,
+    "out_head": 0x0c,
+    "out_tail": 0x10, # Written by the host.
+    # A command of the host: it writes the argument, then the code with a new number in the upper 16
+    # bits, and rings. The firmware answers with the value, then repeats that word.
+    "command":  0x14,
+    "argument": 0x18,
+    "answered": 0x1c,
+    "value":    0x20,
+    "log_sign": 0x24,
+    "log_head": 0x28, # Bytes ever logged. The ring holds the last of them.
+}
+RINGS = {"in": (0x100, 0x100), "out": (0x200, 0x200), "log": (0x800, 0x800)}
+COMMANDS = {"version": 1, "peek": 2, "failures": 3}
+# The value of an answer to a command that the firmware does not know.
+UNKNOWN_COMMAND = 0xffffffff
