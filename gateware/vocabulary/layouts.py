@@ -14,6 +14,8 @@ from litex.soc.interconnect.stream import EndpointDescription
 from migen import bits_for
 
 from gateware.numbers import (
+    CAPTURE_LENGTH_BITS,
+    CAPTURE_PORT_BITS,
     DATA_WIDTH,
     DWORDS_PER_BEAT,
     MSI_WIDTH,
@@ -38,6 +40,14 @@ def plain_stream_layout():
     was written for LitePCIe has such streams.
     """
     return dma_layout(DATA_WIDTH)
+
+def frame_layout():
+    """Returns the fields of a beat of a stream of frames, 32 bytes of a frame per cycle.
+    Frames.scala says what each field means.
+    """
+    head = [("time", 64), ("original", 16), ("kept", CAPTURE_LENGTH_BITS),
+        ("port", CAPTURE_PORT_BITS), ("flags", 32)]
+    return [("data", DATA_WIDTH), ("bytes", 5), ("error", 1), ("head", head)]
 
 # The layouts of the hard block's streams and side-bands follow. HardBlock.scala says what each
 # field means. In CQ, CC and RQ the stream's `last` ends a TLP. In RC `start_*` and `end_*` say
