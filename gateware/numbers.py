@@ -164,6 +164,8 @@ VIRTIO_VENDOR     = 0x584f424c # The register VendorID of Lanebox's virtio devic
 VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
 # The frame store of a virtio device has this many rows of 32 bytes.
 VIRTIO_STORE_ROWS = 512
+# The MAC address of the echo behind the net device, as it is written.
+ECHO_MAC = 0x024c424f5802
 # Used entries of a busy queue wait for this many cycles (50 us) at the most, until the device
 # decides whether it sends an interrupt.
 VIRTIO_PATIENCE   = 12500

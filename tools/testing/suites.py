@@ -95,6 +95,9 @@ ELSEWHERE: Table = {
         "RequestPiece": "RequestCutterTest.scala",
         REST: ("RequestPathTest.scala", "They are the stages of RequestPath, which connects them."),
     },
+    "gateware/port": {
+        "EchoVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+    },
     "gateware/user": {
         "axi_memory": "sim/test/card/test_board_axi.py",
     },

@@ -180,6 +180,7 @@ COMPONENTS = {
     "capture.CaptureUnit": {},
     "capture.generator.Generator": {},
     "capture.player.Player": {},
+    "port.Echo": {},
     "virtio.VirtioConsole": {},
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),

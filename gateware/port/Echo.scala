@@ -1,0 +1,137 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.port
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, HardBlock, Numbers}
+
+/** A station of a network that answers each frame by the same frame, with sender and receiver
+  * exchanged: ARP requests for any IPv4 address, ICMP echo requests, and UDP to any port.
+  *
+  * A beat is taken in every cycle in which the answer of an earlier beat is taken. Later fragments
+  * of ICMP and UDP are answered as they are, so a datagram in fragments comes back whole. All other
+  * frames are dropped: those with `error`, IPv4 with options, and frames to a group of stations
+  * other than ARP. An ARP request is not answered if its sender asks for its own address or has
+  * none, since it only looks whether the address is free.
+  *
+  * Exchanged addresses and ports leave the checksums of IPv4 and UDP as they are. That of ICMP is
+  * adjusted for the changed type (RFC 1624).
+  */
+case class Echo() extends Component {
+  setDefinitionName("Echo")
+  import Echo._
+
+  val io = new Bundle {
+    val sink   = slave(Frames())
+    val source = master(Frames())
+    val busy   = out Bool ()
+  }
+  noIoPrefix()
+
+  val next = io.sink.m2sPipe() // The beat behind `beat`.
+  val beat = next.m2sPipe()
+  io.busy := next.valid || beat.valid || io.source.valid
+
+  // The first beat of a frame waits for the second one, which has a part of the addresses.
+  val first   = RegNextWhen(beat.last, beat.fire) init True
+  val second  = RegNextWhen(first && !beat.last, beat.fire) init False
+  val waits   = first && !beat.last && !next.valid
+  val present = beat.haltWhen(waits)
+
+  /** The fields of a frame, while its first beat is `beat` and its second one is `next`. Byte 0 of a
+    * field is in its lowest bits.
+    */
+  val frame = new Area {
+    val one, two = Bits(HardBlock.DataWidth bits)
+    one := beat.data
+    two := next.data
+    private def early(at: Int, bytes: Int): Bits = one(8 * at, 8 * bytes bits)
+    private def late(at: Int, bytes: Int): Bits  = two(8 * (at - Frames.BeatBytes), 8 * bytes bits)
+
+    val receiver = early(0, 6)
+    val sender   = early(6, 6)
+    val kind     = early(12, 2)
+    val long     = beat.head.kept >= Shortest && !beat.last && !beat.error
+
+    val request   = early(14, 8) === field("0001080006040001")
+    val arpSender = early(22, 6)
+    val arpFrom   = early(28, 4)
+    val arpTo     = late(38, 4)
+    val looks     = arpFrom === 0 || arpFrom === arpTo
+    val isArp     = long && kind === field("0806") && request && !looks
+
+    val group    = receiver(0)
+    val later    = (early(20, 2) & field("1fff")) =/= 0 // It is a fragment, but not the first one.
+    val protocol = early(23, 1)
+    val isIcmp   = protocol === field("01")
+    val isUdp    = protocol === field("11")
+    val asks     = late(34, 1) === field("08")
+    val from     = early(26, 4)
+    val to       = row(early(30, 2), late(32, 2))
+    val isPlain  = kind === field("0800") && early(14, 1) === field("45")
+    val isIp     = long && isPlain && !group && (isUdp || (isIcmp && (asks || later)))
+    val answered = isArp || isIp
+
+    private def same(at: Int, bytes: Int): Bits = early(at, bytes)
+    private val arp =
+      row(sender, own, same(12, 8), field("0002"), own, arpTo)
+    private val ip = row(sender, receiver, same(12, 14), to, from(15 downto 0))
+    val data       = isArp ? arp | ip
+  }
+
+  /** The facts that the second beat needs of the first one, and whether the frame is dropped. */
+  val known = new Area {
+    private def keep[T <: Data](fact: T): T = RegNextWhen(fact, present.fire && first)
+    val answered                            = keep(frame.answered)
+    val isArp                               = keep(frame.isArp)
+    val isUdp                               = keep(frame.isUdp && !frame.later)
+    val isIcmp                              = keep(frame.isIcmp && !frame.later)
+    val arpSender                           = keep(frame.arpSender)
+    val arpFrom                             = keep(frame.arpFrom)
+    val from                                = keep(frame.from(31 downto 16))
+  }
+
+  /** The second beat of an answer. */
+  val rest = new Area {
+    private def at(byte: Int, bytes: Int): Bits = beat.data(8 * byte, 8 * bytes bits)
+    private val behind                          = at(6, Frames.BeatBytes - 6)
+    private val arp = row(known.arpSender, known.arpFrom, at(10, Frames.BeatBytes - 10))
+    // The type changes from 8 to 0, so the sum of the other words, which the checksum completes,
+    // falls by 0x0800.
+    val sum = (at(4, 1) ## at(5, 1)).asUInt +^ 0x0800
+    val end = sum(15 downto 0) + sum.msb.asUInt
+    private val icmp =
+      row(field("00"), at(3, 1), end(15 downto 8).asBits, end(7 downto 0).asBits)
+    private val udp   = row(at(4, 2), at(2, 2))
+    private val plain = at(2, 4)
+    private val ports = known.isUdp ? udp | (known.isIcmp ? icmp | plain)
+    val data          = known.isArp ? arp | row(known.from, ports, behind)
+  }
+
+  val drops  = !(first ? frame.answered | known.answered)
+  val answer = Fragment(Frames.Beat())
+  answer := beat.payload
+  when(first) { answer.fragment.data := frame.data }
+  when(second) { answer.fragment.data := rest.data }
+  io.source << present.throwWhen(drops).translateWith(answer).m2sPipe()
+}
+
+object Echo {
+
+  /** Bytes of the shortest frame that is answered: ARP, or IPv4 and 8 bytes behind its header. */
+  val Shortest = 42
+
+  /** Returns the bytes of a field, written as they stand in the frame, as bits. */
+  def field(bytes: String): Bits =
+    B(BigInt(bytes.grouped(2).toSeq.reverse.mkString, 16), 4 * bytes.length bits)
+
+  /** Puts fields one behind the other. The first one is in front, so in the lowest bits. */
+  def row(fields: Bits*): Bits = fields.reverse.reduce(_ ## _)
+
+  /** The station's own MAC address. */
+  def own: Bits = field(f"${Numbers.EchoMac}%012x")
+}
