@@ -116,6 +116,7 @@ TABLE = {
     # Only builds with --capture, --card or --virtio have these blocks.
     "gateware/capture": ("capture",),
     "gateware/capture/player": ("captures",),
+    "gateware/capture/queues": NOTHING_LONGER,
     "gateware/card": ("power",),
     "gateware/virtio": ("virtio",),
     "gateware/completer": GATEWARE,

@@ -47,6 +47,11 @@ ELSEWHERE: Table = {
         "registers": "sim/test/util/test_capture_play.py",
         "BlockAligner PacketReader PlayerPace PlayerParam": "PlayerTest.scala",
     },
+    "gateware/capture/queues": {
+        "FlowKey HeaderWindow": "FrameParserTest.scala",
+        "FrameSorterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "Rule RuleTable Spread": "FrameSorterTest.scala",
+    },
     "gateware/card": {
         "commands": "test_gate.py",
         "crc flash spi startup": "test_engine.py",

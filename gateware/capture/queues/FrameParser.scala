@@ -1,0 +1,165 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.queues
+
+import spinal.core._
+import spinal.lib._
+
+/** Reads VLAN tags, IPv4 or IPv6 with its extension headers, and the ports of TCP, UDP and SCTP.
+  *
+  * It looks at the first 128 bytes of a frame only, and takes any bytes there: what it does not
+  * understand leaves fields of the key at 0. A frame takes three cycles, and two more for each
+  * extension header. The frame behind is loaded in the last of them.
+  */
+case class FrameParser() extends Component {
+  val io = new Bundle {
+    val window = slave(Stream(HeaderWindow.Headers()))
+    val key    = master(Stream(FlowKey()))
+  }
+  import FrameParser._
+  import HeaderWindow.{DwordWidth, Dwords}
+
+  object Step extends SpinalEnum(binaryOneHot) {
+    setName("ParserStep")
+    val rest, network, read, decide = newElement()
+  }
+  val step   = RegInit(Step.rest)
+  val window = Reg(HeaderWindow.Headers())
+  val loads  = Bool()
+  io.window.ready := loads
+  when(loads && io.window.valid) { window := io.window.payload }
+
+  /** Step 1 of a frame: the header of IPv4 or IPv6 behind 0 to 2 VLAN tags. */
+  val network = new Area {
+    def word(i: Int): Bits =
+      Seq(1, 2).foldLeft(window.dword(i))((chosen, tags) =>
+        (window.tags === tags) ? window.dword(i + tags) | chosen
+      )
+    def holds(dwords: Int): Bool = window.dwords >= window.tags +^ U(dwords, DwordWidth bits)
+    val words                    = Vec((0 until Ipv6Dwords).map(word))
+    val version                  = words(0)(31 downto 28)
+    val size                     = words(0)(27 downto 24).asUInt // Of an IPv4 header, in dwords.
+    val ipv4 =
+      window.etherType === Ipv4Type && version === 4 && size >= Ipv4Dwords && holds(Ipv4Dwords)
+    val ipv6   = window.etherType === Ipv6Type && version === 6 && holds(Ipv6Dwords)
+    val later  = words(1)(12 downto 0) =/= 0 // A fragment of IPv4 that is not the first one.
+    val behind = window.tags.resize(PlaceWidth) + (ipv6 ? U(Ipv6Dwords, 4 bits) | size)
+  }
+
+  val key      = Reg(FlowKey())
+  val place    = Reg(UInt(PlaceWidth bits)) // The dword at which the next header begins.
+  val hasPlace = Reg(Bool())                // A header may begin there: it is IP, and not cut off.
+  // The key is taken from `key` before the next frame's first step changes it.
+  val held = RegInit(False) // A key waits in `key` until it is taken.
+  val free = !held || io.key.ready
+  when(io.key.ready) { held := False }
+  when(step === Step.network && free) {
+    import network._
+    key.port        := window.facts.port
+    key.length      := window.facts.length
+    key.etherType   := window.etherType
+    key.tagged      := window.tags =/= 0
+    key.vlan        := window.vlan
+    key.ipv4        := ipv4
+    key.ipv6        := ipv6
+    key.fragment    := ipv4 && (later || words(1)(13))
+    key.protocol    := 0
+    key.source      := 0
+    key.destination := 0
+    when(ipv4) {
+      key.protocol                   := words(2)(23 downto 16)
+      key.source(127 downto 96)      := words(3)
+      key.destination(127 downto 96) := words(4)
+    }
+    when(ipv6) {
+      key.protocol    := words(1)(15 downto 8)
+      key.source      := Cat(words.slice(2, 6).reverse)
+      key.destination := Cat(words.slice(6, 10).reverse)
+    }
+    place    := behind
+    hasPlace := ipv6 || ipv4 && !later
+  }
+
+  /** Step 2: reads the first dword of the next header, and the one with the flags of TCP. */
+  val read = new Area {
+    def at(index: UInt): Bits = Vec((0 until Dwords).map(window.dword))(index.resize(DwordWidth))
+    val word                  = RegNext(at(place))
+    val flags                 = RegNext(at(place + TcpFlagsDword)(23 downto 16))
+    val here                  = RegNext(hasPlace && place < window.dwords)
+    val flagged               = RegNext(place + TcpFlagsDword < window.dwords)
+  }
+
+  /** Step 3: the header has ports, is passed over, or ends the search. */
+  val decide = new Area {
+    import read.{flagged, flags, here, word}
+    def speaks(protocols: Int*): Bool = protocols.map(key.protocol === _).reduce(_ || _)
+    val isFragment                    = speaks(Fragment) && key.ipv6
+    val isAhead                       = speaks(Authentication)
+    val isOption                      = speaks(Extensions: _*) && key.ipv6
+    val passes                        = here && (isFragment || isAhead || isOption)
+    val ports                         = here && speaks(Tcp, Udp, Sctp)
+
+    val length = word(23 downto 16).asUInt
+    val size   = UInt(PlaceWidth bits)
+    size := (length +^ U(1) << 1).resized
+    when(isAhead) { size := (length +^ U(2)).resized }
+    when(isFragment) { size := 2 }
+    val next = place + size
+
+    val ends = step === Step.decide && !passes
+  }
+
+  when(step === Step.decide) {
+    key.hasPorts        := decide.ports
+    key.sourcePort      := decide.ports ? read.word(31 downto 16).asUInt | U(0)
+    key.destinationPort := decide.ports ? read.word(15 downto 0).asUInt | U(0)
+    val isTcp = decide.ports && decide.speaks(Tcp) && read.flagged
+    key.tcpFlags := isTcp ? read.flags | B(0, 8 bits)
+    when(decide.passes) {
+      key.protocol := read.word(31 downto 24)
+      place        := decide.next
+      when(decide.isFragment) {
+        key.fragment := read.word(15 downto 3) =/= 0 || read.word(0)
+        hasPlace     := read.word(15 downto 3) === 0
+      }
+    }
+  }
+
+  loads := step === Step.rest || decide.ends
+  switch(step) {
+    is(Step.network) { when(free) { step := Step.read } }
+    is(Step.read) { step := Step.decide }
+    is(Step.decide) {
+      when(decide.ends) {
+        step := Step.rest
+        held := True
+      } otherwise { step := Step.read }
+    }
+  }
+  when(loads && io.window.valid) { step := Step.network }
+  io.key.valid   := held
+  io.key.payload := key
+}
+
+object FrameParser {
+  val Ipv4Type   = 0x0800
+  val Ipv6Type   = 0x86dd
+  val Ipv4Dwords = 5
+  val Ipv6Dwords = 10
+
+  val Tcp            = 6
+  val Udp            = 17
+  val Sctp           = 132
+  val Fragment       = 44
+  val Authentication = 51
+  // Hop-by-hop options, routing, destination options: headers of IPv6 with a length in 8 bytes.
+  val Extensions = Seq(0, 43, 60)
+
+  /** The dword of a TCP header in which its flags are. */
+  val TcpFlagsDword = 3
+
+  /** The width of a place in the frame, in dwords: beyond the longest extension header. */
+  val PlaceWidth = 10
+}

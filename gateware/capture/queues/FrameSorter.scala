@@ -1,0 +1,113 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.queues
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.Frames
+
+/** Decides for each frame by rules and hash: whether it is discarded, how much of it is kept, and
+  * which queue it belongs to.
+  *
+  * {{{
+  *   frames ---+--- store, 32 beats ---------------------------------+---> sorted
+  *             |                                                     |
+  *             +--- HeaderWindow ---> FrameParser ---+-> RuleTable --+ verdicts
+  *                                                   +-> Spread -----+
+  * }}}
+  *
+  * A frame waits in the store until its verdict is there. A frame leaves whole and in order, also
+  * one that is to be discarded, so that it is counted behind with all others. A rule cuts a frame
+  * by a lower `kept`: the beats stay, and their consumer passes over what is too much.
+  */
+case class FrameSorter(units: Int = 4, key: BigInt = Toeplitz.Symmetric) extends Component {
+  val io = new Bundle {
+    val count  = in UInt (RuleTable.CountWidth bits)
+    val byPort = in Bool ()
+    val rule   = slave(Flow(RuleTable.Write()))
+    val spread = slave(Flow(Spread.Write()))
+    val frames = slave(Frames())
+    val sorted = master(Frames())
+    // Of the frame whose beat `sorted` offers.
+    val verdict = out(FrameSorter.Verdict())
+    // A pulse for each frame that leaves, with its verdict.
+    val leaves = out Bool ()
+    val busy   = out Bool ()
+  }
+  noIoPrefix()
+  import FrameSorter._
+
+  val window  = HeaderWindow()
+  val parser  = FrameParser()
+  val rules   = RuleTable(units)
+  val spread  = Spread(key)
+  val beats   = StreamFifo(Fragment(Frames.Beat()), StoreBeats, latency = 1)
+  val results = StreamFifo(Verdict(), StoreBeats, latency = 1)
+  for (fifo <- Seq(beats.logic.ram, results.logic.ram))
+    fifo.addAttribute("ram_style", "distributed")
+
+  val room = RegNext(beats.io.availability > 1) init False
+  val come = io.frames.continueWhen(room && window.io.ready)
+  come.ready             := True
+  window.io.beat.valid   := come.valid
+  window.io.beat.payload := come.payload
+  beats.io.push.valid    := come.valid
+  beats.io.push.payload  := come.payload
+  parser.io.window << window.io.window
+
+  // The parser goes on with the next frame while the rules are compared with this one.
+  val parsed = parser.io.key.m2sPipe()
+  rules.io.count := io.count
+  rules.io.write << io.rule
+  rules.io.key << parsed
+  spread.io.byPort := io.byPort
+  spread.io.write << io.spread
+  spread.io.key := parsed.payload
+
+  /** A key leaves with its last row of rules. The spread has begun with it then, and is done when
+    * the rules are.
+    */
+  val judge = new Area {
+    val result = rules.io.result
+    results.io.push.valid := result.valid
+    val verdict = results.io.push.payload
+    verdict.rule    := result.rule
+    verdict.matched := result.matched
+    verdict.discard := result.action.discard
+    verdict.snap    := result.action.snap
+    verdict.queue   := result.action.hasQueue ? result.action.queue | spread.io.queue
+    verdict.hash    := spread.io.hash
+  }
+
+  val leave = new Area {
+    val first   = RegNextWhen(beats.io.pop.last, beats.io.pop.fire) init True
+    val verdict = results.io.pop.payload
+    val cut     = verdict.snap =/= 0 && verdict.snap < beats.io.pop.head.kept
+    val frame   = beats.io.pop.haltWhen(!results.io.pop.valid)
+    io.sorted << frame
+    when(cut) { io.sorted.head.kept := verdict.snap }
+    results.io.pop.ready := frame.fire && frame.last
+    io.verdict           := verdict
+    io.leaves            := results.io.pop.ready
+  }
+  io.busy := RegNext(beats.io.occupancy =/= 0 || io.frames.valid) init False
+}
+
+object FrameSorter {
+
+  /** Beats that wait for a verdict: those of the frames that parser and rules have in hand. */
+  val StoreBeats = 32
+
+  /** What is done with a frame. */
+  case class Verdict() extends Bundle {
+    val discard = Bool()
+    val snap    = UInt(Frames.LengthWidth bits)      // Bytes to keep of the frame; 0: no change.
+    val queue   = UInt(Spread.QueueWidth bits)
+    val hash    = Bits(Toeplitz.HashBits bits)
+    val matched = Bool()
+    val rule    = UInt(log2Up(RuleTable.Rules) bits) // The rule that it matched first.
+  }
+}

@@ -1,0 +1,56 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.queues
+
+import spinal.core._
+import spinal.lib._
+
+/** Chooses the queue of each frame by a table of 128 entries, which the host fills.
+  *
+  * The entry is chosen by the hash of addresses and ports, so that all frames of a connection go to
+  * one queue, or by the frame's port. A fragment is hashed without its ports, since only the first
+  * fragment has them. A frame that is not IP has the hash 0.
+  *
+  * The result comes `Latency` cycles behind the key.
+  */
+case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
+  val io = new Bundle {
+    val byPort = in Bool ()
+    val write  = slave(Flow(Spread.Write()))
+    val key    = in(FlowKey())
+    val queue  = out UInt (Spread.QueueWidth bits)
+    val hash   = out Bits (Toeplitz.HashBits bits)
+  }
+  import Spread._
+  val table = Mem(UInt(QueueWidth bits), Entries)
+  table.addAttribute("ram_style", "distributed")
+  table.write(io.write.entry, io.write.queue, io.write.valid)
+
+  val hash = Toeplitz(key)
+  val input = new Area {
+    val ports = (io.key.hasPorts && !io.key.fragment) ?
+      (io.key.sourcePort.asBits ## io.key.destinationPort.asBits) | B(0, 32 bits)
+    val six  = io.key.source ## io.key.destination ## ports
+    val four = io.key.source(127 downto 96) ## io.key.destination(127 downto 96) ## ports
+    hash.io.input := io.key.ipv6 ? six | (four ## B(0, Toeplitz.InputBits - 96 bits))
+  }
+
+  val port  = Delay(io.key.port, 2)
+  val entry = io.byPort ? port.resize(log2Up(Entries)) | hash.io.hash.asUInt.resize(log2Up(Entries))
+  io.queue := RegNext(table.readAsync(entry))
+  io.hash  := RegNext(hash.io.hash)
+}
+
+object Spread {
+  val Entries    = 128
+  val QueueWidth = 4
+  val Latency    = 3
+
+  /** An entry of the table that the host writes. */
+  case class Write() extends Bundle {
+    val entry = UInt(log2Up(Entries) bits)
+    val queue = UInt(QueueWidth bits)
+  }
+}
