@@ -32,21 +32,21 @@ static uint32_t word(uint64_t buffer, size_t index)
 	return (uint32_t)(buffer * 0x9e3779b9u + index * 0x85ebca6bu);
 }
 
-/*
- * Fills every buffer of the ring, since the card may loop over the whole ring.
- */
-static int fill_ring(struct litepcie *dev)
+/* Fills every buffer of the ring and sends it. */
+static int fill_ring(struct litepcie_stream *h2c)
 {
-	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
-	unsigned int count = litepcie_buffer_count(dev);
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 
-	for (uint64_t buffer = 0; buffer < count; buffer++) {
-		uint32_t *data = litepcie_h2c_buffer(dev, buffer);
+	for (unsigned int i = 0; i < LITEPCIE_BUFFER_COUNT; i++) {
+		int rc = litepcie_stream_acquire(h2c, &buffer, TIMEOUT_MS);
+		uint32_t *data = buffer.data;
 
-		for (size_t i = 0; i < words; i++)
-			data[i] = word(buffer, i);
+		if (rc <= 0)
+			return rc ? rc : -ETIMEDOUT;
+		for (size_t n = 0; n < buffer.bytes / sizeof(uint32_t); n++)
+			data[n] = word(buffer.sequence, n);
 	}
-	return litepcie_h2c_submit(dev, count);
+	return litepcie_stream_release(h2c, LITEPCIE_BUFFER_COUNT);
 }
 
 static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned int shift)
@@ -64,42 +64,41 @@ static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned
 }
 
 /* Compares the first BUFFERS c2h buffers with the expected words. Returns 0, WRONG or -errno. */
-static int compare_ring(struct litepcie *dev, unsigned int shift)
+static int compare_ring(struct litepcie_stream *c2h, unsigned int shift)
 {
-	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	int rc = 0;
 
-	for (uint64_t done = 0, first; done < BUFFERS;) {
-		int count = litepcie_c2h_peek(dev, &first, TIMEOUT_MS);
-
-		if (count <= 0)
-			return count ? count : -ETIMEDOUT;
-		for (int i = 0; i < count && done < BUFFERS; i++, done++) {
-			int rc = compare(litepcie_c2h_buffer(dev, first + i), words, first + i,
-					 shift);
-			if (rc)
-				return rc;
-		}
-		count = litepcie_c2h_release(dev, (unsigned int)count);
-		if (count < 0)
-			return count;
+	for (unsigned int done = 0; rc == 0 && done < BUFFERS; done++) {
+		rc = litepcie_stream_acquire(c2h, &buffer, TIMEOUT_MS);
+		if (rc <= 0)
+			return rc ? rc : -ETIMEDOUT;
+		rc = compare(buffer.data, buffer.bytes / sizeof(uint32_t), buffer.sequence, shift);
+		if (!rc)
+			rc = litepcie_stream_release(c2h, 1);
 	}
-	return 0;
+	return rc;
 }
 
 static int run(struct litepcie *dev, unsigned int shift)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
-	};
+	struct litepcie_stream *h2c = NULL, *c2h = NULL;
 	int rc = litepcie_writel(dev, CSR_USER_SHIFT_ADDR, shift);
 
 	if (!rc)
-		rc = litepcie_dma_start(dev, &config);
+		rc = litepcie_stream_open(dev, LITEPCIE_C2H, NULL, &c2h);
 	if (!rc)
-		rc = fill_ring(dev);
-	if (rc >= 0)
-		rc = compare_ring(dev, shift);
-	litepcie_dma_stop(dev);
+		rc = litepcie_stream_open(dev, LITEPCIE_H2C, NULL, &h2c);
+	if (!rc)
+		rc = litepcie_stream_start(c2h);
+	if (!rc)
+		rc = litepcie_stream_start(h2c);
+	if (!rc)
+		rc = fill_ring(h2c);
+	if (!rc)
+		rc = compare_ring(c2h, shift);
+	litepcie_stream_close(h2c);
+	litepcie_stream_close(c2h);
 	return rc;
 }
 

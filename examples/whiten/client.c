@@ -60,30 +60,28 @@ static uint8_t key_of(uint32_t i)
 	return (uint8_t)(KEY >> 8 * (i % 4));
 }
 
-static void send_packet(struct litepcie *dev, unsigned int packet, uint32_t bytes)
+static void send_packet(struct litepcie_stream *h2c, unsigned int packet, uint32_t bytes)
 {
-	uint64_t number;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	uint8_t *data;
 
-	some(litepcie_h2c_get(dev, &number, WAIT_MS), "the card took no packet");
-	data = litepcie_h2c_buffer(dev, number);
+	some(litepcie_stream_acquire(h2c, &buffer, WAIT_MS), "the card took no packet");
+	data = buffer.data;
 	for (uint32_t i = 0; i < bytes; i++)
 		data[i] = byte_of(packet, i);
-	check(litepcie_h2c_send(dev, bytes));
+	check(litepcie_stream_send(h2c, bytes));
 }
 
-static void receive_packet(struct litepcie *dev, unsigned int packet, uint32_t bytes)
+static void receive_packet(struct litepcie_stream *c2h, unsigned int packet, uint32_t bytes)
 {
-	struct litepcie_c2h_record record;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	const uint8_t *data;
-	uint64_t number;
 
-	some(litepcie_c2h_peek(dev, &number, WAIT_MS), "no packet came back");
-	check(litepcie_c2h_record(dev, number, &record));
-	if (record.bytes != bytes || record.flags != LITEPCIE_RECORD_LAST)
-		FAIL("packet %u: %u bytes went out, %u came back (flags %#x)", packet, bytes,
-		     record.bytes, record.flags);
-	data = litepcie_c2h_buffer(dev, number);
+	some(litepcie_stream_acquire(c2h, &buffer, WAIT_MS), "no packet came back");
+	if (buffer.bytes != bytes || buffer.flags != LITEPCIE_RECORD_LAST)
+		FAIL("packet %u: %u bytes went out, %zu came back (flags %#x)", packet, bytes,
+		     buffer.bytes, buffer.flags);
+	data = buffer.data;
 	for (uint32_t i = 0; i < bytes; i++) {
 		const uint8_t wanted = byte_of(packet, i) ^ key_of(i);
 
@@ -91,7 +89,7 @@ static void receive_packet(struct litepcie *dev, unsigned int packet, uint32_t b
 			FAIL("packet %u, byte %u: expected %02x, got %02x", packet, i, wanted,
 			     data[i]);
 	}
-	check(litepcie_c2h_release(dev, 1));
+	check(litepcie_stream_release(c2h, 1));
 }
 
 /*
@@ -113,14 +111,14 @@ static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t b
 int main(int argc, char **argv)
 {
 	/* With an interrupt for each packet, no packet waits until others have come. */
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
 		.packets = true,
 		.interrupt_every = 1,
 	};
 	char why[LITEPCIE_WHY_SIZE];
 	uint32_t before, after;
+	struct litepcie_stream *h2c, *c2h;
 	struct litepcie *dev;
 
 	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[1], "-d") != 0)) {
@@ -132,15 +130,19 @@ int main(int argc, char **argv)
 	check(litepcie_writel(dev, CSR_USER_KEY_ADDR, KEY));
 	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &before));
 	check(litepcie_user_enable(dev, true));
-	check(litepcie_dma_start(dev, &config));
+	check(litepcie_stream_open(dev, LITEPCIE_C2H, &options, &c2h));
+	check(litepcie_stream_open(dev, LITEPCIE_H2C, &options, &h2c));
+	check(litepcie_stream_start(c2h));
+	check(litepcie_stream_start(h2c));
 	for (unsigned int packet = 0; packet < PACKETS; packet++) {
 		const uint32_t bytes = 1 + packet * 1327 % LONGEST;
 
-		send_packet(dev, packet, bytes);
-		receive_packet(dev, packet, bytes);
+		send_packet(h2c, packet, bytes);
+		receive_packet(c2h, packet, bytes);
 		wait_interrupt(dev, packet, before);
 	}
-	check(litepcie_dma_stop(dev));
+	check(litepcie_stream_stop(h2c));
+	check(litepcie_stream_stop(c2h));
 	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &after));
 	if (after - before != PACKETS)
 		FAIL("the card counted %" PRIu32 " packets of %d", after - before, PACKETS);

@@ -45,34 +45,33 @@ static int write_all(int file, const char *data, size_t size)
 
 int main(int argc, char **argv)
 {
-	struct litepcie *dev = begin(argc, argv, "n:", 1, 1, text);
-	const char *path = argv[optind];
-	const unsigned long mib = number('n', 64, 1ul << 20);
-	const uint64_t buffers = ((uint64_t)mib << 20) / BUFFER;
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_C2H,
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
+		.buffer_size = BUFFER,
+		.buffer_count = BUFFERS,
 		/*
 		 * true: the card's own pattern; false: the data of the user
 		 * slot's logic
 		 */
 		.pattern = true,
-		.c2h_limit = buffers,
 	};
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0666);
-	const char *data;
-	uint64_t first;
+	struct litepcie_stream *c2h;
+	unsigned long mib;
+	const char *path;
+	int file;
 
+	begin(argc, argv, "n:", 1, 1, text);
+	path = argv[optind];
+	mib = number('n', 64, 1ul << 20);
+	options.limit = ((uint64_t)mib << 20) / BUFFER;
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_DIRECT, 0666);
 	if (file < 0)
 		FAIL("%s: %s", path, strerror(errno));
-	check(litepcie_ring_setup(dev, BUFFER, BUFFERS));
-	check(litepcie_dma_start(dev, &config));
-	for (uint64_t done = 0; done < buffers; done++) {
-		some(litepcie_c2h_peek(dev, &first, WAIT_MS));
-		data = litepcie_c2h_buffer(dev, first);
-		if (write_all(file, data, BUFFER) < 0)
+	c2h = start(LITEPCIE_C2H, &options);
+	for (uint64_t done = 0; done < options.limit; done++) {
+		if (write_all(file, next(c2h).data, BUFFER) < 0)
 			FAIL("%s: %s", path, strerror(errno));
-		check(litepcie_c2h_release(dev, 1));
+		check(litepcie_stream_release(c2h, 1));
 	}
 	if (fsync(file) < 0 || close(file) < 0)
 		FAIL("%s: %s", path, strerror(errno));

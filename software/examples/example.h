@@ -70,6 +70,29 @@ static inline unsigned int some(int rc)
 	return (unsigned int)rc;
 }
 
+/* Open the stream of @direction and start it. */
+static inline struct litepcie_stream *
+start(unsigned int direction, const struct litepcie_stream_options *options)
+{
+	struct litepcie_stream *stream;
+
+	check(litepcie_stream_open(opened, direction, options, &stream));
+	check(litepcie_stream_start(stream));
+	return stream;
+}
+
+/*
+ * Returns the next buffer of @stream. End the program if none comes within
+ * WAIT_MS.
+ */
+static inline struct litepcie_buffer next(struct litepcie_stream *stream)
+{
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+
+	some(litepcie_stream_acquire(stream, &buffer, WAIT_MS));
+	return buffer;
+}
+
 /*
  * Returns the number given to option @letter, from 1 to @most, or @otherwise if
  * the option is not given.

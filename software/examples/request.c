@@ -45,42 +45,44 @@ static int compare(const void *one, const void *other)
  * Send request number @count, whose bytes differ from those of all other
  * requests, and compare its answer.
  */
-static void ask(struct litepcie *dev, unsigned long count)
+static void ask(struct litepcie_stream *h2c, struct litepcie_stream *c2h,
+		unsigned long count)
 {
-	uint64_t request[SIZE / sizeof(uint64_t)], number;
-	struct litepcie_c2h_record answer;
+	uint64_t request[SIZE / sizeof(uint64_t)];
+	struct litepcie_buffer answer;
 
 	for (size_t i = 0; i < SIZE / sizeof(uint64_t); i++)
 		request[i] = (count * SIZE + i) * 0x9e3779b97f4a7c15u;
-	some(litepcie_h2c_get(dev, &number, WAIT_MS));
-	memcpy(litepcie_h2c_buffer(dev, number), request, SIZE);
-	check(litepcie_h2c_send(dev, SIZE));
-	some(litepcie_c2h_peek(dev, &number, WAIT_MS));
-	check(litepcie_c2h_record(dev, number, &answer));
+	memcpy(next(h2c).data, request, SIZE);
+	check(litepcie_stream_send(h2c, SIZE));
+	answer = next(c2h);
 	if (answer.flags != LITEPCIE_RECORD_LAST || answer.bytes != SIZE ||
-	    memcmp(litepcie_c2h_buffer(dev, number), request, SIZE) != 0)
+	    memcmp(answer.data, request, SIZE) != 0)
 		FAIL("answer %lu is another one", count);
-	check(litepcie_c2h_release(dev, 1));
+	check(litepcie_stream_release(c2h, 1));
 }
 
 int main(int argc, char **argv)
 {
-	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
-	const unsigned long count = number('n', 1000, MOST);
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
 		.packets = true,
 		.interrupt_every = 1,
 	};
-	double *took = calloc(count, sizeof(*took));
+	struct litepcie_stream *h2c, *c2h;
+	unsigned long count;
+	double *took;
 
+	begin(argc, argv, "n:", 0, 0, text);
+	count = number('n', 1000, MOST);
+	took = calloc(count, sizeof(*took));
 	if (!took)
 		FAIL("no memory for %lu times", count);
-	check(litepcie_dma_start(dev, &config));
+	c2h = start(LITEPCIE_C2H, &options);
+	h2c = start(LITEPCIE_H2C, &options);
 	for (unsigned long i = 0; i < count; i++) {
 		took[i] = -now_us();
-		ask(dev, i);
+		ask(h2c, c2h, i);
 		took[i] += now_us();
 	}
 	qsort(took, count, sizeof(*took), compare);

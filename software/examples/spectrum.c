@@ -105,26 +105,26 @@ static void draw(const int16_t *samples)
 
 int main(int argc, char **argv)
 {
-	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
-	const unsigned long lines = number('n', ULONG_MAX, ULONG_MAX);
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
+		.buffer_size = SAMPLES * sizeof(int16_t),
+		.buffer_count = 16,
 		.interrupt_every = 1,
 	};
-	uint64_t first;
+	struct litepcie_stream *h2c, *c2h;
+	unsigned long lines;
 
-	check(litepcie_ring_setup(dev, SAMPLES * sizeof(int16_t), 16));
-	check(litepcie_dma_start(dev, &config));
+	begin(argc, argv, "n:", 0, 0, text);
+	lines = number('n', ULONG_MAX, ULONG_MAX);
+	c2h = start(LITEPCIE_C2H, &options);
+	h2c = start(LITEPCIE_H2C, &options);
 	printf("%-64s|  bin   level\n", "0 Hz");
 	for (unsigned long line = 0; line < lines; line++) {
-		some(litepcie_h2c_get(dev, &first, WAIT_MS));
-		sine(litepcie_h2c_buffer(dev, first),
+		sine(next(h2c).data,
 		     (unsigned int)(line % COLUMNS) * BINS + BINS / 2);
-		check(litepcie_h2c_submit(dev, 1));
-		some(litepcie_c2h_peek(dev, &first, WAIT_MS));
-		draw(litepcie_c2h_buffer(dev, first));
-		check(litepcie_c2h_release(dev, 1));
+		check(litepcie_stream_release(h2c, 1));
+		draw(next(c2h).data);
+		check(litepcie_stream_release(c2h, 1));
 		usleep(PAUSE_US);
 	}
 	return 0;

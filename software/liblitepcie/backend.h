@@ -19,21 +19,14 @@
 #define LITEPCIE_BACKEND_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "dma/notices.h"
+#include "dma/stream.h"
 
 /* longest time in ms from one look at the card's progress to the next, in a thread that waits */
 #define LITEPCIE_WAIT_SLICE_MS	200
-
-/*
- * Shape of a ring before litepcie_ring_setup() is called: buffers of 8192 bytes, 256 of them.
- * LitePCIe's kernel driver has rings of the same shape.
- */
-#define LITEPCIE_BUFFER_SIZE	8192u
-#define LITEPCIE_BUFFER_COUNT	256u
 
 /*
  * The kinds of host memory that a card reaches: the ring of h2c, the ring of c2h, the notices
@@ -47,64 +40,6 @@
 #define LITEPCIE_MEMORY_CAPTURE_STATUS	4u
 #define LITEPCIE_MEMORIES	5u
 
-/*
- * A mapping of memory of a ring or of the notices. It counts its users, and is unmapped when the
- * last of them calls litepcie_ring_drop().
- */
-struct litepcie_memory {
-	_Atomic unsigned int	users;
-	void			*base;
-	size_t			size;
-	/*
-	 * descriptor of the file that is mapped; -1: the memory has no file, so it cannot be
-	 * exported as a dma-buf
-	 */
-	int			fd;
-	/*
-	 * true: the memory is the program's own (litepcie_ring_place()), so the library does not
-	 * unmap it
-	 */
-	bool			placed;
-};
-
-/*
- * The ring (a circle of buffers) of one direction. Buffer numbers have 64 bits and never wrap. @sw,
- * @handed, @uneven and @spared belong to the one thread that uses the direction. @hw is written
- * under the handle's lock.
- */
-struct litepcie_ring {
-	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
-	struct litepcie_memory *memory;
-	/*
-	 * address of the ring's @memory; NULL: the address is known only after the start of a run
-	 */
-	uint8_t		*base;
-	/*
-	 * The program's own memory for the ring and its size in bytes, from litepcie_ring_place().
-	 * Used from the next start on.
-	 */
-	void		*place;
-	size_t		place_bytes;
-	/* number of buffers that the card has filled (c2h) or fetched (h2c) */
-	_Atomic uint64_t hw;
-	/* number of buffers that the program has released (c2h) or submitted (h2c) */
-	_Atomic uint64_t sw;
-	/*
-	 * number of buffers, of the first @sw, that the card has been told of; the others wait for
-	 * a batch
-	 */
-	uint64_t	handed;
-	/* h2c: true if a buffer was sent only in part, so that the length of each buffer is kept */
-	bool		uneven;
-	/*
-	 * h2c: number of bytes in the first @sw buffers that were not sent, because a buffer was
-	 * sent only in part
-	 */
-	uint64_t	spared;
-	/* true while the direction runs; written under the handle's lock, read without it */
-	_Atomic bool	active;
-};
-
 /* A write of 4 or 8 bytes to BAR0, of a list of such writes that are made in order. */
 struct litepcie_post {
 	uint32_t	offset;
@@ -112,7 +47,6 @@ struct litepcie_post {
 	uint64_t	value;
 };
 
-struct litepcie_table;
 struct litepcie_capture_access;
 
 /*
@@ -121,11 +55,11 @@ struct litepcie_capture_access;
  */
 struct litepcie_channel {
 	/*
-	 * take() reserves the active directions for this handle, and give() releases them. NULL: no
-	 * other program could have them, so there is nothing to reserve.
+	 * take() reserves the direction for this handle and give() releases it. NULL: no other
+	 * program could have it, so there is nothing to reserve.
 	 */
-	int (*take)(struct litepcie *dev);
-	int (*give)(struct litepcie *dev);
+	int (*take)(struct litepcie_stream *stream);
+	int (*give)(struct litepcie_stream *stream);
 	/*
 	 * Returns 0 if held runs (in which the card waits for buffers) are possible, or -EOPNOTSUPP
 	 * with a sentence if the driver does not have them. NULL: they are always possible.
@@ -136,25 +70,23 @@ struct litepcie_channel {
 	 * that can. NULL: it can do both.
 	 */
 	uint64_t (*able)(const struct litepcie *dev);
+	/* Make the ring that the options say. NULL: each start makes the ring. */
+	int (*setup)(struct litepcie_stream *stream);
+	/* Take the ring from the card and free it. NULL: it exists only in a run. */
+	void (*free)(struct litepcie_stream *stream);
+	/* Get the stream ready for a run. The card has no descriptor of the run yet. */
+	int (*start)(struct litepcie_stream *stream);
+	/* Enable the direction. All c2h buffers have been handed to the card before. */
+	int (*run)(struct litepcie_stream *stream);
+	/* Stop the direction, which is active, or whose start has failed halfway. */
+	int (*stop)(struct litepcie_stream *stream);
 	/*
-	 * Make rings of @count buffers of @size bytes while no direction is active. NULL: each
-	 * start makes the rings.
+	 * Hand the card @count buffers from number @first on. stream->asks says for each buffer
+	 * whether it raises an interrupt, stream->lengths how many bytes it has.
 	 */
-	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
-	/* Get the active directions ready for a run. The card has no descriptor of the run yet. */
-	int (*start)(struct litepcie *dev, bool loopback);
-	/* Enable the active directions. All c2h buffers have been handed to the card before. */
-	int (*run)(struct litepcie *dev);
-	/* Stop every direction that is active, or whose start has failed halfway. */
-	int (*stop)(struct litepcie *dev);
+	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 	/*
-	 * Hand the card @count buffers from number @first on. table->asks says for each buffer
-	 * whether it raises an interrupt, table->lengths how many bytes it has.
-	 */
-	int (*post)(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
-		    uint64_t count);
-	/*
-	 * Bring ring.hw (the count of finished buffers) of the active directions up to date, and
+	 * Bring hw (the count of finished buffers) of the active streams up to date, and
 	 * call litepcie_engine_done(). poll() does this in the cheapest way, look() asks the card
 	 * itself. If look is NULL, poll() asks the card.
 	 */
@@ -194,7 +126,7 @@ struct litepcie_channel {
 	 * Returns a dma-buf or file descriptor of the memory of an active ring, or -errno with a
 	 * sentence.
 	 */
-	int (*export)(struct litepcie *dev, const struct litepcie_ring *ring);
+	int (*export)(const struct litepcie_stream *stream);
 	/*
 	 * user_enable() switches the interrupts of the user's logic on or off. user_look() sets
 	 * dev->user_raised if such an interrupt has come.
@@ -304,162 +236,9 @@ extern const struct litepcie_backend litepcie_kernel_backend;
 extern const struct litepcie_backend litepcie_sim_backend;
 extern const struct litepcie_backend litepcie_vfio_backend;
 
-/* Offsets in BAR0 of the registers of one direction of a DMA channel. */
-struct litepcie_dma_registers {
-	/*
-	 * offset of a register whose bit 0 lets the direction run; bit 1 (read only): the direction
-	 * is idle
-	 */
-	uint32_t enable;
-	/*
-	 * offset of two words: flags and length of a descriptor, then the lower half of its bus
-	 * address
-	 */
-	uint32_t value;
-	/*
-	 * offset of the upper half of a descriptor's bus address; a write also puts the descriptor
-	 * into the table
-	 */
-	uint32_t push;
-	/* offset of the mode of the descriptor table; value 0: each descriptor runs once */
-	uint32_t loop;
-	uint32_t loop_status;
-	/*
-	 * offset of a register in which a write of 1 empties the descriptor table and sets
-	 * loop_status to 0
-	 */
-	uint32_t flush;
-};
-
 /*
- * Offsets in BAR0 of the registers that say where a channel writes its records (one for each c2h
- * buffer that has ended) and its status lines (the counts of a direction).
- */
-struct litepcie_notice_registers {
-	uint32_t records;	/* offset of two words: bus address of the ring of records */
-	/* offset of a register with the base-2 logarithm of the number of records in the ring */
-	uint32_t entries;
-	/* offsets of two words each: bus addresses of the status lines of h2c and c2h */
-	uint32_t line[2];
-	/*
-	 * offset of the flush time: clock cycles without data until a c2h buffer ends; value 0: it
-	 * never ends for that reason
-	 */
-	uint32_t flush;
-	/* offset of the control register; 0: the card writes neither records nor status lines */
-	uint32_t control;
-};
-
-/*
- * Offsets in BAR0 of the registers of the user slot's monitor, which counts what passes the slot.
- * gateware/user/monitor.py describes them.
- */
-struct litepcie_slot_registers {
-	/*
-	 * offset of a register whose read copies all counters of the slot monitor; 0: the card has
-	 * no monitor
-	 */
-	uint32_t now;
-	/* offsets of the monitor's registers `state` (one word) and `time` (two words) */
-	uint32_t state, time;
-	/*
-	 * for the slot's streams h2c [0] and c2h [1]: offsets of since, beats, packets and stalls,
-	 * of two words each
-	 */
-	uint32_t side[2][4];
-	/* mask of the low bits that a counter of the slot monitor has; the higher bits read as 0 */
-	uint64_t mask;
-};
-
-/*
- * Offsets in BAR0 of the registers of the capture block, which gateware/capture/registers.py
- * describes.
- */
-struct litepcie_capture_registers {
-	uint32_t control;	/* offset 0: the card has no capture block of a known version */
-	uint32_t snap, wait, mbuf_log2, segment_log2, last_segment;
-	uint32_t status_base, segment_base, segment_index, limit;
-	uint32_t generator_control, generator_size, generator_period, generator_count;
-	uint32_t generator_seed, generator_port_mask, generator_made;
-	uint32_t status, position, account_control, account_frames, account_bytes;
-	uint32_t staging_bytes;	/* size of the staging memory on the card, in bytes */
-};
-
-/* Offsets in BAR0 of the registers of the player, which plays pcapng from h2c as frames. */
-struct litepcie_player_registers {
-	uint32_t control;	/* offset 0: the card has no player of a known version */
-	uint32_t rate, cost, status, packets, bytes, passed, skipped, empty, begun, ended;
-};
-
-#define STREAM_RC		3
-#define STREAM_PAYLOAD_BYTES	3
-
-/*
- * Offsets in BAR0 of the registers that the library itself uses, and facts about these registers.
- */
-struct litepcie_map {
-	uint32_t	identifier, identifier_size;
-	uint32_t	time_low, time_high;
-	uint32_t	link_status, phy_msi, mps, mrrs;
-	uint32_t	irq_enable, irq_clear, irq_vector;
-	uint32_t	counters_control, counters_time;
-	/*
-	 * for each of the streams cq, cc, rq, rc: offsets of its counters, in the order of the
-	 * fields of struct litepcie_tlp_stream
-	 */
-	uint32_t	streams[4][6];
-	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
-	uint32_t	loopback;
-	struct litepcie_dma_registers h2c, c2h;
-	struct litepcie_notice_registers notices;
-	struct litepcie_slot_registers slot;
-	struct litepcie_capture_registers capture;
-	struct litepcie_player_registers player;
-	/* bit of each direction's interrupt cause in irq_enable, irq_clear and irq_vector */
-	uint32_t	h2c_cause, c2h_cause;
-	/*
-	 * bit of the user's interrupt in irq_enable, irq_clear and irq_vector; 0: the capability
-	 * table names no interrupt of the user's logic
-	 */
-	uint32_t	user_cause;
-	/*
-	 * true: bit 2 of the register h2c.enable says whether the user's logic has taken all h2c
-	 * data
-	 */
-	bool		h2c_tells_taken;
-	/*
-	 * most bytes that can be in flight to h2c buffers that the card already counts as done; 0:
-	 * none
-	 */
-	uint32_t	h2c_in_flight;
-};
-
-/* Counts of the descriptors of one direction since the start of the run, kept by engine.c. */
-struct litepcie_table {
-	/* number of descriptors given to the card since the start of the run */
-	uint64_t	posted;
-	/* number of descriptors that the card has executed since the start of the run */
-	uint64_t	done;
-	/* number of executed descriptors that asked for an interrupt */
-	uint64_t	asked;
-	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
-	bool		*asks;
-	/* for each buffer of the ring: bytes to send; NULL: every buffer is sent whole */
-	uint32_t	*lengths;
-	/*
-	 * Number of h2c buffers whose data has come to the card. Used if map.h2c_in_flight is not 0
-	 * and lengths are kept.
-	 */
-	uint64_t	arrived;
-	uint64_t	arrived_bytes;	/* number of bytes in the buffers that @arrived counts */
-	uint64_t	iova;		/* bus address of the ring's memory; used by table.c only */
-	/* true: no descriptor of this direction asks for an interrupt */
-	bool		silent;
-};
-
-/*
- * The handle of a card. Its lock protects the tables, ring.hw, the counts, and the accesses of a
- * serial back end. Every call holds the lock, except the fast calls of dma.c. The lock is released
+ * The handle of a card. Its lock protects the streams' counts and the accesses of a serial back
+ * end. Every call holds the lock, except the fast calls of dma.c. The lock is released
  * while a thread sleeps.
  */
 struct litepcie {
@@ -473,14 +252,10 @@ struct litepcie {
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
-	/* number of DMA runs that have ended; a thread that waits compares it to notice a stop */
-	unsigned int			stops;
 	void				*priv;
 	char				*name;
 	/* number of the DMA channel that this handle uses */
 	unsigned int			channel;
-	size_t				buffer_size;
-	unsigned int			buffer_count;
 	uint64_t			bar_size[LITEPCIE_BARS];
 	struct litepcie_block		*blocks;
 	unsigned int			block_count;
@@ -493,37 +268,10 @@ struct litepcie {
 	 */
 	uint32_t			table_crc;
 	struct litepcie_map		map;
-	struct litepcie_ring		h2c, c2h;
-	struct litepcie_table		h2c_table, c2h_table;
+	struct litepcie_stream		h2c, c2h;
 	struct litepcie_notices		notices;
 	/* bus address of the notices (records and status lines); used by table.c only */
 	uint64_t			notices_iova;
-	/*
-	 * length in bytes of each h2c buffer; h2c_table.lengths points to it once a buffer is not
-	 * whole
-	 */
-	uint32_t			*lengths;
-	/*
-	 * for each place in the ring: length in bytes of its h2c buffer, until the card is told of
-	 * it
-	 */
-	uint32_t			*wanted;
-	uint64_t			c2h_limit;
-	/* number of buffers of a direction from one interrupt of the card to the next */
-	unsigned int			interrupt_every;
-	/* the card's count of received bytes (answers to its reads) at the start of h2c */
-	uint64_t			received_before;
-	/* number of released or submitted buffers that the card is told of together */
-	unsigned int			batch;
-	/* true: in this run a packet's end also ends its buffer */
-	bool				packets;
-	/* true: this run uses the DMA's own loopback, which sends h2c data back as c2h data */
-	bool				inner;
-	/*
-	 * c2h flush time: microseconds without data until a c2h buffer ends; 0: it never ends for
-	 * that reason
-	 */
-	uint32_t			flush_us;
 	/*
 	 * microseconds between two looks at the card's progress; 0: the card interrupts, and no
 	 * looks are made
@@ -546,18 +294,21 @@ struct litepcie {
 	int64_t				silent_ms;
 	/* number of looks at the notices in memory; every GLANCES-th look also takes interrupts */
 	unsigned int			glances;
-	/* true: litepcie_dma_fd() was called in this run, so each wait must clear its descriptor */
+	/*
+	 * true: litepcie_dma_fd() was called since the first start, so each wait must clear its
+	 * descriptor
+	 */
 	bool				watched;
+	/* true: a stream whose interrupts can be counted has ended since the first start */
+	bool				counted;
 	/*
 	 * interrupt of the user's logic: whether it is switched on, and whether it has come since
 	 * the last wait for it
 	 */
 	bool				user_enabled, user_raised;
-	/* true: the card's pattern generator or checker is on for the active directions */
-	bool				pattern;
 	/* the open capture of this handle, or NULL */
 	struct litepcie_capture		*capture;
-	/* counts for litepcie_stats() that are not in the rings or tables */
+	/* counts for litepcie_stats() that are not in the streams */
 	struct litepcie_stats		stats;
 };
 
@@ -640,10 +391,10 @@ void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int
 int litepcie_capture_quiesce(struct litepcie *dev);
 
 /*
- * Switch the card's pattern on or off for the active directions, before or after they run. The bits
- * of the other direction stay as they are, since another program may use that direction.
+ * Switch the card's pattern on or off for a stream, before or after it runs. The bits of the other
+ * direction stay as they are, since another program may use that direction.
  */
-int litepcie_pattern_set(struct litepcie *dev, bool on);
+int litepcie_pattern_set(struct litepcie_stream *stream, bool on);
 
 /*
  * Returns the descriptor of a new file in memory that holds @size zero bytes. @flags are MFD_
@@ -692,11 +443,5 @@ int64_t litepcie_deadline(int timeout_ms);
  * Returns 0 if @deadline has passed.
  */
 int litepcie_slice(int64_t deadline);
-
-static inline uint8_t *litepcie_ring_buffer(const struct litepcie *dev,
-					    const struct litepcie_ring *ring, uint64_t number)
-{
-	return ring->base ? ring->base + (number & (dev->buffer_count - 1)) * dev->buffer_size : NULL;
-}
 
 #endif /* LITEPCIE_BACKEND_H */

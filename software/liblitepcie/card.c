@@ -208,18 +208,15 @@ static int flush_h2c(struct litepcie *dev)
 	return rc;
 }
 
-int litepcie_pattern_set(struct litepcie *dev, bool on)
+int litepcie_pattern_set(struct litepcie_stream *stream, bool on)
 {
-	uint32_t own = (dev->h2c.active ? PATTERN_H2C_CHECK : 0) |
-		       (dev->c2h.active ? PATTERN_C2H_GENERATE : 0);
-	int rc = change_control(dev, own, 0);
+	bool h2c = stream->direction == LITEPCIE_H2C;
+	uint32_t own = h2c ? PATTERN_H2C_CHECK : PATTERN_C2H_GENERATE;
+	int rc = change_control(stream->dev, own, 0);
 
-	if (rc == 0 && on && dev->h2c.active)
-		rc = flush_h2c(dev);
-	if (rc == 0 && on)
-		rc = change_control(dev, 0, own);
-	dev->pattern = on;
-	return rc;
+	if (rc == 0 && on && h2c)
+		rc = flush_h2c(stream->dev);
+	return rc == 0 && on ? change_control(stream->dev, 0, own) : rc;
 }
 
 static int read_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)

@@ -94,8 +94,7 @@ static struct litepcie *new_handle(const char *name)
 		return NULL;
 	}
 	dev->timer = dev->news = -1;
-	dev->buffer_size = LITEPCIE_BUFFER_SIZE;
-	dev->buffer_count = LITEPCIE_BUFFER_COUNT;
+	litepcie_streams_init(dev);
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -136,7 +135,8 @@ void litepcie_close(struct litepcie *dev)
 	if (!dev)
 		return;
 	litepcie_capture_close(dev->capture);
-	litepcie_dma_stop(dev);
+	litepcie_stream_close(&dev->h2c);
+	litepcie_stream_close(&dev->c2h);
 	if (dev->user_enabled)
 		litepcie_user_enable(dev, false);
 	litepcie_lock(dev);

@@ -76,7 +76,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set the counters of the TLP streams to 0. No direction may run, since litepcie_h2c_drain() may
+ * Set the counters of the TLP streams to 0. No direction may run, since litepcie_stream_drain() may
  * rely on the counters. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "litepcie_capability.h"
-#include "dma/ring.h"
+#include "backend.h"
 
 /*
  * number of times that the slot monitor is read at most, since another program may spoil a reading
@@ -166,13 +166,10 @@ static void say_buffers(struct text *text, uint64_t count, const char *what)
 	    count == 1 ? "s" : "");
 }
 
-/*
- * True if the DMA's streams reach a user slot that has a monitor. Pattern and loopback bypass the
- * slot.
- */
-static bool through_slot(const struct litepcie *dev)
+/* True if a stream goes through the user slot. Pattern and loopback bypass it. */
+static bool through_slot(const struct litepcie_stream *stream)
 {
-	return dev->map.slot.now && !dev->pattern && !dev->inner;
+	return !stream->options.pattern && !stream->options.loopback;
 }
 
 static void say_h2c_slot(struct text *text, const struct litepcie *dev,
@@ -210,9 +207,9 @@ static void diagnose_h2c(struct text *text, struct litepcie *dev, const struct l
 	uint64_t waiting = sent - done, kept = sent - dev->h2c.handed;
 
 	say(text, "h2c: ");
-	if (slot)
+	if (slot && through_slot(&dev->h2c))
 		say_h2c_slot(text, dev, slot);
-	else if (!dev->pattern && !dev->inner)
+	else if (!slot && through_slot(&dev->h2c))
 		say_h2c_taken(text, dev);
 	if (!sent)
 		say(text, "nothing was sent");
@@ -243,16 +240,17 @@ static void say_c2h_slot(struct text *text, const struct litepcie *dev,
 static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 			 const struct litepcie_slot *slot)
 {
-	uint64_t filled = litepcie_count(&dev->c2h.hw), given = dev->c2h.handed + dev->buffer_count;
+	uint64_t filled = litepcie_count(&dev->c2h.hw), limit = dev->c2h.options.limit;
+	uint64_t given = dev->c2h.handed + dev->c2h.options.buffer_count;
 
-	if (dev->c2h_limit && given > dev->c2h_limit)
-		given = dev->c2h_limit;
+	if (limit && given > limit)
+		given = limit;
 	say(text, "c2h: ");
-	if (slot)
+	if (slot && through_slot(&dev->c2h))
 		say_c2h_slot(text, dev, slot);
 	if (given > filled)
 		say_buffers(text, given - filled, "wait");
-	else if (dev->c2h_limit && filled >= dev->c2h_limit)
+	else if (limit && filled >= limit)
 		say(text, "all buffers of the limit are filled");
 	else
 		say(text, "the card has no buffer, the program has not given one back");
@@ -265,9 +263,10 @@ void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char 
 {
 	struct text out = { .at = text, .room = size };
 	struct litepcie_slot slot;
-	bool known = through_slot(dev) && read_slot(dev, &slot) == 0;
 	bool h2c = directions & LITEPCIE_H2C && dev->h2c.active;
 	bool c2h = directions & LITEPCIE_C2H && dev->c2h.active;
+	bool through = (h2c && through_slot(&dev->h2c)) || (c2h && through_slot(&dev->c2h));
+	bool known = dev->map.slot.now && through && read_slot(dev, &slot) == 0;
 
 	if (size)
 		*text = '\0';

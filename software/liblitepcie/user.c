@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "dma/ring.h"
+#include "backend.h"
 
 static int check_user(struct litepcie *dev)
 {

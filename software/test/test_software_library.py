@@ -339,7 +339,12 @@ def installed(tmp_path_factory):
 
 def headers():
     """Return the text of the public headers, without their comments."""
-    names = ("liblitepcie.h", "litepcie_diagnostics.h", "litepcie_capture.h")
+    names = (
+        "liblitepcie.h",
+        "litepcie_stream.h",
+        "litepcie_diagnostics.h",
+        "litepcie_capture.h",
+    )
     text = "".join((LIBRARY / name).read_text() for name in names)
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 

@@ -68,11 +68,12 @@ def test_every_structure_is_the_compilers(host, tmp_path):
         "ConditionsFields": "conditions",
         "CountersFields": "counters",
         "PatternFields": "pattern",
-        "DmaConfigFields": "dma_config",
+        "StreamOptionsFields": "stream_options",
+        "BufferFields": "buffer",
+        "StreamInfoFields": "stream_info",
         "SlotSideFields": "slot_side",
         "SlotFields": "slot",
         "StatsFields": "stats",
-        "RecordFields": "c2h_record",
     }
     wanted, lines = [], []
     for python, c in names.items():
@@ -395,7 +396,7 @@ def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
     with card.receive() as stream, pytest.raises(OSError, match="stop it first"):
         card.place("c2h", memory)
     card.place("c2h", memory)
-    with pytest.raises(OSError, match="the place that c2h has been given has 139264"):
+    with pytest.raises(OSError, match="memory for c2h of 139264 bytes: a ring"):
         card.ring = (8192, 32)
     with card.receive() as stream, pytest.raises(OSError, match="this program's own memory"):
         stream.export("c2h")
@@ -532,8 +533,8 @@ OUTLIVES = {
             stream.submit(4)
             kept += stream.take()
             stream.release(4)
-            card.close()
             touch(kept)
+            card.close()
             try:
                 stream.take()
             except ValueError as error:
@@ -541,6 +542,7 @@ OUTLIVES = {
             try:
                 stream.__exit__(None, None, None)
             except ValueError:
+                ended(kept)
                 os._exit(0)
     """,
     "the card's block": """
@@ -548,9 +550,9 @@ OUTLIVES = {
             with card.receive(pattern=True, limit=4) as stream:
                 for buffer in stream:
                     pass
-        touch([buffer])
+        ended([buffer])
         with Card(card.name) as again:  # nothing keeps the board
-            touch([buffer])
+            ended([buffer])
     """,
     "a ring of another shape": """
         with card.receive(pattern=True, limit=16) as stream:
@@ -559,16 +561,16 @@ OUTLIVES = {
         with card.receive(pattern=True, limit=16) as stream:
             kept += stream.take()
         card.ring = (65536, 16)
-        touch(kept)
+        ended(kept)
     """,
     "every name": """
         with card.receive(pattern=True, limit=4) as stream:
             kept = stream.take()
+            place = kept[0].ctypes.data
         card.close()
         del card, stream
         gc.collect()
-        touch(kept)
-        place = kept[0].ctypes.data
+        ended(kept)
         assert mapped(place)
         del kept
         gc.collect()
@@ -576,14 +578,14 @@ OUTLIVES = {
     """,
     "the interpreter": """
         class Late:
-            def __del__(self, kept=None, touch=touch):
-                touch(self.kept)
+            def __del__(self, kept=None, ended=ended):
+                ended(self.kept)
                 print("touched last", flush=True)
 
         with card.receive(pattern=True, limit=4) as stream:
             late = Late()
             late.kept = stream.take()
-        atexit.register(lambda kept=late.kept: touch(kept))
+        atexit.register(lambda kept=late.kept: ended(kept))
         sys.modules["late"] = late  # goes after this module's own names
     """,
     "a loop that goes on": """
@@ -644,6 +646,21 @@ def touch(arrays):
     for array in arrays:
         array[:] = (array.astype(np.uint32).sum() + 1) % 256
 
+def ended(arrays):
+    for array in arrays:
+        uses = [lambda: array[0], lambda: array.__setitem__(0, 1), lambda: array + 1,
+                lambda: array.sum(), lambda: np.sum(array), lambda: array.tobytes(),
+                lambda: array.copy(), lambda: list(array), lambda: len(array), lambda: str(array),
+                lambda: array.astype(np.uint32), lambda: np.copyto(array, 0), lambda: array.T,
+                lambda: np.concatenate([array, array]), lambda: array.view(np.uint8)]
+        for number, use in enumerate(uses):
+            try:
+                use()
+            except ValueError as error:
+                assert "whose stream has ended" in str(error), error
+                continue
+            raise SystemExit(f"use {number} of an array raises nothing")
+
 def mapped(place):
     for line in open("/proc/self/maps"):
         first, last = (int(word, 16) for word in line.split()[0].split("-"))
@@ -657,8 +674,9 @@ card = Card(sys.argv[1])
 
 @pytest.mark.parametrize("name", OUTLIVES)
 def test_nothing_that_outlives_a_card_crashes(host, board, tmp_path, name):
-    """Arrays stay valid until the last of them is gone, whatever is closed before. Every use of a
-    closed Card is an exception, and nothing crashes."""
+    """Every use of an array after its stream is an exception, whatever is closed before, and its
+    memory stays until the last array is gone. Every use of a closed Card is an exception, and
+    nothing crashes."""
     program = tmp_path / "program.py"
     program.write_text(BEFORE + textwrap.dedent(OUTLIVES[name]))
     done = run(board, program, "DEVICE")

@@ -57,10 +57,12 @@ struct litepcie_dma_ctrl {
 	 * The fields behind this comment are Lanebox's own. LitePCIe's structure has none of them.
 	 */
 	struct litepcie *dev;
+	/* the streams c2h (read) and h2c (write); NULL: the program does not use that direction */
+	struct litepcie_stream *read, *write;
 	/* numbers of the c2h (read) and the h2c (write) buffer that the program gets next */
 	uint64_t next_read, next_write;
-	/* numbers of c2h (read) and h2c (write) buffers that were given back to the card */
-	uint64_t done_read, done_write;
+	/* numbers of buffers that the program has got and not given back yet */
+	unsigned kept_read, kept_write;
 };
 
 static inline void litepcie_dma_set_loopback(int fd, uint8_t loopback_enable)
@@ -107,35 +109,55 @@ static inline void litepcie_release_dma(int fd, uint8_t reader, uint8_t writer)
 	checked_ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
 }
 
+/* Open and start the stream of @direction. *@base gets the address of its ring. */
+static inline int litepcie_stock_start(struct litepcie_dma_ctrl *dma, unsigned int direction,
+				       struct litepcie_stream **stream, char **base)
+{
+	struct litepcie_stream_options options = { 0 };
+	struct litepcie_stream_info info = { 0 };
+	int rc;
+
+	options.struct_size = sizeof(options);
+	options.loopback = dma->loopback != 0;
+	info.struct_size = sizeof(info);
+	rc = litepcie_stream_open(dma->dev, direction, &options, stream);
+	if (rc == 0)
+		rc = litepcie_stream_start(*stream);
+	if (rc == 0)
+		rc = litepcie_stream_info(*stream, &info);
+	*base = (char *)info.base;
+	return rc;
+}
+
 static inline int litepcie_dma_init(struct litepcie_dma_ctrl *dma, const char *device_name,
 				    uint8_t zero_copy)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = (dma->use_reader ? LITEPCIE_H2C : 0) |
-			      (dma->use_writer ? LITEPCIE_C2H : 0),
-		.loopback = dma->loopback != 0,
-	};
 	const char *other = getenv("LITEPCIE_DEVICE");
 	char why[LITEPCIE_WHY_SIZE];
+	int rc = 0;
 
 	dma->zero_copy = zero_copy;
 	dma->fds.fd = -1;
-	dma->next_read = dma->next_write = dma->done_read = dma->done_write = 0;
+	dma->read = dma->write = NULL;
+	dma->buf_rd = dma->buf_wr = NULL;
+	dma->next_read = dma->next_write = 0;
+	dma->kept_read = dma->kept_write = 0;
 	dma->reader_hw_count = dma->reader_sw_count = 0;
 	dma->writer_hw_count = dma->writer_sw_count = 0;
 	if (litepcie_open(&dma->dev, other ? other : device_name, why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return -1;
 	}
-	if (litepcie_dma_start(dma->dev, &config) < 0) {
+	if (dma->use_writer)
+		rc = litepcie_stock_start(dma, LITEPCIE_C2H, &dma->read, &dma->buf_rd);
+	if (rc == 0 && dma->use_reader)
+		rc = litepcie_stock_start(dma, LITEPCIE_H2C, &dma->write, &dma->buf_wr);
+	if (rc < 0) {
 		fprintf(stderr, "%s\n", litepcie_why(dma->dev));
 		litepcie_close(dma->dev);
 		dma->dev = NULL;
 		return -1;
 	}
-	dma->buf_rd = (char *)litepcie_c2h_buffer(dma->dev, 0);
-	dma->buf_wr = (char *)litepcie_h2c_buffer(dma->dev, 0);
 	return 0;
 }
 
@@ -157,20 +179,14 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/*
- * Release the c2h buffers and submit the h2c buffers that the program has got since the last call.
- */
+/* Give the buffers back that the program has got since the last call. */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
 {
-	unsigned read = (unsigned)(dma->next_read - dma->done_read);
-	unsigned write = (unsigned)(dma->next_write - dma->done_write);
-
-	if (read)
-		litepcie_stock_result(dma, litepcie_c2h_release(dma->dev, read));
-	if (write)
-		litepcie_stock_result(dma, litepcie_h2c_submit(dma->dev, write));
-	dma->done_read = dma->next_read;
-	dma->done_write = dma->next_write;
+	if (dma->kept_read)
+		litepcie_stock_result(dma, litepcie_stream_release(dma->read, dma->kept_read));
+	if (dma->kept_write)
+		litepcie_stock_result(dma, litepcie_stream_release(dma->write, dma->kept_write));
+	dma->kept_read = dma->kept_write = 0;
 }
 
 static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
@@ -179,17 +195,27 @@ static inline void litepcie_stock_look(struct litepcie_dma_ctrl *dma)
 
 	dma->buffers_available_read = dma->buffers_available_write = 0;
 	if (dma->use_writer && dma->writer_enable) {
-		count = litepcie_c2h_peek(dma->dev, &dma->next_read, 0);
+		count = litepcie_stream_ready(dma->read, 0);
 		dma->buffers_available_read = (unsigned)litepcie_stock_result(dma, count);
-		dma->done_read = dma->next_read;
 	}
 	if (dma->use_reader && dma->reader_enable) {
-		count = litepcie_h2c_get(dma->dev, &dma->next_write, 0);
+		count = litepcie_stream_ready(dma->write, 0);
 		dma->buffers_available_write = (unsigned)litepcie_stock_result(dma, count);
-		dma->done_write = dma->next_write;
 	}
 	dma->usr_read_buf_offset = (unsigned)(dma->next_read % DMA_BUFFER_COUNT);
 	dma->usr_write_buf_offset = (unsigned)(dma->next_write % DMA_BUFFER_COUNT);
+}
+
+/* Acquire the next buffer of a stream that has one ready. *@next gets the number after it. */
+static inline char *litepcie_stock_next(struct litepcie_dma_ctrl *dma,
+					struct litepcie_stream *stream, uint64_t *next)
+{
+	struct litepcie_buffer buffer = { 0 };
+
+	buffer.struct_size = sizeof(buffer);
+	litepcie_stock_result(dma, litepcie_stream_acquire(stream, &buffer, 0));
+	*next = buffer.sequence + 1;
+	return (char *)buffer.data;
 }
 
 static inline void litepcie_dma_process(struct litepcie_dma_ctrl *dma)
@@ -216,20 +242,28 @@ static inline void litepcie_dma_process(struct litepcie_dma_ctrl *dma)
 
 static inline char *litepcie_dma_next_read_buffer(struct litepcie_dma_ctrl *dma)
 {
+	char *buffer;
+
 	if (!dma->buffers_available_read)
 		return NULL;
+	buffer = litepcie_stock_next(dma, dma->read, &dma->next_read);
 	dma->buffers_available_read--;
-	dma->usr_read_buf_offset = (unsigned)((dma->next_read + 1) % DMA_BUFFER_COUNT);
-	return (char *)litepcie_c2h_buffer(dma->dev, dma->next_read++);
+	dma->kept_read++;
+	dma->usr_read_buf_offset = (unsigned)(dma->next_read % DMA_BUFFER_COUNT);
+	return buffer;
 }
 
 static inline char *litepcie_dma_next_write_buffer(struct litepcie_dma_ctrl *dma)
 {
+	char *buffer;
+
 	if (!dma->buffers_available_write)
 		return NULL;
+	buffer = litepcie_stock_next(dma, dma->write, &dma->next_write);
 	dma->buffers_available_write--;
-	dma->usr_write_buf_offset = (unsigned)((dma->next_write + 1) % DMA_BUFFER_COUNT);
-	return (char *)litepcie_h2c_buffer(dma->dev, dma->next_write++);
+	dma->kept_write++;
+	dma->usr_write_buf_offset = (unsigned)(dma->next_write % DMA_BUFFER_COUNT);
+	return buffer;
 }
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
  */
 
 /*
- * litepcie_h2c_drain(): wait until all submitted h2c data is in the card and the user's logic has
+ * litepcie_stream_drain(): wait until all submitted h2c data is in the card and the user's logic has
  * taken it.
  */
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "engine.h"
-#include "ring.h"
 
 /* longest time in ms from one check whether all h2c data has arrived to the next */
 #define DRAIN_STEP_MS	8
@@ -36,7 +35,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
 	/*
-	 * The check of the card's progress also brings ring.hw and the counts of the run up to
+	 * The check of the card's progress also brings hw and the counts of the run up to
 	 * date.
 	 */
 	if (rc == 0)
@@ -46,11 +45,11 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 		return rc;
 	if (!dev->map.h2c_in_flight)
 		*received = wanted -
-			    litepcie_engine_h2c_bytes(dev, litepcie_count(&dev->h2c.hw), end);
+			    litepcie_engine_h2c_bytes(&dev->h2c, litepcie_count(&dev->h2c.hw), end);
 	if (*received < wanted)
 		return 0;
-	dev->h2c_table.arrived = end;
-	dev->h2c_table.arrived_bytes = wanted;
+	dev->h2c.arrived = end;
+	dev->h2c.arrived_bytes = wanted;
 	litepcie_count_set(&dev->h2c.hw, end);
 	return 1;
 }
@@ -78,7 +77,7 @@ static int late(struct litepcie *dev, const char *format, ...)
  */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
-	unsigned int stops = dev->stops;
+	unsigned int stops = dev->h2c.stops;
 	uint32_t state = 0;
 	int rc = 0;
 
@@ -90,7 +89,7 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 			return late(dev, "the card has all data, but its logic has not taken it "
 				    "within %d ms", timeout_ms);
 		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
-		if (rc < 0 || dev->stops != stops)
+		if (rc < 0 || dev->h2c.stops != stops)
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -103,19 +102,20 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {
-	unsigned int stops = dev->stops;
+	unsigned int stops = dev->h2c.stops;
 	int slice = litepcie_slice(deadline);
 	int rc = litepcie_sleep_once(dev, LITEPCIE_H2C, slice < *step_ms ? slice : *step_ms);
 
 	if (*step_ms < DRAIN_STEP_MS)
 		*step_ms *= 2;
-	return dev->stops == stops ? rc : litepcie_stopped(dev);
+	return dev->h2c.stops == stops ? rc : litepcie_stopped(dev);
 }
 
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
-	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size - dev->h2c.spared;
+	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->h2c.options.buffer_size -
+			  dev->h2c.spared;
 	uint64_t received = 0;
 	int rc = litepcie_hand_over(dev, LITEPCIE_H2C), step_ms = 1;
 
@@ -132,10 +132,13 @@ static int drain(struct litepcie *dev, int timeout_ms)
 	return rc;
 }
 
-int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
+int litepcie_stream_drain(struct litepcie_stream *stream, int timeout_ms)
 {
+	struct litepcie *dev = stream->dev;
 	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
 
+	if (rc == 0 && stream->direction != LITEPCIE_H2C)
+		rc = litepcie_fail(dev, -EINVAL, "drain of c2h: only h2c drains");
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);

@@ -13,7 +13,6 @@
 #include <time.h>
 
 #include "engine.h"
-#include "ring.h"
 
 #define GLANCES	16u	/* of so many looks at the counts in memory, one also takes interrupts */
 
@@ -26,6 +25,19 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 	return 0;
 }
 
+bool litepcie_runs(const struct litepcie *dev, unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C && dev->h2c.active) ||
+	       (directions & LITEPCIE_C2H && dev->c2h.active);
+}
+
+/* Returns a number that changes when one of @directions stops. */
+static unsigned int stops_of(const struct litepcie *dev, unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C ? dev->h2c.stops : 0) +
+	       (directions & LITEPCIE_C2H ? dev->c2h.stops : 0);
+}
+
 static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 {
 	return (directions & LITEPCIE_H2C ? litepcie_count(&dev->h2c.hw) : 0) +
@@ -34,24 +46,29 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 
 /*
  * Hand over the buffers that are kept back for a batch to the card. If another thread has stopped
- * the direction meanwhile, nothing is handed over: the card's table is then empty and must stay so.
- * The caller holds the lock.
+ * the stream meanwhile, nothing is handed over: the card's table is then empty and must stay so.
  */
+static int hand_over(struct litepcie_stream *stream)
+{
+	uint64_t sw = litepcie_count(&stream->sw);
+	int rc;
+
+	if (!stream->active || sw == stream->handed)
+		return 0;
+	rc = litepcie_engine_hand_over(stream);
+	stream->handed = sw;
+	stream->dev->stats.batches++;
+	return rc;
+}
+
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 {
-	uint64_t c2h = litepcie_count(&dev->c2h.sw), h2c = litepcie_count(&dev->h2c.sw);
 	int rc = 0;
 
-	if (directions & LITEPCIE_C2H && dev->c2h.active && c2h != dev->c2h.handed) {
-		rc = litepcie_engine_c2h_release(dev);
-		dev->c2h.handed = c2h;
-		dev->stats.batches++;
-	}
-	if (rc == 0 && directions & LITEPCIE_H2C && dev->h2c.active && h2c != dev->h2c.handed) {
-		rc = litepcie_engine_h2c_submit(dev);
-		dev->h2c.handed = h2c;
-		dev->stats.batches++;
-	}
+	if (directions & LITEPCIE_C2H)
+		rc = hand_over(&dev->c2h);
+	if (rc == 0 && directions & LITEPCIE_H2C)
+		rc = hand_over(&dev->h2c);
 	return rc;
 }
 
@@ -63,24 +80,24 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
-	uint64_t half = dev->buffer_count / 2;
+	unsigned int c2h = dev->c2h.options.buffer_count, h2c = dev->h2c.options.buffer_count;
 	unsigned int short_of = 0;
 
-	if (dev->c2h.handed + dev->buffer_count - litepcie_count(&dev->c2h.hw) < half)
+	if (dev->c2h.handed + c2h - litepcie_count(&dev->c2h.hw) < c2h / 2)
 		short_of |= LITEPCIE_C2H;
-	if (dev->h2c.handed - litepcie_count(&dev->h2c.hw) < half)
+	if (dev->h2c.handed - litepcie_count(&dev->h2c.hw) < h2c / 2)
 		short_of |= LITEPCIE_H2C;
 	return litepcie_hand_over(dev, directions & short_of);
 }
 
-int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
+int litepcie_stream_flush(struct litepcie_stream *stream)
 {
-	int rc = litepcie_check_active(dev, directions);
+	int rc = litepcie_check_active(stream->dev, stream->direction);
 
 	if (rc < 0)
 		return rc;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_hand_over(dev, directions));
+	litepcie_lock(stream->dev);
+	return litepcie_unlock(stream->dev, hand_over(stream));
 }
 
 /*
@@ -151,14 +168,14 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 		      int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
-	unsigned int stops = dev->stops;
+	unsigned int stops = stops_of(dev, directions);
 	int rc = litepcie_check_active(dev, directions);
 
 	if (rc == 0)
 		rc = hand_over_early(dev, directions);
 	if (rc == 0)
 		rc = glance(dev, directions, before);
-	if (dev->stops != stops)
+	if (stops_of(dev, directions) != stops)
 		return litepcie_stopped(dev);
 	while (rc >= 0) {
 		int slice = litepcie_slice(deadline);
@@ -166,7 +183,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 		if (finished(dev, directions) != before)
 			return 1;
 		rc = litepcie_sleep_once(dev, directions, slice);
-		if (dev->stops != stops)
+		if (stops_of(dev, directions) != stops)
 			return litepcie_stopped(dev);
 		if (rc >= 0 && finished(dev, directions) != before) {
 			dev->stats.woken_by_timeout += !rc && !dev->poll_us;
@@ -190,9 +207,10 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
  * litepcie_dma_fd(): it may have found news of the other direction, which the program has not
  * looked at yet. The caller holds the lock.
  */
-static int look(struct litepcie *dev, unsigned int direction)
+static int look(struct litepcie_stream *stream)
 {
-	unsigned int stops = dev->stops;
+	struct litepcie *dev = stream->dev;
+	unsigned int stops = stream->stops, direction = stream->direction;
 	int rc = litepcie_check_active(dev, direction);
 
 	if (rc == 0)
@@ -201,22 +219,22 @@ static int look(struct litepcie *dev, unsigned int direction)
 		rc = litepcie_engine_peek(dev);
 	if (rc == 0 && !dev->watched && ++dev->glances % GLANCES == 0)
 		rc = litepcie_sleep_once(dev, direction, 0);
-	return dev->stops == stops ? rc : litepcie_stopped(dev);
+	return stream->stops == stops ? rc : litepcie_stopped(dev);
 }
 
 /*
- * Wait until @direction has finished more than @known buffers. @known is the count at the caller's
- * last look, so buffers that were finished since that look end the wait.
+ * Wait until @stream has finished more than @known buffers. @known is the count at the caller's last
+ * look, so buffers that were finished since that look end the wait.
  */
-int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
-			 int timeout_ms)
+int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms)
 {
+	struct litepcie *dev = stream->dev;
 	int rc;
 
 	litepcie_lock(dev);
 	if (timeout_ms)
-		rc = litepcie_wait_for(dev, direction, known, timeout_ms);
+		rc = litepcie_wait_for(dev, stream->direction, known, timeout_ms);
 	else
-		rc = look(dev, direction);
+		rc = look(stream);
 	return litepcie_unlock(dev, rc);
 }

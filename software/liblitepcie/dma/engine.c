@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "layout.h"
-#include "ring.h"
 
 /* Default number of DMA buffers from one interrupt to the next; LitePCIe's driver has the same. */
 #define INTERRUPT_EVERY		32u
@@ -25,60 +24,36 @@
 
 /* Rings --------------------------------------------------------------------------------------- */
 
-void litepcie_engine_free(struct litepcie *dev)
+void litepcie_engine_free(struct litepcie_stream *stream)
 {
-	free(dev->h2c_table.asks);
-	free(dev->c2h_table.asks);
-	free(dev->lengths);
-	free(dev->wanted);
-	dev->lengths = dev->wanted = NULL;
-	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
+	const struct litepcie_channel *channel = stream->dev->backend->channel;
+
+	if (channel->free)
+		channel->free(stream);
+	free(stream->asks);
+	free(stream->lengths);
+	free(stream->wanted);
+	stream->asks = NULL;
+	stream->lengths = stream->wanted = NULL;
 }
 
-int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
+int litepcie_engine_setup(struct litepcie_stream *stream)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
-	int rc;
+	const struct litepcie_channel *channel = stream->dev->backend->channel;
+	unsigned int count = stream->options.buffer_count;
+	int rc = channel->check ? channel->check(stream->dev) : 0;
 
-	litepcie_engine_free(dev);
-	rc = channel->check ? channel->check(dev) : 0;
 	if (rc == 0 && channel->setup)
-		rc = channel->setup(dev, size, count);
+		rc = channel->setup(stream);
 	if (rc < 0)
 		return rc;
-	dev->h2c_table.asks = calloc(count, sizeof(bool));
-	dev->c2h_table.asks = calloc(count, sizeof(bool));
-	dev->lengths = calloc(count, sizeof(*dev->lengths));
-	dev->wanted = calloc(count, sizeof(*dev->wanted));
-	if (!dev->h2c_table.asks || !dev->c2h_table.asks || !dev->lengths || !dev->wanted) {
-		litepcie_engine_free(dev);
-		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
-	}
-	dev->buffer_size = size;
-	dev->buffer_count = count;
-	return 0;
-}
-
-/*
- * Make the rings if there are none. There are none after a litepcie_ring_setup() that failed: they
- * are then made again in the last shape that worked.
- */
-static int ensure_rings(struct litepcie *dev)
-{
-	if (dev->c2h_table.asks)
+	stream->asks = calloc(count, sizeof(*stream->asks));
+	stream->lengths = calloc(count, sizeof(*stream->lengths));
+	stream->wanted = calloc(count, sizeof(*stream->wanted));
+	if (stream->asks && stream->lengths && stream->wanted)
 		return 0;
-	return litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
-}
-
-/*
- * Set the counts of the descriptor table to 0, as a flush empties the card's table. The bus address
- * of the ring and the array `asks` stay.
- */
-static void reset_table(struct litepcie_table *table, bool silent)
-{
-	*table = (struct litepcie_table) {
-		.asks = table->asks, .iova = table->iova, .silent = silent,
-	};
+	litepcie_engine_free(stream);
+	return litepcie_fail(stream->dev, -ENOMEM, "%s", strerror(ENOMEM));
 }
 
 /* Buffers ------------------------------------------------------------------------------------- */
@@ -88,126 +63,123 @@ static void reset_table(struct litepcie_table *table, bool silent)
  * does buffer number @last. The card's table has an entry for each buffer of the ring, so it cannot
  * overflow.
  */
-static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
+static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 {
-	uint64_t first = table->posted, end = first + count, mask = dev->buffer_count - 1;
-	uint64_t every = dev->interrupt_every, next = first + every - 1 - first % every;
-	bool *asks = table->asks;
+	uint64_t first = stream->posted, end = first + count;
+	uint64_t mask = stream->options.buffer_count - 1;
+	uint64_t every = stream->interrupt_every, next = first + every - 1 - first % every;
+	bool *asks = stream->asks;
 
 	if (!count)
 		return 0;
 	for (uint64_t n = first; n < end; n++)
 		asks[n & mask] = false;
-	if (!table->silent) {
+	if (!stream->silent) {
 		for (; next < end; next += every)
 			asks[next & mask] = true;
 		if (last >= first && last < end)
 			asks[last & mask] = true;
 	}
-	table->posted = end;
-	return dev->backend->channel->post(dev, table, first, count);
+	stream->posted = end;
+	return stream->dev->backend->channel->post(stream, first, count);
 }
 
 /*
  * Give the card c2h buffers until it has a ring's number of them beyond @released, or until the
  * limit of the run.
  */
-static int post_c2h(struct litepcie *dev, uint64_t released)
+static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 {
-	uint64_t end = released + dev->buffer_count, last = UINT64_MAX;
+	uint64_t end = released + stream->options.buffer_count, limit = stream->options.limit;
+	uint64_t last = limit ? limit - 1 : UINT64_MAX;
 
-	if (dev->c2h_limit) {
-		last = dev->c2h_limit - 1;
-		if (end > dev->c2h_limit)
-			end = dev->c2h_limit;
-	}
-	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
+	if (limit && end > limit)
+		end = limit;
+	return post(stream, end - stream->posted, last);
 }
 
 /*
  * Start to keep the length of each h2c buffer: this is called for the first buffer of a run that is
  * not sent whole.
  */
-static void begin_lengths(struct litepcie *dev)
+static void begin_lengths(struct litepcie_stream *stream)
 {
-	struct litepcie_table *table = &dev->h2c_table;
+	uint32_t size = (uint32_t)stream->options.buffer_size;
 
-	litepcie_lock(dev);
-	for (unsigned int n = 0; n < dev->buffer_count; n++)
-		dev->lengths[n] = dev->wanted[n] = (uint32_t)dev->buffer_size;
-	table->arrived = litepcie_count(&dev->h2c.hw);
-	table->arrived_bytes = table->arrived * dev->buffer_size;
-	table->lengths = dev->lengths;
-	litepcie_unlock(dev, 0);
-	dev->h2c.uneven = true;
+	litepcie_lock(stream->dev);
+	for (unsigned int n = 0; n < stream->options.buffer_count; n++)
+		stream->lengths[n] = stream->wanted[n] = size;
+	stream->arrived = litepcie_count(&stream->hw);
+	stream->arrived_bytes = stream->arrived * size;
+	stream->uneven = true;
+	litepcie_unlock(stream->dev, 0);
 }
 
 /*
  * Keep the length in bytes of h2c buffer @number. If another thread has stopped the run meanwhile,
  * nothing reads the values that are written by this function.
  */
-void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes)
+void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
-	if (!dev->h2c.uneven)
-		begin_lengths(dev);
-	dev->wanted[number & (dev->buffer_count - 1)] = bytes;
-	dev->h2c.spared += dev->buffer_size - bytes;
+	if (!stream->uneven)
+		begin_lengths(stream);
+	stream->wanted[number & (stream->options.buffer_count - 1)] = bytes;
+	stream->spared += stream->options.buffer_size - bytes;
 }
 
 /*
- * Move the lengths of h2c buffers @first to @end - 1, which the card gets now, to @lengths. The
- * next buffers at these places count as whole until a new length is set.
+ * Take over the lengths of h2c buffers @first to @end - 1, which the card gets now. The next
+ * buffers at these places count as whole until a new length is set.
  */
-static void take_lengths(struct litepcie *dev, uint32_t *lengths, uint64_t first, uint64_t end)
+static void take_lengths(struct litepcie_stream *stream, uint64_t first, uint64_t end)
 {
-	uint64_t mask = dev->buffer_count - 1;
+	uint64_t mask = stream->options.buffer_count - 1;
 
 	for (; first < end; first++) {
-		lengths[first & mask] = dev->wanted[first & mask];
-		dev->wanted[first & mask] = (uint32_t)dev->buffer_size;
+		stream->lengths[first & mask] = stream->wanted[first & mask];
+		stream->wanted[first & mask] = (uint32_t)stream->options.buffer_size;
 	}
 }
 
-uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end)
+uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_t first,
+				   uint64_t end)
 {
-	const uint32_t *lengths = dev->h2c_table.lengths;
 	uint64_t bytes = 0;
 
-	if (!lengths)
-		return (end - first) * dev->buffer_size;
+	if (!stream->uneven)
+		return (end - first) * stream->options.buffer_size;
 	for (uint64_t n = first; n < end; n++)
-		bytes += lengths[n & (dev->buffer_count - 1)];
+		bytes += stream->lengths[n & (stream->options.buffer_count - 1)];
 	return bytes;
 }
 
-int litepcie_engine_c2h_release(struct litepcie *dev)
-{
-	return post_c2h(dev, dev->c2h.sw);
-}
-
 /*
- * Give the card all submitted h2c buffers. If there are fewer of them than interrupt_every, they
- * may be the last for a while, so the last of them raises an interrupt.
+ * Give the card all filled h2c buffers. If there are fewer of them than interrupt_every, they may
+ * be the last for a while, so the last of them raises an interrupt.
  */
-int litepcie_engine_h2c_submit(struct litepcie *dev)
+static int post_h2c(struct litepcie_stream *stream, uint64_t end)
 {
-	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
-	uint64_t last = count < dev->interrupt_every ? end - 1 : UINT64_MAX;
-	struct litepcie_table *table = &dev->h2c_table;
+	uint64_t count = end - stream->posted;
 
-	if (table->lengths)
-		take_lengths(dev, table->lengths, table->posted, end);
-	return post(dev, table, count, last);
+	if (stream->uneven)
+		take_lengths(stream, stream->posted, end);
+	return post(stream, count, count < stream->interrupt_every ? end - 1 : UINT64_MAX);
 }
 
-void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done)
+int litepcie_engine_hand_over(struct litepcie_stream *stream)
 {
-	uint64_t mask = dev->buffer_count - 1, asked = 0;
+	return stream->direction == LITEPCIE_C2H ? post_c2h(stream, stream->sw) :
+						   post_h2c(stream, stream->sw);
+}
 
-	for (uint64_t n = table->done; n < done; n++)
-		asked += table->asks[n & mask];
-	table->asked += asked;
-	table->done = done;
+void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
+{
+	uint64_t mask = stream->options.buffer_count - 1, asked = 0;
+
+	for (uint64_t n = stream->done; n < done; n++)
+		asked += stream->asks[n & mask];
+	stream->asked += asked;
+	stream->done = done;
 }
 
 /*
@@ -263,7 +235,7 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 {
 	int rc = received_bytes(dev, bytes);
 
-	*bytes -= dev->received_before;
+	*bytes -= dev->h2c.received_before;
 	return rc;
 }
 
@@ -276,7 +248,7 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
-	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
+	uint64_t h2c = dev->h2c.asked, c2h = dev->c2h.asked;
 
 	/*
 	 * On a card with records one h2c interrupt may stand for several buffers, so h2c is left
@@ -293,17 +265,17 @@ static int64_t interrupts_due(const struct litepcie *dev)
  */
 static int look_for_lost(struct litepcie *dev)
 {
-	unsigned int stops = dev->stops;
+	unsigned int stops = dev->h2c.stops + dev->c2h.stops;
 	int rc, came = dev->backend->sleep(dev, 0);
-	uint64_t asked = dev->h2c_table.asked + dev->c2h_table.asked;
+	uint64_t asked = dev->h2c.asked + dev->c2h.asked;
 
 	rc = came < 0 ? came : litepcie_engine_look(dev);
 	if (rc < 0)
 		return rc;
-	if (came || dev->h2c_table.asked + dev->c2h_table.asked == asked)
+	if (came || dev->h2c.asked + dev->c2h.asked == asked)
 		return came;
 	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
-	if (rc == 0 && dev->stops == stops)
+	if (rc == 0 && dev->h2c.stops + dev->c2h.stops == stops)
 		dev->stats.interrupts_missed++;
 	return rc;
 }
@@ -324,30 +296,36 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * True if each interrupt of this run can be counted. Two interrupts that are due within the time of
+ * True if each interrupt of a stream can be counted. Two interrupts that are due within the time of
  * one message merge, and the card then sends fewer than were asked for. On a card with records that
  * happens for h2c, for packets, and if each buffer of c2h asks for an interrupt. look_for_lost()
  * finds a lost interrupt in these runs.
  */
-static bool interrupts_can_be_counted(const struct litepcie *dev)
+static bool interrupts_can_be_counted(const struct litepcie_stream *stream)
 {
+	const struct litepcie *dev = stream->dev;
+
 	if (dev->backend->merges || dev->adaptive)
 		return false;
 	return !dev->notices.records ||
-	       (dev->c2h.active && !dev->packets && dev->interrupt_every > 1);
+	       (stream->direction == LITEPCIE_C2H && !stream->options.packets &&
+		stream->interrupt_every > 1);
 }
 
 /*
  * Wait for the interrupts that are on their way at the end of a run. Those that have not come
- * within INTERRUPT_GRACE_MS count as lost.
+ * within INTERRUPT_GRACE_MS count as lost. Both streams share the counts, which begin when the
+ * first of them starts.
  */
-static int settle_interrupts(struct litepcie *dev)
+static int settle_interrupts(struct litepcie_stream *stream)
 {
+	struct litepcie *dev = stream->dev;
 	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
 	int rc = dev->backend->sleep(dev, 0);
 
-	if (!interrupts_can_be_counted(dev)) {
-		dev->stats.interrupts_expected = -1;
+	if (!interrupts_can_be_counted(stream)) {
+		if (!dev->counted)
+			dev->stats.interrupts_expected = -1;
 		return rc < 0 ? rc : 0;
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
@@ -361,7 +339,9 @@ static int settle_interrupts(struct litepcie *dev)
 			break;
 		rc = dev->backend->sleep(dev, slice);
 	}
-	dev->stats.interrupts_expected = due;
+	dev->counted = true;
+	if (due > dev->stats.interrupts_expected)
+		dev->stats.interrupts_expected = due;
 	if (due - dev->stats.interrupts > (int64_t)dev->stats.interrupts_missed)
 		dev->stats.interrupts_missed = (uint64_t)(due - dev->stats.interrupts);
 	return rc < 0 ? rc : 0;
@@ -370,66 +350,69 @@ static int settle_interrupts(struct litepcie *dev)
 /* Start, stop --------------------------------------------------------------------------------- */
 
 /*
- * Take over the settings of a run. By default an interrupt comes at least twice a round of the
+ * Set what follows from the options. By default an interrupt comes at least twice a round of the
  * ring: if it came once, the ring would run empty before the interrupt.
  */
-void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config)
+void litepcie_engine_configure(struct litepcie_stream *stream)
 {
-	unsigned int count = dev->buffer_count, every = config->interrupt_every;
+	const struct litepcie_stream_options *options = &stream->options;
+	unsigned int count = options->buffer_count, every = options->interrupt_every;
+	struct litepcie *dev = stream->dev;
 
 	/*
 	 * In adaptive mode a buffer that is done while interrupts are off raises none, so every
 	 * buffer asks for an interrupt.
 	 */
-	if (config->adaptive)
+	if (options->adaptive)
 		every = 1;
 	if (!every)
 		every = count / 2 < INTERRUPT_EVERY ? count / 2 : INTERRUPT_EVERY;
-	dev->interrupt_every = every < count ? every : count;
-	dev->c2h_limit = config->c2h_limit;
-	dev->packets = config->packets;
-	dev->flush_us = config->flush_us;
-	dev->poll_us = config->poll_us;
-	dev->adaptive = config->adaptive;
+	stream->interrupt_every = every < count ? every : count;
+	stream->posted = stream->done = stream->asked = 0;
+	stream->arrived = stream->arrived_bytes = 0;
+	stream->uneven = false;
+	stream->silent = (options->poll_us && !options->adaptive) ||
+			 (stream->direction == LITEPCIE_H2C && options->loopback &&
+			  dev->backend->channel->shared);
 	dev->silent_ms = 0;
-	dev->watched = false;
+	if (litepcie_runs(dev, LITEPCIE_H2C | LITEPCIE_C2H))
+		return;
+	dev->h2c.asked = dev->c2h.asked = 0;
+	dev->poll_us = options->poll_us;
+	dev->adaptive = options->adaptive;
+	dev->watched = dev->counted = false;
 }
 
-/* Start the DMA run. The card is at rest: litepcie_open() has stopped it, and so has each stop. */
-int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+/* Start the stream. The direction is at rest: litepcie_open() has stopped it, and so has each stop. */
+int litepcie_engine_start(struct litepcie_stream *stream)
 {
+	struct litepcie *dev = stream->dev;
 	const struct litepcie_channel *channel = dev->backend->channel;
-	bool silent = dev->poll_us && !dev->adaptive;
-	int rc = ensure_rings(dev);
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
-	reset_table(&dev->h2c_table, silent || (config->loopback && channel->shared));
-	reset_table(&dev->c2h_table, silent);
-	if (dev->map.h2c_in_flight)
-		rc = received_bytes(dev, &dev->received_before);
+	if (stream->direction == LITEPCIE_H2C && dev->map.h2c_in_flight)
+		rc = received_bytes(dev, &stream->received_before);
 	if (rc == 0)
-		rc = channel->start(dev, config->loopback);
-	if (rc == 0 && dev->c2h.active)
-		rc = post_c2h(dev, 0);
-	return rc < 0 ? rc : channel->run(dev);
+		rc = channel->start(stream);
+	if (rc == 0 && stream->direction == LITEPCIE_C2H)
+		rc = post_c2h(stream, 0);
+	return rc < 0 ? rc : channel->run(stream);
 }
 
 /*
- * Stop the run. A card that has gone needs no stop. The call that noticed that it has gone has
+ * Stop the stream. A card that has gone needs no stop. The call that noticed that it has gone has
  * returned the error.
  */
-int litepcie_engine_stop(struct litepcie *dev)
+int litepcie_engine_stop(struct litepcie_stream *stream)
 {
+	struct litepcie *dev = stream->dev;
 	int settled, rc;
 
 	if (dev->backend->gone && dev->backend->gone(dev))
 		return 0;
-	settled = settle_interrupts(dev);
-	reset_table(&dev->h2c_table, false);
-	reset_table(&dev->c2h_table, false);
+	settled = settle_interrupts(stream);
 	litepcie_notices_errors(dev);
-	rc = dev->backend->channel->stop(dev);
+	rc = dev->backend->channel->stop(stream);
 	litepcie_notices_errors(dev);
 	return settled < 0 ? settled : rc;
 }

@@ -16,61 +16,52 @@
 
 #include "backend.h"
 
-/*
- * Make rings of @count buffers of @size bytes. The old tables are freed by the next call of this
- * function, or by litepcie_engine_free().
- */
-int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
-void litepcie_engine_free(struct litepcie *dev);
+/* Make the ring of a stream as its options say. It is freed by litepcie_engine_free(). */
+int litepcie_engine_setup(struct litepcie_stream *stream);
+void litepcie_engine_free(struct litepcie_stream *stream);
 
-/*
- * Copy the settings of a run from @config to the handle @dev, before the run's directions are
- * reserved for this handle.
- */
-void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
+/* Set what follows from the options for a run, before the direction is reserved for this handle. */
+void litepcie_engine_configure(struct litepcie_stream *stream);
 
-/* Start c2h and get h2c ready. The handle must already have reserved the directions. */
-int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config);
-int litepcie_engine_stop(struct litepcie *dev);
+/* Start a stream that is marked as active, and whose direction is reserved for this handle. */
+int litepcie_engine_start(struct litepcie_stream *stream);
+int litepcie_engine_stop(struct litepcie_stream *stream);
 
-/*
- * litepcie_engine_c2h_release() gives the card all released c2h buffers,
- * litepcie_engine_h2c_submit() all submitted h2c buffers: those below ring.sw.
- */
-int litepcie_engine_c2h_release(struct litepcie *dev);
-int litepcie_engine_h2c_submit(struct litepcie *dev);
+/* Give the card all released buffers: those below stream->sw. */
+int litepcie_engine_hand_over(struct litepcie_stream *stream);
 
 /*
  * Set the length of h2c buffer @number to @bytes. Called without the lock, by the thread that uses
- * h2c, right before it submits the buffer.
+ * h2c, right before it releases the buffer.
  */
-void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes);
+void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes);
 
 /*
  * Returns the number of bytes in h2c buffers @first to @end - 1, all of which the card has been
  * given.
  */
-uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end);
+uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_t first,
+				   uint64_t end);
 
 /*
- * Bring ring.hw (the count of finished buffers) of the active directions up to date by asking the
+ * Bring hw (the count of finished buffers) of the active streams up to date by asking the
  * card.
  */
 int litepcie_engine_look(struct litepcie *dev);
 
 /*
- * Bring ring.hw up to date without a sleep, and without a change of the descriptor that a program
+ * Bring hw up to date without a sleep, and without a change of the descriptor that a program
  * may poll(). On a card with records this reads memory alone, unless the card has made no progress
  * for LITEPCIE_WAIT_SLICE_MS.
  */
 int litepcie_engine_peek(struct litepcie *dev);
 
-/* Note that the card has executed @done descriptors of @table since the start of the DMA run. */
-void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done);
+/* Note that the card has executed @done descriptors of @stream since its start. */
+void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
 
 /*
- * Get the number of bytes that have come to the card, as answers to its reads, since the run's
- * start.
+ * Get the number of bytes that have come to the card, as answers to its reads, since the start of
+ * h2c.
  */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 

@@ -7,7 +7,7 @@
 /*
  * The memory of rings in this process, with a count of its users. The back end is one user: it
  * drops the memory when a ring gets another shape, and when the card is closed. Each
- * litepcie_ring_keep() adds another user. The last drop unmaps the memory, unless it is the
+ * litepcie_stream_keep() adds another user. The last drop unmaps the memory, unless it is the
  * program's own.
  */
 #include <errno.h>
@@ -76,7 +76,7 @@ struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, si
 	return NULL;
 }
 
-void litepcie_ring_drop(struct litepcie_memory *memory)
+void litepcie_memory_drop(struct litepcie_memory *memory)
 {
 	if (!memory || atomic_fetch_sub(&memory->users, 1) > 1)
 		return;

@@ -15,7 +15,6 @@
 
 #include "engine.h"
 #include "litepcie_capability.h"
-#include "ring.h"
 
 _Static_assert(sizeof(struct litepcie_line) == LITEPCIE_STATUS_LINE_SIZE, "status line");
 _Static_assert(offsetof(struct litepcie_line, position) == LITEPCIE_STATUS_LINE_POSITION &&
@@ -36,29 +35,29 @@ _Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
  * Get the number of finished buffers that a status line (the card's counts of one direction) shows,
  * or 0 if the card has not written the line yet.
  */
-static int read_line(struct litepcie *dev, const struct litepcie_line *line,
-		     const struct litepcie_table *table, const char *name, uint64_t *buffers)
+static int read_line(const struct litepcie_stream *stream, const struct litepcie_line *line,
+		     uint64_t *buffers)
 {
 	*buffers = __atomic_load_n(&line->buffers, __ATOMIC_ACQUIRE);
-	if (*buffers > table->posted)
-		return litepcie_fail(dev, -EIO, "the status line says that the card has finished "
+	if (*buffers > stream->posted)
+		return litepcie_fail(stream->dev, -EIO, "the status line says that the card has finished "
 				     "%llu buffers of %s, but it was given %llu; it has lost its "
-				     "state", (unsigned long long)*buffers, name,
-				     (unsigned long long)table->posted);
+				     "state", (unsigned long long)*buffers, stream->name,
+				     (unsigned long long)stream->posted);
 	return 0;
 }
 
 int litepcie_notices_h2c(struct litepcie *dev)
 {
-	struct litepcie_table *table = &dev->h2c_table;
+	struct litepcie_stream *h2c = &dev->h2c;
 	uint64_t done;
-	int rc = read_line(dev, dev->notices.h2c, table, "h2c", &done);
+	int rc = read_line(h2c, dev->notices.h2c, &done);
 
-	if (rc < 0 || done <= table->done)
+	if (rc < 0 || done <= h2c->done)
 		return rc;
-	litepcie_engine_done(dev, table, done);
-	if (done > dev->h2c.hw)
-		litepcie_count_set(&dev->h2c.hw, done);
+	litepcie_engine_done(h2c, done);
+	if (done > h2c->hw)
+		litepcie_count_set(&h2c->hw, done);
 	dev->silent_ms = 0;
 	return 0;
 }
@@ -87,9 +86,9 @@ bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
 int litepcie_notices_c2h(struct litepcie *dev)
 {
 	const struct litepcie_notices *notices = &dev->notices;
-	struct litepcie_table *table = &dev->c2h_table;
-	uint64_t done = table->done, buffers;
-	int rc = read_line(dev, notices->c2h, table, "c2h", &buffers);
+	struct litepcie_stream *c2h = &dev->c2h;
+	uint64_t done = c2h->done, buffers;
+	int rc = read_line(c2h, notices->c2h, &buffers);
 
 	if (rc < 0)
 		return rc;
@@ -100,12 +99,12 @@ int litepcie_notices_c2h(struct litepcie *dev)
 					     (unsigned long long)buffers);
 		done = buffers;
 	}
-	while (done < table->posted && is_there(notices, done))
+	while (done < c2h->posted && is_there(notices, done))
 		done++;
-	if (done == table->done)
+	if (done == c2h->done)
 		return 0;
-	litepcie_engine_done(dev, table, done);
-	litepcie_count_set(&dev->c2h.hw, done);
+	litepcie_engine_done(c2h, done);
+	litepcie_count_set(&c2h->hw, done);
 	dev->silent_ms = 0;
 	return 0;
 }
@@ -133,34 +132,25 @@ void litepcie_notices_errors(struct litepcie *dev)
 /* Records ------------------------------------------------------------------------------------- */
 
 /*
- * Get the record of a c2h buffer. This needs no lock: the card overwrites a record only after the
- * user has released the buffer.
+ * This needs no lock: the card overwrites a record only after the program has released the buffer.
  */
-int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
+int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
-	const struct litepcie_notices *notices = &dev->notices;
+	const struct litepcie_notices *notices = &stream->dev->notices;
+	uint64_t number = buffer->sequence;
 	const struct litepcie_entry *entry;
-	uint64_t sw = litepcie_count(&dev->c2h.sw), hw = litepcie_count(&dev->c2h.hw);
 
-	if (!dev->c2h.active)
-		return litepcie_check_active(dev, LITEPCIE_C2H);
-	if (number - sw >= hw - sw)
-		return litepcie_fail(dev, -EINVAL, "record of c2h buffer %llu: the user has buffers "
-				     "%llu to %llu, without the last",
-				     (unsigned long long)number, (unsigned long long)sw,
-				     (unsigned long long)hw);
-	*record = (struct litepcie_c2h_record) { .bytes = (uint32_t)dev->buffer_size };
 	if (!notices->records)
 		return 0;
 	if (!is_there(notices, number))
-		return litepcie_fail(dev, -EIO, "c2h buffer %llu is filled, but has no record",
+		return litepcie_fail(stream->dev, -EIO, "c2h buffer %llu is filled, but has no record",
 				     (unsigned long long)number);
 	entry = &notices->records[number & notices->mask];
-	record->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
-	record->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
-	if (record->bytes > dev->buffer_size)
-		return litepcie_fail(dev, -EIO, "the record of c2h buffer %llu says %u bytes: a "
-				     "buffer has %zu", (unsigned long long)number, record->bytes,
-				     dev->buffer_size);
+	buffer->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+	buffer->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
+	if (buffer->bytes > stream->options.buffer_size)
+		return litepcie_fail(stream->dev, -EIO, "the record of c2h buffer %llu says %zu "
+				     "bytes: a buffer has %zu", (unsigned long long)number,
+				     buffer->bytes, stream->options.buffer_size);
 	return 0;
 }

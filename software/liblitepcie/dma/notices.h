@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 struct litepcie;
+struct litepcie_buffer;
+struct litepcie_stream;
 
 /* The status line of a direction: the card's counts since the start of the direction. */
 struct litepcie_line {
@@ -59,11 +61,17 @@ struct litepcie_notices {
 };
 
 /*
- * Bring ring.hw (the count of finished buffers) of a direction up to date. Returns -EIO with a
+ * Bring hw (the count of finished buffers) of a direction up to date. Returns -EIO with a
  * sentence if the card's counts cannot be true.
  */
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
+
+/*
+ * Set bytes and flags of the c2h buffer @buffer by its record. On a card without records the buffer
+ * is full.
+ */
+int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer);
 
 /* True if the card has written the record (its report of the end) of c2h buffer @number. */
 bool litepcie_notices_has(const struct litepcie *dev, uint64_t number);

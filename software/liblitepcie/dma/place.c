@@ -5,9 +5,8 @@
  */
 
 /*
- * The calls about the memory of a ring. litepcie_ring_place() puts a ring into the program's own
- * memory, litepcie_ring_keep() keeps its mapping, and litepcie_ring_export() shares it with another
- * process.
+ * The memory of a ring: whether the program's own memory will do, how its mapping is kept, and how it
+ * is shared with another process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,22 +16,8 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "ring.h"
 
-static const char *name_of(unsigned int direction)
-{
-	return direction == LITEPCIE_H2C ? "h2c" : "c2h";
-}
-
-static struct litepcie_ring *ring_of(struct litepcie *dev, unsigned int direction)
-{
-	if (direction == LITEPCIE_H2C || direction == LITEPCIE_C2H)
-		return direction == LITEPCIE_H2C ? &dev->h2c : &dev->c2h;
-	litepcie_fail(dev, -EINVAL, "direction 0x%x: choose h2c or c2h", direction);
-	return NULL;
-}
-
-/* Place a ring -------------------------------------------------------------------------------- */
+/* The program's own memory -------------------------------------------------------------------- */
 
 /*
  * True if this process may read and write all @bytes of @memory. *@shared then tells whether some
@@ -61,116 +46,79 @@ static bool may_write(const void *memory, size_t bytes, bool *shared)
 	return whole && at >= end;
 }
 
-static int check_place(struct litepcie *dev, const char *name, void *memory, size_t bytes,
-		       const struct litepcie_ring *other)
+int litepcie_check_memory(struct litepcie_stream *stream)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), ring = dev->buffer_size * dev->buffer_count;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), ring = litepcie_ring_bytes(stream);
+	const struct litepcie_stream_options *options = &stream->options;
+	size_t bytes = options->memory_bytes;
+	uintptr_t at = (uintptr_t)options->memory;
+	struct litepcie *dev = stream->dev;
+	const struct litepcie_stream *other = stream == &dev->h2c ? &dev->c2h : &dev->h2c;
 	bool shared;
 
-	if ((uintptr_t)memory % page)
-		return litepcie_fail(dev, -EINVAL, "a place for %s at %p: it must be a multiple of "
-				     "a page, %zu bytes", name, memory, page);
+	if (at % page)
+		return litepcie_fail(dev, -EINVAL, "memory for %s at %p: it must be a multiple of "
+				     "a page, %zu bytes", stream->name, options->memory, page);
 	if (bytes < ring)
-		return litepcie_fail(dev, -EINVAL, "a place for %s of %zu bytes: a ring of %u buffers "
-				     "of %zu bytes takes %zu", name, bytes, dev->buffer_count,
-				     dev->buffer_size, ring);
-	if (other->place && (uintptr_t)memory < (uintptr_t)other->place + other->place_bytes &&
-	    (uintptr_t)other->place < (uintptr_t)memory + bytes)
-		return litepcie_fail(dev, -EINVAL, "a place for %s at %p: the other direction's ring "
-				     "lies at %p already", name, memory, other->place);
-	if (!may_write(memory, bytes, &shared))
-		return litepcie_fail(dev, -EFAULT, "a place for %s at %p: not all of its %zu bytes are "
-				     "memory that this program may read and write", name, memory,
-				     bytes);
+		return litepcie_fail(dev, -EINVAL, "memory for %s of %zu bytes: a ring of %u buffers "
+				     "of %zu bytes takes %zu", stream->name, bytes,
+				     options->buffer_count, options->buffer_size, ring);
+	if (other->open && other->options.memory &&
+	    at < (uintptr_t)other->options.memory + other->options.memory_bytes &&
+	    (uintptr_t)other->options.memory < at + bytes)
+		return litepcie_fail(dev, -EINVAL, "memory for %s at %p: the other direction's ring "
+				     "lies at %p already", stream->name, options->memory,
+				     other->options.memory);
+	if (!may_write(options->memory, bytes, &shared))
+		return litepcie_fail(dev, -EFAULT, "memory for %s at %p: not all of its %zu bytes are "
+				     "memory that this program may read and write", stream->name,
+				     options->memory, bytes);
 	if (shared && dev->backend->exchanges)
-		return litepcie_fail(dev, -EOPNOTSUPP, "a place for %s at %p is shared memory: a "
-				     "simulated board takes private memory (MAP_PRIVATE) only", name,
-				     memory);
+		return litepcie_fail(dev, -EOPNOTSUPP, "memory for %s at %p is shared memory: a "
+				     "simulated board takes private memory (MAP_PRIVATE) only",
+				     stream->name, options->memory);
+	litepcie_memory_huge(options->memory, bytes);
 	return 0;
-}
-
-static int place(struct litepcie *dev, unsigned int direction, struct litepcie_ring *ring,
-		 void *memory, size_t bytes)
-{
-	const struct litepcie_channel *channel = dev->backend->channel;
-	int rc = channel->check ? channel->check(dev) : 0;
-
-	if (rc == 0)
-		rc = litepcie_check_idle(dev);
-	if (rc == 0 && memory)
-		rc = check_place(dev, name_of(direction), memory, bytes,
-				 ring == &dev->h2c ? &dev->c2h : &dev->h2c);
-	if (rc < 0)
-		return rc;
-	if (memory)
-		litepcie_memory_huge(memory, bytes);
-	ring->place = memory;
-	ring->place_bytes = memory ? bytes : 0;
-	ring->base = NULL;
-	/* this call drops the rings, so the next start of DMA makes new ones */
-	litepcie_engine_free(dev);
-	return 0;
-}
-
-int litepcie_ring_place(struct litepcie *dev, unsigned int direction, void *memory, size_t bytes)
-{
-	struct litepcie_ring *ring = ring_of(dev, direction);
-
-	if (!ring)
-		return -EINVAL;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, place(dev, direction, ring, memory, bytes));
 }
 
 /* Keep a ring's memory ------------------------------------------------------------------------ */
 
-static int keep(struct litepcie *dev, const struct litepcie_ring *ring,
-		struct litepcie_memory **memory)
+static int keep(const struct litepcie_stream *stream, struct litepcie_memory **memory)
 {
-	if (!ring->base)
-		return litepcie_fail(dev, -EINVAL, "the ring has no memory before its first start");
-	atomic_fetch_add(&ring->memory->users, 1);
-	*memory = ring->memory;
+	if (!stream->base)
+		return litepcie_fail(stream->dev, -EINVAL, "the ring has no memory before its first "
+				     "start");
+	atomic_fetch_add(&stream->memory->users, 1);
+	*memory = stream->memory;
 	return 0;
 }
 
-int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
-		       struct litepcie_memory **memory)
+int litepcie_stream_keep(struct litepcie_stream *stream, struct litepcie_memory **memory)
 {
-	const struct litepcie_ring *ring = ring_of(dev, direction);
-
 	*memory = NULL;
-	if (!ring)
-		return -EINVAL;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, keep(dev, ring, memory));
+	litepcie_lock(stream->dev);
+	return litepcie_unlock(stream->dev, keep(stream, memory));
 }
 
 /* Export a ring ------------------------------------------------------------------------------- */
 
-static int export(struct litepcie *dev, unsigned int direction, const struct litepcie_ring *ring)
+static int export(const struct litepcie_stream *stream)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
-	int rc = channel->check ? channel->check(dev) : 0;
+	int rc = litepcie_check_active(stream->dev, stream->direction);
 
-	if (rc == 0)
-		rc = litepcie_check_active(dev, direction);
-	if (rc == 0 && ring->memory->placed)
-		return litepcie_fail(dev, -EADDRINUSE, "the %s ring lies in this program's own memory, "
-				     "which only the program can share", name_of(direction));
-	return rc < 0 ? rc : channel->export(dev, ring);
+	if (rc == 0 && stream->memory->placed)
+		return litepcie_fail(stream->dev, -EADDRINUSE, "the %s ring lies in this program's "
+				     "own memory, which only the program can share", stream->name);
+	return rc < 0 ? rc : stream->dev->backend->channel->export(stream);
 }
 
-int litepcie_ring_export(struct litepcie *dev, unsigned int direction, int *fd)
+int litepcie_stream_export(struct litepcie_stream *stream, int *fd)
 {
-	const struct litepcie_ring *ring = ring_of(dev, direction);
 	int rc;
 
 	*fd = -1;
-	if (!ring)
-		return -EINVAL;
-	litepcie_lock(dev);
-	rc = litepcie_unlock(dev, export(dev, direction, ring));
+	litepcie_lock(stream->dev);
+	rc = litepcie_unlock(stream->dev, export(stream));
 	if (rc < 0)
 		return rc;
 	*fd = rc;

@@ -29,38 +29,37 @@
 
 /* Memory of the rings ------------------------------------------------------------------------- */
 
-static int setup_ring(struct litepcie *dev, unsigned int kind, struct litepcie_ring *ring,
-		      size_t bytes, uint64_t *iova)
+static unsigned int kind_of(const struct litepcie_stream *stream)
 {
-	struct litepcie_memory *memory = NULL;
-	int rc;
+	return stream->direction == LITEPCIE_H2C ? LITEPCIE_MEMORY_H2C : LITEPCIE_MEMORY_C2H;
+}
 
-	ring->base = NULL;
-	ring->memory = NULL;
-	rc = dev->backend->memory(dev, kind, ring->place, bytes, &memory, iova);
+int litepcie_table_setup(struct litepcie_stream *stream)
+{
+	struct litepcie *dev = stream->dev;
+	struct litepcie_memory *memory = NULL;
+	int rc = dev->backend->memory(dev, kind_of(stream), stream->options.memory,
+				      litepcie_ring_bytes(stream), &memory, &stream->iova);
+
 	if (rc < 0)
 		return rc;
-	ring->memory = memory;
-	ring->base = memory->base;
-	return 0;
+	stream->memory = memory;
+	stream->base = memory->base;
+	return litepcie_table_notices_setup(dev);
 }
 
-int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
+void litepcie_table_free(struct litepcie_stream *stream)
 {
-	int rc = setup_ring(dev, LITEPCIE_MEMORY_H2C, &dev->h2c, size * count,
-			    &dev->h2c_table.iova);
-
-	if (rc == 0)
-		rc = setup_ring(dev, LITEPCIE_MEMORY_C2H, &dev->c2h, size * count,
-				&dev->c2h_table.iova);
-	return rc < 0 ? rc : litepcie_table_notices_setup(dev);
+	stream->memory = NULL;
+	stream->base = NULL;
+	stream->dev->backend->memory_free(stream->dev, kind_of(stream));
 }
 
-int litepcie_table_export(struct litepcie *dev, const struct litepcie_ring *ring)
+int litepcie_table_export(const struct litepcie_stream *stream)
 {
-	int fd = fcntl(ring->memory->fd, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(stream->memory->fd, F_DUPFD_CLOEXEC, 0);
 
-	return fd < 0 ? litepcie_fail(dev, -errno, "a descriptor of the ring: %s",
+	return fd < 0 ? litepcie_fail(stream->dev, -errno, "a descriptor of the ring: %s",
 				      strerror(errno)) : fd;
 }
 
@@ -88,15 +87,12 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 }
 
 /* Hand descriptors to the back end in batches. The back end may send a batch as one message. */
-int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
-			uint64_t count)
+int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
-	const struct litepcie_dma_registers *registers =
-		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
-	const uint32_t *lengths = table->lengths;
-	uint32_t value = (dev->packets ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE) |
-			 (lengths ? 0 : (uint32_t)dev->buffer_size);
-	uint64_t mask = dev->buffer_count - 1, size = dev->buffer_size, end = first + count;
+	size_t size = stream->options.buffer_size;
+	uint32_t value = (stream->options.packets ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE) |
+			 (stream->uneven ? 0 : (uint32_t)size);
+	uint64_t mask = stream->options.buffer_count - 1, end = first + count;
 	struct litepcie_post posts[3 * BATCH];
 	int rc = 0;
 
@@ -107,45 +103,44 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 		for (; first < stop; first++) {
 			uint64_t slot = first & mask;
 
-			p = describe(registers, table->iova + slot * size,
-				     table->asks[slot] ? value :
+			p = describe(stream->registers, stream->iova + slot * size,
+				     stream->asks[slot] ? value :
 				     value | LITEPCIE_DESCRIPTOR_IRQ_DISABLE, p);
 		}
-		if (lengths)
-			add_lengths(posts, p, lengths, stop - (uint64_t)(p - posts) / 3, mask);
-		rc = dev->backend->post(dev, posts, (size_t)(p - posts));
+		if (stream->uneven)
+			add_lengths(posts, p, stream->lengths,
+				    stop - (uint64_t)(p - posts) / 3, mask);
+		rc = stream->dev->backend->post(stream->dev, posts, (size_t)(p - posts));
 	}
 	return rc;
 }
 
 /* Counts of executed descriptors -------------------------------------------------------------- */
 
-static int read_status(struct litepcie *dev, const struct litepcie_table *table,
-		       const struct litepcie_dma_registers *registers, uint32_t *advance)
+static int read_status(struct litepcie_stream *stream, uint32_t *advance)
 {
 	uint32_t status;
-	int rc = litepcie_get(dev, registers->loop_status, &status);
+	int rc = litepcie_get(stream->dev, stream->registers->loop_status, &status);
 
 	if (rc < 0)
 		return rc;
 	/* the difference of the two counts is also right when the card's count wraps at 2^32 */
-	*advance = status - (uint32_t)table->done;
-	if (*advance > table->posted - table->done)
-		return litepcie_fail(dev, -EIO, "the card says it has finished %u buffers more, "
-				     "but it was given %llu (loop_status 0x%08x); it has lost its "
-				     "state", *advance,
-				     (unsigned long long)(table->posted - table->done), status);
+	*advance = status - (uint32_t)stream->done;
+	if (*advance > stream->posted - stream->done)
+		return litepcie_fail(stream->dev, -EIO, "the card says it has finished %u buffers "
+				     "more, but it was given %llu (loop_status 0x%08x); it has lost "
+				     "its state", *advance,
+				     (unsigned long long)(stream->posted - stream->done), status);
 	return 0;
 }
 
-static int read_done(struct litepcie *dev, struct litepcie_table *table,
-		     const struct litepcie_dma_registers *registers)
+static int read_done(struct litepcie_stream *stream)
 {
 	uint32_t advance;
-	int rc = read_status(dev, table, registers, &advance);
+	int rc = read_status(stream, &advance);
 
 	if (rc == 0)
-		litepcie_engine_done(dev, table, table->done + advance);
+		litepcie_engine_done(stream, stream->done + advance);
 	return rc;
 }
 
@@ -153,22 +148,21 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
  * Find the h2c buffers that have arrived, when some buffers were not sent whole. The card's count
  * of received bytes says which of the done buffers have arrived.
  */
-static int h2c_arrived(struct litepcie *dev)
+static int h2c_arrived(struct litepcie_stream *h2c)
 {
-	struct litepcie_table *h2c = &dev->h2c_table;
 	uint64_t received = 0;
-	int rc = litepcie_engine_received(dev, &received);
+	int rc = litepcie_engine_received(h2c->dev, &received);
 
 	while (rc == 0 && h2c->arrived < h2c->done) {
-		uint64_t bytes = litepcie_engine_h2c_bytes(dev, h2c->arrived, h2c->arrived + 1);
+		uint64_t bytes = litepcie_engine_h2c_bytes(h2c, h2c->arrived, h2c->arrived + 1);
 
 		if (h2c->arrived_bytes + bytes > received)
 			break;
 		h2c->arrived_bytes += bytes;
 		h2c->arrived++;
 	}
-	if (rc == 0 && h2c->arrived > dev->h2c.hw)
-		dev->h2c.hw = h2c->arrived;
+	if (rc == 0 && h2c->arrived > h2c->hw)
+		h2c->hw = h2c->arrived;
 	return rc;
 }
 
@@ -177,16 +171,16 @@ static int h2c_arrived(struct litepcie *dev)
  * h2c_in_flight bytes may be in flight when a buffer counts as done. Those bytes can only belong to
  * the last buffers that are done, so all other done buffers may be written again.
  */
-static int h2c_usable(struct litepcie *dev)
+static int h2c_usable(struct litepcie_stream *h2c)
 {
-	struct litepcie_table *h2c = &dev->h2c_table;
-	uint64_t behind = (dev->map.h2c_in_flight + dev->buffer_size - 1) / dev->buffer_size;
-	int rc = read_done(dev, h2c, &dev->map.h2c);
+	size_t size = h2c->options.buffer_size;
+	uint64_t behind = (h2c->dev->map.h2c_in_flight + size - 1) / size;
+	int rc = read_done(h2c);
 
-	if (rc == 0 && behind && h2c->lengths)
-		return h2c_arrived(dev);
-	if (rc == 0 && h2c->done > behind && h2c->done - behind > dev->h2c.hw)
-		dev->h2c.hw = h2c->done - behind;
+	if (rc == 0 && behind && h2c->uneven)
+		return h2c_arrived(h2c);
+	if (rc == 0 && h2c->done > behind && h2c->done - behind > h2c->hw)
+		h2c->hw = h2c->done - behind;
 	return rc;
 }
 
@@ -197,16 +191,15 @@ static int h2c_usable(struct litepcie *dev)
  * settles the last buffer. A second read is made if the program waits for that buffer, as it raised
  * an interrupt, and if all posted buffers are done, as no further interrupt will come.
  */
-static int c2h_usable(struct litepcie *dev)
+static int c2h_usable(struct litepcie_stream *c2h)
 {
-	struct litepcie_table *c2h = &dev->c2h_table;
 	uint64_t settled = c2h->done;
-	int rc = read_done(dev, c2h, &dev->map.c2h);
-	bool awaited = c2h->asks[(c2h->done - 1) & (dev->buffer_count - 1)];
+	int rc = read_done(c2h);
+	bool awaited = c2h->asks[(c2h->done - 1) & (c2h->options.buffer_count - 1)];
 
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
-		rc = read_done(dev, c2h, &dev->map.c2h);
+		rc = read_done(c2h);
 		/*
 		 * this register read makes sure that the buffer which raised the interrupt is
 		 * counted
@@ -214,7 +207,7 @@ static int c2h_usable(struct litepcie *dev)
 		awaited = false;
 	}
 	if (rc == 0)
-		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;
+		c2h->hw = c2h->done > settled ? c2h->done - 1 : settled;
 	return rc;
 }
 
@@ -224,9 +217,9 @@ int litepcie_table_poll(struct litepcie *dev)
 	int rc = 0;
 
 	if (dev->h2c.active)
-		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(dev);
+		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = told ? litepcie_notices_c2h(dev) : c2h_usable(dev);
+		rc = told ? litepcie_notices_c2h(dev) : c2h_usable(&dev->c2h);
 	return rc;
 }
 
@@ -240,8 +233,8 @@ int litepcie_table_look(struct litepcie *dev)
 	int rc = 0;
 
 	if (dev->notices.records && dev->h2c.active)
-		rc = read_status(dev, &dev->h2c_table, &dev->map.h2c, &advance);
+		rc = read_status(&dev->h2c, &advance);
 	if (rc == 0 && dev->notices.records && dev->c2h.active)
-		rc = read_status(dev, &dev->c2h_table, &dev->map.c2h, &advance);
+		rc = read_status(&dev->c2h, &advance);
 	return rc < 0 ? rc : litepcie_table_poll(dev);
 }

@@ -24,10 +24,10 @@ extern const struct litepcie_channel litepcie_table_channel;
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 
-int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count);
-int litepcie_table_export(struct litepcie *dev, const struct litepcie_ring *ring);
-int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
-			uint64_t count);
+int litepcie_table_setup(struct litepcie_stream *stream);
+void litepcie_table_free(struct litepcie_stream *stream);
+int litepcie_table_export(const struct litepcie_stream *stream);
+int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 int litepcie_table_poll(struct litepcie *dev);
 
 /*
@@ -37,14 +37,14 @@ int litepcie_table_poll(struct litepcie *dev);
 int litepcie_table_look(struct litepcie *dev);
 
 /*
- * Switch on the interrupts of the active directions, or off while dev->looking is set. The
- * interrupt of the user's logic stays as it is.
+ * Switch on the interrupts of the active streams, or off while dev->looking is set. The interrupt
+ * of the user's logic stays as it is.
  */
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * litepcie_looks_start() starts looks by timer, if the run wants them, before its interrupts are
- * switched on. litepcie_looks_stop() ends them.
+ * litepcie_looks_start() starts looks by timer, if the first stream that runs wants them, before its
+ * interrupts are switched on. litepcie_looks_stop() ends them.
  */
 int litepcie_looks_start(struct litepcie *dev);
 int litepcie_looks_stop(struct litepcie *dev);
@@ -61,10 +61,11 @@ int litepcie_looks_tick(struct litepcie *dev);
 int litepcie_table_notices_setup(struct litepcie *dev);
 
 /*
- * litepcie_table_notices_start() lets the card write the records and status lines of the active
- * directions, litepcie_table_notices_stop() ends that for all directions. The DMA must be at rest.
+ * litepcie_table_notices_start() lets the card write the records and the status line of a stream
+ * that is at rest. litepcie_table_notices_set() lets the card write those of the active streams
+ * alone.
  */
-int litepcie_table_notices_start(struct litepcie *dev);
-int litepcie_table_notices_stop(struct litepcie *dev);
+int litepcie_table_notices_start(struct litepcie_stream *stream);
+int litepcie_table_notices_set(struct litepcie *dev);
 
 #endif /* LITEPCIE_TABLE_H */

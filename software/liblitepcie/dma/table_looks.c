@@ -101,6 +101,6 @@ int litepcie_looks_tick(struct litepcie *dev)
 	    !dev->adaptive)
 		return 0;
 	rc = litepcie_table_poll(dev);
-	dev->looked = dev->h2c_table.done + dev->c2h_table.done;
+	dev->looked = dev->h2c.done + dev->c2h.done;
 	return rc < 0 || dev->looked != before ? rc : end(dev);
 }

@@ -6,9 +6,9 @@
 
 /*
  * Records and status lines of a card that is reached without the kernel driver: this file provides
- * their memory, and sets the registers that hold its address. Those registers may change only while
- * the DMA is at rest. Sequence numbers begin at 1 in each run, so the memory is cleared before each
- * start.
+ * their memory, and sets the registers that hold its address. Those of a stream
+ * may change only while it is at rest. Sequence numbers begin at 1 in each run, so the memory is
+ * cleared before each start.
  */
 #include <string.h>
 
@@ -78,11 +78,12 @@ static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepc
 	return p;
 }
 
-static uint32_t flush_cycles(const struct litepcie *dev)
+static uint32_t flush_cycles(const struct litepcie_stream *stream)
 {
-	uint64_t cycles = (uint64_t)dev->flush_us * dev->card.clock_hz / 1000000;
+	uint32_t flush_us = stream->options.flush_us;
+	uint64_t cycles = (uint64_t)flush_us * stream->dev->card.clock_hz / 1000000;
 
-	return !dev->flush_us || cycles ? (uint32_t)cycles : 1;
+	return !flush_us || cycles ? (uint32_t)cycles : 1;
 }
 
 static uint32_t control(const struct litepcie *dev)
@@ -92,27 +93,37 @@ static uint32_t control(const struct litepcie *dev)
 				  LITEPCIE_RECORDS_CONTROL_C2H_RECORDS : 0);
 }
 
-int litepcie_table_notices_start(struct litepcie *dev)
+/*
+ * The other stream may run, so only memory and registers of this one are touched. The bits of the
+ * other stay as they are.
+ */
+int litepcie_table_notices_start(struct litepcie_stream *stream)
 {
+	struct litepcie *dev = stream->dev;
 	const struct litepcie_notice_registers *registers = &dev->map.notices;
 	uint64_t lines = dev->notices_iova + records_bytes(dev);
-	struct litepcie_post posts[9], *p = posts;
+	struct litepcie_post posts[7], *p = posts;
 
 	if (!dev->notices.records)
 		return 0;
-	memset((void *)dev->notices.records, 0, all_bytes(dev));
-	p = place(registers->records, dev->notices_iova, p);
-	p = place(registers->line[H2C], lines, p);
-	p = place(registers->line[C2H], lines + CACHE_LINE, p);
-	*p++ = (struct litepcie_post) { registers->entries, 4, log2_entries(dev) };
-	*p++ = (struct litepcie_post) { registers->flush, 4, flush_cycles(dev) };
+	if (stream->direction == LITEPCIE_H2C) {
+		memset((void *)dev->notices.h2c, 0, CACHE_LINE);
+		p = place(registers->line[H2C], lines, p);
+	} else {
+		memset((void *)dev->notices.c2h, 0, CACHE_LINE);
+		memset((void *)dev->notices.records, 0, records_bytes(dev));
+		p = place(registers->records, dev->notices_iova, p);
+		p = place(registers->line[C2H], lines + CACHE_LINE, p);
+		*p++ = (struct litepcie_post) { registers->entries, 4, log2_entries(dev) };
+		*p++ = (struct litepcie_post) { registers->flush, 4, flush_cycles(stream) };
+	}
 	*p++ = (struct litepcie_post) { registers->control, 4, control(dev) };
 	return dev->backend->post(dev, posts, (size_t)(p - posts));
 }
 
-int litepcie_table_notices_stop(struct litepcie *dev)
+int litepcie_table_notices_set(struct litepcie *dev)
 {
 	uint32_t offset = dev->map.notices.control;
 
-	return offset ? litepcie_put(dev, offset, 0) : 0;
+	return offset ? litepcie_put(dev, offset, control(dev)) : 0;
 }

@@ -154,6 +154,14 @@ int litepcie_table_interrupts(struct litepcie *dev)
 	return enable_interrupts(dev, dev->looking ? 0 : mask);
 }
 
+static uint32_t cause_of(const struct litepcie_stream *stream)
+{
+	const struct litepcie_map *map = &stream->dev->map;
+
+	return stream->direction == LITEPCIE_H2C ? map->h2c_cause : map->c2h_cause;
+}
+
+/* Called when no stream is active, so no notices are left on. */
 int litepcie_table_quiesce(struct litepcie *dev)
 {
 	int rc = disable(dev, &dev->map.h2c);
@@ -163,7 +171,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
 	if (rc == 0)
-		rc = litepcie_table_notices_stop(dev);
+		rc = litepcie_table_notices_set(dev);
 	if (rc == 0)
 		rc = enable_interrupts(dev, 0);
 	return rc;
@@ -172,48 +180,66 @@ int litepcie_table_quiesce(struct litepcie *dev)
 /*
  * Clear the interrupts of an earlier run from the eventfd, so that this run's counts are its own.
  */
-static int start_interrupts(struct litepcie *dev)
+static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
+	struct litepcie *dev = stream->dev;
 	int rc = dev->backend->sleep(dev, 0);
 
-	dev->stats.interrupts = 0;
-	dev->stats.interrupts_expected = 0;
+	if (first) {
+		dev->stats.interrupts = 0;
+		dev->stats.interrupts_expected = 0;
+	}
 	if (rc >= 0)
-		rc = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
+		rc = litepcie_put(dev, dev->map.irq_clear, cause_of(stream));
 	if (rc == 0)
 		rc = litepcie_table_interrupts(dev);
 	return rc;
 }
 
-static int table_start(struct litepcie *dev, bool loopback)
+static bool both_run(const struct litepcie *dev)
 {
-	int rc = litepcie_looks_start(dev);
-
-	if (rc == 0)
-		rc = start_interrupts(dev);
-	if (rc == 0)
-		rc = litepcie_table_notices_start(dev);
-	return rc < 0 ? rc : litepcie_put(dev, dev->map.loopback, loopback);
+	return dev->h2c.active && dev->c2h.active;
 }
 
-static int table_run(struct litepcie *dev)
+static int table_start(struct litepcie_stream *stream)
 {
-	int rc = 0;
+	struct litepcie *dev = stream->dev;
+	bool first = !both_run(dev);
+	int rc = first ? litepcie_looks_start(dev) : 0;
 
-	if (dev->c2h.active)
-		rc = litepcie_put(dev, dev->map.c2h.enable, LITEPCIE_DMA_ENABLE_RUN);
-	if (rc == 0 && dev->h2c.active)
-		rc = litepcie_put(dev, dev->map.h2c.enable, LITEPCIE_DMA_ENABLE_RUN);
+	if (rc == 0)
+		rc = start_interrupts(stream, first);
+	if (rc == 0)
+		rc = litepcie_table_notices_start(stream);
+	if (rc == 0 && first)
+		rc = litepcie_put(dev, dev->map.loopback, stream->options.loopback);
 	return rc;
 }
 
-static int table_stop(struct litepcie *dev)
+static int table_run(struct litepcie_stream *stream)
 {
-	bool in_flight = dev->h2c.active && dev->h2c.hw != dev->h2c.sw;
-	int rc = litepcie_looks_stop(dev);
+	return litepcie_put(stream->dev, stream->registers->enable, LITEPCIE_DMA_ENABLE_RUN);
+}
+
+/* Stop one stream, and with the last of the two also the looks and the loopback. */
+static int table_stop(struct litepcie_stream *stream)
+{
+	struct litepcie *dev = stream->dev;
+	bool in_flight = stream->direction == LITEPCIE_H2C && stream->hw != stream->sw;
+	bool last = !both_run(dev);
+	int rc = last ? litepcie_looks_stop(dev) : 0;
 
 	if (rc == 0)
-		rc = litepcie_table_quiesce(dev);
+		rc = disable(dev, stream->registers);
+	if (rc == 0 && last)
+		rc = litepcie_put(dev, dev->map.loopback, 0);
+	/* the stream's own bits are left out from here on, so its last status line is read before */
+	litepcie_notices_errors(dev);
+	stream->active = false;
+	if (rc == 0)
+		rc = litepcie_table_notices_set(dev);
+	if (rc == 0)
+		rc = litepcie_table_interrupts(dev);
 	if (rc == 0 && in_flight && dev->map.h2c_in_flight)
 		rc = let_reads_settle(dev);
 	return rc;
@@ -240,6 +266,7 @@ static int table_event_fd(struct litepcie *dev)
 
 const struct litepcie_channel litepcie_table_channel = {
 	.setup = litepcie_table_setup,
+	.free = litepcie_table_free,
 	.start = table_start,
 	.run = table_run,
 	.stop = table_stop,

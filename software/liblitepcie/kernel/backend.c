@@ -90,7 +90,8 @@ static int kernel_open(struct litepcie *dev)
 		return -ENOMEM;
 	dev->priv = kernel;
 	kernel->fd = kernel->event = kernel->user = -1;
-	kernel->interrupts_before = -1;
+	kernel->interrupts_before[LITEPCIE_WAY_H2C] = -1;
+	kernel->interrupts_before[LITEPCIE_WAY_C2H] = -1;
 	rc = open_device(dev);
 	if (rc < 0)
 		kernel_close(dev);

@@ -22,55 +22,42 @@
 /* time in ms between two looks at the driver's own counts of interrupts */
 #define GRACE_STEP_MS	10
 
-static const char *const names[] = { "h2c", "c2h" };
-
-static struct litepcie_ring *ring_of(struct litepcie *dev, unsigned int way)
-{
-	return way == LITEPCIE_WAY_H2C ? &dev->h2c : &dev->c2h;
-}
-
 /* Counts -------------------------------------------------------------------------------------- */
 
-static int stopped_by(struct litepcie *dev, unsigned int way, int error)
+static int stopped_by(const struct litepcie_stream *stream, int error)
 {
+	struct litepcie *dev = stream->dev;
+
 	if (error == -ENODEV)
 		return litepcie_fail(dev, error, "%s: the card is gone: it was unplugged, removed or "
 				     "unbound", dev->name);
 	return litepcie_fail(dev, -EIO, "%s: the card was reset while %s ran: stop and start it "
-			     "again", dev->name, names[way]);
+			     "again", dev->name, stream->name);
 }
 
 /*
- * Note that the card is done with all buffers below @done of direction @way, and check that the
- * count can be true.
+ * Note that the card is done with all buffers below @done, and check that the count can be true.
+ * Records of c2h are newer than the driver's count @done, so they are used in its place.
  */
-static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
+static int advance_to(struct litepcie_stream *stream, uint64_t done)
 {
-	struct litepcie_table *table = way == LITEPCIE_WAY_H2C ? &dev->h2c_table : &dev->c2h_table;
-	struct litepcie_ring *ring = ring_of(dev, way);
-
-	if (done > table->posted)
-		return litepcie_fail(dev, -EIO, "the driver says the card has finished %llu buffers "
-				     "of %s, but it was given %llu", (unsigned long long)done,
-				     names[way], (unsigned long long)table->posted);
-	litepcie_engine_done(dev, table, done);
-	if (done > ring->hw)
-		ring->hw = done;
+	if (stream->direction == LITEPCIE_C2H && stream->dev->notices.records)
+		return litepcie_notices_c2h(stream->dev);
+	if (done > stream->posted)
+		return litepcie_fail(stream->dev, -EIO, "the driver says the card has finished %llu "
+				     "buffers of %s, but it was given %llu",
+				     (unsigned long long)done, stream->name,
+				     (unsigned long long)stream->posted);
+	litepcie_engine_done(stream, done);
+	if (done > stream->hw)
+		stream->hw = done;
 	return 0;
 }
 
-/*
- * True if the card writes c2h records (a record is its report of a finished buffer). Records are
- * newer than the driver's count, so they are used in place of that count.
- */
-static bool has_records(const struct litepcie *dev, unsigned int way)
+static int poll_way(struct litepcie_stream *stream)
 {
-	return way == LITEPCIE_WAY_C2H && dev->notices.records;
-}
-
-static int poll_way(struct litepcie *dev, unsigned int way)
-{
-	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
+	const struct litepcie_status *page = kernel_of(stream->dev)->status;
+	const struct litepcie_status_way *status = &page->way[kernel_way(stream)];
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
 	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
@@ -79,8 +66,8 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 	 * used.
 	 */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
-		return stopped_by(dev, way, error);
-	return has_records(dev, way) ? litepcie_notices_c2h(dev) : advance_to(dev, way, done);
+		return stopped_by(stream, error);
+	return advance_to(stream, done);
 }
 
 static int kernel_peek(struct litepcie *dev)
@@ -88,9 +75,9 @@ static int kernel_peek(struct litepcie *dev)
 	int rc = 0;
 
 	if (dev->h2c.active)
-		rc = poll_way(dev, LITEPCIE_WAY_H2C);
+		rc = poll_way(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = poll_way(dev, LITEPCIE_WAY_C2H);
+		rc = poll_way(&dev->c2h);
 	return rc;
 }
 
@@ -100,22 +87,21 @@ static int kernel_poll(struct litepcie *dev)
 	return kernel_peek(dev);
 }
 
-static int ask_way(struct litepcie *dev, unsigned int way)
+static int ask_way(struct litepcie_stream *stream)
 {
-	struct litepcie_counts counts = { .way = way };
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_COUNTS, &counts, "DMA counts");
+	struct litepcie_counts counts = { .way = kernel_way(stream) };
+	int rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_COUNTS, &counts, "DMA counts");
 
-	if (!ring_of(dev, way)->active)
+	if (!stream->active)
 		return rc;
 	/* This ioctl() fails while the card is being reset, and the DMA run has then ended. */
 	if (rc == -EIO || rc == -ENODEV)
-		return stopped_by(dev, way, rc);
+		return stopped_by(stream, rc);
 	if (rc < 0)
 		return rc;
 	if (counts.error || counts.run != LITEPCIE_RUN_HELD)
-		return stopped_by(dev, way, counts.error);
-	return has_records(dev, way) ? litepcie_notices_c2h(dev) :
-				       advance_to(dev, way, counts.hardware);
+		return stopped_by(stream, counts.error);
+	return advance_to(stream, counts.hardware);
 }
 
 /*
@@ -127,23 +113,38 @@ int kernel_look(struct litepcie *dev)
 	int rc = 0;
 
 	if (dev->h2c.active || !dev->c2h.active)
-		rc = ask_way(dev, LITEPCIE_WAY_H2C);
+		rc = ask_way(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = ask_way(dev, LITEPCIE_WAY_C2H);
+		rc = ask_way(&dev->c2h);
 	return rc;
 }
 
 /* Interrupts, by the driver's own count ------------------------------------------------------- */
 
+/* Returns the interrupts of the running streams since their start, or -1 if they are not counted. */
+static int64_t interrupts(struct litepcie *dev)
+{
+	struct litepcie_stream *const streams[] = { &dev->h2c, &dev->c2h };
+	int64_t all = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		int64_t before = kernel_of(dev)->interrupts_before[kernel_way(streams[i])];
+		int64_t now = streams[i]->active ? sysfs_interrupts(streams[i]) : 0;
+
+		if (streams[i]->active && (before < 0 || now < 0))
+			return -1;
+		all += streams[i]->active ? now - before : 0;
+	}
+	return all;
+}
+
 static bool count_interrupts(struct litepcie *dev)
 {
-	struct kernel *kernel = kernel_of(dev);
-	int64_t before = dev->stats.interrupts, now = sysfs_interrupts(dev);
+	int64_t before = dev->stats.interrupts, now = interrupts(dev);
 
-	if (kernel->interrupts_before < 0 || now < 0)
-		/* no DMA run has started, or the driver does not count the interrupts of the run */
+	if (now < 0 || !litepcie_runs(dev, LITEPCIE_H2C | LITEPCIE_C2H))
 		return false;
-	dev->stats.interrupts = now - kernel->interrupts_before;
+	dev->stats.interrupts = kernel_of(dev)->interrupts_ended + now;
 	return dev->stats.interrupts > before;
 }
 
@@ -164,19 +165,19 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms)
 
 /* Buffers ------------------------------------------------------------------------------------- */
 
-static int advance(struct litepcie *dev, unsigned int way, uint64_t count, const uint32_t *lengths,
+static int advance(const struct litepcie_stream *stream, uint64_t count, const uint32_t *lengths,
 		   bool notify)
 {
 	struct litepcie_advance advance = {
-		.way = way, .count = (uint32_t)count, .lengths = (uintptr_t)lengths,
-		.flags = notify ? LITEPCIE_ADVANCE_NOTIFY : 0,
+		.way = kernel_way(stream), .count = (uint32_t)count,
+		.lengths = (uintptr_t)lengths, .flags = notify ? LITEPCIE_ADVANCE_NOTIFY : 0,
 	};
 	char doing[32];
 	int rc;
 
-	snprintf(doing, sizeof(doing), "%s buffers", names[way]);
-	rc = kernel_ioctl(dev, LITEPCIE_IOCTL_ADVANCE, &advance, doing);
-	return rc == -EIO || rc == -ENODEV ? stopped_by(dev, way, rc) : rc;
+	snprintf(doing, sizeof(doing), "%s buffers", stream->name);
+	rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_ADVANCE, &advance, doing);
+	return rc == -EIO || rc == -ENODEV ? stopped_by(stream, rc) : rc;
 }
 
 /*
@@ -184,13 +185,12 @@ static int advance(struct litepcie *dev, unsigned int way, uint64_t count, const
  * interrupt_every-th buffer raise an interrupt, and also the last buffer of a call if it is told
  * to.
  */
-static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
-		       uint64_t count)
+static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
-	unsigned int way = table == &dev->h2c_table ? LITEPCIE_WAY_H2C : LITEPCIE_WAY_C2H;
-	uint64_t mask = dev->buffer_count - 1, slot = first & mask, round = dev->buffer_count - slot;
-	bool notify = table->asks[(first + count - 1) & mask];
-	const uint32_t *lengths = table->lengths;
+	uint64_t buffers = stream->options.buffer_count, mask = buffers - 1, slot = first & mask;
+	uint64_t round = buffers - slot;
+	bool notify = stream->asks[(first + count - 1) & mask];
+	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
 	/*
@@ -198,11 +198,11 @@ static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint6
 	 * a second call.
 	 */
 	if (lengths && count > round) {
-		rc = advance(dev, way, round, lengths + slot, false);
+		rc = advance(stream, round, lengths + slot, false);
 		count -= round;
 		slot = 0;
 	}
-	return rc < 0 ? rc : advance(dev, way, count, lengths ? lengths + slot : NULL, notify);
+	return rc < 0 ? rc : advance(stream, count, lengths ? lengths + slot : NULL, notify);
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
@@ -218,16 +218,18 @@ static int set_loopback(struct litepcie *dev, bool enable)
  * Switch packets on or off in the driver. A driver that does not know the call has packets always
  * off, so its error matters only if the run wants packets.
  */
-static int set_packets(struct litepcie *dev, unsigned int way)
+static int set_packets(const struct litepcie_stream *stream)
 {
+	bool wanted = stream->options.packets;
 	struct litepcie_packets packets = {
-		.way = way, .flags = dev->packets ? LITEPCIE_PACKETS_ON : 0,
-		.flush_us = way == LITEPCIE_WAY_C2H ? dev->flush_us : 0,
+		.way = kernel_way(stream), .flags = wanted ? LITEPCIE_PACKETS_ON : 0,
+		.flush_us = stream->options.flush_us,
 	};
+	struct litepcie *dev = stream->dev;
 
 	if (ioctl(kernel_of(dev)->fd, LITEPCIE_IOCTL_PACKETS, &packets) == 0)
 		return 0;
-	if (!dev->packets && (errno == ENOTTY || errno == EOPNOTSUPP))
+	if (!wanted && (errno == ENOTTY || errno == EOPNOTSUPP))
 		return 0;
 	if (errno == ENOTTY)
 		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: this driver has whole buffers "
@@ -237,49 +239,56 @@ static int set_packets(struct litepcie *dev, unsigned int way)
 		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: on this machine the driver "
 				     "cannot use the card's records, so it has whole buffers only",
 				     dev->name);
-	return litepcie_fail(dev, -errno, "%s: packets of %s: %s", dev->name, names[way],
+	return litepcie_fail(dev, -errno, "%s: packets of %s: %s", dev->name, stream->name,
 			     strerror(errno));
 }
 
-static int kernel_start(struct litepcie *dev, bool loopback)
+static bool both_run(const struct litepcie *dev)
 {
-	int rc = dev->h2c.active ? set_packets(dev, LITEPCIE_WAY_H2C) : 0;
+	return dev->h2c.active && dev->c2h.active;
+}
 
-	if (rc == 0 && dev->c2h.active)
-		rc = set_packets(dev, LITEPCIE_WAY_C2H);
-	kernel_of(dev)->interrupts_before = sysfs_interrupts(dev);
-	dev->stats.interrupts = kernel_of(dev)->interrupts_before < 0 ? -1 : 0;
-	return rc < 0 ? rc : set_loopback(dev, loopback);
+static int kernel_start(struct litepcie_stream *stream)
+{
+	struct kernel *kernel = kernel_of(stream->dev);
+	int64_t before = sysfs_interrupts(stream);
+	int rc = set_packets(stream);
+
+	kernel->interrupts_before[kernel_way(stream)] = before;
+	if (both_run(stream->dev))
+		return rc;
+	kernel->interrupts_ended = 0;
+	stream->dev->stats.interrupts = before < 0 ? -1 : 0;
+	return rc < 0 ? rc : set_loopback(stream->dev, stream->options.loopback);
 }
 
 /*
  * Start the run. c2h was already started by the first ADVANCE with its buffers. An ADVANCE without
  * buffers starts h2c.
  */
-static int kernel_run(struct litepcie *dev)
+static int kernel_run(struct litepcie_stream *stream)
 {
-	return dev->h2c.active ? advance(dev, LITEPCIE_WAY_H2C, 0, NULL, false) : 0;
+	return stream->direction == LITEPCIE_H2C ? advance(stream, 0, NULL, false) : 0;
 }
 
-static int stop_direction(struct litepcie *dev, unsigned long request)
+/* Stop one stream, and with the last of the two also the loopback. */
+static int kernel_stop(struct litepcie_stream *stream)
 {
+	struct kernel *kernel = kernel_of(stream->dev);
 	struct litepcie_ioctl_dma_writer direction = { .enable = 0 };
+	bool last = !both_run(stream->dev), h2c = stream->direction == LITEPCIE_H2C;
+	int64_t *before = &kernel->interrupts_before[kernel_way(stream)];
+	int64_t now = *before < 0 ? -1 : sysfs_interrupts(stream);
+	int rc, loopback;
 
-	return kernel_ioctl(dev, request, &direction, "DMA stop");
-}
-
-/* Stop both DMA directions. If one does not stop, the other is stopped all the same. */
-static int kernel_stop(struct litepcie *dev)
-{
-	int h2c = 0, c2h = 0, loopback;
-
-	kernel_of(dev)->interrupts_before = -1;
-	if (dev->h2c.active)
-		h2c = stop_direction(dev, LITEPCIE_IOCTL_DMA_READER);
-	if (dev->c2h.active)
-		c2h = stop_direction(dev, LITEPCIE_IOCTL_DMA_WRITER);
-	loopback = set_loopback(dev, false);
-	return h2c < 0 ? h2c : c2h < 0 ? c2h : loopback;
+	if (now >= 0)
+		kernel->interrupts_ended += now - *before;
+	*before = -1;
+	rc = kernel_ioctl(stream->dev,
+			  h2c ? LITEPCIE_IOCTL_DMA_READER : LITEPCIE_IOCTL_DMA_WRITER, &direction,
+			  "DMA stop");
+	loopback = last ? set_loopback(stream->dev, false) : 0;
+	return rc < 0 ? rc : loopback;
 }
 
 const struct litepcie_channel litepcie_kernel_channel = {
@@ -287,6 +296,7 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.give = kernel_give,
 	.check = kernel_check_held,
 	.able = kernel_able,
+	.free = kernel_free,
 	.start = kernel_start,
 	.run = kernel_run,
 	.stop = kernel_stop,

@@ -42,10 +42,12 @@ struct kernel {
 	/* eventfd of the interrupt of the user's logic, or -1 */
 	int			user;
 	/*
-	 * the driver's count of interrupts when the run started; -1: no run has started, or the
-	 * count is not known
+	 * for each direction: the driver's count of interrupts at the start of the run; -1: no run
+	 * has started, or the count is not known
 	 */
-	int64_t			interrupts_before;
+	int64_t			interrupts_before[2];
+	/* number of interrupts of runs that have ended since the first of two streams started */
+	int64_t			interrupts_ended;
 };
 
 static inline struct kernel *kernel_of(const struct litepcie *dev)
@@ -73,10 +75,10 @@ bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t
 int sysfs_reset(struct litepcie *dev);
 
 /*
- * Returns the number of interrupts of the active directions, by the driver's own count, or -1 if
- * the driver has no such count.
+ * Returns the number of interrupts of a direction, by the driver's own count, or -1 if the driver
+ * has no such count.
  */
-int64_t sysfs_interrupts(struct litepcie *dev);
+int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 
 /* Write to @text which programs have the device open, in words that are part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
@@ -97,13 +99,17 @@ int kernel_check_held(struct litepcie *dev);
 /* Returns what the driver can do, as LITEPCIE_HAS_ flags. */
 uint64_t kernel_able(const struct litepcie *dev);
 
+/* Returns the driver's number of the stream's direction. */
+unsigned int kernel_way(const struct litepcie_stream *stream);
+
 /*
- * kernel_take() takes the active directions and gives them rings of this handle's shape.
- * kernel_give() releases the directions. kernel_export() returns a dma-buf of a ring.
+ * kernel_take() takes the direction of a stream and makes its ring. kernel_give() releases the
+ * direction. kernel_free() unmaps the ring. kernel_export() returns a dma-buf of the ring.
  */
-int kernel_take(struct litepcie *dev);
-int kernel_give(struct litepcie *dev);
-int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring);
+int kernel_take(struct litepcie_stream *stream);
+int kernel_give(struct litepcie_stream *stream);
+void kernel_free(struct litepcie_stream *stream);
+int kernel_export(const struct litepcie_stream *stream);
 
 /*
  * These functions are members of struct litepcie_channel, but for kernel_sleep(), which is the back

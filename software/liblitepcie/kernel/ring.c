@@ -20,46 +20,51 @@
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-static void unmap_ring(struct litepcie_ring *ring)
+unsigned int kernel_way(const struct litepcie_stream *stream)
 {
-	litepcie_ring_drop(ring->memory);
-	ring->memory = NULL;
-	ring->base = NULL;
+	return stream->direction == LITEPCIE_H2C ? LITEPCIE_WAY_H2C : LITEPCIE_WAY_C2H;
 }
 
-static int map_ring(struct litepcie *dev, struct litepcie_ring *ring, uint64_t offset,
-		    uint64_t size)
+void kernel_free(struct litepcie_stream *stream)
 {
+	litepcie_memory_drop(stream->memory);
+	stream->memory = NULL;
+	stream->base = NULL;
+}
+
+static int map_ring(struct litepcie_stream *stream, uint64_t offset, uint64_t size)
+{
+	struct litepcie *dev = stream->dev;
 	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
 			  (off_t)offset);
 
 	if (base == MAP_FAILED)
 		return litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: "
 				     "%s", dev->name, strerror(errno));
-	ring->memory = litepcie_memory_new(dev, base, size, -1, false);
-	if (!ring->memory)
+	stream->memory = litepcie_memory_new(dev, base, size, -1, false);
+	if (!stream->memory)
 		return -ENOMEM;
-	ring->base = base;
+	stream->base = base;
 	return 0;
 }
 
-static int use_place(struct litepcie *dev, struct litepcie_ring *ring)
+static int use_place(struct litepcie_stream *stream)
 {
-	size_t size = dev->buffer_size * dev->buffer_count;
+	void *place = stream->options.memory;
 
-	ring->memory = litepcie_memory_new(dev, ring->place, size, -1, true);
-	ring->base = ring->memory ? ring->place : NULL;
-	return ring->memory ? 0 : -ENOMEM;
+	stream->memory = litepcie_memory_new(stream->dev, place, litepcie_ring_bytes(stream), -1,
+					     true);
+	stream->base = stream->memory ? place : NULL;
+	return stream->memory ? 0 : -ENOMEM;
 }
 
-/* Export @ring as a dma-buf. Its descriptor keeps the ring's memory after the end of the run. */
-int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
+/* Export the ring as a dma-buf. Its descriptor keeps the ring's memory after the end of the run. */
+int kernel_export(const struct litepcie_stream *stream)
 {
 	struct litepcie_export export = {
-		.way = ring == &dev->h2c ? LITEPCIE_WAY_H2C : LITEPCIE_WAY_C2H,
-		.fd_flags = O_RDWR | O_CLOEXEC,
+		.way = kernel_way(stream), .fd_flags = O_RDWR | O_CLOEXEC,
 	};
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_EXPORT, &export, "descriptor of a DMA ring");
+	int rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_EXPORT, &export, "descriptor of a DMA ring");
 
 	return rc < 0 ? rc : export.fd;
 }
@@ -155,9 +160,6 @@ void kernel_dma_unmap(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
 
-	unmap_ring(&dev->h2c);
-	unmap_ring(&dev->c2h);
-	litepcie_engine_free(dev);
 	if (kernel->status)
 		munmap((void *)kernel->status, sizeof(*kernel->status));
 	if (kernel->index)
@@ -179,134 +181,113 @@ int kernel_check_held(struct litepcie *dev)
 
 /* Shape --------------------------------------------------------------------------------------- */
 
-static int refused(struct litepcie *dev, const struct litepcie_ring *ring, int rc)
+static int refused(const struct litepcie_stream *stream, int rc)
 {
+	const struct litepcie_stream_options *options = &stream->options;
+	struct litepcie *dev = stream->dev;
+
 	if (rc == -ENOMEM)
 		return litepcie_fail(dev, rc, "%s: no memory for %u buffers of %zu bytes, or more "
 				     "than this user may lock (ulimit -l): smaller rings, or a "
-				     "higher limit", dev->name, dev->buffer_count,
-				     dev->buffer_size);
+				     "higher limit", dev->name, options->buffer_count,
+				     options->buffer_size);
 	if (rc == -EMSGSIZE)
-		return litepcie_fail(dev, rc, "%s: of the ring's place at %p each buffer of %zu bytes "
-				     "must lie in one page: take huge ones (MADV_HUGEPAGE or "
+		return litepcie_fail(dev, rc, "%s: of the ring's memory at %p each buffer of %zu "
+				     "bytes must lie in one page: take huge ones (MADV_HUGEPAGE or "
 				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of 4096 bytes",
-				     dev->name, ring->place, dev->buffer_size);
-	if (ring->place && rc == -EOPNOTSUPP)
-		return litepcie_fail(dev, rc, "%s: the ring's place at %p is shared memory or a "
+				     dev->name, options->memory, options->buffer_size);
+	if (options->memory && rc == -EOPNOTSUPP)
+		return litepcie_fail(dev, rc, "%s: the ring's memory at %p is shared memory or a "
 				     "file's, or the card does not reach all memory: take private "
-				     "anonymous memory or hugetlbfs", dev->name, ring->place);
+				     "anonymous memory or hugetlbfs", dev->name, options->memory);
 	return rc;
 }
 
-static uint32_t mode_of(const struct litepcie *dev)
+static uint32_t mode_of(const struct litepcie_stream_options *options)
 {
-	if (!dev->poll_us)
+	if (!options->poll_us)
 		return LITEPCIE_MODE_INTERRUPT;
-	return dev->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
+	return options->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
 }
 
 /*
  * Set the ring's shape in the driver. Only the owner of a direction may do that, so it is done at
  * each start.
  */
-static int set_shape(struct litepcie *dev, unsigned int way, const struct litepcie_ring *ring)
+static int set_shape(const struct litepcie_stream *stream)
 {
+	const struct litepcie_stream_options *options = &stream->options;
 	struct litepcie_ring_memory memory = {
 		.setup = {
-			.way = way, .buffer_size = (uint32_t)dev->buffer_size,
-			.buffer_count = dev->buffer_count,
-			.buffers_per_interrupt = dev->interrupt_every,
-			.flags = LITEPCIE_RING_INDEXED, .mode = mode_of(dev),
-			.interval_us = dev->poll_us,
+			.way = kernel_way(stream), .buffer_size = (uint32_t)options->buffer_size,
+			.buffer_count = options->buffer_count,
+			.buffers_per_interrupt = stream->interrupt_every,
+			.flags = LITEPCIE_RING_INDEXED, .mode = mode_of(options),
+			.interval_us = options->poll_us,
 		},
-		.address = (uintptr_t)ring->place,
+		.address = (uintptr_t)options->memory,
 	};
 	int rc;
 
-	if (ring->place)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_MEMORY, &memory, "place of a DMA ring");
+	if (options->memory)
+		rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_RING_MEMORY, &memory,
+				  "memory of a DMA ring");
 	else
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &memory.setup,
+		rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_RING_SETUP, &memory.setup,
 				  "shape of a DMA ring");
-	return rc < 0 ? refused(dev, ring, rc) : 0;
+	return rc < 0 ? refused(stream, rc) : 0;
 }
 
 /*
  * Make and map the ring of a direction that this handle has just taken. The ring of the last run is
  * unmapped first, since memory counts as locked for as long as it is mapped.
  */
-static int prepare(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring)
+static int prepare(struct litepcie_stream *stream)
 {
-	struct litepcie_ring_info info = { .way = way };
+	struct litepcie_ring_info info = { .way = kernel_way(stream) };
 	int rc;
 
-	unmap_ring(ring);
-	rc = set_shape(dev, way, ring);
-	if (rc == 0 && ring->place)
-		return use_place(dev, ring);
+	kernel_free(stream);
+	rc = set_shape(stream);
+	if (rc == 0 && stream->options.memory)
+		return use_place(stream);
 	if (rc == 0)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "place of a DMA ring");
-	return rc < 0 ? rc : map_ring(dev, ring, info.ring_offset, info.ring_bytes);
+		rc = kernel_ioctl(stream->dev, LITEPCIE_IOCTL_RING_INFO, &info,
+				  "place of a DMA ring");
+	return rc < 0 ? rc : map_ring(stream, info.ring_offset, info.ring_bytes);
 }
 
-static int prepare_all(struct litepcie *dev)
+/* Taking and giving back a direction ---------------------------------------------------------- */
+
+int kernel_give(struct litepcie_stream *stream)
 {
-	int rc = 0;
-
-	if (dev->h2c.active)
-		rc = prepare(dev, LITEPCIE_WAY_H2C, &dev->h2c);
-	if (rc == 0 && dev->c2h.active)
-		rc = prepare(dev, LITEPCIE_WAY_C2H, &dev->c2h);
-	return rc;
-}
-
-/* Taking and giving back directions ----------------------------------------------------------- */
-
-int kernel_give(struct litepcie *dev)
-{
+	bool h2c = stream->direction == LITEPCIE_H2C;
 	struct litepcie_ioctl_lock unlock = {
-		.dma_reader_release = dev->h2c.active, .dma_writer_release = dev->c2h.active,
+		.dma_reader_release = h2c, .dma_writer_release = !h2c,
 	};
 
-	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
+	return kernel_ioctl(stream->dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
 }
 
-static int busy(struct litepcie *dev, const char *direction)
+int kernel_take(struct litepcie_stream *stream)
 {
-	char users[LITEPCIE_WHY_SIZE / 2];
-
-	kernel_users(dev, users, sizeof(users));
-	return litepcie_fail(dev, -EBUSY, "%s: %s is in use; the device is open in %s: let it finish "
-			     "first", dev->name, direction, users);
-}
-
-int kernel_take(struct litepcie *dev)
-{
+	bool h2c = stream->direction == LITEPCIE_H2C;
 	struct litepcie_ioctl_lock lock = {
-		.dma_reader_request = dev->h2c.active, .dma_writer_request = dev->c2h.active,
+		.dma_reader_request = h2c, .dma_writer_request = !h2c,
 	};
-	int rc = kernel_check_held(dev);
+	struct litepcie *dev = stream->dev;
+	char users[LITEPCIE_WHY_SIZE / 2];
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
 
-	if (rc == 0)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
 	if (rc < 0)
 		return rc;
-	if ((dev->h2c.active && !lock.dma_reader_status) ||
-	    (dev->c2h.active && !lock.dma_writer_status)) {
-		/*
-		 * Give back the one direction that was taken, as the other one belongs to another
-		 * program.
-		 */
-		struct litepcie_ioctl_lock release = {
-			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
-			.dma_writer_release = dev->c2h.active && lock.dma_writer_status,
-		};
-
-		kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &release, "DMA unlock");
-		return busy(dev, dev->h2c.active && !lock.dma_reader_status ? "h2c" : "c2h");
+	if (h2c ? !lock.dma_reader_status : !lock.dma_writer_status) {
+		kernel_users(dev, users, sizeof(users));
+		return litepcie_fail(dev, -EBUSY, "%s: %s is in use; the device is open in %s: let "
+				     "it finish first", dev->name, stream->name, users);
 	}
-	rc = prepare_all(dev);
+	rc = prepare(stream);
 	if (rc < 0)
-		kernel_give(dev);
+		kernel_give(stream);
 	return rc;
 }

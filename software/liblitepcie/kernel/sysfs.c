@@ -153,11 +153,10 @@ static int64_t read_count(unsigned int minor, const char *name)
 	return count;
 }
 
-int64_t sysfs_interrupts(struct litepcie *dev)
+int64_t sysfs_interrupts(const struct litepcie_stream *stream)
 {
-	unsigned int minor = kernel_of(dev)->minor;
-	int64_t h2c = dev->h2c.active ? read_count(minor, "h2c_interrupts") : 0;
-	int64_t c2h = dev->c2h.active ? read_count(minor, "c2h_interrupts") : 0;
+	char name[32];
 
-	return h2c < 0 || c2h < 0 ? -1 : h2c + c2h;
+	snprintf(name, sizeof(name), "%s_interrupts", stream->name);
+	return read_count(kernel_of(stream->dev)->minor, name);
 }

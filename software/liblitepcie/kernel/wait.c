@@ -33,7 +33,7 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 				 __ATOMIC_RELEASE);
 	if (directions & LITEPCIE_H2C)
 		__atomic_store_n(&index->way[LITEPCIE_WAY_H2C].software,
-				 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
+				 dev->h2c.hw + dev->h2c.options.buffer_count - 1, __ATOMIC_RELEASE);
 }
 
 /*

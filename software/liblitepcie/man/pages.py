@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("liblitepcie.h", "litepcie_diagnostics.h", "litepcie_capture.h")
+NAMES = ("liblitepcie.h", "litepcie_stream.h", "litepcie_diagnostics.h", "litepcie_capture.h")
 HEADERS = [HERE.parent / name for name in NAMES]
 LICENCE = (
     '.\\" This file is part of Lanebox.',

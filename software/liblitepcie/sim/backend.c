@@ -76,9 +76,18 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 
 /* Bringing the card up ------------------------------------------------------------------------ */
 
+/*
+ * A program's own memory gets private pages again, with the contents of the file. So the program
+ * can give it to a stream once more.
+ */
 static void free_memory(struct sim *sim, unsigned int kind)
 {
-	litepcie_ring_drop(sim->memory[kind]);
+	const struct litepcie_memory *memory = sim->memory[kind];
+
+	if (memory && memory->placed)
+		mmap(memory->base, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		     memory->fd, 0);
+	litepcie_memory_drop(sim->memory[kind]);
 	sim->memory[kind] = NULL;
 }
 
@@ -159,8 +168,6 @@ static int sim_attach(struct litepcie *dev)
 		rc = litepcie_capture_quiesce(dev);
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
-	if (rc == 0 && !dev->c2h.memory)
-		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	if (rc == 0)
 		rc = sim_set_master(dev, true);
 	return rc;
@@ -189,7 +196,6 @@ static void sim_close(struct litepcie *dev)
 			vfio_user_unmap(&sim->vu, kind);
 	}
 	vfio_user_disconnect(&sim->vu);
-	litepcie_engine_free(dev);
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
 		free_memory(sim, kind);
 	if (sim->msi >= 0)

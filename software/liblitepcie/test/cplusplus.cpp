@@ -54,6 +54,11 @@ static bool works(const char *device) {
     size_t at = 0;
     if (litepcie_capture_open(dev, nullptr, &capture) != -ENODEV) value = 0;
     if (litepcie_record_next(&span, &at, &packet) != 0) value = 0;
+    litepcie_stream *stream;
+    litepcie_stream_options options = {};
+    options.struct_size = sizeof(options);
+    if (litepcie_stream_open(dev, LITEPCIE_C2H, &options, &stream) < 0) value = 0;
+    litepcie_stream_close(stream);
     litepcie_close(dev);
     return value == 0x600dcafe && std::strlen(litepcie_strerror(-5)) > 0;
 }

@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "run.h"
 
 static unsigned int descriptors(void)
 {
@@ -44,8 +45,7 @@ static unsigned int mappings(void)
 
 static void cycle(const char *name, unsigned int number)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
 	};
 	char why[LITEPCIE_WHY_SIZE], wrong[512];
@@ -57,7 +57,7 @@ static void cycle(const char *name, unsigned int number)
 		return;
 	}
 	if (number % 16 == 0)
-		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK_EQUAL(run_start(dev, &config), 0);
 	if (number % 64 == 0)
 		CHECK_EQUAL(litepcie_reset(dev), litepcie_dma_fd(dev) < 0 ? 0 : -EBUSY);
 	litepcie_close(dev);

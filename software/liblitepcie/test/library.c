@@ -18,6 +18,7 @@
 #include "litepcie_diagnostics.h"
 #include "litepcie_capability.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS 10000
 
@@ -39,11 +40,13 @@ static void find_places(struct litepcie *dev)
 /* A struct that does not say its size, or says one that no struct has, is refused unwritten. */
 static void a_struct_says_its_size(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
 	struct {
 		struct litepcie_stats stats;
 		uint64_t later;
 	} newer = { .stats.struct_size = sizeof(newer), .later = 7 };
+	struct litepcie_stream_options options = { .limit = 1 };
+	struct litepcie_stream_info info = { 0 };
+	struct litepcie_stream *stream;
 	struct litepcie_card card = { .table_depth = 5 };
 
 	CHECK_EQUAL(litepcie_card(dev, &card), -EINVAL);
@@ -58,8 +61,12 @@ static void a_struct_says_its_size(struct litepcie *dev)
 	/* a program from after: what this library does not know is 0 */
 	CHECK_EQUAL(litepcie_stats(dev, &newer.stats), 0);
 	CHECK_EQUAL(newer.later, 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EINVAL);
-	CHECK(strstr(litepcie_why(dev), "struct litepcie_dma_config") != NULL);
+	CHECK_EQUAL(litepcie_stream_open(dev, LITEPCIE_C2H, &options, &stream), -EINVAL);
+	CHECK(strstr(litepcie_why(dev), "struct litepcie_stream_options") != NULL);
+	options.struct_size = sizeof(options);
+	CHECK_EQUAL(litepcie_stream_open(dev, LITEPCIE_C2H, &options, &stream), 0);
+	CHECK_EQUAL(litepcie_stream_info(stream, &info), -EINVAL);
+	litepcie_stream_close(stream);
 	CHECK(litepcie_features(dev) & LITEPCIE_HAS_STREAMS);
 	CHECK(!(litepcie_features(dev) & LITEPCIE_HAS_BAR_MAP) ==
 	      (strcmp(litepcie_backend(dev), "sim") == 0));
@@ -109,27 +116,26 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
  */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .c2h_limit = buffers,
 		.interrupt_every = 1,
 	};
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	for (unsigned int i = 0; i < buffers; i++) {
-		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+		CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
 		CHECK_EQUAL(first, i);
-		memset(litepcie_h2c_buffer(dev, first), (int)i + 1, litepcie_buffer_size(dev));
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, WAIT_MS), 1);
+		memset(h2c_buffer(dev, first), (int)i + 1, run_size(dev));
+		CHECK_EQUAL(h2c_submit(dev, 1), 0);
+		CHECK_EQUAL(c2h_peek(dev, &first, WAIT_MS), 1);
 		CHECK_EQUAL(first, i);
-		CHECK_EQUAL(*(uint8_t *)litepcie_c2h_buffer(dev, first), i + 1);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(*(uint8_t *)c2h_buffer(dev, first), i + 1);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 	}
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
@@ -149,41 +155,41 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 {
 	struct rlimit before, little;
-	size_t size = litepcie_buffer_size(dev);
+	size_t size = run_size(dev);
 
 	CHECK_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
 	little = (struct rlimit) { .rlim_cur = 1 << 20, .rlim_max = before.rlim_max };
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &little), 0);
-	CHECK_EQUAL(litepcie_ring_setup(dev, 1 << 20, 16), -EFBIG);
+	CHECK_EQUAL(run_shape(dev, 1 << 20, 16), -EFBIG);
 	CHECK(strstr(litepcie_why(dev), "16777216 bytes of DMA memory") != NULL);
 	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
-	CHECK_EQUAL(litepcie_buffer_size(dev), size);
+	CHECK_EQUAL(run_size(dev), size);
 	single_buffers_come_back(dev, 5);
 }
 
 /* Check the counts of the card's pattern checker. dma_test compares the data itself. */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .pattern = true,
+	struct run_config config = {
+		.directions = LITEPCIE_H2C, .pattern = true,
 	};
 	struct litepcie_pattern pattern = { .struct_size = sizeof(pattern) };
 	uint32_t *dwords;
 	uint64_t first;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	CHECK(litepcie_h2c_get(dev, &first, 0) > 0);
-	dwords = litepcie_h2c_buffer(dev, first);
-	for (uint32_t i = 0; i < litepcie_buffer_size(dev) / 4; i++)
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK(h2c_get(dev, &first, 0) > 0);
+	dwords = h2c_buffer(dev, first);
+	for (uint32_t i = 0; i < run_size(dev) / 4; i++)
 		dwords[i] = i == 9 ? ~i : i;
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
 	CHECK_EQUAL(litepcie_pattern(dev, &pattern), 0);
-	CHECK_EQUAL(pattern.beats, litepcie_buffer_size(dev) / 32);
+	CHECK_EQUAL(pattern.beats, run_size(dev) / 32);
 	CHECK_EQUAL(pattern.errors, 1);
 	CHECK_EQUAL(pattern.first_error, 1);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 /*
@@ -288,13 +294,12 @@ static void time_goes_on(struct litepcie *dev)
  */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .pattern = true,
 	};
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 8), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK_EQUAL(h2c_submit(dev, 8), 0);
 	litepcie_close(dev);
 }
 

@@ -20,6 +20,7 @@
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS	20000
 #define SIZE	4096u
@@ -49,13 +50,12 @@ static int64_t now_ms(void)
 
 static void start(const struct mode *mode, unsigned int directions, unsigned int every)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = directions, .loopback = directions & LITEPCIE_H2C,
 		.interrupt_every = every, .poll_us = mode->poll_us, .adaptive = mode->adaptive,
 	};
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 }
 
 /*
@@ -104,23 +104,23 @@ static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
 		int count;
 
 		for (; sent < buffers && sent < seen + ahead; sent++) {
-			if (litepcie_h2c_get(dev, &first, WAIT_MS) <= 0)
+			if (h2c_get(dev, &first, WAIT_MS) <= 0)
 				return seen;
-			fill(litepcie_h2c_buffer(dev, first), sent);
-			CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+			fill(h2c_buffer(dev, first), sent);
+			CHECK_EQUAL(h2c_submit(dev, 1), 0);
 		}
 		/*
 		 * Look for a filled c2h buffer before waiting: the wait for a free h2c buffer may
 		 * already have taken the event of c2h.
 		 */
-		count = litepcie_c2h_peek(dev, &first, by_descriptor ? 0 : WAIT_MS);
+		count = c2h_peek(dev, &first, by_descriptor ? 0 : WAIT_MS);
 		if (count == 0 && by_descriptor && wait_by_descriptor() > 0)
-			count = litepcie_c2h_peek(dev, &first, 0);
+			count = c2h_peek(dev, &first, 0);
 		if (count <= 0)
 			return seen;
 		for (int i = 0; i < count; i++, seen++)
-			wrong += count_wrong(litepcie_c2h_buffer(dev, seen), seen);
-		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+			wrong += count_wrong(c2h_buffer(dev, seen), seen);
+		CHECK_EQUAL(c2h_release(dev, (unsigned int)count), 0);
 	}
 	CHECK_EQUAL(wrong, 0);
 	return seen;
@@ -133,12 +133,12 @@ static void every_word_comes(const struct mode *mode)
 
 	start(mode, LITEPCIE_H2C | LITEPCIE_C2H, 1);
 	CHECK_EQUAL(go_round(1, buffers / 4, false), buffers / 4);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	start(mode, LITEPCIE_H2C | LITEPCIE_C2H, 4);
 	CHECK_EQUAL(go_round(COUNT, buffers, true), buffers);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 	if (mode->poll_us && !mode->adaptive)
@@ -162,13 +162,13 @@ static void an_idle_wait_sleeps(const struct mode *mode)
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
 	CHECK(now_ms() - began >= 300);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 static void *stop_later(void *unused)
 {
 	usleep(300000);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	return unused;
 }
 
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 {
 	if (!open_device(&dev, argc == 2, argv[1], "usage: modes DEVICE"))
 		return 2;
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 	for (size_t n = 0; n < sizeof(modes) / sizeof(*modes); n++) {
 		every_word_comes(&modes[n]);
 		an_idle_wait_sleeps(&modes[n]);

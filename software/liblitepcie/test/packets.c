@@ -19,6 +19,7 @@
 #include "litepcie_diagnostics.h"
 #include "litepcie_capability.h"
 #include "open.h"
+#include "run.h"
 
 #define SIZE		4096u
 #define BUFFERS		16u
@@ -75,20 +76,19 @@ static bool is_untouched(const uint8_t *data, uint32_t from)
 
 /* Starting and moving buffers ----------------------------------------------------------------- */
 
-static void start(struct litepcie *dev, struct litepcie_dma_config config)
+static void start(struct litepcie *dev, struct run_config config)
 {
-	config.struct_size = sizeof(config);
 	config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, BUFFERS), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_shape(dev, SIZE, BUFFERS), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 }
 
 static void stop(struct litepcie *dev, uint64_t h2c, uint64_t c2h)
 {
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_submitted, h2c);
 	CHECK_EQUAL(stats.h2c_done, h2c);
@@ -101,13 +101,13 @@ static void send(struct litepcie *dev, uint32_t number, uint32_t bytes)
 {
 	uint64_t first = 0;
 
-	CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+	CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
 	CHECK_EQUAL(first, number);
-	fill(litepcie_h2c_buffer(dev, first), number, bytes);
+	fill(h2c_buffer(dev, first), number, bytes);
 	if (bytes == SIZE)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		CHECK_EQUAL(h2c_submit(dev, 1), 0);
 	else
-		CHECK_EQUAL(litepcie_h2c_send(dev, bytes), 0);
+		CHECK_EQUAL(h2c_send(dev, bytes), 0);
 }
 
 /*
@@ -116,15 +116,15 @@ static void send(struct litepcie *dev, uint32_t number, uint32_t bytes)
  */
 static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, uint32_t flags)
 {
-	struct litepcie_c2h_record record = { 0 };
+	struct run_record record = { 0 };
 	uint64_t first = 0;
 
-	CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+	CHECK(c2h_peek(dev, &first, WAIT_MS) > 0);
 	CHECK_EQUAL(first, number);
-	CHECK_EQUAL(litepcie_c2h_record(dev, first, &record), 0);
+	CHECK_EQUAL(c2h_record(dev, first, &record), 0);
 	CHECK_EQUAL(record.bytes, bytes);
 	CHECK_EQUAL(record.flags, flags);
-	return litepcie_c2h_buffer(dev, first);
+	return c2h_buffer(dev, first);
 }
 
 /*
@@ -134,7 +134,7 @@ static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, u
 static void give_back(struct litepcie *dev, uint8_t *data)
 {
 	memset(data, UNTOUCHED, SIZE);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	CHECK_EQUAL(c2h_release(dev, 1), 0);
 }
 
 /* The tests ----------------------------------------------------------------------------------- */
@@ -148,11 +148,11 @@ static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requ
 {
 	uint32_t sent = 0, right = 0;
 
-	start(dev, (struct litepcie_dma_config) {
+	start(dev, (struct run_config) {
 		.loopback = loopback, .packets = true, .interrupt_every = 1, .batch = batch,
 	});
 	for (uint32_t n = 0; n < BUFFERS; n++)
-		memset(litepcie_c2h_buffer(dev, n), UNTOUCHED, SIZE);
+		memset(c2h_buffer(dev, n), UNTOUCHED, SIZE);
 	for (uint32_t n = 0; n < requests && !failed_checks; n++) {
 		uint8_t *data;
 
@@ -161,7 +161,7 @@ static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requ
 		for (; sent < requests && sent < n + deep; sent++)
 			send(dev, sent, length_of(sent));
 		if (batch > 1)
-			CHECK_EQUAL(litepcie_dma_flush(dev, LITEPCIE_H2C), 0);
+			CHECK_EQUAL(run_flush(dev, LITEPCIE_H2C), 0);
 		data = receive(dev, n, length_of(n), LITEPCIE_RECORD_LAST);
 		right += holds(data, n, length_of(n)) && is_untouched(data, length_of(n));
 		give_back(dev, data);
@@ -186,7 +186,7 @@ static void silence_ends_a_buffer(struct litepcie *dev)
 	uint8_t *data;
 
 	write_register(dev, "user_ends", 0);
-	start(dev, (struct litepcie_dma_config) {
+	start(dev, (struct run_config) {
 		.packets = true, .interrupt_every = 1, .flush_us = FLUSH_US,
 	});
 	for (uint32_t n = 0; n < 4; n++) {
@@ -208,7 +208,7 @@ static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 	uint8_t *data;
 
 	write_register(dev, "user_ends", 0);
-	start(dev, (struct litepcie_dma_config) { .packets = true, .interrupt_every = 1 });
+	start(dev, (struct run_config) { .packets = true, .interrupt_every = 1 });
 	for (uint32_t n = 0; n < 3; n++) {
 		send(dev, n, SIZE);
 		data = receive(dev, n, SIZE, 0);
@@ -227,7 +227,7 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 {
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
-	start(dev, (struct litepcie_dma_config) { .packets = true, .interrupt_every = 1 });
+	start(dev, (struct run_config) { .packets = true, .interrupt_every = 1 });
 	for (uint32_t n = 0; n < 6; n++) {
 		uint32_t bad = n % 3 == 1 ? LITEPCIE_RECORD_ERROR : 0;
 
@@ -254,7 +254,7 @@ static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 	uint32_t number = 0, wrong = 0;
 
 	memset(defined, 0, sizeof(defined));
-	start(dev, (struct litepcie_dma_config) { .loopback = true, .interrupt_every = 1 });
+	start(dev, (struct run_config) { .loopback = true, .interrupt_every = 1 });
 	for (uint32_t at = 0; at < sizeof(stream) && !failed_checks; number++) {
 		uint32_t rest = sizeof(stream) - at, most = rest < SIZE ? rest : SIZE;
 		uint32_t piece = unit * (1 + any(most / unit));
@@ -269,7 +269,7 @@ static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 
 		for (uint32_t i = 0; i < SIZE; i++)
 			wrong += defined[n * SIZE + i] && data[i] != stream[n * SIZE + i];
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 	}
 	CHECK_EQUAL(wrong, 0);
 	stop(dev, number, JOINED);
@@ -277,16 +277,16 @@ static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 
 static void nonsense_is_refused(struct litepcie *dev)
 {
-	struct litepcie_c2h_record record;
+	struct run_record record;
 
-	start(dev, (struct litepcie_dma_config) { .loopback = true, .packets = true });
-	CHECK_EQUAL(litepcie_h2c_send(dev, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_h2c_send(dev, SIZE + 1), -EINVAL);
+	start(dev, (struct run_config) { .loopback = true, .packets = true });
+	CHECK_EQUAL(h2c_send(dev, 0), -EINVAL);
+	CHECK_EQUAL(h2c_send(dev, SIZE + 1), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "send of 4097 bytes: it must be 1 to 4096") != NULL);
-	CHECK_EQUAL(litepcie_c2h_record(dev, 0, &record), -EINVAL);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_c2h_record(dev, 0, &record), -EINVAL);
-	CHECK_EQUAL(litepcie_h2c_send(dev, 1), -EINVAL);
+	CHECK_EQUAL(c2h_record(dev, 0, &record), -EINVAL);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(c2h_record(dev, 0, &record), -EINVAL);
+	CHECK_EQUAL(h2c_send(dev, 1), -EINVAL);
 }
 
 static void with_records(struct litepcie *dev, uint32_t requests)
@@ -308,17 +308,16 @@ static void with_records(struct litepcie *dev, uint32_t requests)
  */
 static void without_records(struct litepcie *dev)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_C2H, .packets = true,
 	};
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK_EQUAL(run_start(dev, &config), -EOPNOTSUPP);
 	CHECK(strstr(litepcie_why(dev), "whole buffers only") != NULL);
-	start(dev, (struct litepcie_dma_config) { .loopback = true });
-	CHECK_EQUAL(litepcie_h2c_send(dev, 77), -EINVAL);
+	start(dev, (struct run_config) { .loopback = true });
+	CHECK_EQUAL(h2c_send(dev, 77), -EINVAL);
 	CHECK(strstr(litepcie_why(dev), "a multiple of 32") != NULL);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	pieces_make_a_stream(dev, BEAT);
 	printf("packets: none\n");
 }

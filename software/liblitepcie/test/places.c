@@ -18,6 +18,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS		20000
 #define HUGE_PAGE	(2u << 20)
@@ -68,12 +69,11 @@ static size_t count_wrong(const uint32_t *data, uint64_t buffer)
 
 static void start_loopback(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
 	};
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 }
 
 /*
@@ -86,15 +86,15 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
 	uint64_t first;
 
 	for (uint64_t n = 0; n < BUFFERS; n++) {
-		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+		CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
 		fill((uint32_t *)(h2c + n % COUNT * SIZE), n);
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-		if (litepcie_c2h_peek(dev, &first, WAIT_MS) <= 0) {
+		CHECK_EQUAL(h2c_submit(dev, 1), 0);
+		if (c2h_peek(dev, &first, WAIT_MS) <= 0) {
 			CHECK(!"a buffer came back");
 			return;
 		}
 		wrong += count_wrong((const uint32_t *)(c2h + n % COUNT * SIZE), n);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 	}
 	CHECK_EQUAL(wrong, 0);
 }
@@ -107,16 +107,15 @@ static void go_round(uint8_t *h2c, const uint8_t *c2h)
  */
 static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
 {
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_H2C, h2c, HUGE_PAGE), 0);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h, HUGE_PAGE), 0);
-	CHECK(!litepcie_c2h_buffer(dev, 0));
+	CHECK_EQUAL(run_place(dev, LITEPCIE_H2C, h2c, HUGE_PAGE), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, c2h, HUGE_PAGE), 0);
 	for (int run = 0; run < 2; run++) {
 		start_loopback();
-		CHECK(litepcie_h2c_buffer(dev, 3) == h2c + 3 * SIZE);
-		CHECK(litepcie_c2h_buffer(dev, COUNT + 1) == c2h + SIZE);
+		CHECK(h2c_buffer(dev, 3) == h2c + 3 * SIZE);
+		CHECK(c2h_buffer(dev, COUNT + 1) == c2h + SIZE);
 		CHECK(run || (h2c[RING - 1] == 0x77 && c2h[0] == 0x77 && c2h[RING - 1] == 0x77));
 		go_round(h2c, c2h);
-		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		CHECK_EQUAL(run_stop(dev), 0);
 	}
 	CHECK(c2h[RING] == 0x77 && c2h[HUGE_PAGE - 1] == 0x77 && h2c[RING] == 0x77);
 	/* the program may write to its ring memory again, as the DMA has stopped */
@@ -130,18 +129,16 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
 	int fd;
 
 	start_loopback();
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), -EBUSY);
-	CHECK(says("stop it first"));
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+	CHECK_EQUAL(run_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
 	CHECK(says("the c2h ring lies in this program's own memory"));
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_ring_setup(dev, 65536, COUNT), -EINVAL);
-	CHECK(says("64 buffers of 65536 bytes: the place that h2c has been given has 2097152"));
-	CHECK_EQUAL(litepcie_buffer_size(dev), SIZE);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h + 4, RING), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h, RING / 2), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, (void *)(uintptr_t)4096, RING), -EFAULT);
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EINVAL);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(run_shape(dev, 65536, COUNT), -EINVAL);
+	CHECK(says("of 2097152 bytes: a ring of 64 buffers of 65536 bytes takes 4194304"));
+	CHECK_EQUAL(run_size(dev), SIZE);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, c2h + 4, RING), -EINVAL);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, c2h, RING / 2), -EINVAL);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, (void *)(uintptr_t)4096, RING), -EFAULT);
+	CHECK_EQUAL(run_export(dev, LITEPCIE_C2H, &fd), -EINVAL);
 }
 
 /*
@@ -150,21 +147,21 @@ static void what_does_not_fit_is_refused(uint8_t *c2h)
  */
 static void shared_memory_is_as_each_way_can(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	const char *way = litepcie_backend(dev);
 	uint8_t *shared = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int rc = litepcie_ring_place(dev, LITEPCIE_C2H, shared, RING);
+	int rc = run_place(dev, LITEPCIE_C2H, shared, RING);
 
 	CHECK_EQUAL(rc, strcmp(way, "sim") ? 0 : -EOPNOTSUPP);
 	if (rc == 0) {
-		rc = litepcie_dma_start(dev, &config);
+		rc = run_start(dev, &config);
 		CHECK_EQUAL(rc, strcmp(way, "kernel") ? 0 : -EOPNOTSUPP);
-		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		CHECK_EQUAL(run_stop(dev), 0);
 	}
 	CHECK(rc == 0 || says("hared memory"));
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, NULL, 0), 0);
 	munmap(shared, RING);
 }
 
@@ -174,24 +171,24 @@ static void shared_memory_is_as_each_way_can(void)
  */
 static void small_pages_are_as_each_way_can(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	bool driver = strcmp(litepcie_backend(dev), "kernel") == 0;
 	uint8_t *memory = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	madvise(memory, RING, MADV_NOHUGEPAGE);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, memory, RING), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), driver ? -EMSGSIZE : 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, memory, RING), 0);
+	CHECK_EQUAL(run_start(dev, &config), driver ? -EMSGSIZE : 0);
 	CHECK(!driver || says("each buffer of 8192 bytes must lie in one page"));
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, COUNT), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	CHECK(litepcie_c2h_buffer(dev, 0) == memory);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(run_shape(dev, 4096, COUNT), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK(c2h_buffer(dev, 0) == memory);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, NULL, 0), 0);
 	munmap(memory, RING);
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 }
 
 /* Rings that another process uses ------------------------------------------------------------- */
@@ -249,25 +246,25 @@ static void another_process_has_the_rings(void)
 	pid_t child;
 
 	start_loopback();
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_H2C, &h2c_fd), 0);
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &c2h_fd), 0);
+	CHECK_EQUAL(run_export(dev, LITEPCIE_H2C, &h2c_fd), 0);
+	CHECK_EQUAL(run_export(dev, LITEPCIE_C2H, &c2h_fd), 0);
 	CHECK(lseek(c2h_fd, 0, SEEK_END) >= (off_t)RING && ftruncate(c2h_fd, 4096) < 0);
 	child = begin_child(h2c_fd, c2h_fd, &turn, &done);
 	close(h2c_fd);
 	close(c2h_fd);
 	for (uint64_t n = 0; n < BUFFERS; n++) {
 		CHECK_EQUAL(read(done, &byte, 1), 1);
-		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-		CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+		CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
+		CHECK_EQUAL(h2c_submit(dev, 1), 0);
+		CHECK(c2h_peek(dev, &first, WAIT_MS) > 0);
 		CHECK_EQUAL(write(turn, "", 1), 1);
 		if (failed_checks)
 			break;
-		CHECK_EQUAL(count_wrong(litepcie_c2h_buffer(dev, n), n), 0);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(count_wrong(c2h_buffer(dev, n), n), 0);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 	}
 	CHECK_EQUAL(read(done, &byte, 1), 1);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_close(dev);
 	dev = NULL;
 	CHECK_EQUAL(write(turn, "", 1), 1);
@@ -284,14 +281,14 @@ int main(int argc, char **argv)
 
 	if (!open_device(&dev, argc == 2, argv[1], "usage: places DEVICE"))
 		return 2;
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
 	rings_lie_in_own_memory(h2c, c2h);
 	what_does_not_fit_is_refused(c2h);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_H2C, NULL, 0), 0);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_H2C, NULL, 0), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, NULL, 0), 0);
 	small_pages_are_as_each_way_can();
 	shared_memory_is_as_each_way_can();
-	CHECK(litepcie_h2c_buffer(dev, 0) != h2c && litepcie_c2h_buffer(dev, 0) != c2h);
+	CHECK(h2c_buffer(dev, 0) != h2c && c2h_buffer(dev, 0) != c2h);
 	free(h2c);
 	free(c2h);
 	another_process_has_the_rings();

@@ -17,6 +17,7 @@
 #include "liblitepcie.h"
 #include "litepcie_capture.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS		20000
 #define PACKET		60u	/* bytes of the packet */
@@ -47,8 +48,8 @@ static void make_block(uint8_t *block)
 /* Play @bytes, and get what the player tells when nothing moves any more. */
 static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, size_t bytes)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	const struct run_config config = {
+		.directions = LITEPCIE_H2C,
 	};
 	const struct timespec nap = { .tv_nsec = 20000000 };
 	struct litepcie_player player = settings(LITEPCIE_PACE_FAST);
@@ -56,14 +57,14 @@ static struct litepcie_played play(struct litepcie *dev, const uint8_t *data, si
 	uint64_t number;
 
 	CHECK_EQUAL(litepcie_play(dev, &player), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	CHECK(litepcie_h2c_get(dev, &number, WAIT_MS) > 0);
-	memcpy(litepcie_h2c_buffer(dev, number), data, bytes);
-	CHECK_EQUAL(litepcie_h2c_send(dev, bytes), 0);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK(h2c_get(dev, &number, WAIT_MS) > 0);
+	memcpy(h2c_buffer(dev, number), data, bytes);
+	CHECK_EQUAL(h2c_send(dev, bytes), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
 	nanosleep(&nap, NULL);
 	CHECK_EQUAL(litepcie_played(dev, &played), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	CHECK_EQUAL(litepcie_play(dev, NULL), 0);
 	return played;
 }

@@ -16,6 +16,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "open.h"
+#include "run.h"
 
 #define PAGE	4096u
 #define BUFFERS	16u
@@ -42,14 +43,14 @@ static void send(struct litepcie *dev, uint32_t request, uint8_t *answer)
 	uint64_t first = 0;
 	uint32_t *data;
 
-	CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+	CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
 	CHECK_EQUAL(first, request);
-	data = litepcie_h2c_buffer(dev, first);
+	data = h2c_buffer(dev, first);
 	for (uint32_t i = 0; i < PAGE / 4; i++)
 		data[i] = request_word(request, i);
 	for (uint32_t i = 0; i < PAGE; i++)
 		answer[i] = before[i % BEAT] ^= ((uint8_t *)data)[i];
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(h2c_submit(dev, 1), 0);
 }
 
 /* Take from c2h the card's answer to @request. Returns true if the answer is right. */
@@ -58,35 +59,34 @@ static bool receive(struct litepcie *dev, uint32_t request, const uint8_t *answe
 	uint64_t first = 0;
 	bool right;
 
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, WAIT_MS), 1);
+	CHECK_EQUAL(c2h_peek(dev, &first, WAIT_MS), 1);
 	CHECK_EQUAL(first, request);
-	right = memcmp(litepcie_c2h_buffer(dev, first), answer, PAGE) == 0;
-	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	right = memcmp(c2h_buffer(dev, first), answer, PAGE) == 0;
+	CHECK_EQUAL(c2h_release(dev, 1), 0);
 	return right;
 }
 
 static void ask(struct litepcie *dev, unsigned int requests)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .interrupt_every = 1,
 	};
 	static uint8_t answer[PAGE];
 	unsigned int right = 0;
 	uint64_t beats = 0;
 
-	CHECK_EQUAL(litepcie_ring_setup(dev, PAGE, BUFFERS), 0);
+	CHECK_EQUAL(run_shape(dev, PAGE, BUFFERS), 0);
 	CHECK_EQUAL(litepcie_register_write(dev, "user_clear", 0), 0);
 	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	for (unsigned int n = 0; n < requests && !failed_checks; n++) {
 		send(dev, n, answer);
 		right += receive(dev, n, answer);
 		CHECK_EQUAL(litepcie_user_wait(dev, WAIT_MS), 1);
 	}
 	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	CHECK_EQUAL(litepcie_user_enable(dev, false), 0);
 	CHECK_EQUAL(litepcie_register_read(dev, "user_beats", &beats), 0);
 	CHECK_EQUAL(beats, (uint64_t)requests * (PAGE / BEAT));

@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "run.h"
 
 #define WAIT_MS	20000
 #define BUFFERS	8u
@@ -28,14 +29,14 @@ static struct litepcie *dev, *other;
  */
 static void take(unsigned int buffers)
 {
-	uint32_t words = (uint32_t)litepcie_buffer_size(dev) / 4;
+	uint32_t words = (uint32_t)run_size(dev) / 4;
 	uint64_t first = 0;
 
 	for (unsigned int n = 0; n < buffers && !failed_checks; n++) {
-		CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+		CHECK(c2h_peek(dev, &first, WAIT_MS) > 0);
 		CHECK_EQUAL(first, n);
-		CHECK_EQUAL(*(uint32_t *)litepcie_c2h_buffer(dev, first), n * words);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(*(uint32_t *)c2h_buffer(dev, first), n * words);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 	}
 }
 
@@ -61,47 +62,46 @@ static bool says(const char *direction)
  */
 static void c2h_ends(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .interrupt_every = 1,
 	};
 	uint64_t first;
 	int rc;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	take(BUFFERS);
 	CHECK_EQUAL(litepcie_reset(other), 0);
 	/* c2h buffers that were filled before the reset are still handed out */
 	for (rc = 1; rc > 0;) {
-		rc = litepcie_c2h_peek(dev, &first, WAIT_MS);
+		rc = c2h_peek(dev, &first, WAIT_MS);
 		if (rc > 0)
-			rc = litepcie_c2h_release(dev, (unsigned int)rc) == 0 ? 1 : -EIO;
+			rc = c2h_release(dev, (unsigned int)rc) == 0 ? 1 : -EIO;
 	}
 	CHECK_EQUAL(rc, -EIO);
 	CHECK(says("c2h"));
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), -EIO);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	take(BUFFERS);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 /* Check that a reset of the card ends a wait for h2c that has no timeout. */
 static void h2c_ends(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	const struct run_config config = {
+		.directions = LITEPCIE_H2C,
 	};
 	pthread_t thread;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	pthread_create(&thread, NULL, reset_later, NULL);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, -1), -EIO);
 	CHECK(says("h2c"));
 	pthread_join(thread, NULL);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), -EIO);
+	CHECK_EQUAL(h2c_submit(dev, 1), -EIO);
 	CHECK(says("h2c"));
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 int main(int argc, char **argv)

@@ -15,6 +15,7 @@
 #include "check.h"
 #include "litepcie_capability.h"
 #include "dma/table.h"
+#include "run.h"
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u

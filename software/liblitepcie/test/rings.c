@@ -14,9 +14,10 @@
 
 #include "check.h"
 #include "dma/engine.h"
+#include "run.h"
 
 #define COUNT	256u
-#define SIZE	64u	/* bytes of a DMA buffer; no test of this file reads the data */
+#define SIZE	4096u
 
 static struct {
 	/* numbers of finished h2c and c2h buffers that the library's next poll of the card finds */
@@ -53,16 +54,9 @@ static int fake_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 	return 0;
 }
 
-static int fake_start(struct litepcie *dev, bool loopback)
+static int fake_run(struct litepcie_stream *stream)
 {
-	(void)dev;
-	(void)loopback;
-	return 0;
-}
-
-static int fake_run(struct litepcie *dev)
-{
-	(void)dev;
+	(void)stream;
 	return 0;
 }
 
@@ -90,13 +84,12 @@ static int fake_wait(struct litepcie *dev, unsigned int directions, int timeout_
 	return card.wait_result;
 }
 
-static int fake_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
-		     uint64_t count)
+static int fake_post(struct litepcie_stream *stream, uint64_t first, uint64_t count)
 {
 	for (uint64_t n = first; n < first + count; n++)
-		if (table->asks[n & (COUNT - 1)])
+		if (stream->asks[n & (COUNT - 1)])
 			card.asking = n;
-	if (table == &dev->h2c_table)
+	if (stream->direction == LITEPCIE_H2C)
 		card.submitted = first + count;
 	else
 		/* at the start of a run the library hands over the whole ring */
@@ -104,30 +97,26 @@ static int fake_post(struct litepcie *dev, struct litepcie_table *table, uint64_
 	return 0;
 }
 
-/* Put the rings into the memory that the program has named, or else into static memory. */
-static int fake_setup(struct litepcie *dev, size_t size, unsigned int count)
+/* Put the ring into the memory that the program has named, or else into static memory. */
+static int fake_setup(struct litepcie_stream *stream)
 {
 	static uint8_t ring[2][COUNT * SIZE];
 	static struct litepcie_memory memory[2];
+	bool c2h = stream->direction == LITEPCIE_C2H;
 
-	(void)size;
-	(void)count;
-	dev->h2c.base = dev->h2c.place ? dev->h2c.place : ring[0];
-	dev->c2h.base = dev->c2h.place ? dev->c2h.place : ring[1];
-	memory[0].placed = dev->h2c.place;
-	memory[1].placed = dev->c2h.place;
-	dev->h2c.memory = &memory[0];
-	dev->c2h.memory = &memory[1];
+	stream->base = stream->options.memory ? stream->options.memory : ring[c2h];
+	memory[c2h].placed = stream->options.memory;
+	stream->memory = &memory[c2h];
 	return 0;
 }
 
-static int fake_export(struct litepcie *dev, const struct litepcie_ring *ring)
+static int fake_export(const struct litepcie_stream *stream)
 {
-	return ring == &dev->c2h ? 1234 : -EIO;
+	return stream->direction == LITEPCIE_C2H ? 1234 : -EIO;
 }
 
 static const struct litepcie_channel channel = {
-	.setup = fake_setup, .start = fake_start, .run = fake_run, .stop = fake_run,
+	.setup = fake_setup, .start = fake_run, .run = fake_run, .stop = fake_run,
 	.post = fake_post, .poll = fake_poll, .sleep = fake_wait, .export = fake_export,
 };
 
@@ -138,26 +127,31 @@ static const struct litepcie_backend fake = {
 
 static struct litepcie dev;
 
-static void begin_with(const struct litepcie_dma_config *config, uint32_t in_flight)
+static void close_streams(void)
 {
-	litepcie_engine_free(&dev);
+	litepcie_stream_close(&dev.h2c);
+	litepcie_stream_close(&dev.c2h);
+}
+
+static void begin_with(const struct run_config *config, uint32_t in_flight)
+{
+	close_streams();
 	memset(&card, 0, sizeof(card));
 	memset(&dev, 0, sizeof(dev));
 	dev.backend = &fake;
-	dev.buffer_size = SIZE;
-	dev.buffer_count = COUNT;
+	litepcie_streams_init(&dev);
 	dev.bar_size[0] = 0x20000;
 	dev.card.table_depth = COUNT;
 	dev.map.h2c_in_flight = in_flight;
 	pthread_mutex_init(&dev.lock, NULL);
 	pthread_cond_init(&dev.woken, NULL);
-	CHECK_EQUAL(litepcie_dma_start(&dev, config), 0);
+	CHECK_EQUAL(run_shape(&dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_start(&dev, config), 0);
 }
 
 static void begin_batched(unsigned int batch)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .batch = batch,
 	};
 
@@ -179,20 +173,35 @@ static struct litepcie_stats stats(void)
 
 static void a_start_that_makes_no_sense_is_refused(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
-	};
+	struct litepcie_stream_options options = { .struct_size = sizeof(options) };
+	struct litepcie_stream *stream;
 
 	begin();
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EBUSY);
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
-	config.loopback = true;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
-	config.directions = 0;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
-	config.directions = 4;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
-	CHECK(litepcie_why(&dev)[0]);
+	CHECK_EQUAL(litepcie_stream_start(&dev.c2h), -EBUSY);
+	CHECK(strstr(litepcie_why(&dev), "c2h runs already"));
+	CHECK_EQUAL(litepcie_stream_open(&dev, LITEPCIE_C2H, &options, &stream), -EBUSY);
+	CHECK(!stream && strstr(litepcie_why(&dev), "this handle has c2h open already"));
+	CHECK_EQUAL(litepcie_stream_open(&dev, 3, &options, &stream), -EINVAL);
+	CHECK(strstr(litepcie_why(&dev), "direction 0x3: choose h2c or c2h"));
+	CHECK_EQUAL(litepcie_stream_stop(&dev.c2h), 0);
+	litepcie_stream_close(&dev.c2h);
+	options.loopback = true;
+	CHECK_EQUAL(litepcie_stream_open(&dev, LITEPCIE_C2H, &options, &stream), 0);
+	CHECK_EQUAL(litepcie_stream_start(stream), -EINVAL);
+	CHECK(strstr(litepcie_why(&dev), "h2c runs without loopback: c2h must run in the same"));
+	litepcie_stream_close(stream);
+	options = (struct litepcie_stream_options) {
+		.struct_size = sizeof(options), .poll_us = 100,
+	};
+	CHECK_EQUAL(litepcie_stream_open(&dev, LITEPCIE_C2H, &options, &stream), 0);
+	CHECK_EQUAL(litepcie_stream_start(stream), -EINVAL);
+	CHECK(strstr(litepcie_why(&dev), "h2c runs with poll_us 0: c2h must have the same"));
+	litepcie_stream_close(&dev.h2c);
+	options = (struct litepcie_stream_options) { .struct_size = sizeof(options), .limit = 1 };
+	CHECK_EQUAL(litepcie_stream_open(&dev, LITEPCIE_H2C, &options, &stream), -EINVAL);
+	CHECK(strstr(litepcie_why(&dev), "a limit of h2c: only c2h has one"));
+	CHECK_EQUAL(litepcie_stream_send(&dev.c2h, 1), -EINVAL);
+	CHECK_EQUAL(litepcie_stream_drain(&dev.c2h, 0), -EINVAL);
 }
 
 static void a_direction_that_does_not_run_gives_no_buffers(void)
@@ -200,13 +209,13 @@ static void a_direction_that_does_not_run_gives_no_buffers(void)
 	uint64_t first;
 
 	begin();
-	litepcie_dma_stop(&dev);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 0), -EINVAL);
+	run_stop(&dev);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), -EINVAL);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), -EINVAL);
+	CHECK_EQUAL(c2h_release(&dev, 0), -EINVAL);
+	CHECK_EQUAL(h2c_submit(&dev, 0), -EINVAL);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EINVAL);
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 }
 
 static void c2h_hands_out_what_is_filled_and_no_more(void)
@@ -214,18 +223,18 @@ static void c2h_hands_out_what_is_filled_and_no_more(void)
 	uint64_t first = 99;
 
 	begin();
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1), 0);
 	card.on_wait = 5;
 	card.wait_result = 1;
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), 5);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 5);
 	CHECK_EQUAL(first, 0);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 6), -EINVAL);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 3), 0);
+	CHECK_EQUAL(c2h_release(&dev, 6), -EINVAL);
+	CHECK_EQUAL(c2h_release(&dev, 3), 0);
 	CHECK_EQUAL(card.released, 3);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(first, 3);
-	CHECK(litepcie_c2h_buffer(&dev, COUNT + 3) == litepcie_c2h_buffer(&dev, 3));
+	CHECK(c2h_buffer(&dev, COUNT + 3) == c2h_buffer(&dev, 3));
 }
 
 static void h2c_hands_out_the_whole_ring_and_no_more(void)
@@ -233,15 +242,15 @@ static void h2c_hands_out_the_whole_ring_and_no_more(void)
 	uint64_t first = 99;
 
 	begin();
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), COUNT);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), COUNT);
 	CHECK_EQUAL(first, 0);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT + 1), -EINVAL);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT), 0);
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), -EINVAL);
+	CHECK_EQUAL(h2c_submit(&dev, COUNT + 1), -EINVAL);
+	CHECK_EQUAL(h2c_submit(&dev, COUNT), 0);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 1), -EINVAL);
 	card.on_wait = 7;
 	card.wait_result = 1;
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 1000), 7);
+	CHECK_EQUAL(h2c_get(&dev, &first, 1000), 7);
 	CHECK_EQUAL(first, COUNT);
 }
 
@@ -263,12 +272,12 @@ static void drain_waits_for_the_bytes_themselves(void)
 	uint64_t first;
 
 	begin();
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), COUNT);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), COUNT);
+	CHECK_EQUAL(h2c_submit(&dev, 2), 0);
 	card.received = 2 * SIZE - 1;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	card.received = 2 * SIZE;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
 	CHECK_EQUAL(stats().h2c_done, 2);
 }
 
@@ -278,46 +287,45 @@ static void drain_waits_for_the_bytes_themselves(void)
  */
 static void drain_goes_by_buffers_where_these_say_enough(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
+	const struct run_config config = {
+		.directions = LITEPCIE_H2C,
 	};
 
 	begin_with(&config, 0);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 2), 0);
 	/* number of bytes that another DMA channel of the card has received */
 	card.received = 1000 * SIZE;
 	card.h2c = 1;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
-	CHECK(strstr(litepcie_why(&dev), "received 64 of 128 bytes"));
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK(strstr(litepcie_why(&dev), "received 4096 of 8192 bytes"));
 	card.h2c = 2;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
 }
 
 static void buffers_that_raise_an_interrupt(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .c2h_limit = 250,
 	};
 
 	begin_with(&config, 0);
-	CHECK_EQUAL(dev.interrupt_every, 32);
+	CHECK_EQUAL(dev.c2h.interrupt_every, 32);
 	/* the last buffer of a run with c2h_limit raises an interrupt */
 	CHECK_EQUAL(card.asking, 249);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 70), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 70), 0);
 	CHECK_EQUAL(card.asking, 63);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 31), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 31), 0);
 	/* the last h2c buffer of a short batch raises an interrupt */
 	CHECK_EQUAL(card.asking, 100);
 	config.interrupt_every = 2 * COUNT;
 	begin_with(&config, 0);
-	CHECK_EQUAL(dev.interrupt_every, COUNT);
-	litepcie_dma_stop(&dev);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
+	CHECK_EQUAL(dev.c2h.interrupt_every, COUNT);
+	run_stop(&dev);
+	CHECK_EQUAL(run_shape(&dev, 4096, 16), 0);
 	config.interrupt_every = 0;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
 	/* with a ring of 16 buffers, an interrupt comes for every half of the ring */
-	CHECK_EQUAL(dev.interrupt_every, 8);
+	CHECK_EQUAL(dev.c2h.interrupt_every, 8);
 }
 
 /*
@@ -331,18 +339,18 @@ static void batches_are_handed_over_together(void)
 	begin_batched(8);
 	card.c2h = 20;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
+	CHECK_EQUAL(c2h_release(&dev, 7), 0);
 	CHECK_EQUAL(card.released, 0);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	CHECK_EQUAL(card.released, 8);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 3), 0);
+	CHECK_EQUAL(c2h_release(&dev, 3), 0);
 	CHECK_EQUAL(card.released, 8);
-	CHECK_EQUAL(litepcie_dma_flush(&dev, LITEPCIE_C2H), 0);
+	CHECK_EQUAL(run_flush(&dev, LITEPCIE_C2H), 0);
 	CHECK_EQUAL(card.released, 11);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 7), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 7), 0);
 	CHECK_EQUAL(card.submitted, 0);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
+	CHECK_EQUAL(c2h_release(&dev, 7), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	/*
 	 * the released c2h buffers are held back, as the card still has more than half the ring to
@@ -354,31 +362,30 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.released, 18);
 	CHECK_EQUAL(card.submitted, 0);	/* a wait for c2h hands over no h2c buffers */
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK_EQUAL(card.submitted, 7);
 	CHECK_EQUAL(stats().batches, 4);
 }
 
 static void rings_have_shapes_that_the_card_can_have(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .batch = 9,
+	struct run_config config = {
+		.directions = LITEPCIE_C2H, .batch = 9,
 	};
 
 	begin();
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), -EBUSY);
 	CHECK_EQUAL(litepcie_reset(&dev), -EBUSY);
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4095, 16), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 2048, 16), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 8 << 20, 16), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 8), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 24), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 2 * COUNT), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK_EQUAL(run_stop(&dev), 0);
+	CHECK_EQUAL(run_shape(&dev, 4095, 16), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 2048, 16), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 8 << 20, 16), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 4096, 8), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 4096, 24), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 4096, 2 * COUNT), -EINVAL);
+	CHECK_EQUAL(run_shape(&dev, 4096, 16), 0);
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	config.batch = 8;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
 }
 
 /* Rings with a place -------------------------------------------------------------------------- */
@@ -408,35 +415,31 @@ static uint8_t *get_pages(int flags)
 static void at_rest(void)
 {
 	begin();
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 16), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
+	CHECK_EQUAL(run_shape(&dev, PAGE, 16), 0);
 }
 
 static void a_place_must_be_good(void)
 {
 	uint8_t *pages = get_pages(MAP_PRIVATE);
 
-	begin();
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EBUSY);
 	at_rest();
-	CHECK_EQUAL(litepcie_ring_place(&dev, 3, pages, RING), -EINVAL);
-	CHECK(says("direction 0x3: choose h2c or c2h"));
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + 64, RING), -EINVAL);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages + 64, RING), -EINVAL);
 	CHECK(says("it must be a multiple of a page, 4096 bytes"));
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING - 1), -EINVAL);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING - 1), -EINVAL);
 	CHECK(says("of 65535 bytes: a ring of 16 buffers of 4096 bytes takes 65536"));
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages - PAGE, RING), -EFAULT);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages - PAGE, RING), -EFAULT);
 	CHECK(says("not all of its 65536 bytes are memory that this program may read and write"));
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, SIZE_MAX), -EFAULT);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, SIZE_MAX), -EFAULT);
 	CHECK_EQUAL(munmap(pages + RING, PAGE), 0);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
-	CHECK(!dev.c2h.place);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_H2C, pages, RING), 0);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EINVAL);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
+	CHECK(!dev.c2h.options.memory);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_H2C, pages, RING), 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING), -EINVAL);
 	CHECK(says("the other direction's ring lies at"));
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_H2C, NULL, 0), 0);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_H2C, NULL, 0), 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING), 0);
 	munmap(pages - PAGE, RING + PAGE);
 }
 
@@ -448,49 +451,46 @@ static void a_back_end_may_want_private_memory(void)
 	at_rest();
 	exchanging.exchanges = true;
 	dev.backend = &exchanging;
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EOPNOTSUPP);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING), -EOPNOTSUPP);
 	CHECK(says("is shared memory") && says("MAP_PRIVATE"));
 	dev.backend = &fake;
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING), 0);
 	munmap(pages - PAGE, RING + 2 * PAGE);
 }
 
 /*
- * A ring that the program places is used from the next start on, and has no buffers until then. A
- * shape that is too large for the place is refused, and the old shape stays.
+ * A ring lies in the memory that the program names. A shape that is too large for the memory is
+ * refused, and the old shape stays.
  */
 static void a_ring_goes_where_it_is_placed(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	uint8_t *pages = get_pages(MAP_PRIVATE);
-	struct litepcie_memory *memory;
 	uint8_t *own;
 	int fd = 0;
 
 	at_rest();
-	own = litepcie_c2h_buffer(&dev, 0);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
-	CHECK(!litepcie_c2h_buffer(&dev, 0) && litepcie_h2c_buffer(&dev, 0));
-	CHECK_EQUAL(litepcie_ring_keep(&dev, LITEPCIE_C2H, &memory), -EINVAL);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 32), -EINVAL);
-	CHECK(says("32 buffers of 4096 bytes: the place that c2h has been given has 65536 bytes"));
-	CHECK_EQUAL(litepcie_buffer_count(&dev), 16);
-	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), -EINVAL);
+	own = c2h_buffer(&dev, 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	CHECK(c2h_buffer(&dev, 0) == pages && h2c_buffer(&dev, 0) != pages);
+	CHECK_EQUAL(run_shape(&dev, PAGE, 32), -EINVAL);
+	CHECK(says("of 65536 bytes: a ring of 32 buffers of 4096 bytes takes 131072"));
+	CHECK_EQUAL(run_count(&dev), 16);
+	CHECK_EQUAL(run_export(&dev, LITEPCIE_C2H, &fd), -EINVAL);
 	CHECK(says("c2h is not running") && fd == -1);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
-	CHECK(litepcie_c2h_buffer(&dev, 17) == pages + PAGE);
-	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
+	CHECK(c2h_buffer(&dev, 17) == pages + PAGE);
+	CHECK_EQUAL(run_export(&dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
 	CHECK(says("the c2h ring lies in this program's own memory"));
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
-	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, NULL, 77), 0);
-	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 32), 0);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
-	CHECK(litepcie_c2h_buffer(&dev, 0) == own);
-	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
+	CHECK_EQUAL(run_place(&dev, LITEPCIE_C2H, NULL, 77), 0);
+	CHECK_EQUAL(run_shape(&dev, PAGE, 32), 0);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
+	CHECK(c2h_buffer(&dev, 0) == own);
+	CHECK_EQUAL(run_export(&dev, LITEPCIE_C2H, &fd), 0);
 	CHECK_EQUAL(fd, 1234);
-	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_H2C | LITEPCIE_C2H, &fd), -EINVAL);
 	munmap(pages - PAGE, RING + 2 * PAGE);
 }
 
@@ -509,6 +509,6 @@ int main(void)
 	drain_waits_for_the_bytes_themselves();
 	drain_goes_by_buffers_where_these_say_enough();
 	buffers_that_raise_an_interrupt();
-	litepcie_engine_free(&dev);
+	close_streams();
 	return failed_checks != 0;
 }

@@ -18,6 +18,7 @@
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "open.h"
+#include "run.h"
 
 #define SIZE		4096u
 #define COUNT		16u
@@ -61,10 +62,10 @@ static void fill(struct litepcie *dev)
 	uint64_t first;
 	int free;
 
-	while ((free = litepcie_h2c_get(dev, &first, LONG_MS)) > 0) {
+	while ((free = h2c_get(dev, &first, LONG_MS)) > 0) {
 		for (int i = 0; i < free; i++)
-			memset(litepcie_h2c_buffer(dev, first + (uint64_t)i), 0x5a, SIZE);
-		CHECK_EQUAL(litepcie_h2c_submit(dev, (unsigned int)free), 0);
+			memset(h2c_buffer(dev, first + (uint64_t)i), 0x5a, SIZE);
+		CHECK_EQUAL(h2c_submit(dev, (unsigned int)free), 0);
 	}
 	CHECK_EQUAL(free, 0);
 }
@@ -75,34 +76,33 @@ static void take_back(struct litepcie *dev)
 	uint64_t first;
 	int count;
 
-	while ((count = litepcie_c2h_peek(dev, &first, LONG_MS)) > 0)
-		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+	while ((count = c2h_peek(dev, &first, LONG_MS)) > 0)
+		CHECK_EQUAL(c2h_release(dev, (unsigned int)count), 0);
 	CHECK_EQUAL(count, 0);
 }
 
 static void hang(struct litepcie *dev, bool loopback)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .interrupt_every = 1,
 	};
 
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 50), 0);
 	show(dev, "nothing", config.directions);
 	fill(dev);
 	show(dev, "hung", config.directions);
 	show(dev, "h2c", LITEPCIE_H2C);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, 20), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(dev, 20), -ETIMEDOUT);
 	printf("drain: %s\n", litepcie_why(dev));
 	if (loopback) {
 		take_back(dev);
-		CHECK_EQUAL(litepcie_h2c_drain(dev, 10 * LONG_MS), 0);
+		CHECK_EQUAL(h2c_drain(dev, 10 * LONG_MS), 0);
 		show(dev, "done", config.directions);
 	}
 	show_slot(dev);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 int main(int argc, char **argv)

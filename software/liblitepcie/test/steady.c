@@ -16,6 +16,7 @@
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS	60000
 
@@ -28,14 +29,14 @@ static void c2h(struct litepcie *dev, uint64_t buffers)
 	int count = 1;
 
 	while (seen < buffers && count > 0) {
-		count = litepcie_c2h_peek(dev, &first, WAIT_MS);
+		count = c2h_peek(dev, &first, WAIT_MS);
 		waits++;
 		for (int i = 0; i < count; i++, seen++) {
-			const uint32_t *data = litepcie_c2h_buffer(dev, first + (uint64_t)i);
+			const uint32_t *data = c2h_buffer(dev, first + (uint64_t)i);
 
-			if (*data != (uint32_t)(seen * (litepcie_buffer_size(dev) / 4)))
+			if (*data != (uint32_t)(seen * (run_size(dev) / 4)))
 				failed_checks++;
-			if (litepcie_c2h_release(dev, 1) < 0)
+			if (c2h_release(dev, 1) < 0)
 				failed_checks++;
 		}
 	}
@@ -48,23 +49,23 @@ static void h2c(struct litepcie *dev, uint64_t buffers)
 	int count = 1;
 
 	while (sent < buffers && count > 0) {
-		count = litepcie_h2c_get(dev, &first, WAIT_MS);
+		count = h2c_get(dev, &first, WAIT_MS);
 		waits++;
 		for (int i = 0; i < count && sent < buffers; i++, sent++) {
-			uint32_t *data = litepcie_h2c_buffer(dev, first + (uint64_t)i);
+			uint32_t *data = h2c_buffer(dev, first + (uint64_t)i);
 
-			*data = (uint32_t)(sent * (litepcie_buffer_size(dev) / 4));
-			if (litepcie_h2c_submit(dev, 1) < 0)
+			*data = (uint32_t)(sent * (run_size(dev) / 4));
+			if (h2c_submit(dev, 1) < 0)
 				failed_checks++;
 		}
 	}
 	CHECK(count > 0);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
 }
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = { .struct_size = sizeof(config), .pattern = true };
+	struct run_config config = { .pattern = true };
 	struct litepcie_counters before = { .struct_size = sizeof(before) };
 	struct litepcie_counters after = { .struct_size = sizeof(after) };
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -82,12 +83,12 @@ int main(int argc, char **argv)
 	config.c2h_limit = in ? buffers : 0;
 	CHECK_EQUAL(litepcie_counters_clear(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &before), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	if (in)
 		c2h(dev, buffers);
 	else
 		h2c(dev, buffers);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &after), 0);
 	litepcie_stats(dev, &stats);
 	printf("batches %llu interrupts %lld bytes %llu ticks %llu reads %llu waits %u\n",

@@ -9,6 +9,7 @@
  * every word that comes back through the loopback.
  */
 #include "compat/liblitepcie.h"
+#include "run.h"
 
 #define WORDS	(DMA_BUFFER_SIZE / 4)
 

@@ -19,6 +19,7 @@
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "open.h"
+#include "run.h"
 
 #define WAIT_MS	20000
 
@@ -37,12 +38,12 @@ static uint32_t expected(uint64_t buffer, size_t word)
 
 static void *fill(void *unused)
 {
-	size_t words = litepcie_buffer_size(dev) / 4;
+	size_t words = run_size(dev) / 4;
 	uint64_t first = 0, sent = 0;
 
 	while (sent < buffers) {
-		int count = litepcie_h2c_get(dev, &first, WAIT_MS);
-		uint32_t *data = litepcie_h2c_buffer(dev, first);
+		int count = h2c_get(dev, &first, WAIT_MS);
+		uint32_t *data = h2c_buffer(dev, first);
 
 		CHECK(count > 0);
 		if (count <= 0)
@@ -50,21 +51,21 @@ static void *fill(void *unused)
 		CHECK_EQUAL(first, sent);
 		for (size_t i = 0; i < words; i++)
 			data[i] = expected(sent, i);
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		CHECK_EQUAL(h2c_submit(dev, 1), 0);
 		sent++;
 	}
-	CHECK_EQUAL(litepcie_dma_flush(dev, LITEPCIE_H2C), 0);
+	CHECK_EQUAL(run_flush(dev, LITEPCIE_H2C), 0);
 	return unused;
 }
 
 static void *empty(void *unused)
 {
-	size_t words = litepcie_buffer_size(dev) / 4, wrong = 0;
+	size_t words = run_size(dev) / 4, wrong = 0;
 	uint64_t first = 0, seen = 0;
 
 	while (seen < buffers) {
-		int count = litepcie_c2h_peek(dev, &first, WAIT_MS);
-		const uint32_t *data = litepcie_c2h_buffer(dev, first);
+		int count = c2h_peek(dev, &first, WAIT_MS);
+		const uint32_t *data = c2h_buffer(dev, first);
 
 		CHECK(count > 0);
 		if (count <= 0)
@@ -72,7 +73,7 @@ static void *empty(void *unused)
 		CHECK_EQUAL(first, seen);
 		for (size_t i = 0; i < words; i++)
 			wrong += data[i] != expected(seen, i);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		CHECK_EQUAL(c2h_release(dev, 1), 0);
 		seen++;
 	}
 	CHECK_EQUAL(wrong, 0);
@@ -96,18 +97,17 @@ static void *look(void *unused)
 
 static void both_ways(size_t size, unsigned int count, unsigned int batch, bool third)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .batch = batch,
 		.c2h_limit = buffers,
 	};
 	pthread_t threads[3];
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
-	CHECK_EQUAL(litepcie_ring_setup(dev, size, count), 0);
-	CHECK_EQUAL(litepcie_buffer_size(dev), size);
-	CHECK_EQUAL(litepcie_buffer_count(dev), count);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_shape(dev, size, count), 0);
+	CHECK_EQUAL(run_size(dev), size);
+	CHECK_EQUAL(run_count(dev), count);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	atomic_store(&finished, false);
 	pthread_create(&threads[0], NULL, fill, NULL);
 	pthread_create(&threads[1], NULL, empty, NULL);
@@ -118,7 +118,7 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 	atomic_store(&finished, true);
 	if (third)
 		pthread_join(threads[2], NULL);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.c2h_released, buffers);
 	printf("streams: %llu buffers of %zu bytes compared, rings of %u, batches of %u\n",
@@ -131,14 +131,13 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
  */
 static void an_event_tells_of_news(unsigned int late_us)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4, .interrupt_every = 1,
 	};
 	struct pollfd event = { .events = POLLIN };
 	uint64_t first, seen = 0;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	usleep(late_us);
 	event.fd = litepcie_dma_fd(dev);
 	CHECK(event.fd >= 0);
@@ -147,15 +146,15 @@ static void an_event_tells_of_news(unsigned int late_us)
 
 		CHECK_EQUAL(poll(&event, 1, WAIT_MS), 1);
 		CHECK(litepcie_dma_wait(dev, LITEPCIE_C2H, 0) >= 0);
-		count = litepcie_c2h_peek(dev, &first, 0);
+		count = c2h_peek(dev, &first, 0);
 		CHECK(count >= 0);
 		if (count < 0 || event.revents != POLLIN)
 			break;
-		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		CHECK_EQUAL(c2h_release(dev, (unsigned int)count), 0);
 		seen += (uint64_t)count;
 	}
 	CHECK_EQUAL(seen, 4);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 /*
@@ -164,25 +163,24 @@ static void an_event_tells_of_news(unsigned int late_us)
  */
 static void a_look_finds_news(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	struct run_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
 	};
 	uint64_t first, seen = 0;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	for (int ms = 0; ms < WAIT_MS && seen < 4; ms++) {
-		int count = litepcie_c2h_peek(dev, &first, 0);
+		int count = c2h_peek(dev, &first, 0);
 
 		CHECK(count >= 0);
 		if (count < 0)
 			break;
-		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		CHECK_EQUAL(c2h_release(dev, (unsigned int)count), 0);
 		seen += (uint64_t)count;
 		usleep(1000);
 	}
 	CHECK_EQUAL(seen, 4);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 static void a_reset_leaves_a_card_that_works(void)

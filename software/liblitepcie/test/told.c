@@ -18,8 +18,8 @@
 
 #include "check.h"
 #include "litepcie_capability.h"
-#include "dma/ring.h"
 #include "dma/table.h"
+#include "run.h"
 
 /* number of entries of the descriptor table of the stand-in for the card */
 #define DEPTH		256u
@@ -52,7 +52,8 @@ static struct {
 	/* true: records were switched on while old records were still in the memory */
 	bool		dirty;
 	/*
-	 * true: a register of the records or status lines was written while a direction was enabled
+	 * true: a register of the records or status lines was written while its direction was
+	 * enabled
 	 */
 	bool		late;
 	bool		dead;
@@ -86,11 +87,12 @@ static void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
 	*entry(number) = (struct litepcie_entry) { bytes, flags, number + 1 };
 }
 
+/* True if there is an old record, or an old status line of c2h, which is the last. */
 static bool any_old(void)
 {
 	const struct litepcie_memory *memory = card.memory[LITEPCIE_MEMORY_NOTICES];
 
-	for (size_t i = 0; i < memory->size; i++)
+	for (size_t i = 0; i < memory->size; i == DEPTH * LITEPCIE_RECORD_SIZE - 1 ? i += 65 : i++)
 		if (((const uint8_t *)memory->base)[i])
 			return true;
 	return false;
@@ -116,18 +118,24 @@ static void push(unsigned int way, unsigned int base)
 	card.lengths[way][card.pushed[way]++ % 64] = card.word[(base + VALUE) / 4];
 }
 
+/* True if a register of a direction that is enabled must not be written. */
+static bool is_late(uint32_t offset)
+{
+	if (offset == LINE_H2C || offset == LINE_H2C + 4)
+		return card.word[(H2C + ENABLE) / 4];
+	return offset >= RECORDS && offset < CONTROL && card.word[(C2H + ENABLE) / 4];
+}
+
 static int fake_post(struct litepcie *unused, const struct litepcie_post *posts, size_t count)
 {
-	bool enabled;
-
 	(void)unused;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t offset = posts[i].offset;
 
 		card.word[offset / 4] = (uint32_t)posts[i].value;
-		enabled = card.word[(H2C + ENABLE) / 4] || card.word[(C2H + ENABLE) / 4];
-		card.late |= enabled && offset >= RECORDS && offset <= CONTROL;
-		if (offset == CONTROL && posts[i].value)
+		card.late |= is_late(offset);
+		if (offset == CONTROL && posts[i].value & LITEPCIE_RECORDS_CONTROL_C2H_RECORDS &&
+		    !card.word[(C2H + ENABLE) / 4])
 			card.dirty |= any_old();
 		if (offset == H2C + PUSH)
 			push(0, H2C);
@@ -135,6 +143,15 @@ static int fake_post(struct litepcie *unused, const struct litepcie_post *posts,
 			push(1, C2H);
 	}
 	return 0;
+}
+
+static void fake_memory_free(struct litepcie *unused, unsigned int kind)
+{
+	(void)unused;
+	if (card.memory[kind])
+		free(card.memory[kind]->base);
+	free(card.memory[kind]);
+	card.memory[kind] = NULL;
 }
 
 static int fake_memory(struct litepcie *unused, unsigned int kind, void *place, size_t bytes,
@@ -147,9 +164,7 @@ static int fake_memory(struct litepcie *unused, unsigned int kind, void *place, 
 		return -ENOMEM;
 	memset((*memory)->base, 0xee, bytes);
 	(*memory)->size = bytes;
-	if (card.memory[kind])
-		free(card.memory[kind]->base);
-	free(card.memory[kind]);
+	fake_memory_free(NULL, kind);
 	card.memory[kind] = *memory;
 	*iova = kind == LITEPCIE_MEMORY_NOTICES ? NOTICES_IOVA : IOVA + kind * 0x1000000u;
 	return 0;
@@ -171,7 +186,7 @@ static int fake_sleep(struct litepcie *unused, int timeout_ms)
 	if (card.stops) {
 		card.stops = false;
 		litepcie_unlock(&dev, 0);
-		CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+		CHECK_EQUAL(run_stop(&dev), 0);
 		litepcie_lock(&dev);
 	}
 	return raised != 0;
@@ -195,7 +210,7 @@ static int fake_event_fd(const struct litepcie *unused)
 
 static const struct litepcie_backend fake = {
 	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
-	.memory = fake_memory, .sleep = fake_sleep, .event_fd = fake_event_fd,
+	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep, .event_fd = fake_event_fd,
 	.asked_back = fake_asked_back,
 };
 
@@ -208,12 +223,9 @@ static struct litepcie_dma_registers direction(uint32_t base)
 
 static void free_memory(void)
 {
-	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
-		if (card.memory[kind])
-			free(card.memory[kind]->base);
-		free(card.memory[kind]);
-	}
-	litepcie_engine_free(&dev);
+	litepcie_stream_close(&dev.h2c);
+	litepcie_stream_close(&dev.c2h);
+	fake_memory_free(&dev, LITEPCIE_MEMORY_NOTICES);
 }
 
 /*
@@ -233,11 +245,10 @@ static void open_card(bool records)
 	dev.timer = dev.news = -1;
 	dev.backend = &fake;
 	dev.bar_size[0] = sizeof(card.word);
-	dev.buffer_size = SIZE;
-	dev.buffer_count = COUNT;
 	dev.card = (struct litepcie_card) {
 		.table_depth = DEPTH, .clock_hz = 250000000, .tick_ps = 4000, .data_width = 8 * BEAT,
 	};
+	litepcie_streams_init(&dev);
 	dev.map.h2c = direction(H2C);
 	dev.map.c2h = direction(C2H);
 	dev.map.loopback = LOOPBACK;
@@ -258,22 +269,21 @@ static void open_card(bool records)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&dev.woken, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	CHECK_EQUAL(litepcie_engine_setup(&dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_shape(&dev, SIZE, COUNT), 0);
 }
 
-static void start_with(struct litepcie_dma_config config)
+static void start_with(struct run_config config)
 {
 	if (!config.directions)
 		config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
-	config.struct_size = sizeof(config);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
 	card.reads = card.status_reads = 0;
 }
 
 static void begin(void)
 {
 	open_card(true);
-	start_with((struct litepcie_dma_config) { 0 });
+	start_with((struct run_config) { 0 });
 }
 
 static bool says(const char *words)
@@ -306,19 +316,19 @@ static void the_card_is_told_where_to_write(void)
 
 	put_record(0, SIZE, 0);
 	line(LINE_C2H)->buffers = 1;
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	CHECK_EQUAL(card.word[CONTROL / 4], 0);
-	start_with((struct litepcie_dma_config) {
+	start_with((struct run_config) {
 		.directions = LITEPCIE_C2H, .packets = true, .flush_us = 20,
 	});
 	CHECK_EQUAL(card.word[CONTROL / 4], LITEPCIE_RECORDS_CONTROL_C2H_RECORDS |
 					    LITEPCIE_RECORDS_CONTROL_C2H_STATUS);
 	CHECK_EQUAL(card.word[SILENCE / 4], 20 * 250);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
-	start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
+	CHECK_EQUAL(run_stop(&dev), 0);
+	start_with((struct run_config) { .directions = LITEPCIE_H2C });
 	CHECK_EQUAL(card.word[CONTROL / 4], LITEPCIE_RECORDS_CONTROL_H2C_STATUS);
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	CHECK(!card.dirty && !card.late);
 }
 
@@ -338,13 +348,13 @@ static void records_say_what_is_filled(void)
 		put_record(n, SIZE, 0);
 		if (n % 5 == 0)
 			line(LINE_C2H)->buffers = n + 1;
-		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), 1);
+		CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 1);
 		CHECK_EQUAL(first, n);
-		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+		CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	}
 	for (uint64_t n = 0; n < COUNT; n++)
 		put_record(3 * DEPTH + n, SIZE, 0);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), COUNT);
 	CHECK_EQUAL(card.reads, 0);
 }
 
@@ -355,9 +365,9 @@ static void the_line_says_what_is_fetched(void)
 
 	begin();
 	for (uint64_t n = 0; n < 3 * DEPTH; n += COUNT) {
-		CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT), 0);
+		CHECK_EQUAL(h2c_submit(&dev, COUNT), 0);
 		line(LINE_H2C)->buffers = n + 3;
-		CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 1000), 3);
+		CHECK_EQUAL(h2c_get(&dev, &first, 1000), 3);
 		line(LINE_H2C)->buffers = n + COUNT;
 		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
 	}
@@ -367,17 +377,17 @@ static void the_line_says_what_is_fetched(void)
 	CHECK(stats.h2c_errors == 5 && stats.c2h_errors == 2 && stats.h2c_done == 3 * DEPTH);
 	CHECK_EQUAL(card.reads, 0);
 	line(LINE_H2C)->errors = 6;
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	litepcie_stats(&dev, &stats);
 	CHECK(stats.h2c_errors == 6 && stats.c2h_errors == 2);
 }
 
 static void what_cannot_be_is_not_believed(void)
 {
-	struct litepcie_c2h_record record;
+	struct run_record record;
 
 	begin();
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 4), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 4), 0);
 	line(LINE_H2C)->buffers = 5;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 1000), -EIO);
 	CHECK(says("finished 5 buffers of h2c, but it was given 4; it has lost its state"));
@@ -393,7 +403,7 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK(says("filled 2 c2h buffers, but the last has no record"));
 	line(LINE_C2H)->buffers = 3;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
+	CHECK_EQUAL(c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
 	/*
@@ -410,24 +420,21 @@ static void what_cannot_be_is_not_believed(void)
 
 static void a_record_has_length_and_flags(void)
 {
-	struct litepcie_c2h_record record = { 0 };
+	struct run_record record = { 0 };
 	uint64_t first;
 
 	begin();
 	put_record(0, 77, LITEPCIE_RECORD_LAST);
 	put_record(1, 96, LITEPCIE_RECORD_FLUSHED);
 	put_record(2, SIZE + 1, 0);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), -EINVAL);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), 3);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), 3);
+	CHECK_EQUAL(c2h_record(&dev, 0, &record), 0);
 	CHECK(record.bytes == 77 && record.flags == LITEPCIE_RECORD_LAST);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), 0);
+	CHECK_EQUAL(c2h_record(&dev, 1, &record), 0);
 	CHECK(record.bytes == 96 && record.flags == LITEPCIE_RECORD_FLUSHED);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 2, &record), -EIO);
+	CHECK_EQUAL(c2h_record(&dev, 2, &record), -EIO);
 	CHECK(says("says 4097 bytes: a buffer has 4096"));
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 3, &record), -EINVAL);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), -EINVAL);
+	CHECK_EQUAL(c2h_release(&dev, 1), 0);
 }
 
 /* When registers are read --------------------------------------------------------------------- */
@@ -469,7 +476,7 @@ static void a_look_at_memory_saves_sleeps(void)
 	for (uint64_t n = 0; n < 4 * COUNT; n++) {
 		put_record(n, SIZE, 0);
 		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
-		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+		CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	}
 	CHECK(card.sleeps >= 1 && card.sleeps <= COUNT);
 	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
@@ -493,10 +500,10 @@ static void a_look_without_a_wait_finds_news(bool records)
 	uint64_t first;
 
 	open_card(records);
-	start_with((struct litepcie_dma_config) { 0 });
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT), 0);
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), 0);
+	start_with((struct run_config) { 0 });
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
+	CHECK_EQUAL(h2c_submit(&dev, COUNT), 0);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), 0);
 	card.word[(C2H + STATUS) / 4] = 2;
 	card.word[(H2C + STATUS) / 4] = 3;
 	if (records) {
@@ -504,43 +511,42 @@ static void a_look_without_a_wait_finds_news(bool records)
 		put_record(1, SIZE, 0);
 		line(LINE_H2C)->buffers = 3;
 	}
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
-	CHECK(litepcie_h2c_get(&dev, &first, 0) == 3 && first == COUNT);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 2);
+	CHECK(h2c_get(&dev, &first, 0) == 3 && first == COUNT);
 	CHECK_EQUAL(card.reads != 0, !records);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, 2), 0);
+	CHECK_EQUAL(c2h_release(&dev, 2), 0);
 	card.sleeps = 0;
 	for (int n = 0; n < 64; n++)
-		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
+		CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
 	CHECK(card.sleeps >= 1 && card.sleeps <= 4);
 	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
 	card.sleeps = 0;
 	for (int n = 0; n < 64; n++)
-		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 0);
+		CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
 	CHECK_EQUAL(card.sleeps, 0);
 	usleep((LITEPCIE_WAIT_SLICE_MS + 1) * 1000);
 	card.dead = true;
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), -EIO);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), -EIO);
 }
 
 static void without_records_the_register_counts(void)
 {
-	struct litepcie_dma_config packets = {
-		.struct_size = sizeof(packets), .directions = LITEPCIE_C2H, .packets = true,
+	struct run_config packets = {
+		.directions = LITEPCIE_C2H, .packets = true,
 	};
-	struct litepcie_c2h_record record = { 0 };
+	struct run_record record = { 0 };
 	uint64_t first;
 
 	open_card(false);
 	CHECK(!card.memory[LITEPCIE_MEMORY_NOTICES]);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &packets), -EOPNOTSUPP);
+	CHECK_EQUAL(run_start(&dev, &packets), -EOPNOTSUPP);
 	CHECK(says("whole buffers only"));
-	start_with((struct litepcie_dma_config) { 0 });
+	start_with((struct run_config) { 0 });
 	card.word[(C2H + STATUS) / 4] = COUNT;
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), COUNT);
 	CHECK(card.status_reads > 0);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, COUNT - 1, &record), 0);
+	CHECK_EQUAL(c2h_record(&dev, COUNT - 1, &record), 0);
 	CHECK(record.bytes == SIZE && record.flags == 0);
-	CHECK_EQUAL(litepcie_c2h_record(&dev, COUNT, &record), -EINVAL);
 	CHECK_EQUAL(card.word[CONTROL / 4], 0);
 }
 
@@ -556,14 +562,14 @@ static void a_run_has_its_own_counts(void)
 
 	open_card(true);
 	card.raised = 1;
-	start_with((struct litepcie_dma_config) { 0 });
+	start_with((struct run_config) { 0 });
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	litepcie_stats(&dev, &stats);
 	CHECK_EQUAL(stats.interrupts, 0);
 	line(LINE_H2C)->errors = 3;
 	litepcie_stats(&dev, &stats);
 	line(LINE_H2C)->errors = 0;
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	litepcie_stats(&dev, &stats);
 	CHECK_EQUAL(stats.h2c_errors, 3);
 }
@@ -577,15 +583,15 @@ static void a_wait_hands_over_what_the_card_runs_out_of(void)
 	uint64_t first;
 
 	open_card(true);
-	start_with((struct litepcie_dma_config) { .batch = COUNT / 2 });
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	start_with((struct run_config) { .batch = COUNT / 2 });
+	CHECK_EQUAL(h2c_submit(&dev, 1), 0);
 	CHECK_EQUAL(card.pushed[0], 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 0);
 	CHECK_EQUAL(card.pushed[0], 1);
 	for (unsigned int n = 0; n < COUNT - 1; n++)
 		put_record(n, SIZE, 0);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT - 1);
-	CHECK_EQUAL(litepcie_c2h_release(&dev, COUNT / 2 - 1), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 1000), COUNT - 1);
+	CHECK_EQUAL(c2h_release(&dev, COUNT / 2 - 1), 0);
 	CHECK_EQUAL(card.pushed[1], COUNT);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.pushed[1], COUNT + COUNT / 2 - 1);
@@ -599,12 +605,12 @@ static void a_drain_waits_for_the_logic(void)
 {
 	begin();
 	dev.map.h2c_tells_taken = true;
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 1), 0);
 	line(LINE_H2C)->buffers = 1;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(says("its logic has not taken it"));
 	card.word[(H2C + ENABLE) / 4] |= 4;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
 }
 
 /*
@@ -617,9 +623,9 @@ static void a_stop_is_heard_of_in_each_sleep(void)
 	card.stops = true;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -ECANCELED);
 	begin();
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 1), 0);
 	card.stops = true;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1000), -ECANCELED);
+	CHECK_EQUAL(h2c_drain(&dev, 1000), -ECANCELED);
 	begin();
 	for (uint64_t n = 0; card.sleeps == 0 || n == 0; n++) {
 		put_record(n, SIZE, 0);
@@ -627,7 +633,7 @@ static void a_stop_is_heard_of_in_each_sleep(void)
 		card.stops = true;
 		if (litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000) != 1)
 			break;
-		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+		CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	}
 	CHECK(card.sleeps != 0 && says("another thread stopped the DMA"));
 }
@@ -700,18 +706,18 @@ static bool silent(unsigned int way)
 
 static void looks_have_their_rules(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .poll_us = 9,
+	struct run_config config = {
+		.directions = LITEPCIE_C2H, .poll_us = 9,
 	};
 
 	open_card(true);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	CHECK(says("a look every 9 us: it must be from 10 to 1000000"));
 	config.poll_us = 1000001;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	CHECK(says("a look every 1000001 us"));
-	config = (struct litepcie_dma_config) { .struct_size = sizeof(config), .directions = LITEPCIE_C2H, .adaptive = true };
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	config = (struct run_config) { .directions = LITEPCIE_C2H, .adaptive = true };
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	CHECK(says("adaptive looks without a time between two"));
 }
 
@@ -725,25 +731,25 @@ static void a_card_that_is_polled_raises_nothing(bool records)
 	uint64_t first;
 
 	open_card(records);
-	start_with((struct litepcie_dma_config) { .poll_us = 10 });
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 3), 0);
+	start_with((struct run_config) { .poll_us = 10 });
+	CHECK_EQUAL(h2c_submit(&dev, 3), 0);
 	CHECK(silent(0) && silent(1) && card.pushed[0] == 3 && card.pushed[1] == COUNT);
 	CHECK_EQUAL(card.word[CAUSES / 4], 0);
-	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 5), 0);
+	CHECK_EQUAL(c2h_peek(&dev, &first, 5), 0);
 	card.word[(C2H + STATUS) / 4] = 2;
 	if (records) {
 		put_record(0, SIZE, 0);
 		put_record(1, SIZE, 0);
 		line(LINE_C2H)->buffers = 2;
 	}
-	CHECK(litepcie_c2h_peek(&dev, &first, 1000) > 0);
+	CHECK(c2h_peek(&dev, &first, 1000) > 0);
 	CHECK(!records || card.reads == 0);
 	card.reads = 0;
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	litepcie_stats(&dev, &stats);
 	CHECK(stats.woken_by_timeout == 0 && stats.interrupts_missed == 0);
 	CHECK_EQUAL(stats.interrupts_expected, 0);
-	start_with((struct litepcie_dma_config) { 0 });
+	start_with((struct run_config) { 0 });
 	CHECK_EQUAL(card.word[CAUSES / 4], 3);
 }
 
@@ -764,7 +770,7 @@ static int look(void)
 static void an_interrupt_begins_the_looks(void)
 {
 	open_card(true);
-	start_with((struct litepcie_dma_config) { .poll_us = 1000, .adaptive = true });
+	start_with((struct run_config) { .poll_us = 1000, .adaptive = true });
 	CHECK(!silent(1));
 	for (uint64_t round = 0; round < 3; round++) {
 		CHECK_EQUAL(look(), 0);
@@ -779,11 +785,11 @@ static void an_interrupt_begins_the_looks(void)
 			CHECK_EQUAL(look(), 1);
 			CHECK_EQUAL(card.word[CAUSES / 4], 0);
 		}
-		CHECK_EQUAL(litepcie_c2h_release(&dev, 4), 0);
+		CHECK_EQUAL(c2h_release(&dev, 4), 0);
 		CHECK_EQUAL(look(), 0);
 		CHECK_EQUAL(card.word[CAUSES / 4], 3);
 	}
-	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(run_stop(&dev), 0);
 	CHECK_EQUAL(card.word[CAUSES / 4], 0);
 }
 
@@ -796,19 +802,19 @@ static uint32_t bytes_of(unsigned int way, unsigned int n)
 
 static void a_flush_time_has_its_rules(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .flush_us = 1,
+	struct run_config config = {
+		.directions = LITEPCIE_C2H, .flush_us = 1,
 	};
 
 	open_card(true);
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	CHECK(says("a flush time of 1 us without packets"));
 	config.packets = true;
 	config.flush_us = 1000001;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK_EQUAL(run_start(&dev, &config), -EINVAL);
 	CHECK(says("a flush time of 1000001 us: it must be at most 1000000"));
 	config.flush_us = 1000000;
-	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK_EQUAL(run_start(&dev, &config), 0);
 	CHECK_EQUAL(card.word[SILENCE / 4], 250000000);
 }
 
@@ -821,17 +827,17 @@ static void buffers_have_lengths(bool packets)
 	uint32_t flag = packets ? 0 : LITEPCIE_DESCRIPTOR_LAST_DISABLE;
 
 	open_card(true);
-	start_with((struct litepcie_dma_config) { .packets = packets, .batch = 2 });
+	start_with((struct run_config) { .packets = packets, .batch = 2 });
 	CHECK_EQUAL(bytes_of(1, 0), SIZE);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 3), 0);
-	CHECK_EQUAL(litepcie_h2c_send(&dev, 77), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
-	CHECK_EQUAL(litepcie_h2c_send(&dev, SIZE), 0);
-	CHECK_EQUAL(litepcie_h2c_send(&dev, 1), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 3), 0);
+	CHECK_EQUAL(h2c_send(&dev, 77), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 2), 0);
+	CHECK_EQUAL(h2c_send(&dev, SIZE), 0);
+	CHECK_EQUAL(h2c_send(&dev, 1), 0);
 	line(LINE_H2C)->buffers = card.word[(H2C + STATUS) / 4] = 8;
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 8), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 8), 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 8), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 8), 0);
 	CHECK_EQUAL(card.pushed[0], 24);
 	for (unsigned int n = 0; n < 24; n++) {
 		CHECK_EQUAL(bytes_of(0, n), n == 3 ? 77 : n == 7 ? 1 : SIZE);
@@ -839,17 +845,17 @@ static void buffers_have_lengths(bool packets)
 	}
 	for (unsigned int n = 0; n < COUNT; n++)
 		CHECK_EQUAL(card.lengths[1][n] & LITEPCIE_DESCRIPTOR_LAST_DISABLE, flag);
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(says("received 24654 of 90190 bytes"));
 	line(LINE_H2C)->buffers = card.word[(H2C + STATUS) / 4] = 24;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
 }
 
 static void *send_until_stopped(void *unused)
 {
 	uint64_t sent = 0;
 
-	while (litepcie_h2c_send(&dev, 1 + sent % SIZE) == 0) {
+	while (h2c_send(&dev, 1 + sent % SIZE) == 0) {
 		sent++;
 		if (sent % 8)
 			continue;
@@ -860,7 +866,7 @@ static void *send_until_stopped(void *unused)
 		if (litepcie_dma_wait(&dev, LITEPCIE_H2C, 0) != 1)
 			break;
 	}
-	CHECK_EQUAL(litepcie_h2c_send(&dev, 1), -EINVAL);
+	CHECK_EQUAL(h2c_send(&dev, 1), -EINVAL);
 	return unused;
 }
 
@@ -874,10 +880,10 @@ static void a_stop_ends_lengths(void)
 
 	for (int i = 0; i < 50; i++) {
 		open_card(true);
-		start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
+		start_with((struct run_config) { .directions = LITEPCIE_H2C });
 		pthread_create(&thread, NULL, send_until_stopped, NULL);
 		usleep((unsigned int)i * 20);
-		CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+		CHECK_EQUAL(run_stop(&dev), 0);
 		pthread_join(thread, NULL);
 	}
 }
@@ -892,24 +898,24 @@ static void bytes_settle_short_buffers(void)
 
 	open_card(false);
 	dev.map.h2c_in_flight = 2 * SIZE;
-	start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
-	CHECK_EQUAL(litepcie_h2c_send(&dev, 77), -EINVAL);
+	start_with((struct run_config) { .directions = LITEPCIE_H2C });
+	CHECK_EQUAL(h2c_send(&dev, 77), -EINVAL);
 	CHECK(says("must be a multiple of 32"));
-	CHECK_EQUAL(litepcie_h2c_submit(&dev, 4), 0);
+	CHECK_EQUAL(h2c_submit(&dev, 4), 0);
 	card.word[(H2C + STATUS) / 4] = 4;
-	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), COUNT - 4);
+	CHECK_EQUAL(h2c_get(&dev, &first, 0), COUNT - 4);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
 	CHECK_EQUAL(dev.h2c.hw, 2);
 	for (int i = 0; i < 10; i++)
-		CHECK_EQUAL(litepcie_h2c_send(&dev, BEAT), 0);
+		CHECK_EQUAL(h2c_send(&dev, BEAT), 0);
 	card.word[(H2C + STATUS) / 4] = 14;
 	card.word[RECEIVED / 4 + 1] = 4 * SIZE + 3 * BEAT;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
 	CHECK_EQUAL(dev.h2c.hw, 7);
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(h2c_drain(&dev, 1), -ETIMEDOUT);
 	card.word[RECEIVED / 4 + 1] = 4 * SIZE + 10 * BEAT;
-	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
-	CHECK_EQUAL(litepcie_h2c_send(&dev, 2 * BEAT), 0);
+	CHECK_EQUAL(h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(h2c_send(&dev, 2 * BEAT), 0);
 	card.word[(H2C + STATUS) / 4] = 15;
 	card.word[RECEIVED / 4 + 1] += 2 * BEAT;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);

@@ -17,6 +17,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "open.h"
+#include "run.h"
 
 #define SOON_MS	10000
 #define NOT_MS	50
@@ -120,12 +121,12 @@ static void *receive(void *context)
 	uint64_t seen = 0, first;
 
 	while (seen < BUFFERS) {
-		int count = litepcie_c2h_peek(dev, &first, SOON_MS);
+		int count = c2h_peek(dev, &first, SOON_MS);
 
 		CHECK(count > 0);
 		if (count <= 0)
 			break;
-		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		CHECK_EQUAL(c2h_release(dev, (unsigned int)count), 0);
 		seen += (uint64_t)count;
 	}
 	return NULL;
@@ -137,14 +138,13 @@ static void *receive(void *context)
  */
 static void the_dma_goes_on_beside(struct litepcie *dev)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = BUFFERS,
 		.interrupt_every = 2,
 	};
 	pthread_t thread;
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	CHECK_EQUAL(pthread_create(&thread, NULL, receive, dev), 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		raise_one(dev);
@@ -152,7 +152,7 @@ static void the_dma_goes_on_beside(struct litepcie *dev)
 	}
 	pthread_join(thread, NULL);
 	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 static void a_reset_switches_them_off(struct litepcie *dev)

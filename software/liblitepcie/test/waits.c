@@ -21,6 +21,7 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "open.h"
+#include "run.h"
 
 /* time in ms that is longer than several of the library's looks at the card */
 #define LONG_MS		700
@@ -51,14 +52,14 @@ static int peek(struct litepcie *dev, int timeout_ms)
 {
 	uint64_t first;
 
-	return litepcie_c2h_peek(dev, &first, timeout_ms);
+	return c2h_peek(dev, &first, timeout_ms);
 }
 
 static int get(struct litepcie *dev, int timeout_ms)
 {
 	uint64_t first;
 
-	return litepcie_h2c_get(dev, &first, timeout_ms);
+	return h2c_get(dev, &first, timeout_ms);
 }
 
 static int wait_c2h(struct litepcie *dev, int timeout_ms)
@@ -93,20 +94,19 @@ static void fill_h2c(struct litepcie *dev)
 	uint64_t first;
 	int count;
 
-	while ((count = litepcie_h2c_get(dev, &first, LONG_MS)) > 0)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, (unsigned int)count), 0);
+	while ((count = h2c_get(dev, &first, LONG_MS)) > 0)
+		CHECK_EQUAL(h2c_submit(dev, (unsigned int)count), 0);
 	CHECK_EQUAL(count, 0);
 }
 
 static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 {
 	bool fill = directions & LITEPCIE_H2C;
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = directions, .pattern = pattern, .loopback = fill,
 	};
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	if (fill)
 		fill_h2c(dev);
 }
@@ -147,7 +147,7 @@ static void a_stop_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	CHECK_EQUAL(litepcie_dma_stop(wait->dev), 0);
+	CHECK_EQUAL(run_stop(wait->dev), 0);
 	end(wait, thread, began, -ECANCELED);
 	CHECK_EQUAL(litepcie_dma_wait(wait->dev, wait->directions, -1), -EINVAL);
 }
@@ -168,7 +168,7 @@ static void a_signal_ends_it(struct wait *wait)
 		usleep(20000);
 	}
 	end(wait, thread, began, -EINTR);
-	CHECK_EQUAL(litepcie_dma_stop(wait->dev), 0);
+	CHECK_EQUAL(run_stop(wait->dev), 0);
 }
 
 /*
@@ -186,7 +186,7 @@ static void a_stop_ends_two(struct litepcie *dev)
 	threads[0] = begin(&first);
 	threads[1] = begin(&second);
 	began = clock_us(CLOCK_MONOTONIC);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	end(&first, threads[0], began, -ECANCELED);
 	end(&second, threads[1], began, -ECANCELED);
 }
@@ -195,7 +195,7 @@ static void data_ends_it(struct litepcie *dev)
 {
 	start(dev, LITEPCIE_C2H, true);
 	CHECK(peek(dev, -1) > 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 static void no_time_is_a_look(struct litepcie *dev)
@@ -207,7 +207,7 @@ static void no_time_is_a_look(struct litepcie *dev)
 	CHECK_EQUAL(wait_c2h(dev, 0), 0);
 	CHECK_EQUAL(peek(dev, 0), 0);
 	CHECK(clock_us(CLOCK_MONOTONIC) - began < LONG_MS * 1000);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 }
 
 static void switching_off_ends_the_user_s(struct litepcie *dev, uint32_t bell)
@@ -233,10 +233,10 @@ int main(int argc, char **argv)
 		return 2;
 	a_stop_ends_it(&(struct wait) { "wait c2h", wait_c2h, LITEPCIE_C2H, dev, 0 });
 	a_stop_ends_it(&(struct wait) { "peek", peek, LITEPCIE_C2H, dev, 0 });
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
+	CHECK_EQUAL(run_shape(dev, 4096, 16), 0);
 	a_stop_ends_it(&(struct wait) { "get", get, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0 });
 	a_stop_ends_it(&(struct wait) {
-		"drain", litepcie_h2c_drain, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0,
+		"drain", h2c_drain, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0,
 	});
 	a_stop_ends_two(dev);
 	a_signal_ends_it(&(struct wait) { "signalled", wait_c2h, LITEPCIE_C2H, dev, 0 });

@@ -14,8 +14,8 @@
 
 #include "backend.h"
 #include "check.h"
-#include "dma/ring.h"
 #include "open.h"
+#include "run.h"
 
 #define SIZE	4096u
 #define COUNT	16u
@@ -30,13 +30,13 @@ static uint32_t expected(uint64_t buffer, size_t word)
  * Set the counts of one direction as if it had moved @ahead buffers in this run, and the user had
  * taken them all.
  */
-static void advance(struct litepcie_ring *ring, struct litepcie_table *table, uint64_t ahead)
+static void advance(struct litepcie_stream *stream, uint64_t ahead)
 {
-	litepcie_count_set(&ring->hw, ahead);
-	litepcie_count_set(&ring->sw, ahead);
-	ring->handed = ahead;
-	table->posted += ahead;
-	table->done += ahead;
+	litepcie_count_set(&stream->hw, ahead);
+	litepcie_count_set(&stream->sw, ahead);
+	stream->acquired = stream->handed = ahead;
+	stream->posted += ahead;
+	stream->done += ahead;
 }
 
 /*
@@ -45,17 +45,16 @@ static void advance(struct litepcie_ring *ring, struct litepcie_table *table, ui
  */
 static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
 		.interrupt_every = deep < 4 ? 1 : 4,
 	};
 
-	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	advance(&dev->h2c, &dev->h2c_table, ahead);
-	advance(&dev->c2h, &dev->c2h_table, ahead);
-	dev->received_before -= ahead * SIZE;
+	CHECK_EQUAL(run_shape(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	advance(&dev->h2c, ahead);
+	advance(&dev->c2h, ahead);
+	dev->h2c.received_before -= ahead * SIZE;
 }
 
 static void send(struct litepcie *dev, uint64_t number)
@@ -63,12 +62,12 @@ static void send(struct litepcie *dev, uint64_t number)
 	uint64_t first = 0;
 	uint32_t *data;
 
-	CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+	CHECK(h2c_get(dev, &first, WAIT_MS) > 0);
 	CHECK(first == number);
-	data = litepcie_h2c_buffer(dev, first);
+	data = h2c_buffer(dev, first);
 	for (size_t i = 0; i < SIZE / 4; i++)
 		data[i] = expected(number, i);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(h2c_submit(dev, 1), 0);
 }
 
 static void receive(struct litepcie *dev, uint64_t number)
@@ -76,13 +75,13 @@ static void receive(struct litepcie *dev, uint64_t number)
 	const uint32_t *data;
 	uint64_t first = 0, wrong = 0;
 
-	CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+	CHECK(c2h_peek(dev, &first, WAIT_MS) > 0);
 	CHECK(first == number);
-	data = litepcie_c2h_buffer(dev, first);
+	data = c2h_buffer(dev, first);
 	for (size_t i = 0; i < SIZE / 4; i++)
 		wrong += data[i] != expected(number, i);
 	CHECK_EQUAL(wrong, 0);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	CHECK_EQUAL(c2h_release(dev, 1), 0);
 }
 
 /*
@@ -100,11 +99,11 @@ static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 			send(dev, sent);
 		receive(dev, seen);
 	}
-	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
 	litepcie_stats(dev, &stats);
 	CHECK(stats.h2c_submitted == end && stats.h2c_done == end);
 	CHECK(stats.c2h_done == end && stats.c2h_released == end);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 	printf("wraps: from %llu, %u deep\n", (unsigned long long)ahead, deep);

@@ -76,7 +76,6 @@ static void vfio_close(struct litepcie *dev)
 
 	if (vfio->device >= 0)
 		set_command(dev, 0, PCI_COMMAND_MASTER);
-	litepcie_engine_free(dev);
 	vfio_irq_disable(dev);
 	vfio_memory_free_all(dev);
 	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
@@ -114,8 +113,6 @@ static int vfio_attach(struct litepcie *dev)
 		rc = litepcie_capture_quiesce(dev);
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
-	if (rc == 0 && !dev->c2h.memory)
-		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 

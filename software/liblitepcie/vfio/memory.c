@@ -116,7 +116,7 @@ void vfio_memory_free(struct litepcie *dev, unsigned int kind)
 	if (!vfio->memory[kind])
 		return;
 	vfio->interface->unmap(dev, vfio->memory[kind]->size, iova_of(kind));
-	litepcie_ring_drop(vfio->memory[kind]);
+	litepcie_memory_drop(vfio->memory[kind]);
 	vfio->memory[kind] = NULL;
 }
 
@@ -138,7 +138,7 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 		return -ENOMEM;
 	rc = vfio->interface->map(dev, base, bytes, iova_of(kind));
 	if (rc < 0) {
-		litepcie_ring_drop(*memory);
+		litepcie_memory_drop(*memory);
 		return map_failed(dev, bytes, -rc);
 	}
 	vfio->memory[kind] = *memory;

@@ -39,6 +39,7 @@ H2C, C2H = 1, 2
 WAYS = {"h2c": H2C, "c2h": C2H}
 FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
+BUFFER_SIZE, BUFFER_COUNT = 8192, 256
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
@@ -129,24 +130,42 @@ class PatternFields(Sized):
     ]
 
 
-class DmaConfigFields(Sized):
+class StreamOptionsFields(Sized):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("directions", c_uint),
+        ("buffer_size", c_size_t),
+        ("buffer_count", c_uint),
+        ("memory", c_void_p),
+        ("memory_bytes", c_size_t),
         ("loopback", c_bool),
         ("pattern", c_bool),
         ("packets", c_bool),
-        ("c2h_limit", c_uint64),
+        ("adaptive", c_bool),
+        ("limit", c_uint64),
         ("interrupt_every", c_uint),
         ("batch", c_uint),
         ("flush_us", c_uint),
         ("poll_us", c_uint),
-        ("adaptive", c_bool),
     ]
 
 
-class RecordFields(Structure):
-    _fields_ = [("bytes", c_uint32), ("flags", c_uint32)]
+class BufferFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("data", c_void_p),
+        ("bytes", c_size_t),
+        ("sequence", c_uint64),
+        ("flags", c_uint32),
+    ]
+
+
+class StreamInfoFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("base", c_void_p),
+        ("buffer_size", c_size_t),
+        ("buffer_count", c_uint),
+    ]
 
 
 class StatsFields(Sized):
@@ -183,35 +202,30 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "bar_write": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
     "user_enable": (HANDLE, c_bool),
     "user_wait": (HANDLE, c_int),
-    "ring_setup": (HANDLE, c_size_t, c_uint),
-    "ring_place": (HANDLE, c_uint, c_void_p, c_size_t),
-    "ring_export": (HANDLE, c_uint, POINTER(c_int)),
-    "ring_keep": (HANDLE, c_uint, POINTER(HANDLE)),
-    "dma_start": (HANDLE, POINTER(DmaConfigFields)),
-    "dma_stop": (HANDLE,),
     "dma_wait": (HANDLE, c_uint, c_int),
-    "dma_flush": (HANDLE, c_uint),
-    "c2h_peek": (HANDLE, WORD64, c_int),
-    "c2h_record": (HANDLE, c_uint64, POINTER(RecordFields)),
-    "c2h_release": (HANDLE, c_uint),
-    "h2c_get": (HANDLE, WORD64, c_int),
-    "h2c_submit": (HANDLE, c_uint),
-    "h2c_send": (HANDLE, c_size_t),
-    "h2c_drain": (HANDLE, c_int),
+    "stream_open": (HANDLE, c_uint, POINTER(StreamOptionsFields), POINTER(HANDLE)),
+    "stream_start": (HANDLE,),
+    "stream_stop": (HANDLE,),
+    "stream_info": (HANDLE, POINTER(StreamInfoFields)),
+    "stream_ready": (HANDLE, c_int),
+    "stream_acquire": (HANDLE, POINTER(BufferFields), c_int),
+    "stream_release": (HANDLE, c_uint),
+    "stream_send": (HANDLE, c_size_t),
+    "stream_flush": (HANDLE,),
+    "stream_drain": (HANDLE, c_int),
+    "stream_export": (HANDLE, POINTER(c_int)),
+    "stream_keep": (HANDLE, POINTER(HANDLE)),
     "stats": (HANDLE, POINTER(StatsFields)),
 }
 PLAIN = {
     "close": (None, HANDLE),
-    "ring_drop": (None, HANDLE),
+    "stream_close": (None, HANDLE),
+    "memory_drop": (None, HANDLE),
     "backend": (c_char_p, HANDLE),
     "why": (c_char_p, HANDLE),
     "strerror": (c_char_p, c_int),
     "features": (c_uint64, HANDLE),
     "bar_size": (c_uint64, HANDLE, c_uint),
-    "buffer_size": (c_size_t, HANDLE),
-    "buffer_count": (c_uint, HANDLE),
-    "h2c_buffer": (c_void_p, HANDLE, c_uint64),
-    "c2h_buffer": (c_void_p, HANDLE, c_uint64),
     "diagnose": (None, HANDLE, c_uint, c_char_p, c_size_t),
 }
 
@@ -277,7 +291,11 @@ class Handle:
         self._inside: set[int] = set()
         # DMA direction -> the memory in which the program has placed its ring; this reference keeps
         # the memory alive
-        self.places: dict[int, object] = {}
+        self.places: dict[int, Any] = {}
+        # bytes of a buffer and buffers of a ring, for the streams that are opened from now on
+        self.shape = (BUFFER_SIZE, BUFFER_COUNT)
+        # DMA direction -> the stream that is open
+        self.streams: dict[int, c_void_p] = {}
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
@@ -286,7 +304,10 @@ class Handle:
             fail(-code, why.value.decode(errors="replace"))
 
     def plain(self, name: str, *arguments: object) -> Any:
-        """Call the library's litepcie_`name`, whose result is no status code. Return the result."""
+        """Call the library's litepcie_`name`, whose result is no status code. Return the result.
+
+        The first argument of a call of a stream is the stream, that of other calls is the card.
+        """
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
         try:
@@ -294,6 +315,8 @@ class Handle:
             handle = self._handle
             if not handle:
                 raise ValueError("the card is closed")
+            if name.startswith("stream_") and name != "stream_open":
+                return function(*arguments)
             return function(handle, *arguments)
         finally:
             self._inside.discard(thread)
@@ -309,6 +332,29 @@ class Handle:
             fail(-code, why.decode(errors="replace"))
         return code
 
+    def open_stream(self, way: int, options: StreamOptionsFields) -> None:
+        """Open the stream of a direction, with the card's shape and place of the ring."""
+        stream, place = HANDLE(), self.places.get(way)
+        options.buffer_size, options.buffer_count = self.shape
+        if place is not None:
+            options.memory, options.memory_bytes = place.ctypes.data, place.nbytes
+        self.call("stream_open", way, byref(options), byref(stream))
+        self.streams[way] = stream
+
+    def close_stream(self, way: int) -> None:
+        """Close the stream of a direction, if it is open."""
+        stream = self.streams.pop(way, None)
+        if stream is not None and self._handle:
+            self.plain("stream_close", stream)
+
+    def try_stream(self, way: int) -> None:
+        """Open the stream of a direction and close it: raises an exception if its ring cannot be.
+
+        The stream must not run.
+        """
+        self.open_stream(way, StreamOptionsFields())
+        self.close_stream(way)
+
     def close(self) -> None:
         """End the waits of other threads, then close the card.
 
@@ -319,7 +365,8 @@ class Handle:
             return
         own = {threading.get_ident()}
         if self._inside - own:
-            LIBRARY.litepcie_dma_stop(handle)
+            for stream in list(self.streams.values()):
+                LIBRARY.litepcie_stream_stop(stream)
             LIBRARY.litepcie_user_enable(handle, False)
         while self._inside - own:
             time.sleep(0.001)
@@ -327,7 +374,7 @@ class Handle:
 
 
 class Ring:
-    """The memory of one direction's ring, which NumPy can use by its array interface.
+    """The memory of one stream's ring, which NumPy can use by its array interface.
 
     NumPy arrays made from a Ring keep it alive. The Ring keeps the library's mapping alive, or the
     memory that the program has given as the ring's place. So the memory stays valid as long as one
@@ -335,18 +382,18 @@ class Ring:
     """
 
     def __init__(self, handle: Handle, way: int) -> None:
+        stream, info = handle.streams[way], StreamInfoFields()
         self._memory, self._place = HANDLE(), handle.places.get(way)
-        handle.call("ring_keep", way, byref(self._memory))
-        place = handle.plain("h2c_buffer" if way == H2C else "c2h_buffer", 0)
-        shape = handle.plain("buffer_count"), handle.plain("buffer_size")
+        handle.call("stream_keep", stream, byref(self._memory))
+        handle.call("stream_info", stream, byref(info))
         self.__array_interface__ = {
             "version": 3,
             "typestr": "|u1",
-            "shape": shape,
-            "data": (place, False),
+            "shape": (info.buffer_count, info.buffer_size),
+            "data": (info.base, False),
         }
 
-    # The default argument keeps the function litepcie_ring_drop alive when the interpreter ends and
-    # clears this module.
-    def __del__(self, drop: Callable[[c_void_p], None] = LIBRARY.litepcie_ring_drop) -> None:
+    # The default argument keeps the function litepcie_memory_drop alive when the interpreter ends
+    # and clears this module.
+    def __del__(self, drop: Callable[[c_void_p], None] = LIBRARY.litepcie_memory_drop) -> None:
         drop(self._memory)

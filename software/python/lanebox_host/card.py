@@ -207,7 +207,7 @@ class Card:
     def close(self) -> None:
         """Stop the DMA and close the card.
 
-        Arrays of the card's rings stay valid memory with undefined contents.
+        Each use of an array of the card's rings raises ValueError from then on.
         """
         self._handle.close()
 
@@ -323,11 +323,18 @@ class Card:
     @property
     def ring(self) -> tuple[int, int]:
         """The shape of each DMA ring: bytes of a buffer, and the number of its buffers."""
-        return (self._handle.plain("buffer_size"), self._handle.plain("buffer_count"))
+        self._handle.plain("features")  # a closed card raises
+        return self._handle.shape
 
     @ring.setter
     def ring(self, shape: tuple[int, int]) -> None:
-        self._handle.call("ring_setup", *shape)
+        before, self._handle.shape = self._handle.shape, shape
+        try:
+            for way in WAYS.values():
+                self._handle.try_stream(way)
+        except BaseException:
+            self._handle.shape = before
+            raise
 
     def place(self, way: str, memory: Any) -> None:
         """Put the "h2c" or "c2h" ring into your own memory, from the next run on.
@@ -337,15 +344,20 @@ class Card:
         the ring's memory again. With the kernel driver each buffer must lie in one page: take huge
         pages, or buffers of 4 KiB.
         """
+        if way not in WAYS:
+            raise ValueError(f"{way}: choose h2c or c2h")
+        before = self._handle.places.pop(WAYS[way], None)
         if memory is None:
-            self._handle.call("ring_place", WAYS.get(way, 0), None, 0)
-            self._handle.places.pop(WAYS[way], None)
             return
         place = np.frombuffer(memory, np.uint8)
         if not place.flags.writeable:
             raise ValueError("a ring's place must be memory that can be written to")
-        self._handle.call("ring_place", WAYS.get(way, 0), place.ctypes.data, place.nbytes)
         self._handle.places[WAYS[way]] = place
+        try:
+            self._handle.try_stream(WAYS[way])
+        except BaseException:
+            self._handle.places[WAYS[way]] = before
+            raise
 
     def receive(self, **options: Unpack[Options]) -> Receive:
         """Return a stream from the card to the host, as a context manager.

@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Give access to the card's streams as NumPy arrays that lie in the DMA's own rings.
 
-Nothing is copied. The card may write to an array again when the loop goes on, or when the `with`
-block ends, so copy() data that is needed for longer. An array stays valid memory as long as it
-exists, even after the card is closed. But its contents are undefined then: old data, or that of a
-later run.
+Nothing is copied. The card may write to an array again when the loop goes on, so copy() data that
+is needed for longer. After the `with` block each use of its arrays raises ValueError (array.py).
 """
 
 from __future__ import annotations
@@ -28,14 +26,15 @@ from lanebox_host._library import (
     RECORD_LAST,
     WAYS,
     WHY_SIZE,
-    DmaConfigFields,
+    BufferFields,
     Handle,
-    RecordFields,
     Ring,
     StatsFields,
+    StreamOptionsFields,
     field_names,
     milliseconds,
 )
+from lanebox_host.array import Lease, RingArray, lease
 from lanebox_host.errors import BadPacket, WaitTimeout
 
 if TYPE_CHECKING:  # only a type checker needs the import of Unpack
@@ -102,10 +101,9 @@ class Run:
         self._handle = handle
         self._dtype: np.dtype[Any] = np.dtype(dtype)
         self._timeout = timeout
-        self._config = DmaConfigFields(
-            directions=self.directions,
+        self._limit = limit
+        self._options = dict(
             pattern=pattern,
-            c2h_limit=limit,
             interrupt_every=interrupt_every,
             batch=batch,
             packets=packets,
@@ -114,10 +112,11 @@ class Run:
             adaptive=adaptive,
         )
         self._running = False
+        self._reset()
 
     def _check_dtype(self) -> None:
         """Raise ValueError if a DMA buffer cannot be an array of the run's NumPy dtype."""
-        size = self._handle.plain("buffer_size")
+        size = self._handle.shape[0]
         if self._dtype.hasobject:
             raise ValueError(f"dtype {self._dtype} has objects of Python: the card sends bytes")
         if not self._dtype.itemsize or size % self._dtype.itemsize:
@@ -128,19 +127,57 @@ class Run:
 
     def __enter__(self: SomeRun) -> SomeRun:
         self._check_dtype()
-        self._handle.call("dma_start", ctypes.byref(self._config))
-        self._running = True
+        self._reset()
+        try:
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _reset(self) -> None:
         # data of a c2h packet, by buffers, while the packet's last buffer has not yet come
         self._parts: list[bytes] = []
-        # The rings' addresses are known only after the start. The array of each buffer is made
-        # once, at this place.
-        ways = [way for way in (H2C, C2H) if self.directions & way]
-        rings = {way: np.asarray(Ring(self._handle, way)) for way in ways}
+        # the buffers of each direction that are acquired and not released
+        self._buffers: dict[int, list[BufferFields]] = {H2C: [], C2H: []}
+        self._leases: list[Lease] = []
+
+    def _start(self) -> None:
+        """Open and start the streams, and make the array of each buffer.
+
+        The rings' addresses are known only after the start, so the arrays are made here.
+        """
+        for way in self._ways:
+            options = StreamOptionsFields(**self._options)
+            if way == C2H:
+                options.limit = self._limit
+            else:
+                options.flush_us = 0
+            self._handle.open_stream(way, options)
+        self._streams = dict(self._handle.streams)
+        for way in self._ways:
+            self._handle.call("stream_start", self._streams[way])
+        rings = {way: np.asarray(Ring(self._handle, way)) for way in self._ways}
+        leases = {way: Lease(name) for name, way in WAYS.items() if way in self._ways}
+        self._leases = list(leases.values())
         self._bytes: dict[int, list[Array]] = {way: list(ring) for way, ring in rings.items()}
-        self._views: dict[int, list[Array]] = {
-            way: list(ring.view(self._dtype)) for way, ring in rings.items()
+        self._views: dict[int, list[RingArray]] = {
+            way: [lease(buffer, leases[way]) for buffer in ring.view(self._dtype)]
+            for way, ring in rings.items()
         }
-        return self
+        self._running = True
+
+    @property
+    def _ways(self) -> list[int]:
+        """The directions of the run. c2h comes first: it must run before h2c data comes back."""
+        return [way for way in (C2H, H2C) if self.directions & way]
+
+    def _end(self) -> None:
+        self._running = False
+        for term in self._leases:
+            term.end()
+        for way in self._ways:
+            self._handle.close_stream(way)
 
     def __exit__(
         self,
@@ -148,25 +185,39 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._running = False
         try:
-            self._handle.call("dma_stop")
+            for way in self._ways:
+                self._handle.call("stream_stop", self._streams[way])
         except (OSError, ValueError):
             # The error that ended the `with` block has already said that the card is gone, so the
             # error of the stop is dropped.
             if error is None:
                 raise
+        finally:
+            self._end()
 
-    def _look(self, call: str, timeout: float | None) -> tuple[int, int]:
-        """Wait for a buffer for `timeout` seconds; a negative timeout waits for ever.
-
-        Returns how many buffers the program may use, and the number of the first of them.
-        """
-        first = ctypes.c_uint64()
-        longest = milliseconds(self._timeout if timeout is None else timeout)
+    def _stream(self, way: int) -> ctypes.c_void_p:
         if not self._running:
             raise ValueError("the DMA does not run: use it inside its `with` block")
-        return self._handle.call(call, ctypes.byref(first), longest), first.value
+        return self._streams[way]
+
+    def _held(self, way: int, timeout: float | None) -> list[BufferFields]:
+        """Return the buffers of `way` that the program holds: those that are not released yet.
+
+        If there are none, wait for `timeout` seconds (if negative, for ever) and acquire all
+        buffers that are ready.
+        """
+        held, stream = self._buffers[way], self._stream(way)
+        if not held:
+            longest = milliseconds(self._timeout if timeout is None else timeout)
+            for _ in range(self._handle.call("stream_ready", stream, longest)):
+                held.append(BufferFields())
+                self._handle.call("stream_acquire", stream, ctypes.byref(held[-1]), 0)
+        return held
+
+    def _release(self, way: int, count: int) -> None:
+        self._handle.call("stream_release", self._stream(way), count)
+        del self._buffers[way][:count]
 
     def diagnose(self) -> str:
         """Return a sentence that says what the run waits for: waiting buffers, and the user slot's
@@ -186,7 +237,9 @@ class Run:
         dma-buf, so other devices can use the ring as well.
         """
         descriptor = ctypes.c_int()
-        self._handle.call("ring_export", WAYS.get(way, 0), ctypes.byref(descriptor))
+        if WAYS.get(way, 0) not in self._ways:
+            raise ValueError(f"{way} does not run: choose one of this run's directions")
+        self._handle.call("stream_export", self._stream(WAYS[way]), ctypes.byref(descriptor))
         return descriptor.value
 
     @property
@@ -207,20 +260,20 @@ class Receive(Run):
 
     directions = C2H
 
-    def take(self, timeout: float | None = None) -> list[Array]:
+    def take(self, timeout: float | None = None) -> list[RingArray]:
         """Wait for a filled c2h buffer, and return all that are filled. release() gives them back.
 
-        Raises WaitTimeout if no buffer is filled within `timeout` seconds.
+        Buffers that are not released yet come again, without a wait. Raises WaitTimeout if no
+        buffer is filled within `timeout` seconds.
         """
-        count, first = self._look("c2h_peek", timeout)
-        if not count:
+        held, ring = self._held(C2H, timeout), self._views[C2H]
+        if not held:
             self._late("the card filled no buffer")
-        ring = self._views[C2H]
-        return [ring[(first + i) % len(ring)] for i in range(count)]
+        return [ring[buffer.sequence % len(ring)] for buffer in held]
 
     def release(self, count: int) -> None:
         """Give the oldest `count` received c2h buffers back to the card."""
-        self._handle.call("c2h_release", count)
+        self._release(C2H, count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
         """Return the next packet of a run with `packets`. The packet may span several buffers.
@@ -230,35 +283,32 @@ class Receive(Run):
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
-            count, first = self._look("c2h_peek", timeout)
-            if not count:
+            held = self._held(C2H, timeout)
+            if not held:
                 self._late("no packet came to its end")
-            flags = self._take_part(first)
+            flags = self._take_part(held[0])
         packet, self._parts = b"".join(self._parts), []
         if flags & RECORD_ERROR:
             raise BadPacket(packet)
         return packet
 
-    def _take_part(self, number: int) -> int:
-        """Copy the data of c2h buffer `number`, release the buffer, and return the flags of its
-        record.
-        """
-        record, ring = RecordFields(), self._bytes[C2H]
-        self._handle.call("c2h_record", number, ctypes.byref(record))
-        self._parts.append(ring[number % len(ring)][: record.bytes].tobytes())
+    def _take_part(self, buffer: BufferFields) -> int:
+        """Copy the data of a c2h buffer, release the buffer, and return its flags."""
+        ring = self._bytes[C2H]
+        self._parts.append(ring[buffer.sequence % len(ring)][: buffer.bytes].tobytes())
         self.release(1)
-        return int(record.flags)
+        return int(buffer.flags)
 
-    def __iter__(self) -> Iterator[Array]:
+    def __iter__(self) -> Iterator[RingArray]:
         """Yield all c2h buffers, up to the run's limit if it has one.
 
         Each buffer is released when the loop goes on.
         """
-        limit, taken = self._config.c2h_limit, 0
+        limit, taken = self._limit, 0
         while not limit or taken < limit:
             for buffer in self.take():
                 yield buffer
-                self._handle.call("c2h_release", 1)
+                self._release(C2H, 1)
                 taken += 1
 
 
@@ -275,22 +325,29 @@ class Send(Run):
 
     directions = H2C
 
-    def free(self, timeout: float | None = None) -> list[Array]:
+    def free(self, timeout: float | None = None) -> list[RingArray]:
         """Wait for a free h2c buffer, and return all that are free. submit() sends them.
 
-        Raises WaitTimeout if no buffer is free within `timeout` seconds.
+        Buffers that are not sent yet come again, without a wait. Raises WaitTimeout if no buffer is
+        free within `timeout` seconds.
         """
-        return self._free(self._views[H2C], timeout)
+        ring = self._views[H2C]
+        return [ring[number % len(ring)] for number in self._free(timeout)]
 
-    def _free(self, ring: list[Array], timeout: float | None = None) -> list[Array]:
-        count, first = self._look("h2c_get", timeout)
-        if not count:
+    def _free(self, timeout: float | None = None) -> list[int]:
+        held = self._held(H2C, timeout)
+        if not held:
             self._late("the card fetched no buffer")
-        return [ring[(first + i) % len(ring)] for i in range(count)]
+        return [int(buffer.sequence) for buffer in held]
+
+    def _next(self) -> Array:
+        """Return the bytes of the oldest h2c buffer that is not sent yet. Waits for one."""
+        ring = self._bytes[H2C]
+        return ring[self._free()[0] % len(ring)]
 
     def submit(self, count: int) -> None:
         """Send the oldest `count` free h2c buffers, which the program has filled, to the card."""
-        self._handle.call("h2c_submit", count)
+        self._release(H2C, count)
 
     def send(self, data: Data) -> int:
         """Copy data into h2c buffers and send them. The rest of the last buffer is filled with
@@ -300,7 +357,7 @@ class Send(Run):
         """
         rest, sent = _bytes_of(data), 0
         while rest.size:
-            buffer = self._free(self._bytes[H2C])[0]
+            buffer = self._next()
             part, rest = rest[: buffer.size], rest[buffer.size :]
             buffer[: part.size] = part
             buffer[part.size :] = 0
@@ -313,17 +370,19 @@ class Send(Run):
 
         The run must have `packets` on.
         """
-        part, buffer = _bytes_of(data), self._free(self._bytes[H2C])[0]
+        part, buffer = _bytes_of(data), self._next()
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
         buffer[: part.size] = part
-        self._handle.call("h2c_send", part.size)
+        self._handle.call("stream_send", self._stream(H2C), part.size)
+        del self._buffers[H2C][:1]
 
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all h2c data that was submitted."""
-        self._handle.call("dma_flush", self.directions)
         longest = milliseconds(self._timeout if timeout is None else timeout)
-        self._handle.call("h2c_drain", longest)
+        for way in self._ways:
+            self._handle.call("stream_flush", self._stream(way))
+        self._handle.call("stream_drain", self._stream(H2C), longest)
 
 
 class Loopback(Receive, Send):
@@ -336,7 +395,7 @@ class Loopback(Receive, Send):
 
     def __init__(self, handle: Handle, *, inside: bool = True, **options: Unpack[Options]) -> None:
         super().__init__(handle, **options)
-        self._config.loopback = inside
+        self._options["loopback"] = inside
 
     def ask(self, request: Data, timeout: float | None = None) -> bytes:
         """Send `request` to the card as a packet, and return the card's next c2h packet."""

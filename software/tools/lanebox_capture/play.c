@@ -44,10 +44,11 @@ static size_t fill(struct play *play, unsigned int *next, uint64_t *sent, uint8_
 /* Send all bytes. Returns false when the thread shall end, or after a failure. */
 static bool send_all(struct play *play)
 {
-	size_t size = litepcie_buffer_size(play->dev), bytes = size, rest = 0, at = 0;
+	size_t size = LITEPCIE_BUFFER_SIZE, bytes = size, rest = 0, at = 0;
 	uint8_t padding[64];
 	unsigned int next = 0;
-	uint64_t sent = 0, number;
+	struct litepcie_buffer free = { .struct_size = sizeof(free) };
+	uint64_t sent = 0;
 	int rc;
 
 	while (bytes == size) {
@@ -55,12 +56,12 @@ static bool send_all(struct play *play)
 
 		if (play->stops)
 			return false;
-		rc = litepcie_h2c_get(play->dev, &number, LOOK_MS);
+		rc = litepcie_stream_acquire(play->h2c, &free, LOOK_MS);
 		if (rc < 0 && rc != -EINTR)
 			return failed(play, "sending");
 		if (rc <= 0)
 			continue;
-		buffer = litepcie_h2c_buffer(play->dev, number);
+		buffer = free.data;
 		bytes = fill(play, &next, &sent, buffer, size);
 		/* The padding begins when the files have ended, and may need a buffer of its own. */
 		if (bytes < size && !rest && !at) {
@@ -69,10 +70,10 @@ static bool send_all(struct play *play)
 		}
 		while (bytes < size && at < rest)
 			buffer[bytes++] = padding[at++];
-		if (bytes && litepcie_h2c_send(play->dev, bytes) < 0)
+		if (bytes && litepcie_stream_send(play->h2c, bytes) < 0)
 			return failed(play, "sending");
 	}
-	return litepcie_dma_flush(play->dev, LITEPCIE_H2C) == 0 || failed(play, "sending");
+	return litepcie_stream_flush(play->h2c) == 0 || failed(play, "sending");
 }
 
 /* Wait until the player has taken all bytes. */
@@ -81,7 +82,7 @@ static bool drain(struct play *play)
 	int rc;
 
 	do
-		rc = litepcie_h2c_drain(play->dev, LOOK_MS);
+		rc = litepcie_stream_drain(play->h2c, LOOK_MS);
 	while ((rc == -ETIMEDOUT || rc == -EINTR) && !play->stops);
 	if (rc < 0 && !play->stops)
 		return failed(play, "sending");
@@ -125,8 +126,8 @@ static void *run(void *argument)
 
 int play_begin(struct util *util, struct play *play)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .batch = BATCH,
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .batch = BATCH,
 	};
 	int rc;
 
@@ -137,14 +138,17 @@ int play_begin(struct util *util, struct play *play)
 	rc = litepcie_play(play->dev, &play->settings);
 	if (rc < 0)
 		return rc;
-	rc = litepcie_dma_start(play->dev, &config);
+	rc = litepcie_stream_open(play->dev, LITEPCIE_H2C, &options, &play->h2c);
+	if (rc == 0)
+		rc = litepcie_stream_start(play->h2c);
 	if (rc == 0 && pthread_create(&play->thread, NULL, run, play)) {
-		litepcie_dma_stop(play->dev);
 		rc = -ENOMEM;
 	}
 	/* The player is stopped after a failure, so that the user slot has h2c again. */
-	if (rc < 0)
+	if (rc < 0) {
+		litepcie_stream_close(play->h2c);
 		litepcie_play(play->dev, NULL);
+	}
 	play->begun = rc == 0;
 	return rc;
 }
@@ -165,7 +169,8 @@ bool play_end(struct util *util, struct play *play)
 	if (*play->why)
 		util_fail(util, "%s", play->why);
 	util_check(util, litepcie_played(play->dev, &play->played), "asking the player");
-	util_check(util, litepcie_dma_stop(play->dev), "stopping h2c");
+	util_check(util, litepcie_stream_stop(play->h2c), "stopping h2c");
+	litepcie_stream_close(play->h2c);
 	util_check(util, litepcie_play(play->dev, NULL), "stopping the player");
 	if (play->played.error)
 		util_fail(util, "the player stopped at block %u of the stream: %s",

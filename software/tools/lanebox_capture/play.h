@@ -26,6 +26,7 @@ struct play {
 	struct litepcie_player	settings;
 	/* the thread; @why may be read when it has ended */
 	struct litepcie		*dev;
+	struct litepcie_stream	*h2c;
 	pthread_t		thread;
 	bool			begun;
 	atomic_bool		stops;		/* the thread shall end */

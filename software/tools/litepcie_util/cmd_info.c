@@ -71,8 +71,8 @@ static void print_endpoint(const struct emit *out, const struct info *info)
 	emit_object(out, "endpoint");
 	emit_unsigned(out, "dma_channels", "dma            %llu channel, ", card->channels);
 	emit_unsigned(out, "dma_address_bits", "%llu-bit addresses, ", card->address_width);
-	emit_unsigned(out, NULL, "%llu buffers of ", litepcie_buffer_count(out->util->dev));
-	emit_unsigned(out, NULL, "%llu bytes each way\n", litepcie_buffer_size(out->util->dev));
+	emit_unsigned(out, NULL, "%llu buffers of ", LITEPCIE_BUFFER_COUNT);
+	emit_unsigned(out, NULL, "%llu bytes each way\n", LITEPCIE_BUFFER_SIZE);
 	emit_unsigned(out, "memory0_offset_bytes", NULL, memory[0].offset);
 	emit_unsigned(out, "memory0_size_bytes", NULL, memory[0].size);
 	emit_unsigned(out, "memory1_offset_bytes", NULL, memory[1].offset);

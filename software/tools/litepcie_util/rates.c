@@ -139,7 +139,7 @@ void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_
 static void measure(struct util *util, struct rates *rates, enum rates_way way,
 		    const struct rates_plan *plan, size_t packet, struct rate *rate)
 {
-	size_t each = packet ? packet : litepcie_buffer_size(util->dev);
+	size_t each = packet ? packet : plan->buffer_size ? plan->buffer_size : LITEPCIE_BUFFER_SIZE;
 	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
 	struct dma_run run = {
 		/*
@@ -148,6 +148,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way,
 		 */
 		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
 		.duration_s = plan->duration_s, .packet = packet, .watch = plan->watch,
+		.buffer_size = plan->buffer_size, .buffer_count = plan->buffer_count,
 		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
 		.h2c = { .active = way != RATES_C2H, .target = buffers },
 		.c2h = { .active = way != RATES_H2C, .target = buffers },

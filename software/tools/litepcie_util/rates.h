@@ -51,6 +51,9 @@ struct rates_plan {
 	int		timeout_s;
 	/* receives reports while a DMA run goes on; NULL: no reports are made */
 	struct dma_watch *watch;
+	/* shape of the rings; 0: the library's default */
+	size_t			buffer_size;
+	unsigned int		buffer_count;
 };
 
 struct rates {

@@ -11,6 +11,7 @@
  * use would show.
  */
 #include "../litepcie_util/latency/latency_transfer.c"
+#include "../litepcie_util/streams.c"
 #include "check.h"
 #include "open.h"
 

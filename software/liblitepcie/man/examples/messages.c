@@ -14,26 +14,26 @@
 
 #define REQUESTS	10
 
-static int ask(struct litepcie *dev, const char *request)
-{
-	struct litepcie_c2h_record answer = { 0 };
-	uint64_t first = 0;
+static struct litepcie_stream *h2c, *c2h;
 
-	if (litepcie_h2c_get(dev, &first, 1000) < 1)
+static int ask(const char *request)
+{
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+
+	if (litepcie_stream_acquire(h2c, &buffer, 1000) < 1)
 		return -1;
-	strcpy(litepcie_h2c_buffer(dev, first), request);
-	if (litepcie_h2c_send(dev, strlen(request)) < 0 || litepcie_c2h_peek(dev, &first, 1000) < 1)
+	strcpy(buffer.data, request);
+	if (litepcie_stream_send(h2c, strlen(request)) < 0 ||
+	    litepcie_stream_acquire(c2h, &buffer, 1000) < 1)
 		return -1;
-	litepcie_c2h_record(dev, first, &answer);
-	printf("%.*s\n", (int)answer.bytes, (char *)litepcie_c2h_buffer(dev, first));
-	return litepcie_c2h_release(dev, 1);
+	printf("%.*s\n", (int)buffer.bytes, (char *)buffer.data);
+	return litepcie_stream_release(c2h, 1);
 }
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
 		.loopback = true,
 		.packets = true,
 		/* each single answer from the card raises an interrupt */
@@ -47,10 +47,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	rc = litepcie_dma_start(dev, &config);
+	rc = litepcie_stream_open(dev, LITEPCIE_H2C, &options, &h2c);
+	if (rc == 0)
+		rc = litepcie_stream_open(dev, LITEPCIE_C2H, &options, &c2h);
+	if (rc == 0)
+		rc = litepcie_stream_start(c2h);
+	if (rc == 0)
+		rc = litepcie_stream_start(h2c);
 	for (int n = 0; rc == 0 && n < REQUESTS; n++) {
 		snprintf(request, sizeof(request), "This is request %d.", n);
-		rc = ask(dev, request);
+		rc = ask(request);
 	}
 	if (rc < 0)
 		fprintf(stderr, "%s\n", litepcie_why(dev));

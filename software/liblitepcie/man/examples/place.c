@@ -19,9 +19,11 @@
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_C2H,
+	uint32_t *memory = aligned_alloc(BYTES, BYTES);
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
+		.memory = memory,
+		.memory_bytes = BYTES,
 		.pattern = true,
 		/*
 		 * the card raises no interrupts; the library looks at it every
@@ -29,18 +31,18 @@ int main(int argc, char **argv)
 		 */
 		.poll_us = 100,
 	};
-	uint32_t *memory = aligned_alloc(BYTES, BYTES);
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	struct litepcie_stream *c2h;
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
-	uint64_t first;
 
 	if (!memory || litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
 		fprintf(stderr, "%s\n", memory ? why : "no memory");
 		return 1;
 	}
-	if (litepcie_ring_place(dev, LITEPCIE_C2H, memory, BYTES) < 0 ||
-	    litepcie_dma_start(dev, &config) < 0 ||
-	    litepcie_c2h_peek(dev, &first, 1000) <= 0) {
+	if (litepcie_stream_open(dev, LITEPCIE_C2H, &options, &c2h) < 0 ||
+	    litepcie_stream_start(c2h) < 0 ||
+	    litepcie_stream_acquire(c2h, &buffer, 1000) <= 0) {
 		fprintf(stderr, "no buffer: %s\n", litepcie_why(dev));
 		litepcie_close(dev);
 		return 1;

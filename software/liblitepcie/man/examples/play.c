@@ -17,10 +17,12 @@
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C, .pattern = true,
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .pattern = true,
 	};
-	uint64_t first = 0, sent = 0;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	struct litepcie_stream *h2c;
+	uint64_t sent = 0;
 	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	struct litepcie_pattern found = { .struct_size = sizeof(found) };
 	char why[LITEPCIE_WHY_SIZE];
@@ -33,24 +35,25 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	litepcie_counters_clear(dev);
-	if (litepcie_dma_start(dev, &config) < 0) {
+	if (litepcie_stream_open(dev, LITEPCIE_H2C, &options, &h2c) < 0 ||
+	    litepcie_stream_start(h2c) < 0) {
 		fprintf(stderr, "%s\n", litepcie_why(dev));
 		return 1;
 	}
-	while (sent < BUFFERS && litepcie_h2c_get(dev, &first, 1000) > 0) {
-		uint32_t *data = litepcie_h2c_buffer(dev, first);
+	while (sent < BUFFERS && litepcie_stream_acquire(h2c, &buffer, 1000) > 0) {
+		uint32_t *data = buffer.data;
 
-		for (size_t i = 0; i < litepcie_buffer_size(dev) / 4; i++)
+		for (size_t i = 0; i < buffer.bytes / 4; i++)
 			data[i] = next++;
-		if (litepcie_h2c_submit(dev, 1) < 0)
+		if (litepcie_stream_release(h2c, 1) < 0)
 			break;
 		sent++;
 	}
-	if (litepcie_h2c_drain(dev, 1000) < 0)
+	if (litepcie_stream_drain(h2c, 1000) < 0)
 		fprintf(stderr, "%s\n", litepcie_why(dev));
 	litepcie_pattern(dev, &found);
 	litepcie_counters(dev, &counters);
-	litepcie_dma_stop(dev);
+	litepcie_stream_stop(h2c);
 	litepcie_stats(dev, &stats);
 	printf("%llu buffers, %llu bytes received, %u wrong\n",
 	       (unsigned long long)stats.h2c_done, (unsigned long long)counters.rc.payload_bytes,

@@ -24,26 +24,24 @@ struct block {
 
 static int send_frames(struct litepcie *dev)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
-	};
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	struct litepcie_stream *h2c;
 	const struct block block = {
 		.type = LITEPCIE_PCAPNG_RECORD, .length = sizeof(block), .kept = 60,
 		.original = 60, .length_again = sizeof(block),
 	};
-	uint64_t number;
-	uint8_t *buffer;
-	int rc = litepcie_dma_start(dev, &config);
+	int rc = litepcie_stream_open(dev, LITEPCIE_H2C, NULL, &h2c);
 
 	if (rc == 0)
-		rc = litepcie_h2c_get(dev, &number, 1000);
+		rc = litepcie_stream_start(h2c);
+	if (rc == 0)
+		rc = litepcie_stream_acquire(h2c, &buffer, 1000);
 	if (rc <= 0)
 		return -1;
-	buffer = litepcie_h2c_buffer(dev, number);
 	for (size_t i = 0; i < FRAMES; i++)
-		memcpy(buffer + i * sizeof(block), &block, sizeof(block));
-	rc = litepcie_h2c_send(dev, FRAMES * sizeof(block));
-	return rc < 0 ? rc : litepcie_h2c_drain(dev, 10000);
+		memcpy((uint8_t *)buffer.data + i * sizeof(block), &block, sizeof(block));
+	rc = litepcie_stream_send(h2c, FRAMES * sizeof(block));
+	return rc < 0 ? rc : litepcie_stream_drain(h2c, 10000);
 }
 
 int main(int argc, char **argv)
@@ -72,7 +70,6 @@ int main(int argc, char **argv)
 	else
 		printf("%llu frames: %s\n", (unsigned long long)played.packets,
 		       litepcie_play_error(played.error));
-	litepcie_dma_stop(dev);
 	litepcie_play(dev, NULL);
 	litepcie_close(dev);
 	return rc < 0 || played.packets != FRAMES;

@@ -27,29 +27,32 @@ static int look(int fd, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .pattern = true,
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .pattern = true,
 	};
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	struct litepcie_stream *c2h;
+	struct litepcie_stream_info info = { .struct_size = sizeof(info) };
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
 	int fd, status = 1;
-	uint64_t first;
 	pid_t child;
 
 	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	if (litepcie_dma_start(dev, &config) < 0 ||
-	    litepcie_ring_export(dev, LITEPCIE_C2H, &fd) < 0 ||
-	    litepcie_c2h_peek(dev, &first, 1000) <= 0) {
+	if (litepcie_stream_open(dev, LITEPCIE_C2H, &options, &c2h) < 0 ||
+	    litepcie_stream_start(c2h) < 0 || litepcie_stream_export(c2h, &fd) < 0 ||
+	    litepcie_stream_info(c2h, &info) < 0 ||
+	    litepcie_stream_acquire(c2h, &buffer, 1000) <= 0) {
 		fprintf(stderr, "no buffer: %s\n", litepcie_why(dev));
 		litepcie_close(dev);
 		return 1;
 	}
 	child = fork();
 	if (child == 0)
-		_exit(look(fd, litepcie_buffer_size(dev) * litepcie_buffer_count(dev)));
+		_exit(look(fd, info.buffer_size * info.buffer_count));
 	waitpid(child, &status, 0);
 	close(fd);
 	litepcie_close(dev);

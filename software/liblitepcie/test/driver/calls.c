@@ -24,6 +24,7 @@
 #include "driver.h"
 #include "litepcie.h"
 #include "litepcie_capability.h"
+#include "../run.h"
 
 static uint32_t memory0;
 
@@ -197,11 +198,11 @@ static void look_at_counters(struct litepcie *dev)
  */
 static void a_look_works_beside_a_stream(void)
 {
-	static const struct litepcie_dma_config c2h = {
-		.struct_size = sizeof(c2h), .directions = LITEPCIE_C2H,
+	static const struct run_config c2h = {
+		.directions = LITEPCIE_C2H,
 	};
-	static const struct litepcie_dma_config h2c = {
-		.struct_size = sizeof(h2c), .directions = LITEPCIE_H2C,
+	static const struct run_config h2c = {
+		.directions = LITEPCIE_H2C,
 	};
 	pid_t other = hold_device();
 	struct litepcie *dev;
@@ -217,17 +218,17 @@ static void a_look_works_beside_a_stream(void)
 	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
 	CHECK_EQUAL(value, 0x12345678);
 	look_at_counters(dev);
-	CHECK(!litepcie_c2h_buffer(dev, 3));
-	CHECK_EQUAL(litepcie_dma_start(dev, &c2h), -EBUSY);
+	CHECK(!c2h_buffer(dev, 3));
+	CHECK_EQUAL(run_start(dev, &c2h), -EBUSY);
 	snprintf(who, sizeof(who), "(process %d)", (int)other);
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 
 	/* the other program has only c2h, so the h2c ring has the shape that this handle wants */
-	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);
+	CHECK_EQUAL(run_start(dev, &h2c), 0);
 	CHECK_EQUAL(driver.count[0], 256);
-	CHECK(litepcie_h2c_buffer(dev, 0) != NULL);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK(h2c_buffer(dev, 0) != NULL);
+	CHECK_EQUAL(run_stop(dev), 0);
 	CHECK(!driver.owned[0] && !driver.owned[1]);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
@@ -240,19 +241,19 @@ static void a_look_works_beside_a_stream(void)
  */
 static void each_start_finds_its_ring(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev;
 
 	driver_reset();
 	dev = open_card();
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), 0);
+	CHECK_EQUAL(run_shape(dev, 4096, 64), 0);
 	for (int i = 0; i < 2; i++) {
-		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK_EQUAL(run_start(dev, &config), 0);
 		CHECK(driver.size[1] == 4096 && driver.count[1] == 64);
-		memset(litepcie_c2h_buffer(dev, 0), 0, 4096 * 64);
-		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		memset(c2h_buffer(dev, 0), 0, 4096 * 64);
+		CHECK_EQUAL(run_stop(dev), 0);
 		driver.size[1] = 65536;
 		driver.count[1] = 16;
 	}
@@ -262,30 +263,30 @@ static void each_start_finds_its_ring(void)
 /* A start that fails gives back the directions that it had taken. */
 static void a_start_that_fails_is_undone(void)
 {
-	const struct litepcie_dma_config both = {
-		.struct_size = sizeof(both), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct run_config both = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 	};
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev;
 
 	driver_reset();
 	dev = open_card();
 	driver.silent = true;
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EIO);
+	CHECK_EQUAL(run_start(dev, &config), -EIO);
 	CHECK(!driver.owned[0] && !driver.owned[1]);
 	driver.silent = false;
 	driver.no_memory = true;
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -ENOMEM);
+	CHECK_EQUAL(run_start(dev, &config), -ENOMEM);
 	CHECK(says(dev, "more than this user may lock (ulimit -l)"));
 	CHECK(!driver.owned[1]);
 	driver.no_memory = false;
 	driver.taken[0] = true;
-	CHECK_EQUAL(litepcie_dma_start(dev, &both), -EBUSY);
+	CHECK_EQUAL(run_start(dev, &both), -EBUSY);
 	CHECK(!driver.owned[1]);
 	driver.taken[0] = false;
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	litepcie_close(dev);
 }
 
@@ -295,8 +296,8 @@ static void a_start_that_fails_is_undone(void)
  */
 static void a_ring_lies_in_its_place(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	uint8_t *memory = aligned_alloc(4096, 16 * 4096);
 	struct litepcie *dev;
@@ -304,28 +305,28 @@ static void a_ring_lies_in_its_place(void)
 
 	driver_reset();
 	dev = open_card();
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, memory, 16 * 4096), 0);
+	CHECK_EQUAL(run_shape(dev, 4096, 16), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, memory, 16 * 4096), 0);
 	driver.place_error = EMSGSIZE;
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EMSGSIZE);
+	CHECK_EQUAL(run_start(dev, &config), -EMSGSIZE);
 	CHECK(says(dev, "each buffer of 4096 bytes must lie in one page: take huge ones"));
 	driver.place_error = EOPNOTSUPP;
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK_EQUAL(run_start(dev, &config), -EOPNOTSUPP);
 	CHECK(says(dev, "is shared memory or a file's"));
 	CHECK(!driver.owned[1]);
 	driver.place_error = 0;
 	for (int i = 0; i < 2; i++) {
-		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK_EQUAL(run_start(dev, &config), 0);
 		CHECK(driver.place[1] == (uintptr_t)memory && driver.flags[1] == LITEPCIE_RING_INDEXED);
-		CHECK(litepcie_c2h_buffer(dev, 18) == memory + 2 * 4096);
-		CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
-		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		CHECK(c2h_buffer(dev, 18) == memory + 2 * 4096);
+		CHECK_EQUAL(run_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+		CHECK_EQUAL(run_stop(dev), 0);
 	}
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, NULL, 0), 0);
 	free(memory);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	CHECK(!driver.place[1] && litepcie_c2h_buffer(dev, 0) != NULL);
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK(!driver.place[1] && c2h_buffer(dev, 0) != NULL);
+	CHECK_EQUAL(run_export(dev, LITEPCIE_C2H, &fd), 0);
 	CHECK_EQUAL(lseek(fd, 0, SEEK_END), 16 * 4096);
 	CHECK_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	close(fd);
@@ -334,8 +335,8 @@ static void a_ring_lies_in_its_place(void)
 
 static void modes_are_the_driver_s(void)
 {
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	struct litepcie *dev;
@@ -347,21 +348,21 @@ static void modes_are_the_driver_s(void)
 	for (unsigned int n = 0; n < 3; n++) {
 		config.poll_us = n ? 50 * n : 0;
 		config.adaptive = n == 2;
-		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK_EQUAL(run_start(dev, &config), 0);
 		CHECK_EQUAL(driver.interval_us[1], config.poll_us);
 		CHECK_EQUAL(driver.mode[1], n == 0 ? LITEPCIE_MODE_INTERRUPT :
 					    n == 1 ? LITEPCIE_MODE_POLL : LITEPCIE_MODE_ADAPTIVE);
 		driver_finish(1, 5);
 		driver.interrupts[1] -= n != 0;
-		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 5);
-		CHECK_EQUAL(litepcie_c2h_release(dev, 5), 0);
+		CHECK_EQUAL(c2h_peek(dev, &first, 1000), 5);
+		CHECK_EQUAL(c2h_release(dev, 5), 0);
 		/*
 		 * In adaptive mode each hand-over asks for an interrupt, since the buffers that
 		 * looks found have raised none.
 		 */
 		CHECK_EQUAL(driver.notify[1], config.adaptive);
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
-		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		CHECK_EQUAL(run_stop(dev), 0);
 		litepcie_stats(dev, &stats);
 		CHECK(stats.interrupts_missed == 0 && stats.interrupts == (n == 0));
 	}
@@ -374,26 +375,23 @@ static void modes_are_the_driver_s(void)
  */
 static void litepcies_driver_is_for_registers(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev;
 	uint64_t value = 0;
-	int fd;
 
 	driver_reset();
 	driver.stock = true;
 	dev = open_card();
 	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
 	CHECK_EQUAL(value, 0x12345678);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK_EQUAL(run_start(dev, &config), -EOPNOTSUPP);
 	CHECK(says(dev, "LitePCIe's driver cannot hold a stream"));
 	CHECK(says(dev, "load Lanebox's litepcie.ko") && says(dev, "litepcie_util vfio bind"));
 	CHECK(!driver.owned[0] && !driver.owned[1] && !driver.looped);
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), -EOPNOTSUPP);
-	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), -EOPNOTSUPP);
-	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EOPNOTSUPP);
-	CHECK(says(dev, "LitePCIe's driver cannot hold a stream"));
+	CHECK_EQUAL(run_shape(dev, 4096, 64), -EOPNOTSUPP);
+	CHECK_EQUAL(run_place(dev, LITEPCIE_C2H, NULL, 0), -EOPNOTSUPP);
 	CHECK_EQUAL(litepcie_user_enable(dev, true), -EOPNOTSUPP);
 	CHECK(says(dev, "load Lanebox's litepcie.ko"));
 	litepcie_close(dev);
@@ -401,13 +399,13 @@ static void litepcies_driver_is_for_registers(void)
 
 /* Handing buffers over ------------------------------------------------------------------------ */
 
-static struct litepcie *run_card(const struct litepcie_dma_config *config)
+static struct litepcie *run_card(const struct run_config *config)
 {
 	struct litepcie *dev;
 
 	driver_reset();
 	dev = open_card();
-	CHECK_EQUAL(litepcie_dma_start(dev, config), 0);
+	CHECK_EQUAL(run_start(dev, config), 0);
 	return dev;
 }
 
@@ -417,8 +415,7 @@ static struct litepcie *run_card(const struct litepcie_dma_config *config)
  */
 static void c2h_is_handed_over_in_batches(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_C2H, .batch = 8, .interrupt_every = 4, .c2h_limit = 270,
 	};
 	struct litepcie *dev = run_card(&config);
@@ -429,25 +426,25 @@ static void c2h_is_handed_over_in_batches(void)
 	CHECK(driver.advanced[1] == 256 && driver.advances[1] == 1);
 	driver_finish(1, 8);
 	calls = driver.calls + driver.polls;
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 7), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 1000), 8);
+	CHECK_EQUAL(c2h_release(dev, 7), 0);
 	CHECK_EQUAL(driver.calls + driver.polls, calls);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	CHECK_EQUAL(c2h_release(dev, 1), 0);
 	CHECK_EQUAL(driver.calls + driver.polls, calls + 1);
 	CHECK(driver.advanced[1] == 264 && driver.notify[1]);
 	driver_finish(1, 8);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 1000), 8);
+	CHECK_EQUAL(c2h_release(dev, 8), 0);
 	/*
 	 * the library has handed over c2h buffers up to c2h_limit, and asked for an interrupt of
 	 * the last
 	 */
 	CHECK(driver.advanced[1] == 270 && driver.notify[1]);
 	driver_finish(1, 254);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 254), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 1000), 254);
+	CHECK_EQUAL(c2h_release(dev, 254), 0);
 	CHECK_EQUAL(driver.advances[1], 3);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	CHECK(!driver.looped);
 	litepcie_close(dev);
 }
@@ -458,23 +455,22 @@ static void c2h_is_handed_over_in_batches(void)
  */
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C, .interrupt_every = 16,
 	};
 	struct litepcie *dev = run_card(&config);
 	uint64_t first;
 
 	CHECK(driver.advances[0] == 0 && driver.advanced[0] == 0);
-	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 256);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 3), 0);
+	CHECK_EQUAL(h2c_get(dev, &first, 0), 256);
+	CHECK_EQUAL(h2c_submit(dev, 3), 0);
 	CHECK(driver.advanced[0] == 3 && driver.notify[0]);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 20), 0);
+	CHECK_EQUAL(h2c_submit(dev, 20), 0);
 	CHECK(driver.advanced[0] == 23 && !driver.notify[0]);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 233), 0);
-	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 0);
+	CHECK_EQUAL(h2c_submit(dev, 233), 0);
+	CHECK_EQUAL(h2c_get(dev, &first, 0), 0);
 	driver_finish(0, 100);
-	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 1000), 100);
+	CHECK_EQUAL(h2c_get(dev, &first, 1000), 100);
 	CHECK_EQUAL(first, 256);
 	litepcie_close(dev);
 	CHECK(!driver.owned[0]);
@@ -484,16 +480,16 @@ static void h2c_announces_the_end_of_a_short_batch(void)
 
 static int64_t interrupts_of_a_run(unsigned int directions)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = directions,
+	const struct run_config config = {
+		.directions = directions,
 	};
 	struct litepcie *dev = open_card();
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	driver.interrupts[0] += 5;
 	driver.interrupts[1] += 70;
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	litepcie_close(dev);
 	return stats.interrupts;
@@ -538,8 +534,7 @@ static void *finish_later(void *way)
  */
 static void a_wait_is_one_call(unsigned int direction)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = direction, .interrupt_every = 1,
 	};
 	bool c2h = direction == LITEPCIE_C2H;
@@ -548,7 +543,7 @@ static void a_wait_is_one_call(unsigned int direction)
 	unsigned int calls;
 
 	if (!c2h)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 4), 0);
+		CHECK_EQUAL(h2c_submit(dev, 4), 0);
 	calls = driver.calls;
 	pthread_create(&thread, NULL, finish_later, c2h ? dev : NULL);
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 10000), 1);
@@ -577,8 +572,8 @@ static void *wait_for_c2h(void *context)
  */
 static void each_thread_waits_for_its_own(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -604,8 +599,8 @@ static void each_thread_waits_for_its_own(void)
  */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = direction,
+	const struct run_config config = {
+		.directions = direction,
 	};
 	int way = direction == LITEPCIE_C2H;
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -614,9 +609,9 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	driver_reset();
 	driver.counts = true;
 	dev = open_card();
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 100), 0);
+		CHECK_EQUAL(h2c_submit(dev, 100), 0);
 	/* the card has finished 31 buffers, and the next one would raise an interrupt */
 	driver.hardware[way] = 31;
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
@@ -628,7 +623,7 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 100);
 	CHECK(stats.interrupts_missed == 1 && stats.woken_by_timeout == 2);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_close(dev);
 }
 
@@ -639,8 +634,8 @@ static void a_lost_interrupt_is_found(unsigned int direction)
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = direction,
+	const struct run_config config = {
+		.directions = direction,
 	};
 	bool c2h = direction == LITEPCIE_C2H;
 	struct litepcie *dev = run_card(&config);
@@ -653,19 +648,19 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 			      "the card was reset while h2c ran: stop and start it again"));
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 0), -EIO);
 	if (!c2h) {
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), -EIO);
+		CHECK_EQUAL(h2c_submit(dev, 1), -EIO);
 		CHECK(says(dev, "the card was reset while h2c ran"));
-		CHECK_EQUAL(litepcie_h2c_drain(dev, 1000), -EIO);
+		CHECK_EQUAL(h2c_drain(dev, 1000), -EIO);
 	}
 	CHECK(!driver.looped);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	if (c2h) {
 		driver_finish(1, 2);
-		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 2);
+		CHECK_EQUAL(c2h_peek(dev, &first, 1000), 2);
 		CHECK_EQUAL(first, 0);
 	}
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_close(dev);
 }
 
@@ -675,8 +670,8 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
  */
 static void a_run_that_has_ended_is_over(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -695,8 +690,8 @@ static void a_run_that_has_ended_is_over(void)
  */
 static void a_look_makes_the_event_wait(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
@@ -718,26 +713,26 @@ static void a_look_makes_the_event_wait(void)
  */
 static void a_look_without_a_wait_finds_news(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C | LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
 	unsigned int polls = driver.polls;
 	uint64_t first;
 
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 256), 0);
-	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 0);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), 0);
+	CHECK_EQUAL(h2c_submit(dev, 256), 0);
+	CHECK_EQUAL(h2c_get(dev, &first, 0), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 0), 0);
 	driver_finish(0, 2);
 	driver_finish(1, 3);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), 3);
-	CHECK(litepcie_h2c_get(dev, &first, 0) == 2 && first == 256);
+	CHECK_EQUAL(c2h_peek(dev, &first, 0), 3);
+	CHECK(h2c_get(dev, &first, 0) == 2 && first == 256);
 	CHECK_EQUAL(poll(&event, 1, 0), 1);
-	CHECK_EQUAL(litepcie_c2h_release(dev, 3), 0);
+	CHECK_EQUAL(c2h_release(dev, 3), 0);
 	CHECK(driver.polls == polls);
 	driver_abort(-EIO, true);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 0), -EIO);
+	CHECK_EQUAL(c2h_peek(dev, &first, 0), -EIO);
 	CHECK(says(dev, "the card was reset"));
 	litepcie_close(dev);
 }
@@ -748,8 +743,8 @@ static void a_look_without_a_wait_finds_news(void)
  */
 static void a_late_event_tells_of_what_came_before(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct pollfd event = { .events = POLLIN };
@@ -766,8 +761,8 @@ static void a_late_event_tells_of_what_came_before(void)
 
 static void a_card_that_goes_ends_a_wait(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 
@@ -785,8 +780,8 @@ static void a_card_that_goes_ends_a_wait(void)
  */
 static void more_than_was_given_is_refused(void)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H,
 	};
 	struct litepcie *dev = run_card(&config);
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -845,34 +840,33 @@ static void features_are_told(bool able)
 
 static void packets_take_a_card_and_a_driver(bool able)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_C2H, .packets = true,
+	const struct run_config config = {
+		.directions = LITEPCIE_C2H, .packets = true,
 	};
-	const struct litepcie_dma_config whole = {
-		.struct_size = sizeof(whole), .directions = LITEPCIE_C2H,
+	const struct run_config whole = {
+		.directions = LITEPCIE_C2H,
 	};
-	struct litepcie_c2h_record record = { 0 };
+	struct run_record record = { 0 };
 	struct litepcie *dev;
 	uint64_t first;
 
 	driver_reset();
 	driver.old = true;
 	dev = open_card();
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK_EQUAL(run_start(dev, &config), -EOPNOTSUPP);
 	CHECK(says(dev, able ? "this driver has whole buffers only" : "the card writes no records"));
 	CHECK(!driver.owned[1]);
-	CHECK_EQUAL(litepcie_dma_start(dev, &whole), 0);
+	CHECK_EQUAL(run_start(dev, &whole), 0);
 	driver_finish(1, 1);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 1);
-	CHECK_EQUAL(litepcie_c2h_record(dev, 0, &record), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 1000), 1);
+	CHECK_EQUAL(c2h_record(dev, 0, &record), 0);
 	CHECK(record.bytes == 8192 && record.flags == 0);
 	litepcie_close(dev);
 }
 
 static struct litepcie *run_packets(bool packets, unsigned int flush_us)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
+	const struct run_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .packets = packets,
 		.flush_us = flush_us, .batch = 4,
 	};
@@ -881,8 +875,8 @@ static struct litepcie *run_packets(bool packets, unsigned int flush_us)
 	driver_reset();
 	driver.records = true;
 	dev = open_card();
-	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(run_shape(dev, 4096, 16), 0);
+	CHECK_EQUAL(run_start(dev, &config), 0);
 	return dev;
 }
 
@@ -903,15 +897,15 @@ static void each_start_says_whether_there_are_packets(void)
 static void records_come_without_a_call(void)
 {
 	struct litepcie *dev = run_packets(true, 0);
-	struct litepcie_c2h_record record = { 0 };
+	struct run_record record = { 0 };
 	unsigned int calls = driver.calls;
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
 	uint64_t first;
 
 	for (uint64_t n = 0; n < 3; n++)
 		driver_record(n, 64 + (uint32_t)n, LITEPCIE_RECORD_LAST);
-	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 3);
-	CHECK_EQUAL(litepcie_c2h_record(dev, 2, &record), 0);
+	CHECK_EQUAL(c2h_peek(dev, &first, 1000), 3);
+	CHECK_EQUAL(c2h_record(dev, 2, &record), 0);
 	CHECK(record.bytes == 66 && record.flags == LITEPCIE_RECORD_LAST);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 0);
 	driver_finish(1, 3);
@@ -922,7 +916,7 @@ static void records_come_without_a_call(void)
 	driver_finish(1, 1);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), -EIO);
 	CHECK(says(dev, "filled 4 c2h buffers, but the last has no record"));
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(run_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK(stats.c2h_errors == 2 && stats.h2c_errors == 1);
 	litepcie_close(dev);
@@ -937,23 +931,23 @@ static void buffers_have_lengths(void)
 	static const uint32_t wanted[] = { 0, 0, 0, 0, 4096, 77, 4096, 4096 };
 	struct litepcie *dev = run_packets(true, 0);
 
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 4), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-	CHECK_EQUAL(litepcie_h2c_send(dev, 77), 0);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 2), 0);
+	CHECK_EQUAL(h2c_submit(dev, 4), 0);
+	CHECK_EQUAL(h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(h2c_send(dev, 77), 0);
+	CHECK_EQUAL(h2c_submit(dev, 2), 0);
 	CHECK_EQUAL(driver.advances[0], 2);
 	for (unsigned int n = 0; n < 8; n++)
 		CHECK_EQUAL(driver.lengths[n], wanted[n]);
 	driver_finish(0, 8);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1000), 1);
-	CHECK_EQUAL(litepcie_h2c_submit(dev, 6), 0);
+	CHECK_EQUAL(h2c_submit(dev, 6), 0);
 	for (uint32_t n = 14; n < 18; n++)
-		CHECK_EQUAL(litepcie_h2c_send(dev, n), 0);
+		CHECK_EQUAL(h2c_send(dev, n), 0);
 	CHECK(driver.advances[0] == 5 && driver.notify[0]);
 	for (uint32_t n = 14; n < 18; n++)
 		CHECK_EQUAL(driver.lengths[n], n);
 	driver_finish(0, 10);
-	CHECK_EQUAL(litepcie_h2c_drain(dev, 1000), 0);
+	CHECK_EQUAL(h2c_drain(dev, 1000), 0);
 	litepcie_close(dev);
 }
 

@@ -265,7 +265,7 @@ static int run(struct util *util, int argc, char **argv)
 	result.run.data.seed = result.options.seed;
 	result.run.duration_s = result.options.duration_s;
 	result.run.timeout_s = (int)result.options.timeout_s;
-	set_targets(&result, litepcie_buffer_size(util->dev));
+	set_targets(&result, LITEPCIE_BUFFER_SIZE);
 	if (!util->failed)
 		dma_run(&result.run);
 	return util_emit(util, &result, print);

@@ -40,25 +40,31 @@ struct stretch {
 
 /* Moving buffers ------------------------------------------------------------------------------ */
 
+/* Acquire and release all buffers that are ready. Returns how many that were, or -errno. */
+static int pass_on(struct litepcie_stream *stream)
+{
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	int count = litepcie_stream_ready(stream, 0), rc = 1;
+
+	for (int i = 0; rc > 0 && i < count; i++)
+		rc = litepcie_stream_acquire(stream, &buffer, 0);
+	if (count <= 0 || rc < 0)
+		return rc < 0 ? rc : count;
+	rc = litepcie_stream_release(stream, (unsigned int)count);
+	return rc < 0 ? rc : count;
+}
+
 /*
- * Submit every free h2c buffer and release every filled c2h buffer. Returns how many buffers that
+ * Send every free h2c buffer and release every filled c2h buffer. Returns how many buffers that
  * were, or -errno.
  */
 static int pump(const struct dma_run *run)
 {
-	struct litepcie *dev = run->util->dev;
-	int sent = 0, taken = 0, rc = 0;
-	uint64_t first;
+	int sent = run->h2c.active ? pass_on(run->streams.h2c) : 0, taken = 0;
 
-	if (run->h2c.active) {
-		sent = litepcie_h2c_get(dev, &first, 0);
-		rc = sent > 0 ? litepcie_h2c_submit(dev, (unsigned int)sent) : sent;
-	}
-	if (rc == 0 && run->c2h.active) {
-		taken = litepcie_c2h_peek(dev, &first, 0);
-		rc = taken > 0 ? litepcie_c2h_release(dev, (unsigned int)taken) : taken;
-	}
-	return rc < 0 ? rc : sent + taken;
+	if (sent >= 0 && run->c2h.active)
+		taken = pass_on(run->streams.c2h);
+	return sent < 0 ? sent : taken < 0 ? taken : sent + taken;
 }
 
 /*
@@ -90,7 +96,7 @@ static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
  */
 static int run_stretch(struct dma_run *run, struct stretch *stretch)
 {
-	unsigned int ring = litepcie_buffer_count(run->util->dev);
+	unsigned int ring = run->buffer_count;
 	unsigned int ways = (run->h2c.active ? LITEPCIE_H2C : 0) |
 			    (run->c2h.active ? LITEPCIE_C2H : 0);
 	struct dma_window *window = &stretch->window;
@@ -208,14 +214,13 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		    struct bench_slot *found)
 {
 	struct dma_run run = {
-		.util = util, .data = { .size = litepcie_buffer_size(util->dev) },
+		.util = util, .data = { .size = LITEPCIE_BUFFER_SIZE },
+		.buffer_count = LITEPCIE_BUFFER_COUNT,
 		.h2c = { .active = way != RATES_C2H }, .c2h = { .active = way != RATES_H2C },
 	};
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = (run.h2c.active ? LITEPCIE_H2C : 0) |
-			      (run.c2h.active ? LITEPCIE_C2H : 0),
-	};
+	const struct litepcie_stream_options options = { .struct_size = sizeof(options) };
+	unsigned int directions = (run.h2c.active ? LITEPCIE_H2C : 0) |
+				  (run.c2h.active ? LITEPCIE_C2H : 0);
 	struct stretch stretch = { .from.struct_size = sizeof(stretch.from) };
 	int rc = litepcie_counters_clear(util->dev);
 
@@ -229,13 +234,13 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		rc = dma_window_begin(&run);
 	stretch.window.told = run.window.told;
 	if (rc == 0)
-		rc = litepcie_dma_start(util->dev, &config);
+		rc = streams_start(util->dev, directions, &options, &run.streams);
 	if (rc == 0) {
 		rc = run_stretch(&run, &stretch);
 		if (rc == 0 && !stretch.window.closed)
-			litepcie_diagnose(util->dev, config.directions, found->words,
+			litepcie_diagnose(util->dev, directions, found->words,
 					  sizeof(found->words));
-		litepcie_dma_stop(util->dev);
+		streams_stop(&run.streams);
 	}
 	util_check(util, rc, ids[way]);
 	if (rc == 0 && stretch.window.closed && dma_window_cycles(&stretch.window))

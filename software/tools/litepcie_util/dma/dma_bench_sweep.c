@@ -53,17 +53,15 @@ static void measure_size(struct util *util, struct rates *rates, struct rates_pl
 {
 	bool packet = size->bytes < LITEPCIE_BUFFER_SMALLEST;
 	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
-	int rc;
 
 	if (packet && !util_has_block(util->dev, LITEPCIE_BLOCK_RECORDS)) {
 		snprintf(size->reason, sizeof(size->reason), "this card has no records, without "
 			 "which there are whole buffers only");
 		return;
 	}
-	rc = litepcie_ring_setup(util->dev, buffer, ring_buffers(util->dev, buffer));
-	util_check(util, rc, "rings of another shape");
-	if (rc == 0)
-		rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
+	plan.buffer_size = buffer;
+	plan.buffer_count = ring_buffers(util->dev, buffer);
+	rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
 }
 
 /*

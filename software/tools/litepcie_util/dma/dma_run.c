@@ -38,13 +38,13 @@ static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t a
  */
 static int send(const struct dma_run *run, uint64_t count)
 {
-	struct litepcie *dev = run->util->dev;
+	struct litepcie_stream *h2c = run->streams.h2c;
 	int rc = 0;
 
 	if (!run->packet)
-		return count ? litepcie_h2c_submit(dev, (unsigned int)count) : 0;
+		return count ? litepcie_stream_release(h2c, (unsigned int)count) : 0;
 	for (uint64_t i = 0; rc == 0 && i < count; i++)
-		rc = litepcie_h2c_send(dev, run->packet);
+		rc = litepcie_stream_send(h2c, run->packet);
 	return rc;
 }
 
@@ -54,19 +54,23 @@ static int send(const struct dma_run *run, uint64_t count)
  */
 static int fill(struct dma_run *run)
 {
-	struct litepcie *dev = run->util->dev;
-	uint64_t first, count;
-	int rc = litepcie_h2c_get(dev, &first, 0);
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	int rc = litepcie_stream_ready(run->streams.h2c, 0);
+	uint64_t count;
 
 	if (rc <= 0)
 		return rc;
-	count = fill_count(run, first, (uint64_t)rc);
-	for (uint64_t i = 0; i < count; i++)
-		dma_data_fill(&run->data, first + i, litepcie_h2c_buffer(dev, first + i));
-	rc = send(run, count);
+	count = fill_count(run, run->h2c.done, (uint64_t)rc);
+	for (uint64_t i = 0; rc > 0 && i < count; i++) {
+		rc = litepcie_stream_acquire(run->streams.h2c, &buffer, 0);
+		if (rc > 0)
+			dma_data_fill(&run->data, buffer.sequence, buffer.data);
+	}
+	if (rc > 0)
+		rc = send(run, count);
 	if (rc < 0)
 		return rc;
-	run->h2c.done = first + count;
+	run->h2c.done += count;
 	return (int)count;
 }
 
@@ -78,33 +82,27 @@ struct batch {
 	struct dma_difference	first;
 };
 
-static void check_buffer(struct dma_run *run, uint64_t number, struct batch *batch)
+static void check_buffer(struct dma_run *run, const struct litepcie_buffer *buffer,
+			 struct batch *batch)
 {
-	const void *buffer = litepcie_c2h_buffer(run->util->dev, number);
 	struct dma_difference difference;
 
-	if (dma_data_check(&run->data, number, buffer, run->scratch, &difference))
+	if (dma_data_check(&run->data, buffer->sequence, buffer->data, run->scratch, &difference))
 		return;
 	if (!batch->wrong_buffers++) {
-		batch->first_wrong = number;
+		batch->first_wrong = buffer->sequence;
 		batch->first = difference;
 	}
 	batch->wrong_dwords += difference.dwords;
 }
 
-/*
- * Check that the packet in c2h buffer @number has the length that was sent. Returns 0 or -errno;
- * -EBADMSG: the length is wrong.
- */
-static int check_length(const struct dma_run *run, uint64_t number)
+/* Check that a packet has the length that was sent. Returns 0, or -EBADMSG if it has not. */
+static int check_length(const struct dma_run *run, const struct litepcie_buffer *buffer)
 {
-	struct litepcie_c2h_record record;
-	int rc = litepcie_c2h_record(run->util->dev, number, &record);
-
-	if (rc < 0 || record.bytes == run->packet)
-		return rc;
-	util_fail(run->util, "packet %llu came back with %u bytes, and %zu were sent",
-		  (unsigned long long)number, record.bytes, run->packet);
+	if (!run->packet || buffer->bytes == run->packet)
+		return 0;
+	util_fail(run->util, "packet %llu came back with %zu bytes, and %zu were sent",
+		  (unsigned long long)buffer->sequence, buffer->bytes, run->packet);
 	return -EBADMSG;
 }
 
@@ -139,27 +137,27 @@ static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t 
  */
 static int check(struct dma_run *run)
 {
-	struct litepcie *dev = run->util->dev;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	struct batch batch = { 0 };
-	uint64_t first, count;
-	int rc = litepcie_c2h_peek(dev, &first, 0);
+	int rc = litepcie_stream_ready(run->streams.c2h, 0);
+	uint64_t count;
 
 	if (rc <= 0)
 		return rc;
-	count = check_count(run, first, (uint64_t)rc);
-	rc = 0;
-	for (uint64_t i = 0; rc == 0 && i < count; i++) {
-		check_buffer(run, first + i, &batch);
-		if (run->packet)
-			rc = check_length(run, first + i);
+	count = check_count(run, run->c2h.done, (uint64_t)rc);
+	for (uint64_t i = 0; rc >= 0 && i < count; i++) {
+		rc = litepcie_stream_acquire(run->streams.c2h, &buffer, 0);
+		if (rc > 0) {
+			check_buffer(run, &buffer, &batch);
+			rc = check_length(run, &buffer);
+		}
 	}
-	if (rc < 0)
-		return rc;
-	rc = count ? litepcie_c2h_release(dev, (unsigned int)count) : 0;
+	if (rc >= 0 && count)
+		rc = litepcie_stream_release(run->streams.c2h, (unsigned int)count);
 	if (rc < 0)
 		return rc;
 	add_batch(run, &batch, count);
-	run->c2h.done = first + count;
+	run->c2h.done += count;
 	return (int)count;
 }
 
@@ -167,7 +165,7 @@ static int check(struct dma_run *run)
 
 /*
  * True if the card has fetched all h2c buffers but the last. The last one is reported only after
- * litepcie_h2c_drain(), so the loop does not wait for it.
+ * litepcie_stream_drain(), so the loop does not wait for it.
  */
 static bool h2c_fetched(const struct dma_run *run)
 {
@@ -298,21 +296,22 @@ static int loop(struct dma_run *run)
 
 static int start(struct dma_run *run)
 {
-	struct litepcie *dev = run->util->dev;
-	struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = (run->h2c.active ? LITEPCIE_H2C : 0) |
-			      (run->c2h.active ? LITEPCIE_C2H : 0),
+	unsigned int directions = (run->h2c.active ? LITEPCIE_H2C : 0) |
+				  (run->c2h.active ? LITEPCIE_C2H : 0);
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options),
+		.buffer_size = run->buffer_size,
+		.buffer_count = run->buffer_count,
 		.loopback = run->loopback && !run->util->stock.external,
 		.pattern = !run->loopback,
 		.packets = run->packet > 0,
 		.batch = run->packet ? run->batch : 0,
-		.c2h_limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
+		.limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
 	};
 	int rc = dma_window_begin(run);
 
 	if (rc == 0)
-		rc = litepcie_dma_start(dev, &config);
+		rc = streams_start(run->util->dev, directions, &options, &run->streams);
 	run->started = rc == 0;
 	return rc;
 }
@@ -325,7 +324,7 @@ static int finish_h2c(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
 	double deadline = progress_now() + run->timeout_s;
-	int rc = litepcie_h2c_drain(dev, run->timeout_s * 1000);
+	int rc = litepcie_stream_drain(run->streams.h2c, run->timeout_s * 1000);
 
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
 		run->pattern.struct_size = sizeof(run->pattern);
@@ -342,8 +341,12 @@ void dma_run(struct dma_run *run)
 	double begin = progress_now();
 	int rc, stopped;
 
-	run->data.size = run->packet ? run->packet : litepcie_buffer_size(util->dev);
-	run->batch = litepcie_buffer_count(util->dev) / 2;
+	if (!run->buffer_size)
+		run->buffer_size = LITEPCIE_BUFFER_SIZE;
+	if (!run->buffer_count)
+		run->buffer_count = LITEPCIE_BUFFER_COUNT;
+	run->data.size = run->packet ? run->packet : run->buffer_size;
+	run->batch = run->buffer_count / 2;
 	if (run->batch > DMA_BATCH)
 		run->batch = DMA_BATCH;
 	run->scratch = malloc(run->data.size);
@@ -354,7 +357,7 @@ void dma_run(struct dma_run *run)
 		rc = finish_h2c(run);
 	if (rc >= 0)
 		rc = dma_window_end(run);
-	stopped = litepcie_dma_stop(util->dev);
+	stopped = streams_stop(&run->streams);
 	run->stats.struct_size = sizeof(run->stats);
 	litepcie_stats(util->dev, &run->stats);
 	run->wall_s = progress_now() - begin;

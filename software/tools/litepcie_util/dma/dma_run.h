@@ -16,6 +16,7 @@
 
 #include "dma_data.h"
 #include "litepcie_capability.h"
+#include "streams.h"
 #include "util.h"
 
 /* most DMA buffers that a run handles at a time, and most from one interrupt to the next */
@@ -78,8 +79,12 @@ struct dma_run {
 	size_t			packet;
 	/* receives reports while the DMA run goes on; NULL: no reports are made */
 	struct dma_watch	*watch;
+	/* shape of the rings; 0: the library's default, which dma_run() fills in */
+	size_t			buffer_size;
+	unsigned int		buffer_count;
 	/* number of DMA buffers that are handled at a time */
 	unsigned int		batch;
+	struct streams		streams;
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 

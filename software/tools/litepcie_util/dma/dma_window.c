@@ -34,7 +34,7 @@ static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
 static bool near_end(const struct dma_run *run, const struct dma_direction *direction,
 		     uint64_t done)
 {
-	unsigned int half = litepcie_buffer_count(run->util->dev) / 2;
+	unsigned int half = run->buffer_count / 2;
 	unsigned int margin = half < END_MARGIN ? half : END_MARGIN;
 
 	return direction->active && direction->target != DMA_NO_END &&
@@ -44,7 +44,7 @@ static bool near_end(const struct dma_run *run, const struct dma_direction *dire
 int dma_window_begin(struct dma_run *run)
 {
 	struct dma_window *window = &run->window;
-	unsigned int ring = litepcie_buffer_count(run->util->dev);
+	unsigned int ring = run->buffer_count;
 	struct litepcie_block records = { .struct_size = sizeof(records) };
 	uint64_t target = run->c2h.active ? run->c2h.target : run->h2c.target;
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;

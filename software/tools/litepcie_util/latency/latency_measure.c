@@ -50,13 +50,13 @@ static void fill_both(struct latency *latency, struct latency_row *row)
 
 static int begin(struct transfer *transfer)
 {
-	return transfer->driven ? packet_begin(transfer->dev) : transfer_begin(transfer);
+	return transfer->driven ? packet_begin(transfer) : transfer_begin(transfer);
 }
 
 static int shoot(struct transfer *transfer, const struct latency_row *row, struct shot *shot)
 {
 	if (transfer->driven)
-		return packet_to_memory(transfer->dev, row->size, shot);
+		return packet_to_memory(transfer, row->size, shot);
 	if (row->end == LATENCY_INTERRUPT)
 		return transfer_to_interrupt(transfer, row->size, shot);
 	return transfer_to_memory(transfer, row->size, shot);

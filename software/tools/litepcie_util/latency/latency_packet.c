@@ -28,37 +28,39 @@ bool packet_fits(struct litepcie *dev, size_t size)
 	       (size < LATENCY_PAGE && util_has_block(dev, LITEPCIE_BLOCK_RECORDS));
 }
 
-int packet_begin(struct litepcie *dev)
+int packet_begin(struct transfer *transfer)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
-		.interrupt_every = BUFFERS, .packets = util_has_block(dev, LITEPCIE_BLOCK_RECORDS),
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .buffer_size = LATENCY_PAGE,
+		.buffer_count = BUFFERS, .loopback = true, .interrupt_every = BUFFERS,
+		.packets = util_has_block(transfer->dev, LITEPCIE_BLOCK_RECORDS),
 	};
-	int rc = litepcie_ring_setup(dev, LATENCY_PAGE, BUFFERS);
 
-	return rc < 0 ? rc : litepcie_dma_start(dev, &config);
+	streams_stop(&transfer->streams);
+	return streams_start(transfer->dev, LITEPCIE_H2C | LITEPCIE_C2H, &options,
+			     &transfer->streams);
 }
 
 /*
  * Wait for the packet by looking again and again, with a timeout of 0. A wait for an interrupt
  * would add the interrupt's latency to the measured time.
  */
-static int wait_for_packet(struct litepcie *dev)
+static int wait_for_packet(struct transfer *transfer, struct litepcie_buffer *buffer)
 {
 	double began = progress_now();
-	uint64_t first;
 	int rc = 0;
 
 	while (rc == 0 && progress_now() - began < LOOK_S)
-		rc = litepcie_dma_wait(dev, LITEPCIE_C2H, 0);
+		rc = litepcie_dma_wait(transfer->dev, LITEPCIE_C2H, 0);
 	if (rc > 0)
-		rc = litepcie_c2h_peek(dev, &first, 0);
+		rc = litepcie_stream_acquire(transfer->streams.c2h, buffer, 0);
 	return rc > 0 ? 0 : rc < 0 ? rc : -ETIMEDOUT;
 }
 
-int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
+int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
 {
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	struct litepcie *dev = transfer->dev;
 	struct litepcie_counters counters = { .struct_size = sizeof(counters) };
 	uint64_t ticks;
 	double began;
@@ -70,16 +72,18 @@ int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 
 	if (rc == 0)
 		rc = litepcie_counters_clear(dev);
+	if (rc == 0 && litepcie_stream_acquire(transfer->streams.h2c, &buffer, 0) < 1)
+		rc = -ETIMEDOUT;
 	began = progress_now();
 	if (rc == 0)
-		rc = litepcie_h2c_send(dev, size);
+		rc = litepcie_stream_send(transfer->streams.h2c, size);
 	if (rc == 0)
-		rc = wait_for_packet(dev);
+		rc = wait_for_packet(transfer, &buffer);
 	shot->whole_ns = (progress_now() - began) * 1e9;
 	if (rc == 0)
 		rc = litepcie_counters(dev, &counters);
 	if (rc == 0)
-		rc = litepcie_c2h_release(dev, 1);
+		rc = litepcie_stream_release(transfer->streams.c2h, 1);
 	if (rc < 0)
 		return rc;
 	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + TOLD ||

@@ -20,16 +20,16 @@
 bool packet_fits(struct litepcie *dev, size_t size);
 
 /*
- * Start both directions with rings whose buffers are pages of 4 KiB; litepcie_dma_stop() stops
+ * Start both directions with rings whose buffers are pages of 4 KiB; transfer_end() stops
  * them. Returns 0 or -errno.
  */
-int packet_begin(struct litepcie *dev);
+int packet_begin(struct transfer *transfer);
 
 /*
  * Send a packet of @size bytes and wait until it has been written back. On a card with records the
  * time includes the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the packet has
  * not come back.
  */
-int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot);
+int packet_to_memory(struct transfer *transfer, size_t size, struct shot *shot);
 
 #endif /* LITEPCIE_UTIL_LATENCY_PACKET_H */

@@ -77,24 +77,25 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
  * Move one buffer each way, so that the library writes descriptors. Their addresses can then be
  * read back from the card.
  */
-static int run_once(struct litepcie *dev)
+static int run_once(struct litepcie *dev, struct streams *streams)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config),
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
+	const struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .buffer_size = PAGE, .buffer_count = FEWEST,
+		.loopback = true, .interrupt_every = 1,
 	};
-	uint64_t first;
-	int rc = litepcie_dma_start(dev, &config), stopped;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	int rc = streams_start(dev, LITEPCIE_H2C | LITEPCIE_C2H, &options, streams);
 
 	if (rc < 0)
 		return rc;
-	rc = litepcie_h2c_get(dev, &first, TIMEOUT_MS);
+	rc = litepcie_stream_acquire(streams->h2c, &buffer, TIMEOUT_MS);
 	if (rc > 0)
-		rc = litepcie_h2c_submit(dev, 1);
+		rc = litepcie_stream_release(streams->h2c, 1);
 	if (rc == 0)
-		rc = litepcie_c2h_peek(dev, &first, TIMEOUT_MS);
-	stopped = litepcie_dma_stop(dev);
-	return rc <= 0 ? (rc < 0 ? rc : -ETIMEDOUT) : stopped;
+		rc = litepcie_stream_acquire(streams->c2h, &buffer, TIMEOUT_MS);
+	litepcie_stream_stop(streams->c2h);
+	litepcie_stream_stop(streams->h2c);
+	return rc <= 0 ? (rc < 0 ? rc : -ETIMEDOUT) : 0;
 }
 
 int transfer_find(struct transfer *transfer, struct litepcie *dev)
@@ -105,9 +106,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 	if (rc == 0)
 		rc = find_way(dev, "pcie_dma0_writer", &transfer->c2h);
 	if (rc == 0)
-		rc = litepcie_ring_setup(dev, PAGE, FEWEST);
-	if (rc == 0)
-		rc = run_once(dev);
+		rc = run_once(dev, &transfer->streams);
 	if (rc == 0)
 		rc = read_address(dev, &transfer->h2c);
 	if (rc == 0)
@@ -167,10 +166,7 @@ static int tell_nothing(struct transfer *transfer)
  */
 int transfer_begin(struct transfer *transfer)
 {
-	const struct litepcie_dma_config config = {
-		.struct_size = sizeof(config), .directions = LITEPCIE_H2C,
-	};
-	int rc = litepcie_dma_start(transfer->dev, &config);
+	int rc = litepcie_stream_start(transfer->streams.h2c);
 
 	if (rc < 0)
 		return rc;
@@ -190,7 +186,10 @@ int transfer_begin(struct transfer *transfer)
 
 int transfer_end(struct transfer *transfer)
 {
-	return litepcie_dma_stop(transfer->dev);
+	int h2c = litepcie_stream_stop(transfer->streams.h2c);
+	int c2h = litepcie_stream_stop(transfer->streams.c2h);
+
+	return h2c < 0 ? h2c : c2h;
 }
 
 /* Transfers ----------------------------------------------------------------------------------- */

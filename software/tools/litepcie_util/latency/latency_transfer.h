@@ -13,6 +13,7 @@
 #ifndef LITEPCIE_UTIL_LATENCY_TRANSFER_H
 #define LITEPCIE_UTIL_LATENCY_TRANSFER_H
 
+#include "streams.h"
 #include "util.h"
 
 /*
@@ -27,6 +28,8 @@ struct transfer_way {
 struct transfer {
 	struct litepcie		*dev;
 	struct transfer_way	h2c, c2h;
+	/* open from transfer_find() or packet_begin() on, until the card is closed */
+	struct streams		streams;
 	/*
 	 * offsets in BAR0 of the registers with the device times of a doorbell and of the interrupt
 	 * message after it

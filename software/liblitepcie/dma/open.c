@@ -1,0 +1,165 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Open and close a stream: check its options, and make its ring. place.c has the calls about the
+ * ring's memory.
+ */
+#include <errno.h>
+
+#include "engine.h"
+
+void litepcie_streams_init(struct litepcie *dev)
+{
+	dev->h2c = (struct litepcie_stream) {
+		.dev = dev, .direction = LITEPCIE_H2C, .name = "h2c", .registers = &dev->map.h2c,
+	};
+	dev->c2h = (struct litepcie_stream) {
+		.dev = dev, .direction = LITEPCIE_C2H, .name = "c2h", .registers = &dev->map.c2h,
+	};
+}
+
+/* Checks -------------------------------------------------------------------------------------- */
+
+static bool power_of_two(uint64_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+static int check_shape(struct litepcie *dev, const struct litepcie_stream_options *options)
+{
+	size_t size = options->buffer_size;
+	unsigned int count = options->buffer_count;
+
+	if (!power_of_two(size) || size < LITEPCIE_BUFFER_SMALLEST ||
+	    size > LITEPCIE_BUFFER_LARGEST)
+		return litepcie_fail(dev, -EINVAL, "buffers of %zu bytes: it must be a power of two "
+				     "from %u to %u", size, LITEPCIE_BUFFER_SMALLEST,
+				     LITEPCIE_BUFFER_LARGEST);
+	if (!power_of_two(count) || count < LITEPCIE_BUFFERS_FEWEST ||
+	    count > dev->card.table_depth)
+		return litepcie_fail(dev, -EINVAL, "%u buffers: it must be a power of two from %u "
+				     "to %u, which is what the card has room for", count,
+				     LITEPCIE_BUFFERS_FEWEST, dev->card.table_depth);
+	if (options->batch > count / 2)
+		return litepcie_fail(dev, -EINVAL, "batches of %u buffers: the ring has %u, of "
+				     "which half may be held back", options->batch, count);
+	return 0;
+}
+
+static int check_packets(struct litepcie *dev, const struct litepcie_stream_options *options)
+{
+	if (options->flush_us && !options->packets)
+		return litepcie_fail(dev, -EINVAL, "a flush time of %u us without packets: it ends "
+				     "buffers early, so it takes packets", options->flush_us);
+	if (options->flush_us > LITEPCIE_FLUSH_US_LARGEST)
+		return litepcie_fail(dev, -EINVAL, "a flush time of %u us: it must be at most %u",
+				     options->flush_us, LITEPCIE_FLUSH_US_LARGEST);
+	if (options->packets && !dev->map.notices.control)
+		return litepcie_fail(dev, -EOPNOTSUPP, "packets: the card writes no records, so it "
+				     "has whole buffers only");
+	return 0;
+}
+
+static int check_looks(struct litepcie *dev, const struct litepcie_stream_options *options)
+{
+	if (options->adaptive && !options->poll_us)
+		return litepcie_fail(dev, -EINVAL, "adaptive looks without a time between two: set "
+				     "poll_us");
+	if (options->poll_us && (options->poll_us < LITEPCIE_POLL_US_LEAST ||
+				 options->poll_us > LITEPCIE_POLL_US_LARGEST))
+		return litepcie_fail(dev, -EINVAL, "a look every %u us: it must be from %u to %u",
+				     options->poll_us, LITEPCIE_POLL_US_LEAST,
+				     LITEPCIE_POLL_US_LARGEST);
+	return 0;
+}
+
+static int check_options(struct litepcie_stream *stream,
+			 const struct litepcie_stream_options *options)
+{
+	struct litepcie *dev = stream->dev;
+	int rc = check_shape(dev, options);
+
+	if (rc == 0 && stream->direction == LITEPCIE_H2C && (options->limit || options->flush_us))
+		rc = litepcie_fail(dev, -EINVAL, "%s of h2c: only c2h has one",
+				   options->limit ? "a limit" : "a flush time");
+	if (rc == 0)
+		rc = check_packets(dev, options);
+	return rc < 0 ? rc : check_looks(dev, options);
+}
+
+/* Open, close --------------------------------------------------------------------------------- */
+
+static int open_stream(struct litepcie_stream *stream,
+		       const struct litepcie_stream_options *options)
+{
+	int rc;
+
+	if (stream->open)
+		return litepcie_fail(stream->dev, -EBUSY, "this handle has %s open already",
+				     stream->name);
+	rc = check_options(stream, options);
+	if (rc < 0)
+		return rc;
+	stream->options = *options;
+	if (options->memory)
+		rc = litepcie_check_memory(stream);
+	if (rc == 0)
+		rc = litepcie_engine_setup(stream);
+	stream->open = rc == 0;
+	return rc;
+}
+
+int litepcie_stream_open(struct litepcie *dev, unsigned int direction,
+			 const struct litepcie_stream_options *options,
+			 struct litepcie_stream **stream)
+{
+	struct litepcie_stream *found = direction == LITEPCIE_H2C ? &dev->h2c : &dev->c2h;
+	struct litepcie_stream_options wanted = { .struct_size = sizeof(wanted) };
+	int rc = 0;
+
+	*stream = NULL;
+	if (direction != LITEPCIE_H2C && direction != LITEPCIE_C2H)
+		return litepcie_fail(dev, -EINVAL, "direction 0x%x: choose h2c or c2h", direction);
+	if (options)
+		rc = litepcie_struct_in(dev, &wanted, sizeof(wanted), options,
+					"litepcie_stream_options");
+	if (rc < 0)
+		return rc;
+	if (!wanted.buffer_size)
+		wanted.buffer_size = LITEPCIE_BUFFER_SIZE;
+	if (!wanted.buffer_count)
+		wanted.buffer_count = LITEPCIE_BUFFER_COUNT;
+	if (!wanted.batch)
+		wanted.batch = 1;
+	litepcie_lock(dev);
+	rc = litepcie_unlock(dev, open_stream(found, &wanted));
+	if (rc == 0)
+		*stream = found;
+	return rc;
+}
+
+void litepcie_stream_close(struct litepcie_stream *stream)
+{
+	if (!stream || !stream->open)
+		return;
+	litepcie_stream_stop(stream);
+	litepcie_lock(stream->dev);
+	litepcie_engine_free(stream);
+	stream->open = false;
+	litepcie_unlock(stream->dev, 0);
+}
+
+int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_info *info)
+{
+	const struct litepcie_stream_info found = {
+		.base = stream->base, .buffer_size = stream->options.buffer_size,
+		.buffer_count = stream->options.buffer_count,
+	};
+
+	return litepcie_struct_out(stream->dev, info, &found, sizeof(found),
+				   "litepcie_stream_info");
+}

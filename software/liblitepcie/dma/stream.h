@@ -1,0 +1,165 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The inside of a stream. dma.c hands out its buffers, dma_wait.c waits for the card, and
+ * dma_drain.c waits until the card and its user's logic have all h2c data. engine.c runs it.
+ */
+#ifndef LITEPCIE_DMA_STREAM_H
+#define LITEPCIE_DMA_STREAM_H
+
+#include <stdatomic.h>
+
+#include "map.h"
+#include "litepcie_stream.h"
+
+/*
+ * A mapping of memory of a ring or of the notices. It counts its users, and is unmapped when the
+ * last of them calls litepcie_memory_drop().
+ */
+struct litepcie_memory {
+	_Atomic unsigned int	users;
+	void			*base;
+	size_t			size;
+	/*
+	 * descriptor of the file that is mapped; -1: the memory has no file, so it cannot be
+	 * exported as a dma-buf
+	 */
+	int			fd;
+	/*
+	 * true: the memory is the program's own (struct litepcie_stream_options), so the library does not
+	 * unmap it
+	 */
+	bool			placed;
+};
+
+/*
+ * The stream of one direction: its ring, and the counts of its descriptors since the start. Buffer
+ * numbers have 64 bits and never wrap. @sw, @acquired, @handed, @spared and @wanted belong to the one
+ * thread that uses the stream. The other members are written under the handle's lock.
+ */
+struct litepcie_stream {
+	struct litepcie	*dev;
+	unsigned int	direction;	/* LITEPCIE_H2C or LITEPCIE_C2H */
+	const char	*name;		/* "h2c" or "c2h" */
+	const struct litepcie_dma_registers *registers;
+	/* true between litepcie_stream_open() and litepcie_stream_close() */
+	bool		open;
+	/* the options of litepcie_stream_open(), with the defaults filled in */
+	struct litepcie_stream_options options;
+
+	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
+	struct litepcie_memory *memory;
+	/* address of the ring; NULL: it is known only after the start of a run */
+	uint8_t		*base;
+	uint64_t	iova;	/* bus address of the ring's memory; used by table.c only */
+
+	/* number of buffers that the card has filled (c2h) or fetched (h2c) */
+	_Atomic uint64_t hw;
+	/* number of buffers that the program has released */
+	_Atomic uint64_t sw;
+	uint64_t	acquired;	/* number of buffers that the program has acquired */
+	/*
+	 * number of buffers, of the first @sw, that the card has been told of; the others wait for
+	 * a batch
+	 */
+	uint64_t	handed;
+	/*
+	 * h2c: number of bytes in the first @sw buffers that were not sent, because a buffer was
+	 * sent only in part
+	 */
+	uint64_t	spared;
+	/* true while the stream runs; read without the lock, too */
+	_Atomic bool	active;
+	/* number of runs that have ended; a thread that waits compares it to notice a stop */
+	unsigned int	stops;
+
+	uint64_t	posted;		/* number of descriptors given to the card */
+	uint64_t	done;		/* number of descriptors that the card has executed */
+	/* number of executed descriptors that asked for an interrupt */
+	uint64_t	asked;
+	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
+	bool		*asks;
+	/* h2c: true if a buffer was sent only in part, so that @lengths count */
+	bool		uneven;
+	/* h2c, for each buffer of the ring: bytes to send */
+	uint32_t	*lengths;
+	/* h2c, for each buffer of the ring: bytes to send, until the card is told of the buffer */
+	uint32_t	*wanted;
+	/*
+	 * Number of h2c buffers whose data has come to the card. Used if map.h2c_in_flight is not 0
+	 * and @uneven is true.
+	 */
+	uint64_t	arrived;
+	uint64_t	arrived_bytes;	/* number of bytes in the buffers that @arrived counts */
+	/* h2c: the card's count of received bytes (answers to its reads) at the start */
+	uint64_t	received_before;
+	/* number of buffers from one interrupt of the card to the next */
+	unsigned int	interrupt_every;
+	/* true: no descriptor asks for an interrupt */
+	bool		silent;
+};
+
+static inline uint64_t litepcie_count(const _Atomic uint64_t *count)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)count, memory_order_acquire);
+}
+
+static inline void litepcie_count_set(_Atomic uint64_t *count, uint64_t value)
+{
+	atomic_store_explicit(count, value, memory_order_release);
+}
+
+static inline size_t litepcie_ring_bytes(const struct litepcie_stream *stream)
+{
+	return stream->options.buffer_size * stream->options.buffer_count;
+}
+
+/* Give the streams of a new handle their names and registers. */
+void litepcie_streams_init(struct litepcie *dev);
+
+/* Returns -EINVAL with a sentence if one of @directions does not run. */
+int litepcie_check_active(struct litepcie *dev, unsigned int directions);
+
+/* True if a stream of @directions runs. */
+bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
+
+/*
+ * Tell the card of the buffers that were kept back for a batch. The caller holds the handle's lock.
+ */
+int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
+
+/*
+ * Wait until the number of finished buffers of @directions differs from @before. Returns 1 then, 0
+ * after @timeout_ms, or -ECANCELED after a stop by another thread. A negative @timeout_ms never
+ * ends the wait. The caller holds the lock.
+ */
+int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
+		      int timeout_ms);
+
+/*
+ * Wait until @stream has finished more than @known buffers, at most @timeout_ms. The caller does
+ * not hold the lock.
+ */
+int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms);
+
+/* Returns -ECANCELED with the sentence that the DMA run which this thread waited for has ended. */
+int litepcie_stopped(struct litepcie *dev);
+
+/*
+ * Sleep once, at most @timeout_ms, then look at the card. Returns 1 if an interrupt came, 0 if the
+ * time is over.
+ */
+int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
+
+/* Do what litepcie_diagnose() does, for a caller that holds the handle's lock. */
+void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text,
+			    size_t size);
+
+/* Return 0 if a ring in the program's own memory can be as the options of @stream say. */
+int litepcie_check_memory(struct litepcie_stream *stream);
+
+#endif /* LITEPCIE_DMA_STREAM_H */

@@ -1,0 +1,27 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* The two streams of a card, which the commands open and start together. */
+#ifndef LITEPCIE_UTIL_STREAMS_H
+#define LITEPCIE_UTIL_STREAMS_H
+
+#include "liblitepcie.h"
+
+struct streams {
+	struct litepcie_stream	*h2c, *c2h;	/* NULL: not open */
+};
+
+/*
+ * Open the streams of @directions with the same @options and start them. The limit of @options is
+ * for c2h alone. Returns 0, or -errno and no stream is open.
+ */
+int streams_start(struct litepcie *dev, unsigned int directions,
+		  const struct litepcie_stream_options *options, struct streams *streams);
+
+/* Stop and close the streams that are open. Returns 0, or the first error as -errno. */
+int streams_stop(struct streams *streams);
+
+#endif /* LITEPCIE_UTIL_STREAMS_H */
