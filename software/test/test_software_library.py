@@ -278,6 +278,17 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
 
 @pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
+def test_each_direction_is_a_stream_of_its_own(request, built, tmp_path, checks, records):
+    """The C test apart.c passes: a stream starts and stops while the other runs."""
+    found = request.getfixturevalue(checks)
+    program = (found.out / "test" if checks == "built" else found) / "apart"
+    with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
+        _run(program, f"sim:{tmp_path / 's'}")
+        assert standin.quiet()
+
+
+@pytest.mark.parametrize("records", RECORDS)
+@pytest.mark.parametrize("checks", ["built", "raced"])
 @pytest.mark.parametrize("name", ["places", "modes"])
 def test_rings_lie_where_and_news_come_as_a_program_says(
     request, built, tmp_path, name, checks, records
