@@ -17,31 +17,13 @@ from gateware.observe import capability
 from gateware.observe.capability import HEADER, HEADER_WORDS, Block
 from sim.guest import run
 from sim.test.driver.driver_guest import boot, kernels
+from sim.test.driver.made_up_blocks import dma, interrupts
 
 pytestmark = pytest.mark.guest
 KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
 
 DIGEST = "00" * 32
-INTERRUPTS = Block(
-    "interrupts", 0x1800, 0x800, {"delivery": 1, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
-)
-DMA = {
-    "h2c": 0x20,
-    "c2h": 0,
-    "loopback": 0x40,
-    "table_depth": 256,
-    "address_width": 64,
-    "h2c_cause": 0,
-    "c2h_cause": 1,
-    "h2c_buffered": 8192,
-    "c2h_buffered": 8192,
-    "h2c_settled": 1,
-    "h2c_taken": 1,
-}
-
-
-def dma(**changes):
-    return Block("dma", 0x2000, 0x800, {**DMA, **changes})
+INTERRUPTS = interrupts()
 
 
 def sealed(entries, **header):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sim.guest import run
+from sim.test.driver import made_up_blocks
 from sim.test.driver.driver_guest import kernels
 from sim.test.driver.live_guest import LiveGuest
 from sim.test.virtio import virtio_card
@@ -213,7 +214,7 @@ def test_virtio_mmio_drives_the_same_page(guest):
         "rmmod litepcie_virtio litepcie",
         "for module in /mmio/*virtio_mmio.ko; do insmod $module; done",
         f"insmod /mmio/*litepcie_mmio.ko page={virtio_card.NET} causes={CAUSES} "
-        f"enable={virtio_card.INTERRUPTS}",
+        f"enable={made_up_blocks.INTERRUPTS_AT}",
         "for n in $(seq 50); do [ -d /sys/class/net/eth0 ] && break; sleep 0.1; done",
         "readlink -f /sys/class/net/eth0/device | grep -q virtio-mmio",
         "ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0; pinged 10",

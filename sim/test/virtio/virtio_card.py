@@ -19,6 +19,7 @@ from gateware.observe import capability
 from gateware.observe.capability import Block
 from sim.board import build
 from sim.board.process import BoardProcess
+from sim.test.driver import made_up_blocks
 from sim.test.model.probe_build import build_program
 
 HERE = Path(__file__).resolve().parent
@@ -32,8 +33,6 @@ PARTS = (
     "text/words.cpp",
 )
 BAR_BYTES = 0x20000
-INTERRUPTS = 0x1800
-DMA = 0x2000
 NET, CONSOLE = 0x8000, 0x9000  # the register pages of both virtio devices
 NET_CAUSE, CONSOLE_CAUSE = 4, 7
 QUEUES, QUEUE_SIZE = 2, 256
@@ -58,23 +57,9 @@ def program() -> Path:
 def blocks(msix: bool = False) -> list[Block]:
     """Return the entries of the card's capability table."""
     delivery = capability.DELIVERY_MSI | (capability.DELIVERY_MSIX if msix else 0)
-    registers = {"delivery": delivery, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
-    dma = {
-        "h2c": 0x20,
-        "c2h": 0,
-        "loopback": 0x40,
-        "table_depth": 256,
-        "address_width": 64,
-        "h2c_cause": 0,
-        "c2h_cause": 1,
-        "h2c_buffered": 8192,
-        "c2h_buffered": 8192,
-        "h2c_settled": 1,
-        "h2c_taken": 1,
-    }
     return [
-        Block("interrupts", INTERRUPTS, 0x800, registers),
-        Block("dma", DMA, 0x800, dma),
+        made_up_blocks.interrupts(delivery),
+        made_up_blocks.dma(),
         virtio_block(0, NET, NET_TYPE, NET_CAUSE),
         virtio_block(1, CONSOLE, CONSOLE_TYPE, CONSOLE_CAUSE),
     ]
@@ -103,8 +88,8 @@ class VirtioCard(BoardProcess):
             "bar": BAR_BYTES,
             "table": self.table.name,
             "table-at": numbers.CAPABILITY_BASE,
-            "interrupts": INTERRUPTS,
-            "dma": DMA,
+            "interrupts": made_up_blocks.INTERRUPTS_AT,
+            "dma": made_up_blocks.DMA_AT,
             "net": NET,
             "net-cause": NET_CAUSE,
             "console": CONSOLE,

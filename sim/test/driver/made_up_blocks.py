@@ -1,0 +1,34 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Entries of the capability table of cards that tests make up: interrupts and a DMA channel."""
+
+from gateware.observe import capability
+from gateware.observe.capability import Block
+
+INTERRUPTS_AT = 0x1800  # offset of the block in BAR0, in bytes
+DMA_AT = 0x2000
+
+
+def interrupts(delivery: int = capability.DELIVERY_MSI) -> Block:
+    """Return the entry of the interrupts, of a card with 32 causes."""
+    registers = {"delivery": delivery, "causes": 32, "enable": 0, "clear": 4, "vector": 8}
+    return Block("interrupts", INTERRUPTS_AT, 0x800, registers)
+
+
+def dma(**changes: int) -> Block:
+    """Return the entry of a DMA channel. `changes` replace its parameters."""
+    parameters = {
+        "h2c": 0x20,
+        "c2h": 0,
+        "loopback": 0x40,
+        "table_depth": 256,
+        "address_width": 64,
+        "h2c_cause": 0,
+        "c2h_cause": 1,
+        "h2c_buffered": 8192,
+        "c2h_buffered": 8192,
+        "h2c_settled": 1,
+        "h2c_taken": 1,
+    }
+    return Block("dma", DMA_AT, 0x800, {**parameters, **changes})
