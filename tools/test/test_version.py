@@ -16,12 +16,14 @@ from tools.testing.repository import ROOT
     "place, pattern",
     [
         ("setup.py", r'version="([^"]+)"'),
+        ("software/Makefile", r"^RELEASE +:= (\S+)$"),
         ("software/python/pyproject.toml", r'^version = "([^"]+)"'),
         ("software/kernel/dkms.conf", r'^PACKAGE_VERSION="([^"]+)"'),
         ("software/kernel/main.c", r'^MODULE_VERSION\("([^"]+)"\)'),
     ],
 )
 def test_every_part_has_one_version(place, pattern):
-    """setup.py, the Python package, DKMS and the kernel module have the same version."""
+    """setup.py, the library, the Python package, DKMS and the kernel module have the same
+    version."""
     [found] = re.findall(pattern, (ROOT / place).read_text(), re.MULTILINE)
     assert found == version("lanebox")
