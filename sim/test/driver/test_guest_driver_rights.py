@@ -231,6 +231,18 @@ def test_counts_go_on_behind_their_wrap():
     assert done.stdout == "counts: ok\n"
 
 
+def test_each_call_reaches_its_function_with_the_card_entered():
+    """Each ioctl() number reaches its function, and one that accesses registers only while the card
+    cannot go. The program `table` tests this code in user space.
+
+    No argument is copied meanwhile, since a page fault may take long. A number with another size is
+    refused, and a 32-bit program's numbers reach the same functions.
+    """
+    done = subprocess.run([program("table")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "table: ok\n"
+
+
 def test_a_channel_has_its_own_blocks():
     """The driver finds the blocks of a DMA channel by the channel's index, in any order of the
     capability table. The program `blocks` tests this code in user space."""
