@@ -47,7 +47,7 @@ std::string page_statistics(const Page &page) {
            ", " + field("dropped", counts.dropped) + ", " + field("kicks", counts.kicks) + ", " +
            field("interrupts", counts.interrupts) + ", " + field("odd", counts.odd) + ", " +
            field("broken", counts.broken) + ", " + field("features", page.features()) + ", " +
-           field("status", page.status()) + "}";
+           field("status", page.status()) + ", " + field("far", page.far_queues()) + "}";
 }
 
 }  // namespace

@@ -125,6 +125,12 @@ void Page::set_address(uint64_t SplitQueue::*address, bool high, uint32_t value)
     place = (place & ~(uint64_t{0xffffffff} << shift)) | uint64_t{value} << shift;
 }
 
+unsigned Page::far_queues() const {
+    unsigned count = 0;
+    for (const SplitQueue &queue : queues_) count += queue.descriptors >> 32 != 0;
+    return count;
+}
+
 void Page::set_register(uint64_t offset, uint32_t value) {
     switch (offset) {
         case kOfferedHalf: offered_half_ = value; break;

@@ -53,6 +53,8 @@ public:
     const Counts &counts() const { return counts_; }
     uint64_t features() const { return chosen_; }
     uint32_t status() const { return status_; }
+    // Returns how many queues have their descriptors above 4 GiB.
+    unsigned far_queues() const;
 
 private:
     uint32_t register_value(uint64_t offset);

@@ -29,6 +29,8 @@ IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 UP = [SHELL, "load; ready"]
 # The state of both devices after an event: they are there, and everything comes back.
 WORKS = "ready; echoed again; pinged 10"
+# MiB of memory of a guest whose rings are above 4 GiB. The host keeps only what the guest uses.
+FAR_MEMORY = 5120
 CAUSES = 7 << virtio_card.NET_CAUSE
 # The card's counts at each `ask count` of a guest.
 COUNTED: list[dict] = []
@@ -56,6 +58,12 @@ def guest(request):
 @pytest.fixture(scope="module")
 def behind_iommu():
     yield from live(append=("intel_iommu=on",), devices=IOMMU)
+
+
+@pytest.fixture(scope="module")
+def with_far_memory():
+    """A guest with more memory than fits below 4 GiB. The kernel takes memory above it first."""
+    yield from live(memory=FAR_MEMORY)
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +242,14 @@ def test_behind_an_iommu_both_devices_work(behind_iommu):
         "idle",
         WORKS,
     )
+    assert stats["unmapped"] == 0
+
+
+def test_rings_above_4_gib_are_found(with_far_memory):
+    """If the kernel has put the rings above 4 GiB, both devices work, since the card is told the
+    upper halves of the addresses."""
+    _, stats = step(with_far_memory, "echoed first; pinged 10")
+    assert stats["net"]["far"] == stats["console"]["far"] == 2, stats
     assert stats["unmapped"] == 0
 
 
