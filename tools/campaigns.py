@@ -79,7 +79,7 @@ CAMPAIGNS = {
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
-    "virtio": Campaign(20, ("test_guest_virtio", "test_virtio", "test_virtio_*")),
+    "virtio": Campaign(20, ("test_guest_virtio*", "test_virtio", "test_virtio_*")),
     "capture": Campaign(40, ("test_capture_campaign", "test_capture_line", "test_capture_host")),
 }
 

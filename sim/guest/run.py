@@ -129,6 +129,7 @@ def run_guest(
     interactive: bool = False,
     alive: Callable[[], str | None] | None = None,
     logs: Iterable[tuple[str, Path]] = (),
+    powers_off: bool = True,
     **choices,
 ) -> Result:
     """Boot, run the commands, power off; raises SetupError before the start, GuestError after it.
@@ -144,6 +145,8 @@ def run_guest(
                  neither `timeout` nor `alive` end it
     alive        called about ten times a second; returns None, or a reason to give up
     logs         pairs (name, path) of logs whose last lines an error quotes, such as the board's
+    powers_off   False: it is no failure if the guest has handed over its results and then does not
+                 power off, as a guest that was suspended may
     choices      fields of `Machine`: mps, mrrs, memory, accel, icount, share, append
     """
     machine = Machine(socket=None if socket is None else Path(socket), **choices)
@@ -164,7 +167,7 @@ def run_guest(
             with open(work / "qemu.log", "wb") as log:
                 # With -icount one guest in eight sleeps for ever inside poweroff (QEMU 11.1.3). By
                 # then it has handed over its results, so it need not power off.
-                off = machine.icount is None
+                off = powers_off and machine.icount is None
                 console = supervise.watch(argv, log, timeout, live, alive, must_power_off=off)
         seconds = time.monotonic() - started
         found = _results(work / "results.tar")

@@ -5,8 +5,8 @@
  *
  * A test's module that lets one card sleep and wake up, while it is loaded.  It
  * calls the drivers' handlers as the kernel would: those of the card's virtio
- * devices before that of the card, and the other way round afterwards.  Debian's
- * kernels cannot be suspended in a guest.
+ * devices before that of the card, and the other way round afterwards.  The
+ * sleep of a whole machine is a test of its own.
  *
  * The card keeps its power, and programs are not frozen.
  */
