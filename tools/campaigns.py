@@ -74,12 +74,12 @@ CAMPAIGNS = {
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),
     # CI leaves this campaign out, since CI has only an hour, and says so.
-    "long": Campaign(90, ("test_long_runs",)),
+    "long": Campaign(180, ("test_long_*",)),
     "proofs": Campaign(3, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
-    "virtio": Campaign(20, ("test_guest_virtio*", "test_virtio", "test_virtio_*")),
+    "virtio": Campaign(10, ("test_guest_virtio*", "test_virtio", "test_virtio_*")),
     "capture": Campaign(40, ("test_capture_campaign", "test_capture_line", "test_capture_host")),
 }
 

@@ -3,15 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests of sim/rows/virtio.py: on made-up traces, and on the simulated card with its console."""
 
-from dataclasses import asdict
-
 import pytest
 
 from sim import artefacts
 from sim.clients.virtio import QUEUE_NOTIFY, EchoDriver
 from sim.endpoints import DEFAULT
 from sim.errors import TestFailed
-from sim.report import virtio as report
 from sim.rows import virtio
 from sim.rows.measure import Conditions
 from sim.rows.peer import BAR0_ADDRESS
@@ -103,11 +100,3 @@ def test_an_answer_that_differs_ends_the_measurement(card, monkeypatch):
     monkeypatch.setattr(virtio.Device, "page", 0)
     with pytest.raises(TestFailed, match=r"BAR0 \+ 0x0 is no page of a virtio device"):
         virtio.Device(*card, notify=True).echoes(at, 64, 1)
-
-
-@pytest.mark.soak
-def test_fifty_thousand_messages_of_each_size_come_back(card):
-    """50,000 messages of each size come back unchanged, one at a time, and no rule is broken."""
-    rows = list(virtio.by_size(*card, Conditions(seed=SHIFT + 1), count=50_000))
-    print(report.text([asdict(entry) for entry in rows]))
-    assert len(rows) == len(virtio.SIZES) and not any(entry.violations for entry in rows)
