@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The CRC-32 of zlib and Ethernet over bytes, as logic."""
+"""The CRC-32 of zlib and Ethernet over bytes or parts of them, as logic."""
 
 from litex.gen import *
 from migen import *
@@ -10,18 +10,20 @@ from migen import *
 POLYNOMIAL = 0xedb88320
 
 class Crc32(LiteXModule):
-    """Computes zlib's crc32() of the bytes that `valid` marks since `clear`."""
-    def __init__(self):
-        self.clear = Signal()   # i
-        self.data  = Signal(8)  # i
-        self.valid = Signal()   # i
-        self.crc   = Signal(32) # o
+    """Computes zlib's crc32() of the data that `valid` marks since `clear`. The data comes in parts
+    of `width` bits, the lowest bits of a byte first.
+    """
+    def __init__(self, width=8):
+        self.clear = Signal()      # i
+        self.data  = Signal(width) # i
+        self.valid = Signal()      # i
+        self.crc   = Signal(32)    # o
 
         # # #
 
         state = Signal(32, reset=2**32 - 1)
         after = state ^ self.data
-        for _ in range(8):
+        for _ in range(width):
             stage = Signal(32)
             self.comb += stage.eq(after)
             after = (stage >> 1) ^ (Replicate(stage[0], 32) & POLYNOMIAL)

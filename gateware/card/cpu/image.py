@@ -125,7 +125,7 @@ def header_values(soc, firmware):
         "IMAGE_MAGIC":         layout.IMAGE_MAGIC,
         "UNKNOWN_COMMAND":     layout.UNKNOWN_COMMAND,
         "BOOT_WORD":           numbers.FLASH_LAYOUT["reboot"],
-        "SECOND":              round(soc.sys_clk_freq),
+        "SECOND":              round(soc.sys_clk_freq/layout.TICK_CYCLES),
         "UPDATE_SECONDS":      UPDATE_SECONDS,
         "FIRMWARE_VERSION":    firmware.version(),
     }

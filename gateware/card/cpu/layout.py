@@ -36,11 +36,13 @@ OWN = {
     # A write is answered when an event of the written mask has come. The clock stands until then.
     "sleep":     0x04,
     "heartbeat": 0x08, # A write says that the firmware works.
-    "tick":      0x0c, # User clock cycles from one tick to the next; 0 stops it.
+    # From one tick to the next, in TICK_CYCLES; 0: none. Written only, used from the next tick on.
+    "tick":      0x0c,
     "doorbell":  0x10, # A write interrupts the host.
     "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
     "failures":  0x18, # Starts since the last heartbeat that ended without one.
 }
+TICK_CYCLES = 256 # Cycles of the user clock.
 EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 
 # The card's registers that the CPU may write to, by the names of their modules. It reads all of

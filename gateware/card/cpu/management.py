@@ -65,8 +65,8 @@ class Management(LiteXModule):
             CSRField("awake", size=1, offset=3, description="The CPU's clock runs."),
             CSRField("failures", size=2, offset=4,
                 description="Starts in a row that ended without a heartbeat."),
-            CSRField("refused", size=16, offset=16, description="Writes of the CPU to registers "
-                "that are not its own, which were dropped, modulo 65536."),
+            CSRField("refused", size=8, offset=16, description="Writes of the CPU to registers "
+                "that are not its own, which were dropped, modulo 256."),
         ])
         self._doorbell = CSRStorage(description="Writing wakes the CPU to look at its mailbox.")
 
@@ -82,6 +82,7 @@ class Management(LiteXModule):
             memory.open.eq(starter.state == STATES["held"]),
             memory.check_address.eq(starter.address),
             memory.check_read.eq(starter.read),
+            memory.check_keep.eq(starter.keep),
             starter.taken.eq(memory.check_taken),
             starter.data.eq(memory.check_data),
             portal.reset.eq(starter.reset),

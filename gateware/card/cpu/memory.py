@@ -30,6 +30,7 @@ class CpuMemory(LiteXModule):
         self.check_address = Signal(log2_int(MEMORY_BYTES//WORD)) # i
         self.check_read    = Signal()   # i
         self.check_taken   = Signal()   # o
+        self.check_keep    = Signal()   # i, the host waits so that `check_data` stays as it is.
         self.check_data    = Signal(32) # o
 
         # # #
@@ -38,13 +39,15 @@ class CpuMemory(LiteXModule):
         array.attr = {("ram_style", "block")}
         self.cpu   = array.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST,
             clock_domain="cpu")
-        self.host  = host = array.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
+        self.host  = host = array.get_port(write_capable=True, we_granularity=8, has_re=True,
+            mode=READ_FIRST)
         self.specials += array, self.cpu, host
 
         self.comb += [
             host.adr.eq(self.check_address),
             self.check_taken.eq(self.check_read),
             self.check_data.eq(host.dat_r),
+            host.re.eq(~self.check_keep),
         ]
         # The SoC's bus has one access at a time, so the two windows never meet.
         self.add_window(self.image,   0,            numbers.CPU_IMAGE_SIZE,   self.open)
@@ -54,7 +57,7 @@ class CpuMemory(LiteXModule):
         """Lets `bus` reach `size` bytes of the memory from `base` on; writes only if `writable`."""
         host, begin = self.host, Signal()
         self.comb += [
-            begin.eq(bus.cyc & bus.stb & ~bus.ack),
+            begin.eq(bus.cyc & bus.stb & ~bus.ack & ~self.check_keep),
             bus.dat_r.eq(host.dat_r),
             If(begin,
                 self.check_taken.eq(0),

@@ -21,8 +21,10 @@ from litex.soc.interconnect import wishbone
 from migen import *
 
 from gateware import numbers
-from gateware.card.cpu.layout import EVENTS, OWN, OWN_BASE, PORTAL_BASE, WORD
+from gateware.card.cpu.layout import EVENTS, OWN, OWN_BASE, PORTAL_BASE, TICK_CYCLES, WORD
 
+# Bits of the tick's period. It is 17 s at the most.
+TICK_BITS = 24
 
 class Portal(LiteXModule):
     """Passes the CPU's accesses to `bus`, and answers those to the CPU's own registers.
@@ -47,7 +49,7 @@ class Portal(LiteXModule):
         self.asleep    = Signal() # o, the CPU needs no clock.
         self.heartbeat = Signal() # o, a pulse
         self.ring      = Signal() # o, a pulse: the CPU rings.
-        self.refused   = Signal(16) # o, writes that were dropped.
+        self.refused   = Signal(8) # o, writes that were dropped.
 
         # # #
 
@@ -96,8 +98,10 @@ class Portal(LiteXModule):
 
     def add_own(self, asked):
         """Adds the CPU's own registers (OWN) and its events (EVENTS)."""
-        events, tick = Signal(len(EVENTS)), Signal(32)
-        count, hot   = Signal(32), Signal()
+        events, hot = Signal(len(EVENTS)), Signal()
+        tick, count = Signal(TICK_BITS), Signal(TICK_BITS)
+        fraction    = Signal(max=TICK_CYCLES)
+        step        = Signal()
         chosen = {name: Signal(name=f"at_{name}") for name in OWN}
         number = self.address_held[:3]
         self.comb += [
@@ -112,7 +116,6 @@ class Portal(LiteXModule):
                 self.done.eq(1),
                 Case(number, {
                     OWN["events"]//WORD:   self.answer.eq(events),
-                    OWN["tick"]//WORD:     self.answer.eq(tick),
                     OWN["hot"]//WORD:      self.answer.eq(self.hot),
                     OWN["failures"]//WORD: self.answer.eq(self.failures),
                     "default":             self.answer.eq(0),
@@ -124,11 +127,15 @@ class Portal(LiteXModule):
             hot.eq(self.hot),
             If(self.hot & ~hot, events[EVENTS["hot"]].eq(1)),
             If(~self.hot & hot, events[EVENTS["cool"]].eq(1)),
-            count.eq(count + 1),
-            If(count == tick,
-                count.eq(0),
-                If(tick != 0, events[EVENTS["tick"]].eq(1)),
+            fraction.eq(fraction + 1),
+            step.eq(fraction == TICK_CYCLES - 2),
+            # A new period begins when the old one is over. With 0 the count stays at 0, and no tick
+            # comes.
+            If(step,
+                count.eq(count - 1),
+                If(count <= 1, count.eq(tick)),
+                If(count == 1, events[EVENTS["tick"]].eq(1)),
             ),
-            If(chosen["tick"] & self.held, tick.eq(self.value_held), count.eq(0)),
-            If(self.reset, events.eq(0), tick.eq(0)),
+            If(chosen["tick"] & self.held, tick.eq(self.value_held)),
+            If(self.reset, events.eq(0), tick.eq(0), count.eq(0)),
         ]

@@ -15,8 +15,8 @@ from tools.testing.mailbox import compile_alone
 
 RESET, LOW_POWER = 1, 2
 DIVIDER = layout.CLOCK_DIVIDER
-# The starter takes six cycles for a word of the image, and some around them.
-CHECK_CYCLES = 6
+# The starter takes ten cycles for a word of the image, and some around them.
+CHECK_CYCLES = 10
 THOUSAND = 1000
 
 HANG = "int main(void) { for (;;); }"
