@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gateware.phy import pins_verilog
-from tools.synthesis import card, engines, monitor, report, stock
+from tools.synthesis import card, cpu, engines, monitor, report, stock
 from tools.synthesis.yosys import Design, black_box, find_yosys
 from tools.verilog import spinal_build
 from tools.verilog.build import TOP
@@ -23,6 +23,7 @@ ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
 MONITOR_BUDGET = {"lut": 300, "ff": None}
 CAPTURE_BUDGET = {"lut": 7000, "lutram": None, "ff": None, "bram": 35, "uram": 32}
 CARD_BUDGET = {"lut": 2000, "lutram": None, "ff": None, "bram": 2}
+CPU_BUDGET = {"lut": 1200, "lutram": None, "ff": None, "bram": None}
 ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
 
 
@@ -82,6 +83,18 @@ def monitor_rows(folder):
     design = Design(monitor.TOP, monitor.write_monitor(folder / "verilog"), [], pads=False)
     found = report.analyse(design, folder / "synthesis", find_yosys())
     return report.block_rows(found, "slot", MONITOR_BUDGET)
+
+
+def cpu_rows(folder):
+    """Return the rows area/cpu/* and depth/cpu of the management CPU with its registers.
+
+    The depth is that of the user clock's paths. Those of the core have four of its periods.
+    """
+    folder = Path(folder)
+    design = Design(cpu.TOP, cpu.write_cpu(folder / "verilog"), [], pads=False)
+    found = report.analyse(design, folder / "synthesis", find_yosys())
+    area = report.block_rows(found, "cpu", CPU_BUDGET)[:-1]
+    return [*area, report.depth_row("depth/cpu", found.deepest(clock="sys_clk"))]
 
 
 def capture_rows(folder):

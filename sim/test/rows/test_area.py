@@ -18,6 +18,7 @@ PARTS = (
     "monitor_rows",
     "capture_rows",
     "card_rows",
+    "cpu_rows",
     "flat_rows",
 )
 
@@ -54,6 +55,7 @@ def test_every_part_has_its_rows_from_its_folder(folders, tmp_path):
         "monitor_rows": tmp_path / "monitor",
         "capture_rows": tmp_path / "capture",
         "card_rows": tmp_path / "card",
+        "cpu_rows": tmp_path / "cpu",
         "flat_rows": tmp_path,
     }
 
