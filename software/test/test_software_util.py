@@ -33,6 +33,7 @@ COMMANDS = {
 # The other commands of litepcie_util. test_util_pci.py tests those of PCI,
 # sim/test/util/test_util_latency.py tests `latency`, and sim/test/services those of the card.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sensors", "module"]
+OTHERS += ["console", "firmware"]
 
 
 # Usage --------------------------------------------------------------------------------------------
@@ -56,6 +57,11 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency", "flash", "reboot", "sens
         ["module", "C"],
         ["module", "A", "B"],
         ["module", "--page", "3"],
+        ["console", "extra"],
+        ["firmware", "load"],
+        ["firmware", "load", "a", "b"],
+        ["firmware", "save"],
+        ["firmware", "info", "extra"],
         ["mmio_bench", "--count", "0"],
         ["mmio_bench", "--count"],
         ["mmio_bench", "--target", "bar"],

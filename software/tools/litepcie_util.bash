@@ -24,10 +24,11 @@ _litepcie_util() {
 		choices="loopback c2h h2c both"
 		[ "$command" != dma_bench ] || choices="c2h h2c duplex" ;;
 	--target) choices="memory0 scratch time" ;;
-	--csr | read | write | verify | reboot) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+	--csr | read | write | verify | reboot | load) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
 	vfio) choices="bind unbind status" ;;
 	flash) choices="info read write verify" ;;
 	module) choices="A B" ;;
+	firmware) choices="info load" ;;
 	bind | unbind | status | rescan)
 		choices=$("$program" list 2>/dev/null | sed -n 's/^\([0-9a-f:.]*\)  .*/\1/p') ;;
 	*)

@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
 	&cmd_list, &cmd_info, &cmd_peek, &cmd_poke, &cmd_dump, &cmd_scratch_test,
 	&cmd_mmio_bench, &cmd_dma_test, &cmd_dma_bench, &cmd_latency, &cmd_doctor, &cmd_reset,
 	&cmd_rescan, &cmd_flash, &cmd_reboot, &cmd_vfio, &cmd_sensors, &cmd_module,
+	&cmd_console, &cmd_firmware,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -92,6 +92,8 @@ extern const struct command cmd_reboot;
 extern const struct command cmd_vfio;
 extern const struct command cmd_sensors;
 extern const struct command cmd_module;
+extern const struct command cmd_console;
+extern const struct command cmd_firmware;
 
 /*
  * Returns the path of a csr.json with more names of registers: that of the option --csr, or that of

@@ -1,0 +1,216 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command console: pass standard input to the card's management CPU, and print what it answers.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "litepcie_capability.h"
+#include "management.h"
+
+#define LOOK_MS		20
+#define PART		256
+/* Ctrl-D ends the console at a terminal, since Ctrl-D never reaches a raw terminal as an end. */
+#define CONTROL_D	4
+/* So many looks without news after the end of the input, and the CPU has said everything. */
+#define QUIET_LOOKS	5u
+
+struct console {
+	struct management	cpu;
+	struct termios		before;		/* the terminal's settings before the command */
+	bool			terminal;
+	bool			ended;		/* the input has ended */
+	char			waiting[PART];	/* typed, and not yet given to the CPU */
+	size_t			waits;
+	char			*output;	/* with --json: everything that the CPU has printed */
+	size_t			length;
+};
+
+/* Let the terminal pass each key at once, without an echo: the CPU gives the echo. */
+static void begin_terminal(struct console *console)
+{
+	struct termios raw;
+
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &console->before) != 0)
+		return;
+	raw = console->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	console->terminal = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+}
+
+static void end_terminal(const struct console *console)
+{
+	if (!console->terminal)
+		return;
+	tcsetattr(STDIN_FILENO, TCSANOW, &console->before);
+	putchar('\n');
+}
+
+/* Read what has been typed, for which there is room, within LOOK_MS. */
+static void listen(struct console *console)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000L };
+	char *end;
+	ssize_t got;
+
+	if (console->ended || console->waits == PART) {
+		nanosleep(&nap, NULL);
+		return;
+	}
+	if (poll(&input, 1, LOOK_MS) <= 0)
+		return;
+	got = read(STDIN_FILENO, console->waiting + console->waits, PART - console->waits);
+	if (got < 0 && errno == EINTR)
+		return;
+	end = got > 0 && console->terminal
+		? memchr(console->waiting + console->waits, CONTROL_D, (size_t)got) : NULL;
+	if (end)
+		got = end - (console->waiting + console->waits);
+	console->ended = got <= 0 || end;
+	console->waits += got > 0 ? (size_t)got : 0;
+}
+
+static bool send(struct console *console)
+{
+	size_t taken;
+
+	if (!mailbox_send(&console->cpu, console->waiting, console->waits, &taken))
+		return false;
+	console->waits -= taken;
+	memmove(console->waiting, console->waiting + taken, console->waits);
+	return true;
+}
+
+/* Print, or keep for --json, what the CPU has printed. @got is how much it was. */
+static bool receive(struct console *console, size_t *got)
+{
+	char text[PART];
+
+	if (!mailbox_receive(&console->cpu, text, sizeof(text), got))
+		return false;
+	if (!console->cpu.util->json) {
+		fwrite(text, 1, *got, stdout);
+		return fflush(stdout) == 0;
+	}
+	char *larger = realloc(console->output, console->length + *got + 1);
+
+	if (!larger) {
+		util_fail(console->cpu.util, "no memory for what the CPU has printed");
+		return false;
+	}
+	console->output = larger;
+	memcpy(larger + console->length, text, *got);
+	console->length += *got;
+	larger[console->length] = '\0';
+	return true;
+}
+
+static void talk(struct console *console)
+{
+	unsigned int quiet = 0;
+	size_t got;
+
+	while (!util_interrupted() && quiet < QUIET_LOOKS) {
+		listen(console);
+		if (!send(console) || !receive(console, &got))
+			return;
+		quiet = console->ended && !console->waits && !got ? quiet + 1 : 0;
+	}
+}
+
+/* Returns false, with a sentence, if no firmware would answer. */
+static bool is_answered(struct console *console)
+{
+	struct management_status status;
+	uint32_t sign;
+
+	if (!management_wait(&console->cpu, &status) ||
+	    !mailbox_read(&console->cpu, LITEPCIE_MAILBOX_SIGN, &sign))
+		return false;
+	if (status.state != LITEPCIE_CPU_STATE_RUNNING) {
+		util_fail(console->cpu.util, "the management CPU does not run (%s); `litepcie_util "
+			  "firmware load FILE` gives it another image",
+			  management_state(status.state));
+		return false;
+	}
+	if (sign != LITEPCIE_MAILBOX_MAGIC) {
+		util_fail(console->cpu.util, "the firmware has no mailbox: it has written 0x%08x, not "
+			  "0x%08x, to its first word", sign, LITEPCIE_MAILBOX_MAGIC);
+		return false;
+	}
+	return true;
+}
+
+static void print_text(const struct util *util, const void *result)
+{
+	(void)util;
+	(void)result;
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct console *console = result;
+
+	json_string(json, "output", console->output ? console->output : "");
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct console console = { 0 };
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_console);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: console takes no argument", argv[optind]);
+	if (util_open(util) && management_find(util, &console.cpu) && is_answered(&console)) {
+		begin_terminal(&console);
+		talk(&console);
+		end_terminal(&console);
+	}
+	status = util_finish(util, util->failed ? NULL : &console, print_text, print_json);
+	free(console.output);
+	return status;
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] console\n"
+	"\n"
+	"Talk to the card's management CPU: what is typed goes to its firmware, which\n"
+	"echoes and answers. Ctrl-C or Ctrl-D ends the console; the CPU goes on. Input\n"
+	"that is no terminal is passed on, and the answers to it are printed.\n"
+	"\n"
+	"With --json standard input is read to its end, and the answers become one\n"
+	"string. The card must have been built with a management CPU. Needs root.\n"
+	"\n"
+	"examples:\n"
+	"  sudo litepcie_util console\n"
+	"  echo log | sudo litepcie_util console\n";
+
+const struct command cmd_console = {
+	.name = "console",
+	.summary = "talk to the card's management CPU",
+	.help = help,
+	.run = run,
+};
