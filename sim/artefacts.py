@@ -57,12 +57,14 @@ def build(
     capture: bool = False,
     card: bool = False,
     virtio: bool = False,
+    firmware: str = "none",
 ) -> Artefacts:
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
     capture block and its generator of frames, `card` the card services, `virtio` the virtio
-    console. `completion_pool` makes the gateware count completion headers and data in one pool.
+    console, `firmware` the management CPU of the card services (targets/sim.py --firmware).
+    `completion_pool` makes the gateware count completion headers and data in one pool.
     `memories` has the files with the contents of memory 0 and 1 (.hex, .coe, .bin; see
     mmio/memory.py).
     """
@@ -72,6 +74,7 @@ def build(
     variant += ["capture"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
+    variant += ["firmware"] if firmware != "none" else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable,
@@ -94,6 +97,8 @@ def build(
         command.append("--card")
     if virtio:
         command.append("--virtio")
+    if firmware != "none":
+        command += ["--firmware", firmware]
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)

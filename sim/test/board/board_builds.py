@@ -17,19 +17,23 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @functools.cache
-def build_gateware(endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False):
+def build_gateware(
+    endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False, firmware=False
+):
     """Build the gateware with this endpoint, unless no source has changed since the last build.
     Returns the path of its folder."""
     variant = ([] if endpoint == DEFAULT else [endpoint]) + (["msix"] if msix else [])
     variant += ["capture"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
+    variant += ["firmware"] if firmware else []
     output = ROOT / "build" / "-".join(["sim", *variant])
     command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
     command += ["--msix"] if msix else []
     command += ["--capture"] if capture else []
     command += ["--card"] if card else []
     command += ["--virtio"] if virtio else []
+    command += ["--firmware", "default"] if firmware else []
     result = subprocess.run(
         [*command, "--endpoint", endpoint, "--output-dir", str(output)],
         capture_output=True,
@@ -40,15 +44,19 @@ def build_gateware(endpoint=DEFAULT, msix=False, capture=False, card=False, virt
 
 
 @functools.cache
-def build_executable(endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False):
+def build_executable(
+    endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False, firmware=False
+):
     """Build the simulated board with the gateware of these options. Returns the path of the board's
     program."""
-    return build_board(build_gateware(endpoint, msix, capture, card, virtio), quiet=True)
+    return build_board(build_gateware(endpoint, msix, capture, card, virtio, firmware), quiet=True)
 
 
 @functools.cache
-def register_map(endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False):
+def register_map(
+    endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False, firmware=False
+):
     """Return the register map of the gateware with these options: the content of csr.json, which
     LiteX wrote."""
-    folder = build_gateware(endpoint, msix, capture, card, virtio)
+    folder = build_gateware(endpoint, msix, capture, card, virtio, firmware)
     return json.loads((folder / "csr.json").read_text())
