@@ -33,6 +33,7 @@ BRINGS = {
     "tcl": {"tclsh"},
     "openocd": {"openocd"},
     "debootstrap": {"debootstrap"},
+    "gcc-riscv64-unknown-elf": {"riscv64-unknown-elf-gcc"},
 }
 # Packages whose probes look for a file, a library or a version, and not for a program in PATH.
 NOT_A_PROGRAM = {
@@ -48,6 +49,7 @@ NOT_A_PROGRAM = {
     "default-jdk-headless",
     "flashrom",
     "libpcap0.8",
+    "picolibc-riscv64-unknown-elf",
     f"lib{needs.PYTHON}",
 }
 ALL = [need for entries in needs.NEEDS.values() for need in entries]

@@ -44,7 +44,7 @@ def test_both_bars_show_the_same_block_memories():
     }
 
 
-UPKEEP = {"sensors", "module0", "module1"}
+UPKEEP = {"sensors", "module0", "module1", "management"}
 
 
 def test_compat_seed000_has_them_at_the_start_of_bar0():
