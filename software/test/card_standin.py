@@ -59,6 +59,7 @@ FAULTS = {
     # number of copies of the slot monitor whose registers change while they are read, as if another
     # program had made a copy
     "copies": 0,
+    "flash": None,  # a flash engine (FlashStandin); None: the card has none
 }
 
 
@@ -135,6 +136,8 @@ def capability_table(registers, fault):
         )
     if fault["slot"] is not None:
         blocks.append(block("slot", "slot", {"width": numbers.SLOT_COUNTER_WIDTH}))
+    if fault["flash"] is not None:
+        blocks.append(fault["flash"].block())
     words = capability.table("standin", "5a" * 32, blocks)
     if fault["table"]:
         at, value = fault["table"]
@@ -254,6 +257,9 @@ class CardStandin:
         return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
     def _read_word(self, offset):
+        flash = self.fault["flash"]
+        if flash and flash.register(offset):
+            return flash.read(flash.register(offset))
         self.copies += offset == self.registers.address["slot_now"]
         for channel in (self.h2c, self.c2h):
             if offset == channel.base + TABLE["status"]:
@@ -309,6 +315,9 @@ class CardStandin:
         }
 
     def _write_word(self, offset, value):
+        flash = self.fault["flash"]
+        if flash and flash.register(offset):
+            flash.write(flash.register(offset), value)
         before = self.word.get(offset, 0)
         self.word[offset] = value
         for channel in (self.h2c, self.c2h):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -292,6 +293,24 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
         assert status == 0 and found["address"] == CARD and found["driver"] == "litepcie"
         assert (place / "remove").read_text() == "1"
         assert machine.read(f"{PCI}/rescan") == "1"
+
+
+def test_rescan_looks_again_until_the_card_is_there(util, machine):
+    """A part takes a while to configure itself, and the kernel finds nothing before. litepcie_util
+    rescan lets the kernel look again and again.
+    """
+    place = machine.add(CARD, driver="litepcie", group=GROUP)
+    (place / "vendor").rename(place / "away")
+    process = util.start("--json", "rescan", CARD)
+    for _ in range(2):
+        deadline = time.monotonic() + 30
+        while machine.read(f"{PCI}/rescan") != "1":
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        machine.write(f"{PCI}/rescan", "")
+    (place / "away").rename(place / "vendor")
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and json.loads(text)["address"] == CARD
 
 
 def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):

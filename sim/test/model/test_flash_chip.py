@@ -58,8 +58,8 @@ class Master:
 
 
 def test_transfers_need_a_rest():
-    """Two transfers without 50 ns of CS# high in between are written down as broken, as a real flash
-    might not see the second one.
+    """Two transfers without 50 ns of CS# high in between are written down as broken, since a real
+    flash might not see the second one.
     """
     master = Master()
     master.transfer([0x9F], 3)

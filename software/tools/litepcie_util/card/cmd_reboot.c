@@ -8,6 +8,7 @@
  * The command reboot: let the card configure itself from its flash, wait until it is back, and say
  * which image it runs.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,23 @@
 #include "litepcie_capability.h"
 #include "host/pci.h"
 #include "host/rescan.h"
+#include "host/vfio_bind.h"
 #include "util.h"
 
 #define WAIT_S		20
 #define STEP_NS		100000000L
 #define FALLBACK	2u	/* bit of BOOTSTS: the part has fallen back to the golden image */
-#define PAGE		256u
+#define WBSTAR_UNIT	256u	/* bytes of the flash for each step of the register WBSTAR */
+#define VFIO_DRIVER	"vfio-pci"
+#define NO_IMAGE	"neither the application nor the golden image starts, or its link does not " \
+			"train; JTAG loads a bitstream"
 /* The user id that Vivado gives a bitstream for which none was chosen. */
 #define NO_USER_ID	0xffffffffu
 
 struct reboot {
 	struct bitstream	image;		/* the image that should run, if one was named */
+	/* the card's function before the reboot; its address is empty if the kernel has none */
+	struct pci_function	function;
 	char			before[65];	/* digest before the reboot */
 	struct litepcie_card	card;		/* what came back */
 	uint32_t		bootsts;
@@ -54,6 +61,23 @@ static void print_json(struct json *json, const void *result)
 	json_unsigned(json, "bootsts", reboot->bootsts);
 }
 
+/*
+ * Find the card's function. Returns false if the kernel could not find it again afterwards, so that
+ * nobody boots a card that is then lost.
+ */
+static bool prepare(struct util *util, struct reboot *reboot)
+{
+	char address[PCI_ADDRESS];
+
+	if (pci_of_device(util->device, address) < 0)
+		return true;
+	if (pci_load(&reboot->function, address) < 0) {
+		util_fail(util, "the kernel has no PCI function %s any more", address);
+		return false;
+	}
+	return rescan_allowed(util, address, "reboot");
+}
+
 /* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */
 static bool tell(struct util *util, struct reboot *reboot)
 {
@@ -71,29 +95,46 @@ static bool tell(struct util *util, struct reboot *reboot)
 	}
 	litepcie_card(util->dev, &card);
 	memcpy(reboot->before, card.digest, sizeof(reboot->before));
-	/* with 32-bit addresses the part may skip up to 255 bytes, which are erased here */
-	page = flash.parameter[LITEPCIE_FLASH_APPLICATION] / PAGE - 1;
+	/* with 32-bit addresses the part may skip up to 255 bytes, which are erased before the image */
+	page = (flash.parameter[LITEPCIE_FLASH_APPLICATION] - LITEPCIE_FLASH_SPARE) / WBSTAR_UNIT;
 	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],
 			     page);
 	if (rc == 0)
 		rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_GO],
 				     LITEPCIE_REBOOT_WORD);
-	util_check(util, rc, "telling the card to reboot");
+	if (rc == -EPERM)
+		util_fail(util, "reboot needs root or CAP_SYS_RAWIO: it takes the card away from its "
+			  "other users");
+	else
+		util_check(util, rc, "telling the card to reboot");
 	return rc == 0;
 }
 
-/* Wait until the card answers again. The kernel has to find a card on PCIe anew. */
-static bool wait_back(struct util *util)
+/*
+ * Let the kernel find the card's function anew, and give it to VFIO if VFIO had it. The function
+ * has lost its configuration, so the old one cannot be used any more.
+ */
+static bool find_again(struct util *util, const struct pci_function *function)
+{
+	if (!*function->address)
+		return true;
+	return rescan_card(util, function->address) &&
+	       (strcmp(function->driver, VFIO_DRIVER) != 0 || vfio_bind(util, function->address));
+}
+
+/* Wait until the card answers again. */
+static bool wait_back(struct util *util, const struct reboot *reboot)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
-	char why[LITEPCIE_WHY_SIZE], address[PCI_ADDRESS];
-	bool on_pci = pci_of_device(util->device, address) == 0;
+	char why[LITEPCIE_WHY_SIZE];
 
 	litepcie_close(util->dev);
 	util->dev = NULL;
 	nanosleep(&step, NULL);
-	if (on_pci && !rescan_card(util, address))
+	if (!find_again(util, &reboot->function)) {
+		util_fail(util, "the card was told to reboot and did not come back: " NO_IMAGE);
 		return false;
+	}
 	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
 		if (litepcie_open(&util->dev, util->device, why) == 0)
 			return true;
@@ -102,9 +143,7 @@ static bool wait_back(struct util *util)
 			break;
 		nanosleep(&step, NULL);
 	}
-	util_fail(util, "the card did not come back within %d s (%s): neither the application nor the "
-		  "golden image starts, or its link does not train; JTAG loads a bitstream", WAIT_S,
-		  why);
+	util_fail(util, "the card did not come back within %d s (%s): " NO_IMAGE, WAIT_S, why);
 	return false;
 }
 
@@ -150,7 +189,7 @@ static int run(struct util *util, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	struct reboot reboot = { 0 };
+	static struct reboot reboot;
 	int option, status;
 
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
@@ -161,7 +200,8 @@ static int run(struct util *util, int argc, char **argv)
 	if (argc - optind > 1)
 		return util_usage(util, "reboot takes one file");
 	if ((optind == argc || bitstream_read(util, argv[optind], &reboot.image)) &&
-	    util_open(util) && tell(util, &reboot) && wait_back(util))
+	    util_open(util) && prepare(util, &reboot) && tell(util, &reboot) &&
+	    wait_back(util, &reboot))
 		look(util, &reboot);
 	status = util_finish(util, util->failed ? NULL : &reboot, print_text, print_json);
 	bitstream_free(&reboot.image);
@@ -174,7 +214,8 @@ static const char help[] =
 	"Let the card configure itself from its flash, as after a power cycle, and wait\n"
 	"until it is back. The kernel forgets the card and finds it again. With FILE, the\n"
 	"image that should run now, the exit status is 1 if another one came back. The\n"
-	"card must have been built with --card. Needs root.\n"
+	"card must have been built with --card. Needs root. A card that VFIO had is given\n"
+	"back to it.\n"
 	"\n"
 	"example:\n"
 	"  sudo litepcie_util reboot build/ku5p/vivado/lanebox.bit\n";

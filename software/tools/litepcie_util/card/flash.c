@@ -5,6 +5,8 @@
  */
 
 /* Commands of the card's configuration flash. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,8 +19,10 @@
 #define OPCODE_ERASE	0xdcu
 #define OPCODE_PROGRAM	0x12u
 #define OPCODE_READ	0x0cu
+/* the same with data on two lines, in half the time */
+#define OPCODE_READ_PAIRS	0x3cu
 
-/* what a host reads from a card that has gone */
+/* result of a read of a card that has gone */
 #define GONE		0xffffffffu
 #define BUSY		(1u << LITEPCIE_FLASH_STATUS_BUSY_OFFSET)
 
@@ -34,7 +38,11 @@
 static bool access_ok(struct flash *flash, int rc)
 {
 	flash->accesses++;
-	util_check(flash->util, rc, "using the flash engine");
+	if (rc == -EPERM)
+		util_fail(flash->util, "commands of the flash need root or CAP_SYS_RAWIO: they may "
+			  "replace the image that the card starts; `flash info` needs neither");
+	else
+		util_check(flash->util, rc, "using the flash engine");
 	return rc == 0;
 }
 
@@ -65,7 +73,8 @@ bool flash_open(struct util *util, struct flash *flash)
 	flash->room = flash->block.parameter[LITEPCIE_FLASH_ROOM];
 	for (unsigned int work = 0; work < FLASH_WORKS; work++)
 		flash->usual[work] = SHORTEST_S;
-	if (!flash_register(flash, LITEPCIE_FLASH_IDENTIFICATION, &flash->identification))
+	if (!flash_register(flash, LITEPCIE_FLASH_IDENTIFICATION, &flash->identification) ||
+	    !flash_register(flash, LITEPCIE_FLASH_REFUSALS, &flash->refusals))
 		return false;
 	if (flash->identification && flash->identification != 0xffffff)
 		return true;
@@ -74,7 +83,70 @@ bool flash_open(struct util *util, struct flash *flash)
 	return false;
 }
 
-/* Waiting ------------------------------------------------------------------------------------- */
+/* Refusals ------------------------------------------------------------------------------------ */
+
+/* Write the rule that the last command broke to @rule. */
+static void explain_refusal(const struct flash *flash, unsigned int reason, char *rule, size_t size)
+{
+	uint32_t first = flash->application;
+
+	switch (reason) {
+	case LITEPCIE_FLASH_REFUSAL_UNKNOWN:
+		snprintf(rule, size, "this opcode is not in the engine's list of commands");
+		break;
+	case LITEPCIE_FLASH_REFUSAL_OUTSIDE:
+		snprintf(rule, size, "while the flash is locked, only the application's half may "
+			 "change, which is 0x%08x to 0x%08x", first, first + flash->room - 1);
+		break;
+	case LITEPCIE_FLASH_REFUSAL_SHORT:
+		snprintf(rule, size, "while the flash is locked, a change needs an address of four "
+			 "bytes: three do not reach the application at 0x%08x", first);
+		break;
+	case LITEPCIE_FLASH_REFUSAL_ALL:
+		snprintf(rule, size, "while the flash is locked, not all of it may be erased: the "
+			 "golden image is below 0x%08x", first);
+		break;
+	case LITEPCIE_FLASH_REFUSAL_SIZE:
+		snprintf(rule, size, "while the flash is locked, it must have 32 MiB or more, and "
+			 "its identification 0x%06x does not say so", flash->identification);
+		break;
+	case LITEPCIE_FLASH_REFUSAL_LENGTH:
+		snprintf(rule, size, "a page has 1 to %u bytes, and %u were to be programmed",
+			 FLASH_PAGE, flash->length);
+		break;
+	case LITEPCIE_FLASH_REFUSAL_BUSY:
+		snprintf(rule, size, "another command was running: another program uses the flash");
+		break;
+	default:
+		snprintf(rule, size, "reason %u, which this program does not know", reason);
+	}
+}
+
+static void note_refusal(struct flash *flash, unsigned int reason)
+{
+	char rule[UTIL_SENTENCE / 2];
+
+	explain_refusal(flash, reason, rule, sizeof(rule));
+	util_fail(flash->util, "the flash engine refused command 0x%02x at 0x%08x: %s",
+		  flash->opcode, flash->address, rule);
+}
+
+bool flash_all_taken(struct flash *flash)
+{
+	uint32_t before = flash->refusals;
+
+	if (!flash_register(flash, LITEPCIE_FLASH_REFUSALS, &flash->refusals))
+		return false;
+	if (flash->refusals == before)
+		return true;
+	util_fail(flash->util, "the flash engine has refused %u commands meanwhile, although its status "
+		  "did not say so behind any command of this program (the last was 0x%02x at "
+		  "0x%08x): another program uses the flash; end that and try again",
+		  flash->refusals - before, flash->opcode, flash->address);
+	return false;
+}
+
+/* Waiting for a command ----------------------------------------------------------------------- */
 
 static void pause_for(double seconds)
 {
@@ -84,21 +156,6 @@ static void pause_for(double seconds)
 	};
 
 	nanosleep(&time, NULL);
-}
-
-static const char *refusal(unsigned int number)
-{
-	static const char *const why[] = {
-		[1] = "it does not know the command",
-		[2] = "the address is outside the application's half of the flash",
-		[3] = "an address of three bytes cannot reach the application",
-		[4] = "it would erase the golden image",
-		[5] = "the flash is smaller than 32 MiB, or does not say its size",
-		[6] = "a page has 1 to 256 bytes",
-		[7] = "another program is using it",
-	};
-
-	return number < sizeof(why) / sizeof(why[0]) && why[number] ? why[number] : "unknown";
 }
 
 /* Returns false if the command has run for too long by the card's own clock. */
@@ -146,14 +203,17 @@ static bool wait_for(struct flash *flash, enum flash_work work)
 	}
 	flash->usual[work] = usual < progress_now() - began ? usual + (progress_now() - began - usual) / 2
 							     : usual;
-	status = status >> LITEPCIE_FLASH_STATUS_REFUSAL_OFFSET & 7;
-	if (status)
-		util_fail(flash->util, "the flash engine refused a command: %s", refusal(status));
-	return !status;
+	status = status >> LITEPCIE_FLASH_STATUS_REFUSAL_OFFSET &
+		 ((1u << LITEPCIE_FLASH_STATUS_REFUSAL_SIZE) - 1);
+	if (status != LITEPCIE_FLASH_REFUSAL_NONE)
+		note_refusal(flash, status);
+	return status == LITEPCIE_FLASH_REFUSAL_NONE;
 }
 
 static bool begin(struct flash *flash, uint32_t opcode, uint32_t address)
 {
+	flash->opcode = opcode;
+	flash->address = address;
 	return put(flash, LITEPCIE_FLASH_ADDRESS, address) &&
 	       put(flash, LITEPCIE_FLASH_COMMAND, opcode);
 }
@@ -196,23 +256,36 @@ static bool load(struct flash *flash, const uint8_t *data, size_t size)
 	return true;
 }
 
+static bool is_erased(const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (data[i] != 0xff)
+			return false;
+	return true;
+}
+
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context)
 {
+	bool running = false;
+
 	if (!set_length(flash, FLASH_PAGE))
 		return false;
 	/* a page is loaded while the one before it is being programmed */
 	for (size_t at = 0; at < size; at += FLASH_PAGE) {
-		size_t left = size - at;
+		size_t bytes = size - at < FLASH_PAGE ? size - at : FLASH_PAGE;
 
 		if (step && !step(context, at))
 			return false;
-		if (!load(flash, data + at, left < FLASH_PAGE ? left : FLASH_PAGE) ||
-		    (at && !wait_for(flash, FLASH_PROGRAM)) ||
+		if (is_erased(data + at, bytes))
+			continue;
+		if (!load(flash, data + at, bytes) ||
+		    (running && !wait_for(flash, FLASH_PROGRAM)) ||
 		    !begin(flash, OPCODE_PROGRAM, (uint32_t)(address + at)))
 			return false;
+		running = true;
 	}
-	return wait_for(flash, FLASH_PROGRAM);
+	return !running || wait_for(flash, FLASH_PROGRAM);
 }
 
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size)
@@ -233,9 +306,11 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
 	return true;
 }
 
-bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, uint32_t *crc)
+bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc)
 {
-	return set_length(flash, size) && command(flash, OPCODE_READ, address, FLASH_READ) &&
+	uint32_t opcode = pairs ? OPCODE_READ_PAIRS : OPCODE_READ;
+
+	return set_length(flash, size) && command(flash, opcode, address, FLASH_READ) &&
 	       flash_register(flash, LITEPCIE_FLASH_CRC, crc);
 }
 

@@ -20,7 +20,7 @@
 #define FLASH_PAGE	256u
 #define FLASH_SECTOR	0x10000u
 
-/* What the engine waits for. Its usual time is learnt while the work goes on. */
+/* The kinds of work that the engine waits for. The time that each takes is learnt meanwhile. */
 enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
 
 struct flash {
@@ -29,25 +29,36 @@ struct flash {
 	uint32_t		identification;		/* JEDEC identification */
 	uint32_t		application, room;	/* place of the application's image */
 	uint32_t		length;			/* value of the register `length` */
+	/* the last command, for the sentence about its refusal */
+	uint32_t		opcode, address;
+	uint32_t		refusals;		/* the engine's count of refusals at the last look */
 	double			usual[FLASH_WORKS];	/* seconds that the work took last time */
 	uint64_t		accesses;		/* accesses to registers */
 };
 
 /* Returns false if the card has no flash engine, or if its flash does not answer. */
 bool flash_open(struct util *util, struct flash *flash);
+/*
+ * Returns false if the engine has refused a command since flash_open() or since the last call. A
+ * refusal whose reason was overwritten by the next command shows only in the engine's count.
+ */
+bool flash_all_taken(struct flash *flash);
 
 /* Erase the 64 KiB at @address. */
 bool flash_erase(struct flash *flash, uint32_t address);
 /*
- * Program pages from @address on, which begins a page. What is missing to the last page stays erased.
- * @step is called before each page; if it returns false, the work ends.
+ * Program pages from @address on, which begins a page. The rest of the last page and pages of ones
+ * stay erased. @step is called before each page; if it returns false, the work ends.
  */
 bool flash_program(struct flash *flash, uint32_t address, const uint8_t *data, size_t size,
 		   bool (*step)(void *context, size_t done), void *context);
 /* Read at most FLASH_PAGE bytes. */
 bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t size);
-/* Get the CRC-32 of a range, which the engine computes. */
-bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, uint32_t *crc);
+/*
+ * Get the CRC-32 of a range, which the engine computes. With @pairs the data comes on two lines, in
+ * half the time.
+ */
+bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
 /* Returns zlib's CRC-32 of bytes in memory. */
 uint32_t flash_crc_of(const uint8_t *data, size_t size);
 /* Read one of the engine's registers: LITEPCIE_FLASH_CRC and the like. */

@@ -5,8 +5,8 @@
  */
 
 /*
- * What the memory of a QSFP module says: SFF-8636 for QSFP+ and QSFP28, and the basics of CMIS for
- * QSFP-DD, OSFP and newer QSFP.
+ * Decode the memory of a QSFP module: by SFF-8636 for QSFP+ and QSFP28, and by the basics of CMIS
+ * for QSFP-DD, OSFP and newer QSFP.
  */
 #ifndef LITEPCIE_UTIL_MODULE_DECODE_H
 #define LITEPCIE_UTIL_MODULE_DECODE_H

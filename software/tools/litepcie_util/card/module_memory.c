@@ -5,8 +5,8 @@
  */
 
 /*
- * Transfers of a module's memory. The card ends each transfer by itself, whatever the module does:
- * 128 bytes take some 4 ms, and a module that holds the clock a millisecond for each bit.
+ * Transfers of a module's memory. The card ends each transfer by itself, whatever the module does.
+ * 128 bytes take some 4 ms. A module that holds the clock may add up to a millisecond for each bit.
  */
 #include "module_memory.h"
 

@@ -11,13 +11,16 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "pci.h"
 #include "rescan.h"
 #include "util.h"
 
-#define WAIT_S	5
-#define STEP_NS	50000000L
+#define RESCAN		"/sys/bus/pci/rescan"
+#define WAIT_S		5
+#define STEP_NS		50000000L
+#define STEPS_PER_LOOK	10
 
 struct rescan {
 	char			address[PCI_ADDRESS];
@@ -46,19 +49,25 @@ static void print_json(struct json *json, const void *result)
 }
 
 /*
- * Wait until the PCI function is back in sysfs. Its driver may still be missing at that time: udev,
- * another process, loads the driver a while later.
+ * Let the kernel look for the PCI function until it is in sysfs. The kernel looks only once for
+ * each write, and finds nothing if the link is still down. The driver of the function may still be
+ * missing at the end: udev, another process, loads the driver a while later. Returns 0 or -errno;
+ * -ETIMEDOUT: the function did not come back.
  */
-static bool wait_for(struct rescan *rescan)
+static int look_for(struct rescan *rescan)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
 
 	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
+		int rc = waited % STEPS_PER_LOOK ? 0 : pci_write_text("1", RESCAN);
+
+		if (rc < 0)
+			return rc;
 		if (pci_load(&rescan->function, rescan->address) == 0)
-			return true;
+			return 0;
 		nanosleep(&step, NULL);
 	}
-	return false;
+	return -ETIMEDOUT;
 }
 
 static void explain(struct util *util, const char *doing, int rc)
@@ -77,13 +86,27 @@ static void again(struct util *util, struct rescan *rescan)
 	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);
-	if (rc == 0) {
-		rc = pci_write_text("1", "/sys/bus/pci/rescan");
-		explain(util, "looking for cards", rc);
-	}
-	if (rc == 0 && !wait_for(rescan))
+	if (rc < 0)
+		return;
+	rc = look_for(rescan);
+	if (rc == -ETIMEDOUT)
 		util_fail(util, "%s did not come back within %d s: is it configured, and was its "
 			  "BAR larger when the machine booted?", rescan->address, WAIT_S);
+	else
+		explain(util, "looking for cards", rc);
+}
+
+bool rescan_allowed(struct util *util, const char *address, const char *doing)
+{
+	char remove[PATH_MAX], look[PATH_MAX];
+	bool allowed = pci_path(remove, "/sys/bus/pci/devices/%s/remove", address) &&
+		       pci_path(look, RESCAN) && access(remove, W_OK) == 0 &&
+		       access(look, W_OK) == 0;
+
+	if (!allowed)
+		util_fail(util, "%s needs root: the kernel must find the card again afterwards, which "
+			  "only root may ask for", doing);
+	return allowed;
 }
 
 bool rescan_card(struct util *util, const char *address)

@@ -18,6 +18,7 @@
 #include "holder.h"
 #include "pci.h"
 #include "util.h"
+#include "vfio_bind.h"
 
 #define VFIO_DRIVER	"vfio-pci"
 #define FINDINGS	12
@@ -298,6 +299,16 @@ static void bind(struct util *util, struct vfio *vfio)
 	explain(util, vfio, "binding to vfio-pci", rc);
 	if (rc == 0)
 		offer(util, vfio);
+}
+
+bool vfio_bind(struct util *util, const char *address)
+{
+	static struct vfio vfio;
+	unsigned int before = util->failed;
+
+	if (inspect(util, &vfio, address))
+		bind(util, &vfio);
+	return util->failed == before;
 }
 
 /*

@@ -13,9 +13,12 @@
 struct util;
 
 /*
- * Remove the PCI function at @address from the kernel, and let the kernel look for it. Returns false
- * if it does not come back; the failure is noted.
+ * Remove the PCI function at @address from the kernel, and let the kernel look for it until it is
+ * back, for some seconds: a part takes the better part of a second to configure itself. Returns
+ * false if it does not come back; the failure is noted.
  */
 bool rescan_card(struct util *util, const char *address);
+/* Returns false if this user may not do that; the failure is noted as one of @doing. */
+bool rescan_allowed(struct util *util, const char *address, const char *doing);
 
 #endif /* LITEPCIE_UTIL_RESCAN_H */

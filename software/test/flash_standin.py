@@ -1,0 +1,86 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A stand-in for the flash engine of a card: its registers, and a flash that is never busy.
+
+The engine refuses what a test tells it to refuse. So tests can try every refusal on
+litepcie_util, which itself never sends a command that the real engine would refuse.
+"""
+
+import zlib
+from dataclasses import dataclass, field
+
+from gateware import numbers
+from gateware.card.commands import ERASE_SECTOR, PROGRAM, READ, READ_PAIRS
+from gateware.observe import capability
+
+BASE = numbers.CSR_LOCATIONS["flash"] * capability.CSR_PAGE
+LAYOUT = {name: numbers.FLASH_LAYOUT[name] for name in ("application", "room")}
+REGISTERS = [name for name in capability.BLOCK_TYPES["flash"].parameters if name not in LAYOUT]
+REGISTERS.remove("idcode")
+PLACES = {name: 4 * number for number, name in enumerate(REGISTERS)}
+PAGE, SECTOR = 256, 1 << 16
+
+
+@dataclass
+class FlashStandin:
+    """A flash engine with a flash of `identification`.
+
+    `refuse` has {opcode: number of the refusal} of the commands that are refused. A refusal of an
+    opcode in `hidden` is only counted: the status shows none, and the command is carried out, so
+    the count is its only trace.
+    """
+
+    refuse: dict = field(default_factory=dict)
+    hidden: tuple = ()
+    one_line: bool = False  # A read on two lines brings something else.
+    identification: int = 0x20BB19
+
+    def __post_init__(self):
+        self.value = dict.fromkeys(REGISTERS, 0)
+        self.value["identification"] = self.identification
+        self.page, self.index = bytearray(PAGE), 0
+        self.contents = {}  # contents of the pages that were programmed, by their addresses
+
+    def block(self):
+        """Return the engine's entry of the capability table."""
+        parameters = {**PLACES, **LAYOUT, "idcode": numbers.IDCODES["xcku5p"]}
+        ordered = {name: parameters[name] for name in capability.BLOCK_TYPES["flash"].parameters}
+        return capability.Block("flash", BASE, capability.CSR_PAGE, ordered)
+
+    def register(self, offset):
+        """Return the name of the register at this offset in BAR0, or None."""
+        return next((name for name, at in PLACES.items() if BASE + at == offset), None)
+
+    def read(self, name):
+        return self.value[name]
+
+    def write(self, name, value):
+        self.value[name] = value
+        if name == "page_data":
+            self.page[4 * self.index : 4 * self.index + 4] = value.to_bytes(4, "little")
+            self.index = (self.index + 1) % (PAGE // 4)
+        if name == "command":
+            self.command(value & 0xFF, self.value["address"], self.value["length"])
+
+    def command(self, opcode, address, length):
+        reason = self.refuse.get(opcode, 0)
+        self.value["refusals"] += bool(reason)
+        reason = 0 if opcode in self.hidden else reason
+        self.value["status"] = reason << 4
+        self.index = 0
+        if reason:
+            return
+        if opcode == ERASE_SECTOR:
+            for at in range(address, address + SECTOR, PAGE):
+                self.contents.pop(at, None)
+        if opcode == PROGRAM:
+            # A flash that is not erased keeps its zeros.
+            old = self.contents.get(address, b"\xff" * PAGE)
+            self.contents[address] = bytes(a & b for a, b in zip(old, self.page))
+        if opcode in (READ, READ_PAIRS):
+            pages = range(address - address % PAGE, address + length, PAGE)
+            whole = b"".join(self.contents.get(at, b"\xff" * PAGE) for at in pages)
+            self.value["crc"] = zlib.crc32(whole[address % PAGE :][:length])
+            self.value["crc"] ^= self.one_line and opcode == READ_PAIRS

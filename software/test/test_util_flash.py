@@ -1,0 +1,116 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test litepcie_util flash at a flash engine that refuses commands."""
+
+import pytest
+
+from bringup.test.bitstream_samples import image
+from gateware import numbers
+from gateware.card.commands import ERASE_SECTOR, PROGRAM, READ_PAIRS, Refusal
+from software.test.flash_standin import PAGE, SECTOR, FlashStandin
+
+APPLICATION = numbers.FLASH_LAYOUT["application"]
+ROOM, SPARE = numbers.FLASH_LAYOUT["room"], numbers.FLASH_LAYOUT["spare"]
+IMAGE = image(1, payload=range(300))
+# {reason: words of the rule in the sentence}
+RULES = {
+    Refusal.UNKNOWN: "not in the engine's list",
+    Refusal.OUTSIDE: "0x01000000 to 0x01ffffff",
+    Refusal.SHORT: "an address of four bytes",
+    Refusal.ALL: "the golden image is below 0x01000000",
+    Refusal.SIZE: "its identification 0x20bb19 does not say so",
+    Refusal.LENGTH: "a page has 1 to 256 bytes",
+    Refusal.BUSY: "another program uses the flash",
+}
+
+
+@pytest.fixture
+def flash(card, util, device, tmp_path):
+    """Return a function that runs `litepcie_util flash` at an engine, with IMAGE as the file and
+    each of these verbs. It returns the status and the sentences of the last one.
+    """
+    (tmp_path / "image.bin").write_bytes(IMAGE)
+
+    def flash(engine, *verbs):
+        with card(flash=engine):
+            for verb in verbs:
+                done = util.run("-d", device, "flash", verb, tmp_path / "image.bin")
+        return done.returncode, done.stderr
+
+    return flash
+
+
+def test_an_image_is_written_and_verified(flash):
+    """Without a refusal an image is in the flash at the application's address, and nowhere else."""
+    engine = FlashStandin()
+    assert flash(engine, "write", "verify") == (0, "")
+    written = b"".join(engine.contents[at] for at in sorted(engine.contents))
+    assert written.rstrip(b"\xff") == IMAGE.rstrip(b"\xff")
+    assert min(engine.contents) == APPLICATION
+
+
+def test_every_sector_of_an_image_is_erased_and_no_other(flash, tmp_path):
+    """Before an image is written, each 64 KiB that it touches is erased, the last one too, and what
+    is behind stays.
+    """
+    engine = FlashStandin()
+    whole = b"\xff" * (2 * SECTOR) + IMAGE
+    (tmp_path / "image.bin").write_bytes(whole)
+    pages = range(APPLICATION, APPLICATION + 4 * SECTOR, PAGE)
+    engine.contents = dict.fromkeys(pages, bytes(PAGE))
+    assert flash(engine, "write") == (0, "")
+    found = b"".join(engine.contents.get(at, b"\xff" * PAGE) for at in pages)
+    assert found[: len(whole)] == whole
+    assert found[3 * SECTOR :] == bytes(SECTOR)
+    assert found[len(whole) + PAGE : 3 * SECTOR].strip(b"\xff") == b""
+
+
+def test_a_flash_with_one_line_is_written(flash):
+    """A flash that does not send data on two lines is compared on one line."""
+    assert flash(FlashStandin(one_line=True), "write") == (0, "")
+
+
+@pytest.mark.parametrize("reason", RULES, ids=lambda reason: reason.name)
+@pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
+def test_a_refusal_is_a_failure_with_command_address_and_rule(flash, opcode, reason):
+    """Each command that the engine refuses, for each of its reasons, ends the update with one
+    sentence: the command, its address and the rule. The image's first page is not written then.
+    """
+    engine = FlashStandin({opcode: reason})
+    status, said = flash(engine, "write")
+    assert status == 1 and said.count("\n") == 1
+    address = APPLICATION if opcode == ERASE_SECTOR else APPLICATION + 256
+    assert f"refused command {opcode:#04x} at {address:#010x}: " in said
+    assert RULES[reason] in said
+    assert APPLICATION not in engine.contents
+
+
+def test_every_reason_of_the_engine_has_a_rule():
+    """RULES names each reason for which the engine refuses a command."""
+    assert RULES.keys() == set(Refusal) - {Refusal.NONE}
+
+
+@pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
+def test_a_refusal_that_only_the_count_shows_is_a_failure(flash, opcode):
+    """If the status shows no refusal, because another program's command has overwritten it, the
+    engine's count does. The sentence says so.
+    """
+    engine = FlashStandin({opcode: Refusal.BUSY}, hidden=(opcode,))
+    status, said = flash(engine, "write")
+    assert status == 1 and "another program uses the flash" in said, said
+    assert APPLICATION not in engine.contents
+
+
+@pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["longest", "too long"])
+def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
+    """An image may fill the application's room but for the last bytes, in which a reboot begins.
+    One that is a word longer is refused before anything is erased.
+    """
+    engine = FlashStandin()
+    pads = ROOM - SPARE - len(IMAGE) + 4 * more
+    (tmp_path / "image.bin").write_bytes(b"\xff" * pads + IMAGE)
+    status, said = flash(engine, "verify")
+    assert status == 1 and ("has room for" in said) != taken, said
+    assert ("does not hold" in said) == taken

@@ -1,0 +1,18 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Give a card to vfio-pci, as the command `vfio bind` does. */
+#ifndef LITEPCIE_UTIL_VFIO_BIND_H
+#define LITEPCIE_UTIL_VFIO_BIND_H
+
+#include <stdbool.h>
+
+struct util;
+
+/* Returns false if vfio-pci does not get the function at @address; the failure is noted. */
+bool vfio_bind(struct util *util, const char *address);
+
+#endif /* LITEPCIE_UTIL_VFIO_BIND_H */
