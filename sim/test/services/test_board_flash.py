@@ -6,49 +6,22 @@
 The images name a digest, with which the simulated card comes back.
 """
 
-import hashlib
 import json
 import random
-import struct
 import subprocess
 import time
 
 import pytest
 
-from bringup.test.bitstream_samples import KU3P, bit_file, image
-from gateware import numbers
+from bringup.test.bitstream_samples import KU3P, bit_file
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.test.board.board_builds import build_executable, build_gateware
+from sim.test.services.card_contents import APPLICATION, digest, flash_file, sample
 from tools.testing.seeds import each_seed
 
-APPLICATION = numbers.FLASH_LAYOUT["application"]
 SECONDS = 300
 FALLBACK = 2  # bit of BOOTSTS
-
-
-def digest(name):
-    return hashlib.sha256(name.encode()).hexdigest()
-
-
-def sample(name, pages=3, **options):
-    """Return an image whose card has the digest of `name`."""
-    text = digest(name)
-    words = list(struct.unpack("<8I", bytes.fromhex(text)))
-    noise = random.Random(name).choices(range(1 << 32), k=64 * pages)
-    return image(int(text[:8], 16), [*words, *noise], **options)
-
-
-def flash_file(path, golden=True, application="old"):
-    """Write the contents of a flash with a golden image, and an application if it has a name."""
-    raw = bytearray(b"\xff" * (APPLICATION + (1 << 16)))
-    for at, data in (
-        (0, sample("golden", warm_boot=APPLICATION) if golden else b""),
-        (APPLICATION, sample(application) if application else b""),
-    ):
-        raw[at : at + len(data)] = data
-    path.write_bytes(raw)
-    return path
 
 
 class Updated:

@@ -16,24 +16,7 @@ from sim import artefacts
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
 from sim.test.conftest import started_boards
-
-TEXT = 16  # characters of a text in a module's memory
-RECEIVE, TRANSMIT = (0.5, 0.6, 0.7, 0.8), (0.9, 0.9001, 0.9002, 0.9003)  # mW
-
-
-def qsfp28(hot=False):
-    """Return the memory of a QSFP28 module by SFF-8636, lower memory and upper page 00."""
-    lower, upper = bytearray(128), bytearray(128)
-    lower[0] = 0x11
-    lower[3] = 0x21  # receiver of lane 1 and transmitter of lane 2 have no signal
-    lower[6] = 0x80 if hot else 0
-    struct.pack_into(">h", lower, 22, int(41.5 * 256))
-    struct.pack_into(">H", lower, 26, 32950)
-    struct.pack_into(">4H", lower, 34, *(round(mw * 1e4) for mw in RECEIVE))
-    struct.pack_into(">4H", lower, 50, *(round(mw * 1e4) for mw in TRANSMIT))
-    for offset, text in ((148, "LANEBOX OPTICS"), (168, "LB-100G-SR4"), (196, "SN0012345")):
-        upper[offset - 128 : offset - 128 + TEXT] = text.ljust(TEXT).encode()
-    return bytes(lower + upper)
+from sim.test.services.card_contents import RECEIVE, TEXT, TRANSMIT, qsfp28
 
 
 def cmis():

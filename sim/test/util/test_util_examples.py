@@ -14,8 +14,7 @@ from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
-from sim.test.services.test_board_flash import flash_file, sample
-from sim.test.services.test_board_modules import qsfp28
+from sim.test.services.card_contents import flash_file, qsfp28, sample
 from software.test.sysfs_standin import Machine
 
 TOOLS = ROOT / "software" / "tools"

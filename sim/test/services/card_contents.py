@@ -1,0 +1,55 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests put into a simulated card with its services: images in its flash, and modules in its
+cages."""
+
+import hashlib
+import random
+import struct
+
+from bringup.test.bitstream_samples import image
+from gateware import numbers
+
+APPLICATION = numbers.FLASH_LAYOUT["application"]
+TEXT = 16  # characters of a text in a module's memory
+RECEIVE, TRANSMIT = (0.5, 0.6, 0.7, 0.8), (0.9, 0.9001, 0.9002, 0.9003)  # mW
+
+
+def digest(name):
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def sample(name, pages=3, **options):
+    """Return an image whose card has the digest of `name`."""
+    text = digest(name)
+    words = list(struct.unpack("<8I", bytes.fromhex(text)))
+    noise = random.Random(name).choices(range(1 << 32), k=64 * pages)
+    return image(int(text[:8], 16), [*words, *noise], **options)
+
+
+def flash_file(path, golden=True, application="old"):
+    """Write the contents of a flash with a golden image, and an application if it has a name."""
+    raw = bytearray(b"\xff" * (APPLICATION + (1 << 16)))
+    for at, data in (
+        (0, sample("golden", warm_boot=APPLICATION) if golden else b""),
+        (APPLICATION, sample(application) if application else b""),
+    ):
+        raw[at : at + len(data)] = data
+    path.write_bytes(raw)
+    return path
+
+
+def qsfp28(hot=False):
+    """Return the memory of a QSFP28 module by SFF-8636, lower memory and upper page 00."""
+    lower, upper = bytearray(128), bytearray(128)
+    lower[0] = 0x11
+    lower[3] = 0x21  # receiver of lane 1 and transmitter of lane 2 have no signal
+    lower[6] = 0x80 if hot else 0
+    struct.pack_into(">h", lower, 22, int(41.5 * 256))
+    struct.pack_into(">H", lower, 26, 32950)
+    struct.pack_into(">4H", lower, 34, *(round(mw * 1e4) for mw in RECEIVE))
+    struct.pack_into(">4H", lower, 50, *(round(mw * 1e4) for mw in TRANSMIT))
+    for offset, text in ((148, "LANEBOX OPTICS"), (168, "LB-100G-SR4"), (196, "SN0012345")):
+        upper[offset - 128 : offset - 128 + TEXT] = text.ljust(TEXT).encode()
+    return bytes(lower + upper)
