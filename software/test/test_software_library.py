@@ -93,15 +93,16 @@ def test_the_rings_counts_are_free_of_races(raced):
     _run(raced / "rings")
 
 
+@pytest.mark.parametrize("name", ["told", "lengths"])
 @pytest.mark.parametrize("checks", ["built", "raced"])
-def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks):
-    """The C test told.c passes.
+def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks, name):
+    """The C tests told.c and lengths.c pass.
 
     The library uses the counts, lengths and errors that the card has written to host memory without
     a register read, and refuses those that cannot be true.
     """
     found = request.getfixturevalue(checks)
-    _run((found.out / "test" if checks == "built" else found) / "told")
+    _run((found.out / "test" if checks == "built" else found) / name)
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):

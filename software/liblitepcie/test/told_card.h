@@ -1,0 +1,293 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A stand-in for a card behind the channel of table.c. It writes records and status lines when a
+ * test says so, in test programs that look into the library.
+ */
+#ifndef LITEPCIE_TEST_TOLD_CARD_H
+#define LITEPCIE_TEST_TOLD_CARD_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "litepcie_capability.h"
+#include "dma/table.h"
+#include "run.h"
+
+/* number of entries of the descriptor table of the stand-in for the card */
+#define DEPTH		256u
+#define COUNT		16u
+#define SIZE		4096u
+#define BEAT		32u
+#define IOVA		0x100000000u
+#define NOTICES_IOVA	0x200000000u
+#define NO_ANSWER	UINT32_MAX
+
+/*
+ * Offsets of registers of the stand-in for the card. ENABLE to FLUSH are offsets from H2C or C2H.
+ */
+enum {
+	H2C = 0x100, C2H = 0x200, ENABLE = 0, VALUE = 4, PUSH = 12, LOOP = 16, STATUS = 20, FLUSH = 28,
+	RECORDS = 0x300, ENTRIES = 0x308, LINE_C2H = 0x30c, LINE_H2C = 0x314, SILENCE = 0x31c,
+	CONTROL = 0x320, LOOPBACK = 0x400, COUNTERS = 0x500, RECEIVED = 0x508, CLOCK = 0x600,
+	CAUSES = 0x700, CLEAR = 0x704,
+};
+
+static struct {
+	uint32_t	word[0x800 / 4];
+	unsigned int	reads;		/* number of the library's reads of card registers */
+	/* number of those reads that were of a loop_status register */
+	unsigned int	status_reads;
+	/* for h2c [0] and c2h [1]: word with length and flags of each descriptor */
+	uint32_t	lengths[2][64];
+	unsigned int	pushed[2];
+	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
+	/* true: records were switched on while old records were still in the memory */
+	bool		dirty;
+	/*
+	 * true: a register of the records or status lines was written while its direction was
+	 * enabled
+	 */
+	bool		late;
+	bool		dead;
+	unsigned int	sleeps;
+	/* number of raised interrupts that no sleep of the library has taken yet */
+	unsigned int	raised;
+	/* true: another thread stops the DMA during the library's next sleep */
+	bool		stops;
+	bool		wanted;		/* true: the kernel wants the card back from the program */
+} card;
+
+static struct litepcie dev;
+
+static inline struct litepcie_entry *entry(uint64_t number)
+{
+	return (struct litepcie_entry *)card.memory[LITEPCIE_MEMORY_NOTICES]->base + number % DEPTH;
+}
+
+static inline struct litepcie_line *line(unsigned int at)
+{
+	uint64_t place = (uint64_t)card.word[at / 4] << 32 | card.word[at / 4 + 1];
+
+	return (struct litepcie_line *)((uint8_t *)card.memory[LITEPCIE_MEMORY_NOTICES]->base +
+					(place - NOTICES_IOVA));
+}
+
+static inline void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
+{
+	*entry(number) = (struct litepcie_entry) { bytes, flags, number + 1 };
+}
+
+/* True if there is an old record, or an old status line of c2h, which is the last. */
+static inline bool any_old(void)
+{
+	const struct litepcie_memory *memory = card.memory[LITEPCIE_MEMORY_NOTICES];
+
+	for (size_t i = 0; i < memory->size; i == DEPTH * LITEPCIE_RECORD_SIZE - 1 ? i += 65 : i++)
+		if (((const uint8_t *)memory->base)[i])
+			return true;
+	return false;
+}
+
+static inline int fake_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
+{
+	(void)unused;
+	card.reads++;
+	card.status_reads += offset == H2C + STATUS || offset == C2H + STATUS;
+	*value = card.word[offset / 4];
+	if (offset == H2C + ENABLE || offset == C2H + ENABLE)
+		*value |= LITEPCIE_DMA_ENABLE_IDLE;
+	if (offset == CLOCK)
+		card.word[CLOCK / 4]++;
+	if (card.dead)
+		*value = NO_ANSWER;
+	return 0;
+}
+
+static inline void push(unsigned int way, unsigned int base)
+{
+	card.lengths[way][card.pushed[way]++ % 64] = card.word[(base + VALUE) / 4];
+}
+
+/* True if a register of a direction that is enabled must not be written. */
+static inline bool is_late(uint32_t offset)
+{
+	if (offset == LINE_H2C || offset == LINE_H2C + 4)
+		return card.word[(H2C + ENABLE) / 4];
+	return offset >= RECORDS && offset < CONTROL && card.word[(C2H + ENABLE) / 4];
+}
+
+static inline int fake_post(struct litepcie *unused, const struct litepcie_post *posts, size_t count)
+{
+	(void)unused;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t offset = posts[i].offset;
+
+		card.word[offset / 4] = (uint32_t)posts[i].value;
+		card.late |= is_late(offset);
+		if (offset == CONTROL && posts[i].value & LITEPCIE_RECORDS_CONTROL_C2H_RECORDS &&
+		    !card.word[(C2H + ENABLE) / 4])
+			card.dirty |= any_old();
+		if (offset == H2C + PUSH)
+			push(0, H2C);
+		if (offset == C2H + PUSH)
+			push(1, C2H);
+	}
+	return 0;
+}
+
+static inline void fake_memory_free(struct litepcie *unused, unsigned int kind)
+{
+	(void)unused;
+	if (card.memory[kind])
+		free(card.memory[kind]->base);
+	free(card.memory[kind]);
+	card.memory[kind] = NULL;
+}
+
+static inline int fake_memory(struct litepcie *unused, unsigned int kind, void *place, size_t bytes,
+		       struct litepcie_memory **memory, uint64_t *iova)
+{
+	(void)unused;
+	(void)place;
+	*memory = calloc(1, sizeof(**memory));
+	if (!*memory || posix_memalign(&(*memory)->base, DEPTH * LITEPCIE_RECORD_SIZE, bytes))
+		return -ENOMEM;
+	memset((*memory)->base, 0xee, bytes);
+	(*memory)->size = bytes;
+	fake_memory_free(NULL, kind);
+	card.memory[kind] = *memory;
+	*iova = kind == LITEPCIE_MEMORY_NOTICES ? NOTICES_IOVA : IOVA + kind * 0x1000000u;
+	return 0;
+}
+
+/*
+ * Stand in for a back end's sleep. Back ends give up the library's lock while they sleep, and so
+ * does this one if card.stops is set.
+ */
+static inline int fake_sleep(struct litepcie *unused, int timeout_ms)
+{
+	unsigned int raised = card.raised;
+
+	(void)unused;
+	(void)timeout_ms;
+	card.sleeps++;
+	card.raised = 0;
+	dev.stats.interrupts += raised;
+	if (card.stops) {
+		card.stops = false;
+		litepcie_unlock(&dev, 0);
+		CHECK_EQUAL(run_stop(&dev), 0);
+		litepcie_lock(&dev);
+	}
+	return raised != 0;
+}
+
+static inline int fake_asked_back(struct litepcie *unused)
+{
+	(void)unused;
+	return card.wanted ? -ENODEV : 0;
+}
+
+static inline int fake_event_fd(const struct litepcie *unused)
+{
+	static int fd = -1;
+
+	(void)unused;
+	if (fd < 0)
+		fd = eventfd(0, EFD_CLOEXEC);
+	return fd;
+}
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
+	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep, .event_fd = fake_event_fd,
+	.asked_back = fake_asked_back,
+};
+
+static inline struct litepcie_dma_registers direction(uint32_t base)
+{
+	return (struct litepcie_dma_registers) {
+		base + ENABLE, base + VALUE, base + PUSH, base + LOOP, base + STATUS, base + FLUSH,
+	};
+}
+
+static inline void free_memory(void)
+{
+	litepcie_stream_close(&dev.h2c);
+	litepcie_stream_close(&dev.c2h);
+	fake_memory_free(&dev, LITEPCIE_MEMORY_NOTICES);
+}
+
+/*
+ * Set up the handle of a card that was just opened. @records says whether the card writes records.
+ */
+static inline void open_card(bool records)
+{
+	pthread_condattr_t monotonic;
+
+	free_memory();
+	memset(&card, 0, sizeof(card));
+	if (dev.timer > 0)
+		close(dev.timer);
+	if (dev.news > 0)
+		close(dev.news);
+	memset(&dev, 0, sizeof(dev));
+	dev.timer = dev.news = -1;
+	dev.backend = &fake;
+	dev.bar_size[0] = sizeof(card.word);
+	dev.card = (struct litepcie_card) {
+		.table_depth = DEPTH, .clock_hz = 250000000, .tick_ps = 4000, .data_width = 8 * BEAT,
+	};
+	litepcie_streams_init(&dev);
+	dev.map.h2c = direction(H2C);
+	dev.map.c2h = direction(C2H);
+	dev.map.loopback = LOOPBACK;
+	dev.map.irq_enable = CAUSES;
+	dev.map.irq_clear = CLEAR;
+	dev.map.h2c_cause = 1;
+	dev.map.c2h_cause = 2;
+	dev.map.counters_control = COUNTERS;
+	dev.map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] = RECEIVED;
+	dev.map.time_low = CLOCK;
+	dev.map.time_high = CLOCK + 4;
+	if (records)
+		dev.map.notices = (struct litepcie_notice_registers) {
+			RECORDS, ENTRIES, { LINE_H2C, LINE_C2H }, SILENCE, CONTROL,
+		};
+	pthread_mutex_init(&dev.lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&dev.woken, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	CHECK_EQUAL(run_shape(&dev, SIZE, COUNT), 0);
+}
+
+static inline void start_with(struct run_config config)
+{
+	if (!config.directions)
+		config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
+	CHECK_EQUAL(run_start(&dev, &config), 0);
+	card.reads = card.status_reads = 0;
+}
+
+static inline void begin(void)
+{
+	open_card(true);
+	start_with((struct run_config) { 0 });
+}
+
+static inline bool says(const char *words)
+{
+	return strstr(litepcie_why(&dev), words) != NULL;
+}
+
+#endif /* LITEPCIE_TEST_TOLD_CARD_H */
