@@ -1,0 +1,54 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* What the parts of the test program `calls` have in common. */
+#ifndef LITEPCIE_TEST_CALLS_H
+#define LITEPCIE_TEST_CALLS_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "backend.h"
+#include "driver.h"
+#include "litepcie.h"
+#include "litepcie_capability.h"
+#include "../run.h"
+
+/* Run the tests of calls_buffers.c and calls_waits.c. */
+void test_buffers(void);
+void test_waits(void);
+
+static inline struct litepcie *open_card(void)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (litepcie_open(&dev, DRIVER_DEVICE, why) < 0) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	return dev;
+}
+
+static inline bool says(struct litepcie *dev, const char *words)
+{
+	return strstr(litepcie_why(dev), words) != NULL;
+}
+
+static inline struct litepcie *run_card(const struct run_config *config)
+{
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(run_start(dev, config), 0);
+	return dev;
+}
+
+#endif /* LITEPCIE_TEST_CALLS_H */
