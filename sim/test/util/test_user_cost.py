@@ -25,7 +25,7 @@ BATCH = 64
 # Most instructions that the library may take for a buffer of 8 KiB, with one wait for a batch.
 INSTRUCTIONS = 150
 # Functions of the library that wait for the card.
-WAITS = ("litepcie_wait_beyond", "litepcie_h2c_drain")
+WAITS = ("litepcie_wait_beyond", "litepcie_stream_drain")
 # Most system calls for a batch of buffers: half a dozen, and more while waits on a slow board time
 # out.
 CALLS = 32

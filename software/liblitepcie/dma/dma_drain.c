@@ -5,7 +5,7 @@
  */
 
 /*
- * litepcie_stream_drain(): wait until all submitted h2c data is in the card and the user's logic has
+ * litepcie_stream_drain(): wait until all released h2c data is in the card, and the user's logic has
  * taken it.
  */
 #include <errno.h>

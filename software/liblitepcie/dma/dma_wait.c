@@ -31,6 +31,11 @@ bool litepcie_runs(const struct litepcie *dev, unsigned int directions)
 	       (directions & LITEPCIE_C2H && dev->c2h.active);
 }
 
+bool litepcie_both_run(const struct litepcie *dev)
+{
+	return dev->h2c.active && dev->c2h.active;
+}
+
 /* Returns a number that changes when one of @directions stops. */
 static unsigned int stops_of(const struct litepcie *dev, unsigned int directions)
 {
@@ -223,8 +228,8 @@ static int look(struct litepcie_stream *stream)
 }
 
 /*
- * Wait until @stream has finished more than @known buffers. @known is the count at the caller's last
- * look, so buffers that were finished since that look end the wait.
+ * Wait until @stream has finished more than @known buffers. @known is the count at the caller's
+ * last look, so buffers that were finished since that look end the wait.
  */
 int litepcie_wait_beyond(struct litepcie_stream *stream, uint64_t known, int timeout_ms)
 {

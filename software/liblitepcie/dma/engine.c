@@ -383,7 +383,7 @@ void litepcie_engine_configure(struct litepcie_stream *stream)
 	dev->watched = dev->counted = false;
 }
 
-/* Start the stream. The direction is at rest: litepcie_open() has stopped it, and so has each stop. */
+/* Start the stream. Its direction is at rest: litepcie_open() and each stop have stopped it. */
 int litepcie_engine_start(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;

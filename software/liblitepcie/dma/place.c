@@ -5,8 +5,8 @@
  */
 
 /*
- * The memory of a ring: whether the program's own memory will do, how its mapping is kept, and how it
- * is shared with another process.
+ * The memory of a ring: whether the program's own memory will do, how its mapping is kept, and how
+ * it is shared with another process.
  */
 #include <errno.h>
 #include <inttypes.h>

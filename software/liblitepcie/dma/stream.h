@@ -38,8 +38,8 @@ struct litepcie_memory {
 
 /*
  * The stream of one direction: its ring, and the counts of its descriptors since the start. Buffer
- * numbers have 64 bits and never wrap. @sw, @acquired, @handed, @spared and @wanted belong to the one
- * thread that uses the stream. The other members are written under the handle's lock.
+ * numbers have 64 bits and never wrap. @sw, @acquired, @handed, @spared and @wanted belong to the
+ * one thread that uses the stream. The other members are written under the handle's lock.
  */
 struct litepcie_stream {
 	struct litepcie	*dev;
@@ -126,6 +126,9 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 
 /* True if a stream of @directions runs. */
 bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
+
+/* True if both streams run, so that what they share stays as it is. */
+bool litepcie_both_run(const struct litepcie *dev);
 
 /*
  * Tell the card of the buffers that were kept back for a batch. The caller holds the handle's lock.

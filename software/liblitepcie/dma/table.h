@@ -43,8 +43,8 @@ int litepcie_table_look(struct litepcie *dev);
 int litepcie_table_interrupts(struct litepcie *dev);
 
 /*
- * litepcie_looks_start() starts looks by timer, if the first stream that runs wants them, before its
- * interrupts are switched on. litepcie_looks_stop() ends them.
+ * litepcie_looks_start() starts looks by timer, if the first stream that runs wants them, before
+ * its interrupts are switched on. litepcie_looks_stop() ends them.
  */
 int litepcie_looks_start(struct litepcie *dev);
 int litepcie_looks_stop(struct litepcie *dev);

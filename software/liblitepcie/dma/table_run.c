@@ -196,15 +196,10 @@ static int start_interrupts(struct litepcie_stream *stream, bool first)
 	return rc;
 }
 
-static bool both_run(const struct litepcie *dev)
-{
-	return dev->h2c.active && dev->c2h.active;
-}
-
 static int table_start(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
-	bool first = !both_run(dev);
+	bool first = !litepcie_both_run(dev);
 	int rc = first ? litepcie_looks_start(dev) : 0;
 
 	if (rc == 0)
@@ -226,7 +221,7 @@ static int table_stop(struct litepcie_stream *stream)
 {
 	struct litepcie *dev = stream->dev;
 	bool in_flight = stream->direction == LITEPCIE_H2C && stream->hw != stream->sw;
-	bool last = !both_run(dev);
+	bool last = !litepcie_both_run(dev);
 	int rc = last ? litepcie_looks_stop(dev) : 0;
 
 	if (rc == 0)

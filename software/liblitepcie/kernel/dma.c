@@ -121,7 +121,7 @@ int kernel_look(struct litepcie *dev)
 
 /* Interrupts, by the driver's own count ------------------------------------------------------- */
 
-/* Returns the interrupts of the running streams since their start, or -1 if they are not counted. */
+/* Returns the interrupts of the running streams since their start, or -1 if they are unknown. */
 static int64_t interrupts(struct litepcie *dev)
 {
 	struct litepcie_stream *const streams[] = { &dev->h2c, &dev->c2h };
@@ -243,11 +243,6 @@ static int set_packets(const struct litepcie_stream *stream)
 			     strerror(errno));
 }
 
-static bool both_run(const struct litepcie *dev)
-{
-	return dev->h2c.active && dev->c2h.active;
-}
-
 static int kernel_start(struct litepcie_stream *stream)
 {
 	struct kernel *kernel = kernel_of(stream->dev);
@@ -255,7 +250,7 @@ static int kernel_start(struct litepcie_stream *stream)
 	int rc = set_packets(stream);
 
 	kernel->interrupts_before[kernel_way(stream)] = before;
-	if (both_run(stream->dev))
+	if (litepcie_both_run(stream->dev))
 		return rc;
 	kernel->interrupts_ended = 0;
 	stream->dev->stats.interrupts = before < 0 ? -1 : 0;
@@ -276,7 +271,7 @@ static int kernel_stop(struct litepcie_stream *stream)
 {
 	struct kernel *kernel = kernel_of(stream->dev);
 	struct litepcie_ioctl_dma_writer direction = { .enable = 0 };
-	bool last = !both_run(stream->dev), h2c = stream->direction == LITEPCIE_H2C;
+	bool last = !litepcie_both_run(stream->dev), h2c = stream->direction == LITEPCIE_H2C;
 	int64_t *before = &kernel->interrupts_before[kernel_way(stream)];
 	int64_t now = *before < 0 ? -1 : sysfs_interrupts(stream);
 	int rc, loopback;

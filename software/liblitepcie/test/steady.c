@@ -16,56 +16,63 @@
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "open.h"
-#include "run.h"
 
 #define WAIT_MS	60000
 
-/* number of the test's library calls that may wait for the card, c2h_peek and h2c_get */
+/* number of the test's library calls that may wait for the card */
 static unsigned int waits;
 
-static void c2h(struct litepcie *dev, uint64_t buffers)
+/* Returns how many buffers are ready, at most @most. It waits for the first. */
+static int wait_for(struct litepcie_stream *stream, uint64_t most)
 {
-	uint64_t seen = 0, first;
-	int count = 1;
+	int count = litepcie_stream_ready(stream, WAIT_MS);
 
-	while (seen < buffers && count > 0) {
-		count = c2h_peek(dev, &first, WAIT_MS);
-		waits++;
-		for (int i = 0; i < count; i++, seen++) {
-			const uint32_t *data = c2h_buffer(dev, first + (uint64_t)i);
-
-			if (*data != (uint32_t)(seen * (run_size(dev) / 4)))
-				failed_checks++;
-			if (c2h_release(dev, 1) < 0)
-				failed_checks++;
-		}
-	}
+	waits++;
 	CHECK(count > 0);
+	return count > 0 && (uint64_t)count > most ? (int)most : count;
 }
 
-static void h2c(struct litepcie *dev, uint64_t buffers)
+static void c2h(struct litepcie_stream *stream, uint64_t buffers)
 {
-	uint64_t sent = 0, first;
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
 	int count = 1;
 
-	while (sent < buffers && count > 0) {
-		count = h2c_get(dev, &first, WAIT_MS);
-		waits++;
-		for (int i = 0; i < count && sent < buffers; i++, sent++) {
-			uint32_t *data = h2c_buffer(dev, first + (uint64_t)i);
-
-			*data = (uint32_t)(sent * (run_size(dev) / 4));
-			if (h2c_submit(dev, 1) < 0)
+	for (uint64_t left = buffers; left && count > 0; left -= (uint64_t)count) {
+		count = wait_for(stream, left);
+		for (int i = 0; i < count; i++) {
+			if (litepcie_stream_acquire(stream, &buffer, 0) != 1 ||
+			    *(uint32_t *)buffer.data !=
+				    (uint32_t)(buffer.sequence * (buffer.bytes / 4)) ||
+			    litepcie_stream_release(stream, 1) < 0)
 				failed_checks++;
 		}
 	}
-	CHECK(count > 0);
-	CHECK_EQUAL(h2c_drain(dev, WAIT_MS), 0);
+}
+
+static void h2c(struct litepcie_stream *stream, uint64_t buffers)
+{
+	struct litepcie_buffer buffer = { .struct_size = sizeof(buffer) };
+	int count = 1;
+
+	for (uint64_t left = buffers; left && count > 0; left -= (uint64_t)count) {
+		count = wait_for(stream, left);
+		for (int i = 0; i < count; i++) {
+			if (litepcie_stream_acquire(stream, &buffer, 0) != 1)
+				failed_checks++;
+			*(uint32_t *)buffer.data = (uint32_t)(buffer.sequence * (buffer.bytes / 4));
+			if (litepcie_stream_release(stream, 1) < 0)
+				failed_checks++;
+		}
+	}
+	CHECK_EQUAL(litepcie_stream_drain(stream, WAIT_MS), 0);
 }
 
 int main(int argc, char **argv)
 {
-	struct run_config config = { .pattern = true };
+	struct litepcie_stream_options options = {
+		.struct_size = sizeof(options), .pattern = true,
+	};
+	struct litepcie_stream *stream;
 	struct litepcie_counters before = { .struct_size = sizeof(before) };
 	struct litepcie_counters after = { .struct_size = sizeof(after) };
 	struct litepcie_stats stats = { .struct_size = sizeof(stats) };
@@ -77,18 +84,18 @@ int main(int argc, char **argv)
 		return 2;
 	in = strcmp(argv[2], "c2h") == 0;
 	buffers = strtoull(argv[3], NULL, 0);
-	config.directions = in ? LITEPCIE_C2H : LITEPCIE_H2C;
-	config.batch = (unsigned int)strtoul(argv[4], NULL, 0);
-	config.interrupt_every = config.batch;
-	config.c2h_limit = in ? buffers : 0;
+	options.batch = options.interrupt_every = (unsigned int)strtoul(argv[4], NULL, 0);
+	options.limit = in ? buffers : 0;
 	CHECK_EQUAL(litepcie_counters_clear(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &before), 0);
-	CHECK_EQUAL(run_start(dev, &config), 0);
+	CHECK_EQUAL(litepcie_stream_open(dev, in ? LITEPCIE_C2H : LITEPCIE_H2C, &options, &stream),
+		    0);
+	CHECK_EQUAL(litepcie_stream_start(stream), 0);
 	if (in)
-		c2h(dev, buffers);
+		c2h(stream, buffers);
 	else
-		h2c(dev, buffers);
-	CHECK_EQUAL(run_stop(dev), 0);
+		h2c(stream, buffers);
+	CHECK_EQUAL(litepcie_stream_stop(stream), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &after), 0);
 	litepcie_stats(dev, &stats);
 	printf("batches %llu interrupts %lld bytes %llu ticks %llu reads %llu waits %u\n",

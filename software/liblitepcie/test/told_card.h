@@ -125,7 +125,8 @@ static inline bool is_late(uint32_t offset)
 	return offset >= RECORDS && offset < CONTROL && card.word[(C2H + ENABLE) / 4];
 }
 
-static inline int fake_post(struct litepcie *unused, const struct litepcie_post *posts, size_t count)
+static inline int fake_post(struct litepcie *unused, const struct litepcie_post *posts,
+			    size_t count)
 {
 	(void)unused;
 	for (size_t i = 0; i < count; i++) {
@@ -209,8 +210,8 @@ static inline int fake_event_fd(const struct litepcie *unused)
 
 static const struct litepcie_backend fake = {
 	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
-	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep, .event_fd = fake_event_fd,
-	.asked_back = fake_asked_back,
+	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep,
+	.event_fd = fake_event_fd, .asked_back = fake_asked_back,
 };
 
 static inline struct litepcie_dma_registers direction(uint32_t base)
