@@ -191,36 +191,51 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 	return rc < 0 ? rc : (int)available(stream, litepcie_count(&stream->hw));
 }
 
-/* Fill in the program's @buffer, which may be of an older or newer library than this one. */
-static int describe(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
+/* Describe the next buffer. Inlined, since a program acquires each buffer by itself. */
+static inline int describe(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
+	const struct litepcie_notices *notices = &stream->dev->notices;
 	size_t size = stream->options.buffer_size;
-	uint64_t number = stream->acquired, slot = number & (stream->options.buffer_count - 1);
-	struct litepcie_buffer found = {
-		.struct_size = sizeof(found), .data = stream->base + slot * size, .bytes = size,
-		.sequence = number,
-	};
-	int rc = 0;
+	uint64_t number = stream->acquired;
+	const struct litepcie_entry *entry;
 
-	if (stream->direction == LITEPCIE_C2H)
-		rc = litepcie_notices_record(stream, &found);
-	if (rc < 0)
-		return rc;
-	if (buffer->struct_size != sizeof(found))
-		return litepcie_struct_out(stream->dev, buffer, &found, sizeof(found),
-					   "litepcie_buffer");
-	*buffer = found;
-	return 0;
+	buffer->data = stream->base + (number & (stream->options.buffer_count - 1)) * size;
+	buffer->bytes = size;
+	buffer->sequence = number;
+	buffer->flags = 0;
+	if (stream->direction == LITEPCIE_H2C || !notices->records)
+		return 0;
+	entry = &notices->records[number & notices->mask];
+	buffer->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+	buffer->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
+	if (entry->sequence == number + 1 && buffer->bytes <= size)
+		return 0;
+	/* the record cannot be true, and this call says why */
+	return litepcie_notices_record(stream, buffer);
+}
+
+/* Describe the next buffer to a program that was compiled with another version of the struct. */
+__attribute__((noinline))
+static int describe_sized(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
+{
+	struct litepcie_buffer found;
+	int rc = describe(stream, &found);
+
+	return rc < 0 ? rc : litepcie_struct_out(stream->dev, buffer, &found, sizeof(found),
+						 "litepcie_buffer");
 }
 
 int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			    int timeout_ms)
 {
-	int rc = litepcie_stream_ready(stream, timeout_ms);
+	int rc = 1;
 
+	if (!stream->active || !available(stream, litepcie_count(&stream->hw)))
+		rc = litepcie_stream_ready(stream, timeout_ms);
 	if (rc <= 0)
 		return rc;
-	rc = describe(stream, buffer);
+	rc = buffer->struct_size == sizeof(*buffer) ? describe(stream, buffer) :
+						      describe_sized(stream, buffer);
 	if (rc < 0)
 		return rc;
 	stream->acquired++;
