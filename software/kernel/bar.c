@@ -53,7 +53,7 @@ int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
 	u32 n;
 
-	if (bar->bar >= PCI_STD_NUM_BARS)
+	if (bar->bar >= PCI_STD_NUM_BARS || bar->reserved)
 		return -EINVAL;
 	n = array_index_nospec(bar->bar, PCI_STD_NUM_BARS);
 	if (n && !card->memory[n])

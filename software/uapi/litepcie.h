@@ -428,6 +428,7 @@ struct litepcie_counts {
 struct litepcie_event {
 	__u32 way;
 	__s32 fd;
+	__u32 reserved[2];
 };
 
 #define LITEPCIE_EVENT_USER	2u
@@ -435,7 +436,8 @@ struct litepcie_event {
 /*
  * BAR: get the offset and size of a BAR for mmap().  Memory (a prefetchable
  * BAR) is mapped write-combining, registers uncached.  The call fails with
- * -ENODEV if the card has no such BAR.
+ * -ENODEV if the card has no such BAR.  The driver reads @bar and @reserved
+ * only.
  *
  * Every open file may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a
  * mapping with PROT_WRITE may hold blocks of the types MEMORY, USER and
@@ -452,6 +454,7 @@ struct litepcie_bar {
 	__u32 write_combining;
 	__u64 offset;			/* returned: the BAR's offset for mmap() */
 	__u64 size;			/* returned: the BAR's size in bytes */
+	__u64 reserved;
 };
 
 /*

@@ -328,8 +328,8 @@ static_assert(sizeof(struct litepcie_packets) == 32);
 static_assert(sizeof(struct litepcie_features) == 64);
 static_assert(sizeof(struct litepcie_record) == 16);
 static_assert(sizeof(struct litepcie_status_way) == 128);
-static_assert(sizeof(struct litepcie_event) == 8);
-static_assert(sizeof(struct litepcie_bar) == 24);
+static_assert(sizeof(struct litepcie_event) == 16);
+static_assert(sizeof(struct litepcie_bar) == 32);
 static_assert(sizeof(struct litepcie_export) == 16);
 static_assert(sizeof(struct litepcie_index_way) == 64);
 

@@ -137,7 +137,8 @@ int litepcie_setup_event(struct litepcie_file *file, void *argument)
 	struct eventfd_ctx *context = NULL;
 	int err;
 
-	if ((!way && event->way != LITEPCIE_EVENT_USER) || event->fd < -1)
+	if ((!way && event->way != LITEPCIE_EVENT_USER) || event->fd < -1 ||
+	    event->reserved[0] || event->reserved[1])
 		return -EINVAL;
 	if (event->fd >= 0)
 		context = eventfd_ctx_fdget(event->fd);

@@ -341,7 +341,11 @@ static int refuse(void)
 	struct litepcie_ring_info info = { .way = 1, .reserved = 1 };
 	struct litepcie_export export = { .way = 1, .fd_flags = O_NONBLOCK };
 	struct litepcie_event event = { .way = 1, .fd = 9999 };
-	struct litepcie_bar bar = { .bar = 6 };
+	struct litepcie_event event_words[] = {
+		{ .way = 1, .fd = -1, .reserved = { 1 } },
+		{ .way = 1, .fd = -1, .reserved = { 0, 1 } },
+	};
+	struct litepcie_bar bar = { .bar = 6 }, bar_word = { .bar = 0, .reserved = 1 };
 
 	refused(setup(1, 8192, 16, 1, 0, 0), EBUSY, "setup without owning");
 	take();
@@ -362,6 +366,9 @@ static int refuse(void)
 	refused(ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), EINVAL, "info reserved");
 	refused(ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export), EINVAL, "export flags");
 	refused(ioctl(fd, LITEPCIE_IOCTL_EVENT, &event), EBADF, "event fd 9999");
+	refused(ioctl(fd, LITEPCIE_IOCTL_EVENT, &event_words[0]), EINVAL, "event reserved[0]");
+	refused(ioctl(fd, LITEPCIE_IOCTL_EVENT, &event_words[1]), EINVAL, "event reserved[1]");
+	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar_word), EINVAL, "bar reserved");
 	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), EINVAL, "bar 6");
 	bar.bar = 5;
 	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), ENODEV, "bar 5");

@@ -269,6 +269,8 @@ static int export_ring(struct litepcie_export *export)
 
 static int bar_info(struct litepcie_bar *bar)
 {
+	if (bar->reserved)
+		return fail(EINVAL);
 	if (bar->bar)
 		return fail(ENODEV);
 	bar->offset = (uint64_t)REGION_BAR << REGION;
@@ -336,6 +338,8 @@ static int ask(struct litepcie_counts *counts)
 
 static int watch(const struct litepcie_event *event)
 {
+	if (event->reserved[0] || event->reserved[1])
+		return fail(EINVAL);
 	if (event->way < 2 && !driver.owned[event->way])
 		return fail(EBUSY);
 	if (driver.event[event->way] == event->fd)
