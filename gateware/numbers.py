@@ -149,8 +149,8 @@ FLASH_LAYOUT = {
     # addresses.
     "application": 1 << 24,
     "room":        1 << 24,
-    # The last `spare` bytes of each room stay erased. A reboot begins so far before the application,
-    # because the part may skip up to 255 bytes from the address that it is given.
+    # The last `spare` bytes of each room stay erased. A reboot begins so many bytes before the
+    # application, because the part may skip up to 255 bytes from the address that it is given.
     "spare":       256,
     # Words that software writes so that it does nothing of the kind by mistake.
     "unlock":      0x4e45504f, # "OPEN" in memory: the golden image may be changed.
@@ -164,8 +164,10 @@ VIRTIO_VENDOR     = 0x584f424c # The register VendorID of Lanebox's virtio devic
 VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
 # The frame store of a virtio device has this many rows of 32 bytes.
 VIRTIO_STORE_ROWS = 512
-# The MAC address of the echo behind the net device, as it is written.
-ECHO_MAC = 0x024c424f5802
+VIRTIO_MTU = 1500 # The most bytes of a frame of the net device behind its Ethernet header.
+# The MAC address of the net device and that of the echo behind it, as they are written.
+VIRTIO_MAC = 0x024c424f5801
+ECHO_MAC   = 0x024c424f5802
 # Used entries of a busy queue wait for this many cycles (50 us) at the most, until the device
 # decides whether it sends an interrupt.
 VIRTIO_PATIENCE   = 12500
@@ -186,13 +188,14 @@ MSIX_SIZE    = 4096
 # The pages of the virtio devices in BAR0, if they are built: one page for each device.
 VIRTIO_BASE = 0x1c000
 VIRTIO_SIZE = 0x1000
+VIRTIO_DEVICES = 2 # The console and the net device.
 # The management CPU's image and mailbox in BAR0, if it is built. An image is no larger.
 CPU_IMAGE_BASE   = 0x1a000
 CPU_IMAGE_SIZE   = 0x2000
 CPU_MAILBOX_BASE = 0x19000
 CPU_MAILBOX_SIZE = 0x1000
 # The interrupt cause of the first virtio device's queue 0. The causes of its other queues follow,
-# and then the one for a change of its configuration.
+# and then the one for a change of its configuration. The causes of the next device come behind it.
 VIRTIO_CAUSE = 16
 
 # Offset of the capability table in BAR0. Software reads the table first, so its place never

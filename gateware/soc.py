@@ -44,8 +44,8 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
-    `capture` a capture of frames, `virtio` a console. `card`: cages ("a", "b") of the card
-    services, or None; `firmware` of their CPU. `clock`: user clock in Hz. `compat`: windows.py.
+    `capture` a capture of frames, `virtio` a console and a net device with this far side. `card`:
+    cages ("a", "b") of the services, or None; `firmware` of their CPU. `clock`: Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -54,7 +54,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
         clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = False, card = None,
-        virtio = False, firmware = None):
+        virtio = None, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout = numbers.BUS_TIMEOUT, ident_version = False,
@@ -106,7 +106,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        for built, add in ((capture, add_capture), (virtio, add_virtio)):
+        for built, add in ((capture, add_capture), (virtio, lambda s: add_virtio(s, virtio))):
             if built:
                 add(self) # It adds its own `busy` and interrupt causes to the SoC's.
         add_card(self, card, firmware)

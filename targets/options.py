@@ -49,7 +49,10 @@ def parse_arguments(board, description):
         help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
             "or none for no CPU (default: none)")
     target.add_argument("--virtio", action="store_true",
-        help="a virtio console that answers with what it is sent (default: none)")
+        help="a virtio console that answers with what it is sent, and a virtio net device "
+            "(default: none)")
+    target.add_argument("--port", default="echo", metavar="NAME",
+        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",

@@ -78,7 +78,7 @@ def make_soc(board, arguments, user, firmware=None):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = cages_of(board, arguments) if arguments.card else None,
-        virtio   = arguments.virtio,
+        virtio   = arguments.port if arguments.virtio else None,
         firmware = firmware,
     )
     for name in cages_of(board, arguments):
@@ -115,7 +115,7 @@ def build_gateware(board, arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     check_card(board, arguments.card)
     firmware = choose_firmware(arguments.firmware, arguments.card)
@@ -126,7 +126,8 @@ def build_gateware(board, arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
             user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio, firmware and firmware.digest()],
+            arguments.capture, arguments.card, arguments.virtio, arguments.port,
+            firmware and firmware.digest()],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user, firmware))
     (output/"gateware"/f"{board.name}.xdc").write_text(

@@ -61,7 +61,10 @@ def parse_arguments():
         help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
             "or none for no CPU (default: none)")
     target.add_argument("--virtio", action="store_true",
-        help="a virtio console that answers with what it is sent (default: none)")
+        help="a virtio console that answers with what it is sent, and a virtio net device "
+            "(default: none)")
+    target.add_argument("--port", default="echo", metavar="NAME",
+        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback",
@@ -97,7 +100,7 @@ def make_soc(arguments, user, memories, firmware):
         completion_pool = arguments.completion_pool,
         capture  = arguments.capture,
         card     = CAGES if arguments.card else None,
-        virtio   = arguments.virtio,
+        virtio   = arguments.port if arguments.virtio else None,
         firmware = firmware,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
@@ -152,7 +155,7 @@ def build(arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     firmware = choose_firmware(arguments.firmware, arguments.card)
     user     = find_occupant(arguments.user)
@@ -165,7 +168,7 @@ def build(arguments):
             source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
             arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio,
+            arguments.capture, arguments.card, arguments.virtio, arguments.port,
             firmware and firmware.digest()],
     )
     return build_cached(arguments.output_dir, key,

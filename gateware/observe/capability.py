@@ -396,11 +396,10 @@ def _management_blocks(soc):
         firmware      = soc.management.firmware.version())]
 
 def _virtio_blocks(soc):
-    if "virtio_console" not in soc.bus.regions:
-        return []
-    return [Block("virtio", numbers.VIRTIO_BASE, numbers.VIRTIO_SIZE, {
-        "device": device.CONSOLE_ID, "queues": device.CONSOLE_QUEUES,
-        "cause": numbers.VIRTIO_CAUSE, "queue_size": numbers.VIRTIO_QUEUE_SIZE})]
+    built = (entry for entry in device.DEVICES if entry.name in soc.bus.regions)
+    return [Block("virtio", entry.base, numbers.VIRTIO_SIZE, {
+        "device": entry.id, "queues": entry.queues, "cause": entry.cause,
+        "queue_size": numbers.VIRTIO_QUEUE_SIZE}, index) for index, entry in enumerate(built)]
 
 def _msix_blocks(soc):
     if soc.msix is None:

@@ -72,7 +72,10 @@ case class BytePacker() extends Component {
 }
 
 object BytePacker {
-  val Bytes = HardBlock.BeatBytes
+
+  /** Cycles from `end` and `forget` to the last row and to `forgot`. */
+  val Latency = 2
+  val Bytes   = HardBlock.BeatBytes
 
   /** The bytes `start` to `start + bytes - 1` of `data`: 1 to 32 bytes. */
   case class Piece() extends Bundle {

@@ -15,7 +15,7 @@ import lanebox.vocabulary.HardBlock
   * own. `read` gives the number of a row from the frame's first one on, and `data` follows three
   * cycles later. Taking `frame` frees its rows.
   */
-case class FrameStore(p: VirtioParam) extends Component {
+case class FrameStore(p: EngineParam) extends Component {
   val io = new Bundle {
     val row    = slave(Flow(BytePacker.Row()))
     val forget = in Bool ()                     // The frame that is being written is dropped.

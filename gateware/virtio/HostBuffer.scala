@@ -22,8 +22,8 @@ case class HostBuffer() extends Bundle {
 }
 
 /** A mover's report that it is done with a buffer. */
-case class Moved(p: VirtioParam) extends Bundle {
-  val bytes  = UInt(p.frameWidth bits) // Bytes that were written to a receive buffer.
-  val ended  = Bool()                  // The frame that is received has ended in this buffer.
-  val failed = Bool()                  // The host has not given all data of a transmit buffer.
+case class Moved(frameWidth: Int) extends Bundle {
+  val bytes  = UInt(frameWidth bits) // Bytes that were written to a receive buffer.
+  val ended  = Bool()                // The frame that is received has ended in this buffer.
+  val failed = Bool()                // The host has not given all data of a transmit buffer.
 }

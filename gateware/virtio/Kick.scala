@@ -9,8 +9,8 @@ import spinal.core._
 /** The driver's notification that a queue of one direction has new buffers. With `hinted` it brings
   * the available index along (the feature NOTIFICATION_DATA).
   */
-case class Kick(p: VirtioParam) extends Bundle {
-  val pair   = UInt(p.pairWidth bits)
+case class Kick(pairWidth: Int) extends Bundle {
+  val pair   = UInt(pairWidth bits)
   val hinted = Bool()
   val index  = UInt(16 bits)
 }

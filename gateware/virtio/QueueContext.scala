@@ -8,11 +8,11 @@ import spinal.core._
 
 /** Where the driver has put the rings of a queue. `size` is the number of entries, a power of two.
   */
-case class QueueContext(p: VirtioParam) extends Bundle {
+case class QueueContext(sizeWidth: Int) extends Bundle {
   val descriptors = UInt(64 bits) // Address of the descriptor table: a multiple of 16.
   val available   = UInt(64 bits) // Address of the available ring, which the driver writes.
   val used        = UInt(64 bits) // Address of the used ring, which the device writes.
-  val size        = UInt(p.sizeWidth bits)
+  val size        = UInt(sizeWidth bits)
 }
 
 /** The features that driver and device have agreed on, as far as the rings depend on them. */

@@ -30,27 +30,31 @@ import lanebox.vocabulary.ModuleName
   * under way. With `drain` and all queues at rest, a read that comes back shows that everything that
   * was written is in host memory: no read passes a write. Then `drained` rises.
   */
-case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
+case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   ModuleName(this, if (transmit) "transmit" else "receive")
   import QueueRunner._
   import VirtioParam.RingHead
 
   val io = new Bundle {
-    val contexts = in(Vec(QueueContext(p), p.pairs))
+    val contexts = in(Vec(QueueContext(p.sizeWidth), p.pairs))
     val live     = in Bits (p.pairs bits)
-    val features = in(RingFeatures())
-    val kick     = slave(Flow(Kick(p)))
-    val drain    = in Bool ()
-    val drained  = out Bool ()
+    val features = in(Vec(RingFeatures(), p.pairs))
+    val kick     = slave(Flow(Kick(p.pairWidth)))
+    val drain    = in Bits (p.pairs bits)
+    val drained  = out Bits (p.pairs bits)
     val ask      = master(Stream(HostRequests.Place(5)))
     val answer   = slave(Flow(RingReader.Answer()))
     val write    = master(Stream(RingWriter.Write()))
     val buffer   = master(Stream(HostBuffer()))
-    val moved    = slave(Flow(Moved(p)))
-    // A frame waits for buffers, or there is room for one. Without it no chain is begun.
-    val frame     = in Bool ()
-    val ended     = out Bool () // The chain has ended: all its data was moved.
-    val gaveUp    = out Bool () // The chain was given up.
+    val moved    = slave(Flow(Moved(p.frameWidth)))
+    // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
+    // begun.
+    val frames = in Bits (p.pairs bits)
+    val pair   = out UInt (p.pairWidth bits) // The pair whose chain is under way.
+    val ended  = out Bool ()                 // The chain has ended: all its data was moved.
+    val gaveUp = out Bool ()                 // The chain was given up.
+    // The chain has ended, but not its frame, which is lost: the device receives whole frames.
+    val overran   = out Bool ()
     val announced = out Bits (p.pairs bits)
     val violation = master(Flow(Violation()))
     val busy      = out Bool ()
@@ -68,10 +72,18 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     val kicked  = Reg(Bits(p.pairs bits)) init 0
     val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
   }
-  // A receive queue is served again when a frame comes, since it may have buffers left.
-  val frames = if (transmit) B(0, p.pairs bits) else state.waiting.andMask(io.frame)
-  val wanted = RegNext(io.live & (state.kicked | frames)) init 0
+  // A queue that has chains left is served again when a frame comes, or when there is room again.
+  val wanted = RegNext(io.live & (state.kicked | (state.waiting & io.frames))) init 0
   val queue  = Reg(UInt(p.pairWidth bits)) init 0
+  // These pairs are drained: all that was written for them is in host memory.
+  val clean = Reg(Bits(p.pairs bits)) init 0
+
+  /** A queue that always has chains gives way to the other ones, and to a reset, after some chains. */
+  val turn = new Area {
+    val chains = Reg(UInt(log2Up(ChainsInTurn) + 1 bits)) init 0
+    val others = (wanted & ~UIntToOh(queue, p.pairs)).orR || (io.drain & ~clean).orR
+    val over   = RegNext(chains === ChainsInTurn && others) init False
+  }
 
   // The queue behind the one that was served last goes first.
   val chosen =
@@ -86,15 +98,19 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
 
   // The rings of the queue that was picked last. They stay as they were then, even if the driver
   // sets the queue up anew, so nothing is read or written where no ring was.
-  val context = Reg(QueueContext(p))
-  val taken   = of(state.taken)
-  val known   = of(state.known)
-  val used    = of(state.used)
-  val told    = of(state.told)
-  val size    = context.size
-  val mask    = (size - 1).resize(p.sizeWidth - 1)
-  val cut     = RegInit(False) // The queue was not live at some time since it was picked.
-  val wrote   = RegInit(False) // Something was written since it last was surely in host memory.
+  val context  = Reg(QueueContext(p.sizeWidth))
+  val taken    = of(state.taken)
+  val known    = of(state.known)
+  val used     = of(state.used)
+  val told     = of(state.told)
+  val size     = context.size
+  val mask     = (size - 1).resize(p.sizeWidth - 1)
+  val frame    = bit(io.frames)
+  val cut      = RegInit(False) // The queue was not live at some time since it was picked.
+  val wrote    = RegInit(False) // Something was written since it last was surely in host memory.
+  val features = RegNext(of(io.features))
+  io.drained := clean
+  io.pair    := queue
 
   /** The address of what is read or written next is computed in two cycles. */
   val aim = new Area {
@@ -124,7 +140,7 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     val count   = Reg(UInt(p.sizeWidth bits))
     val bytes   = Reg(UInt(32 bits)) // Bytes that were written to the chain.
     val more    = Reg(Bool())        // Another descriptor follows.
-    val moved   = Reg(Moved(p))
+    val moved   = Reg(Moved(p.frameWidth))
   }
 
   val answer = Reg(RingReader.Answer())
@@ -140,7 +156,7 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     val next     = answer.data(127 downto 112).asUInt
     val entries  = (bytes >> 4)
     val ragged   = bytes(3 downto 0) =/= 0 || bytes === 0
-    val badTable = RegNext(!io.features.indirect || chain.inTable || more || ragged)
+    val badTable = RegNext(!features.indirect || chain.inTable || more || ragged)
     val empty    = RegNext(bytes === 0)
     val wrongWay = RegNext(write === Bool(transmit))
     val loops    = RegNext(chain.count === size)
@@ -154,6 +170,7 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     when(used === told) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
   }
 
+  val overruns = if (transmit) False else !chain.moved.ended && bit(B(p.whole, p.pairs bits))
   // Comparisons of 16-bit indices, a cycle behind the indices.
   val compare = new Area {
     val ahead     = answer.data(31 downto 16).asUInt - taken
@@ -169,8 +186,8 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
   }
   val silent   = Reg(Bool())    // The driver's flag: it wants no interrupt.
   val settling = RegInit(False) // No chain is begun until the interrupt is decided.
-  val goal     = Reg(Task())    // What is read.
-  val puts     = Reg(Put())     // What is written.
+  val goal     = Reg(Task())    // The runner reads this.
+  val puts     = Reg(Put())     // The runner writes this.
 
   val length = goal.mux(
     Task.descriptor -> U(16, 5 bits),
@@ -196,10 +213,10 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
   io.buffer.bytes      := descriptor.bytes
   io.ended             := False
   io.gaveUp            := False
+  io.overran           := False
   io.announced         := 0
   io.violation.valid   := False
   io.violation.payload := Violation.none
-  io.drained           := False
   val heard = False // The queue's notification is being acted on.
 
   val machine = new StateMachine {
@@ -220,16 +237,19 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     pick.whenIsActive {
       cut      := False
       settling := False
-      when(io.drain) {
+      when((io.drain & ~clean).orR) {
         aim(Ring.used, 0)
-        when(wrote)(read(Task.flush)) otherwise (io.drained := True)
+        when(wrote)(read(Task.flush)) otherwise (clean := io.drain)
       } elsewhen ((wanted & io.live).orR) {
         queue   := chosen
         context := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
         goto(enter)
       }
     }
-    enter.whenIsActive(goto(serve))
+    enter.whenIsActive {
+      turn.chains := 0
+      goto(serve)
+    }
     serve.whenIsActive {
       when(cut)(goto(leave)) elsewhen (bit(state.kicked) && compare.hintFits) {
         known := of(state.hint)
@@ -249,6 +269,7 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     judge.whenIsActive {
       when(goal === Task.flush) {
         wrote := False
+        clean := io.drain
         goto(pick)
       } elsewhen (cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) otherwise {
         switch(goal) {
@@ -295,7 +316,9 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     }
     next.whenIsActive {
       aim(Ring.available, ((taken.resize(p.sizeWidth - 1) & mask) @@ U"0") +^ U(RingHead, 4 bits))
-      when(cut)(goto(leave)) elsewhen (compare.empty || !io.frame || patience.over) {
+      when(cut)(goto(leave)) elsewhen (
+        compare.empty || !frame || patience.over || turn.over
+      ) {
         goto(settle)
       } otherwise read(Task.entry)
     }
@@ -327,6 +350,10 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
         chain.more && !chain.moved.ended
       )(goto(follow)) otherwise {
         io.ended := True
+        when(overruns) {
+          io.overran  := True
+          chain.bytes := 0
+        }
         goto(putWait)
       }
     }
@@ -342,7 +369,8 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
         is(Put.element) {
           used  := used + 1
           taken := taken + 1
-          puts  := Put.count
+          when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
+          puts := Put.count
           aim(Ring.used, 0)
           goto(putWait)
         }
@@ -354,12 +382,12 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
       settling := True
       puts     := Put.event
       aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
-      when(cut)(goto(leave)) elsewhen (io.features.eventIndex && compare.empty) {
+      when(cut)(goto(leave)) elsewhen (features.eventIndex && compare.empty) {
         goto(putWait)
       } otherwise goto(question)
     }
     question.whenIsActive {
-      when(io.features.eventIndex && compare.untold) {
+      when(features.eventIndex && compare.untold) {
         aim(Ring.available, (size @@ U"0") + U(RingHead, 4 bits))
         read(Task.event)
       } elsewhen (compare.untold || compare.empty) {
@@ -371,11 +399,11 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     conclude.whenIsActive {
       settling := False
       when(cut)(goto(leave)) otherwise {
-        val wants = io.features.eventIndex ? compare.passed | !silent
+        val wants = features.eventIndex ? compare.passed | !silent
         for (n <- 0 until p.pairs)
           when(queue === n) { io.announced(n) := compare.untold && wants }
         told := used
-        when(!compare.empty && io.frame)(goto(next)) otherwise goto(pick)
+        goto(pick)
       }
     }
     leave.whenIsActive {
@@ -384,6 +412,7 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
     }
     always {
       when(!bit(io.live) && !isActive(pick)) { cut := True }
+      for (n <- 0 until p.pairs) when(!io.drain(n)) { clean(n) := False }
     }
     val rests = isActive(pick)
   }
@@ -405,23 +434,28 @@ case class QueueRunner(p: VirtioParam, transmit: Boolean) extends Component {
       state.hinted(n) := False
     }
   }
-  val busy = RegNext(!machine.rests || (wanted & io.live).orR || io.drain) init False
+  val busy = RegNext(!machine.rests || (wanted & io.live).orR || io.drain.orR) init False
   io.busy := busy
 }
 
 object QueueRunner {
+  val ChainsInTurn = 8
 
-  /** What an address is counted from. */
+  /** An address is an offset from the start of one of these. */
   object Ring extends SpinalEnum {
     val descriptors, available, used, indirect = newElement()
   }
 
-  /** What is read from host memory. `flush` reads to learn that earlier writes have arrived. */
+  /** The runner reads one of these from host memory. The answer of `flush` only shows that earlier
+    * writes have arrived.
+    */
   object Task extends SpinalEnum {
     val index, entry, descriptor, event, flush = newElement()
   }
 
-  /** What is written to the used ring: an element, the used index, or the index for notifications. */
+  /** The runner writes one of these to the used ring: an element, the used index, or the index for
+    * notifications.
+    */
   object Put extends SpinalEnum {
     val element, count, event = newElement()
   }

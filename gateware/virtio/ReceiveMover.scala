@@ -11,15 +11,22 @@ import lanebox.vocabulary.{HardBlock, Request}
 
 /** Writes the frame at `frame` to the buffers of a chain: from the card to the host.
   *
-  * A frame may need several buffers, and goes on where the last one ended. `moved` comes when all
-  * writes to a buffer have been taken at `request`, so what is asked for later is behind them.
-  * `forget` lets the frame begin anew with the next buffer.
+  * A frame may need several buffers, and goes on where the last one ended. `pair` is the pair of
+  * queues of the chain. Each pair has a frame of its own, which may wait for buffers while that of
+  * another pair is written. `clear` ends the frame of a pair. `forget` lets the frame begin anew with
+  * the next buffer. `lose` drops it.
+  *
+  * `moved` comes when all writes to a buffer have been taken at `request`, so what is asked for later
+  * is behind them.
   */
-case class ReceiveMover(p: VirtioParam) extends Component {
+case class ReceiveMover(p: EngineParam) extends Component {
   val io = new Bundle {
     val buffer  = slave(Stream(HostBuffer()))
-    val moved   = master(Flow(Moved(p)))
+    val moved   = master(Flow(Moved(p.frameWidth)))
     val forget  = in Bool ()
+    val lose    = in Bool ()
+    val pair    = in UInt (p.pairWidth bits)
+    val clear   = in Bits (p.pairs bits)
     val frame   = slave(Stream(UInt(p.frameWidth bits)))
     val read    = out UInt (p.rowWidth bits)
     val data    = in Bits (HardBlock.DataWidth bits)
@@ -28,11 +35,13 @@ case class ReceiveMover(p: VirtioParam) extends Component {
   val BeatWidth = log2Up(VirtioParam.ChunkBeats + 2)
   val Bytes     = HardBlock.BeatBytes
 
-  val active   = RegInit(False)
-  val buffer   = Reg(HostBuffer())
-  val position = Reg(UInt(p.frameWidth bits)) init 0 // Bytes of the frame that are written.
-  val moved    = Reg(UInt(p.frameWidth bits))        // Bytes of it in this buffer.
-  val queue    = StreamFifo(Fragment(Request()), 16, latency = 2)
+  val active = RegInit(False)
+  val buffer = Reg(HostBuffer())
+  val moved  = Reg(UInt(p.frameWidth bits)) // Bytes of the frame in this buffer.
+  // Bytes of the frame of each pair that are written.
+  val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
+  val position  = if (p.pairs == 1) positions(0) else positions(io.pair)
+  val queue     = StreamFifo(Fragment(Request()), 16, latency = 2)
 
   /** One write is prepared, carried out, and has left before the next one is prepared. */
   val step = new Area {
@@ -59,12 +68,13 @@ case class ReceiveMover(p: VirtioParam) extends Component {
     io.moved.bytes  := moved
     io.moved.ended  := ended
     io.moved.failed := False
-    io.frame.ready  := done && ended
+    io.frame.ready  := (done && ended) || io.lose
     when(done) {
       active := False
-      when(ended) { position := 0 }
+      when(ended) { position := U(0, p.frameWidth bits) }
     }
-    when(io.forget) { position := 0 }
+    when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
+    for ((each, n) <- positions.zipWithIndex) when(io.clear(n)) { each := 0 }
   }
 
   /** Rows of the frame are read one behind the other. Two neighbours make a beat of the write, which

@@ -9,38 +9,42 @@ import spinal.lib._
 
 /** Reads the buffers of a chain and gives their bytes to BytePacker: from the host to the card.
   *
-  * Room in the frame store is reserved before a read is asked for. Without room the mover waits for
-  * its own reads, and then drops the rest of the chain and counts the bytes: a console's driver
-  * waits for its buffer with interrupts off, so the device must not wait for the driver.
+  * The first `skip` bytes of a chain are not read. Room in the frame store is reserved before a read
+  * is asked for. Without room the mover waits for its own reads, and then drops the rest of the chain
+  * and counts the bytes: a console's driver waits for its buffer with interrupts off, so the device
+  * must not wait for the driver. `lacks` says until the chain's end that bytes were dropped.
   *
   * `moved` comes when all data of the buffer has come.
   */
-case class TransmitMover(p: VirtioParam) extends Component {
+case class TransmitMover(p: EngineParam) extends Component {
   import HostRequests.{Place, Returned}
   import TransmitMover._
   import VirtioParam.ChunkBeats
 
   val io = new Bundle {
     val buffer  = slave(Stream(HostBuffer()))
-    val moved   = master(Flow(Moved(p)))
-    val ends    = in Bool () // The chain has ended, or was given up.
+    val moved   = master(Flow(Moved(p.frameWidth)))
+    val ends    = in Bool ()                  // The chain has ended, or was given up.
     val free    = in UInt (p.rowWidth + 1 bits)
+    val skip    = in UInt (4 bits)
+    val lacks   = out Bool ()
     val request = master(Stream(Place(9)))
     val data    = slave(Flow(Fragment(Returned())))
     val piece   = master(Flow(BytePacker.Piece()))
-    val dropped = out UInt (32 bits)
+    val dropped = master(Flow(UInt(32 bits))) // Bytes of a buffer that were dropped.
   }
 
   val ask = new Area {
     val active   = RegInit(False)
     val buffer   = Reg(HostBuffer())
-    val size     = Reg(UInt(9 bits)) // Bytes of the next read.
-    val sized    = RegInit(False)    // `size` fits `buffer`.
+    val size     = Reg(UInt(9 bits))        // Bytes of the next read.
+    val sized    = RegInit(False)           // `size` fits `buffer`.
     val inFlight = Reg(UInt(log2Up(Chunks + 1) bits)) init 0
     val dropping = RegInit(False)
     val failed   = RegInit(False)
-    val dropped  = Reg(UInt(32 bits)) init 0
-    io.dropped := dropped
+    val left     = Reg(UInt(4 bits)) init 0 // Bytes of the chain that are still to be skipped.
+    val fresh    = RegInit(True)            // The next buffer is the first one of its chain.
+    io.lacks := dropping
 
     // A read may end in one row more than it has beats, and `free` is some cycles old.
     val needs = ((inFlight +^ 2) * (ChunkBeats + 2)).resize(p.rowWidth + 1)
@@ -52,21 +56,29 @@ case class TransmitMover(p: VirtioParam) extends Component {
     when(io.buffer.fire) {
       active := True
       buffer := io.buffer.payload
+      fresh  := False
+      when(fresh) { left := io.skip }
     }
-    val ended = buffer.bytes === 0
-    size  := buffer.chunk(buffer.bytes)
-    sized := active && !ended && !io.request.fire
+    val ended   = buffer.bytes === 0
+    val skips   = left =/= 0
+    val skipped = sized && skips
+    size := skips ? ((buffer.bytes < left) ? buffer.bytes.resize(9) | left.resize(9)) | buffer
+      .chunk(buffer.bytes)
+    sized := active && !ended && !io.request.fire && !skipped
 
-    when(sized && may && room && !dropping) { asks := True }
+    when(sized && may && room && !dropping && !skips) { asks := True }
     io.request.valid   := asks
     io.request.address := buffer.address
     io.request.bytes   := size
-    when(io.request.fire) {
+    when(io.request.fire || skipped) {
       buffer.address := buffer.address + size
       buffer.bytes   := buffer.bytes - size
-      may            := False
-      asks           := False
     }
+    when(io.request.fire) {
+      may  := False
+      asks := False
+    }
+    when(skipped) { left := left - size.resized }
     val nothing = inFlight === 0 && !io.piece.valid
     // `room` counts the reads in flight, so it is valid some cycles after the last of them ended.
     val quiet = Reg(UInt(3 bits)) init 0
@@ -75,8 +87,9 @@ case class TransmitMover(p: VirtioParam) extends Component {
       3 bits
     )
     when(sized && quiet.andR && !room && !asks) { dropping := True }
-    when(sized && dropping && quiet.andR) {
-      dropped      := dropped + buffer.bytes
+    io.dropped.valid   := sized && dropping && quiet.andR && !skips
+    io.dropped.payload := buffer.bytes
+    when(io.dropped.valid) {
       buffer.bytes := 0
     }
     io.moved.valid  := active && ended && nothing && !asks
@@ -87,6 +100,7 @@ case class TransmitMover(p: VirtioParam) extends Component {
     when(io.ends) {
       dropping := False
       failed   := False
+      fresh    := True
     }
   }
 

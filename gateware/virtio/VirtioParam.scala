@@ -15,11 +15,18 @@ import lanebox.vocabulary.{HardBlock, Numbers}
   * 32-bit words of the device's configuration space. `rows` is the number of rows of 32 bytes in the
   * frame store. `patience` is the most cycles for which a used entry may wait until the device
   * decides about its interrupt, while more chains follow.
+  *
+  * With `frames` a chain of a transmit queue is one whole frame, and so is one of a receive queue.
+  * Otherwise they are parts of a stream of bytes. `header` bytes are in front of each frame in a
+  * transmit queue. The longest frame has `largest` bytes.
   */
 case class VirtioParam(
     id: Int,
     features: BigInt,
     config: Seq[BigInt],
+    frames: Boolean = false,
+    header: Int = 0,
+    largest: Int = 0,
     pairs: Int = 1,
     queueSize: Int = Numbers.VirtioQueueSize,
     rows: Int = Numbers.VirtioStoreRows,
@@ -39,7 +46,14 @@ case class VirtioParam(
     f"features 0x$features%x: the bits 0x${VirtioParam.Required}%x must be offered"
   )
   require(patience >= 16, s"a patience of $patience cycles: at least 16")
+  require(
+    largestRows + VirtioParam.FlightRows <= rows,
+    s"frames of $largest bytes: $rows rows of the frame store hold no such frame with all reads " +
+      "in flight"
+  )
 
+  def largestRows: Int =
+    (largest + header + HardBlock.BeatBytes - 1) / HardBlock.BeatBytes
   def queues: Int    = 2 * pairs
   def pairWidth: Int = log2Up(pairs) max 1
   def sizeWidth: Int = log2Up(queueSize) + 1
@@ -61,7 +75,7 @@ object VirtioParam {
   /** A driver that does not accept these features is refused. */
   val Required = BigInt(1) << Version1
 
-  /** What every device here offers. */
+  /** Every device of this implementation offers these features. */
   val Transport = Seq(
     Indirect,
     EventIndex,
@@ -80,10 +94,44 @@ object VirtioParam {
   val ChunkBytes = 256
   val ChunkBeats = ChunkBytes / HardBlock.BeatBytes
 
+  /** More rows than the reads in flight of a frame can need beside its own rows. */
+  val FlightRows = 80
+
   /** A console of one port (VirtIO 1.2, 5.3) with 80 columns and 25 rows. */
   def console: VirtioParam = VirtioParam(
     id = 3,
     features = Transport | 1, // Bit 0, SIZE: `config` has columns and rows.
     config = Seq(BigInt(25 << 16 | 80), BigInt(1))
   )
+
+  // Bits of the net device's features (VirtIO 1.2, 5.1.3).
+  val NetMtu    = 3
+  val NetMac    = 5
+  val NetStatus = 16
+
+  /** Bytes of the header in front of each frame (VirtIO 1.2, 5.1.6). */
+  val NetHeader = 12
+
+  /** Bytes of Ethernet beside the MTU: two addresses, two VLAN tags and the type. */
+  val EthernetBytes = 22
+
+  /** A net device (VirtIO 1.2, 5.1) with one pair of queues. Bit 16 of the second word of its
+    * configuration is the state of the link.
+    */
+  def net: VirtioParam = VirtioParam(
+    id = 1,
+    features = Transport | Seq(NetMtu, NetMac, NetStatus).map(BigInt(1) << _).reduce(_ | _),
+    config = Seq(
+      mac & 0xffffffffL,
+      mac >> 32,
+      BigInt(Numbers.VirtioMtu) << 16 | 1
+    ),
+    frames = true,
+    header = NetHeader,
+    largest = Numbers.VirtioMtu + EthernetBytes
+  )
+
+  /** The net device's MAC address as a number whose lowest byte is the address' first byte. */
+  private def mac: BigInt =
+    (0 until 6).map(n => (BigInt(Numbers.VirtioMac) >> (40 - 8 * n) & 0xff) << (8 * n)).sum
 }

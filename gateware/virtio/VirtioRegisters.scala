@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.interrupt.RegisterPort
-import lanebox.vocabulary.Numbers
+import lanebox.vocabulary.{ModuleName, Numbers}
 
 /** The page of registers of a virtio device: those of virtio-mmio version 2 (VirtIO 1.2, 4.2.2), and
   * two of its own behind them.
@@ -19,14 +19,16 @@ import lanebox.vocabulary.Numbers
   * `live` any more.
   */
 case class VirtioRegisters(p: VirtioParam) extends Component {
+  ModuleName(this, s"device${p.id}")
   import VirtioRegisters._
 
   val io = new Bundle {
     val registers = slave(RegisterPort(AddressBits))
-    val contexts  = out(Vec(QueueContext(p), p.queues))
-    val live      = out Bits (p.queues bits)      // These queues may be served.
+    val contexts  = out(Vec(QueueContext(p.sizeWidth), p.queues))
+    val live      = out Bits (p.queues bits) // These queues may be served.
     val features  = out(RingFeatures())
-    val kicks     = Vec(master(Flow(Kick(p))), 2) // For receive queues and for transmit queues.
+    val kicks =
+      Vec(master(Flow(Kick(p.pairWidth))), 2) // For receive queues and for transmit queues.
     val drain     = out Bool ()
     val drained   = in Bool ()
     val clear     = out Bool () // A pulse: the reset ends, and nothing may be left of the past.
@@ -34,6 +36,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     // A pulse in bit n: the driver wants to know of new used entries of queue n.
     val announced = in Bits (p.queues bits)
     val dropped   = in UInt (32 bits)
+    val link      = in Bool () // The net device's link is up.
     // Interrupt causes: one for each queue, and one for a change of the configuration.
     val causes = out Bits (p.queues + 1 bits)
   }
@@ -86,7 +89,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       selected := data.asUInt.resized
       exists   := data.asUInt < p.queues
     }
-    val contexts = Vec(Reg(QueueContext(p)), p.queues)
+    val contexts = Vec(Reg(QueueContext(p.sizeWidth)), p.queues)
     for ((context, n) <- contexts.zipWithIndex) {
       val mine = exists && selected === n && !ready(n)
       def half(offset: Int, field: UInt): Unit = {
@@ -140,9 +143,11 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       }
     }
     val broken     = io.violation.valid || onQueues.wrong
+    val linked     = RegNext(io.link) init True
+    val changes    = if (p.frames) linked =/= io.link else False
     val fault      = onQueues.wrong.mux(True -> Violation.setup(), False -> io.violation.payload)
     val tells      = broken && !status(NeedsReset)
-    val configured = RegNext(tells && status(DriverOk)) init False
+    val configured = RegNext((tells || changes) && status(DriverOk)) init False
     when(tells) {
       status(NeedsReset) := True
       reason             := fault
@@ -177,6 +182,8 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
     val words = p.config.zipWithIndex.map { case (word, n) =>
       (Config + 4 * n) -> B(word, 32 bits)
     }
+    // The state of the net device's link is bit 16 of the configuration's second word.
+    val state = if (p.frames) Seq((Config + 4) -> (io.link ## B(0, 16 bits)).resize(32)) else Seq()
     val fixed = Seq(
       MagicValue   -> B(Numbers.VirtioMagic, 32 bits),
       Version      -> B(2, 32 bits),
@@ -193,7 +200,7 @@ case class VirtioRegisters(p: VirtioParam) extends Component {
       Status          -> status.resize(32),
       Reason          -> reason.asBits.resize(32),
       Dropped         -> io.dropped.asBits
-    )
+    ) ++ state
     // Two selections side by side are less deep than one, and the page gives either the one's word
     // or the other's.
     def select(words: Seq[(Int, Bits)]): Bits = {

@@ -2,11 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The virtio console in the SoC: its page on the Wishbone bus, its interrupt causes, and its master
-port of the endpoint.
+"""The virtio devices in the SoC: their pages on the Wishbone bus, their interrupt causes, and their
+master port of the endpoint. The far side of the net device is connected here.
 
-VirtioConsole.scala has the logic. gateware/virtio/README.md describes the device.
+VirtioDevices.scala has the logic. gateware/virtio/README.md describes the devices.
 """
+
+from typing import NamedTuple
 
 from litex.gen import *
 from litex.soc.integration.soc import SoCRegion
@@ -15,18 +17,35 @@ from migen import *
 
 from gateware import numbers
 from gateware.endpoint.ports import CONTEXT_USER_ID
+from gateware.port.sides import check_port, make_far_side
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
 from tools.verilog.spinal_build import generate
 
-CONSOLE_ID     = 3 # The virtio device ID of a console (VirtIO 1.2, 5).
-CONSOLE_QUEUES = 2 # A receive queue and a transmit queue.
 
-def check_virtio(virtio, endpoint, compat=None):
-    """Raises ValueError if the virtio console is asked for, as `virtio` says, with a card that
-    cannot have it.
+class Device(NamedTuple):
+    """A virtio device: its name on the bus, its virtio device ID (VirtIO 1.2, 5), its queues, its
+    page's address on the bus and the interrupt cause of its queue 0.
     """
+    name:   str
+    id:     int
+    queues: int
+    base:   int
+    cause:  int
+
+# The devices have the order that VirtioDevices.scala gives them. A device has a cause for each
+# queue, and one for its configuration.
+DEVICES = tuple(Device(f"virtio_{name}", number, 2,
+    base  = numbers.VIRTIO_BASE + n*numbers.VIRTIO_SIZE,
+    cause = numbers.VIRTIO_CAUSE + 3*n)
+    for n, (name, number) in enumerate((("console", 3), ("net", 1))))
+
+def check_virtio(virtio, endpoint, compat=None, port="echo"):
+    """Raises ValueError if the virtio devices are asked for, as `virtio` says, with a card that
+    cannot have them, or with a far side `port` that is not there.
+    """
+    check_port(port)
     if virtio and endpoint != "lanebox":
         raise ValueError("--virtio: LitePCIe's endpoint has no byte enables, which the virtio "
             "device needs; leave it out, or build with --endpoint lanebox")
@@ -34,37 +53,53 @@ def check_virtio(virtio, endpoint, compat=None):
         raise ValueError(f"--virtio: compat {compat!r} has registers where the device's page would "
             "be: choose one of the two")
 
-class VirtioConsole(LiteXModule):
-    """A virtio console that answers what the host sends with the same bytes.
+class VirtioDevices(LiteXModule):
+    """The virtio console, which answers what the host sends with the same bytes, and the virtio net
+    device.
 
-    Host memory is reached through the master port `port`. The Wishbone bus `bus` shows the page of
-    registers in whole dwords. A write of fewer bytes is ignored.
+    Host memory is reached through the master port `port`. The Wishbone buses `buses` show the page
+    of registers of each device in whole dwords. A write of fewer bytes is ignored. `h2c` has the
+    frames that the net driver sends, and `c2h` takes those that it receives (Frames.scala).
     """
     def __init__(self, platform, port):
-        self.bus    = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        self.h2c   = stream.Endpoint(layouts.frame_layout()) # o
+        self.c2h   = stream.Endpoint(layouts.frame_layout()) # i
+        self.link  = Signal(reset=1) # i, the state of the net device's link.
+        self.now   = Signal(64)      # i, device time, which frames in `h2c` have as their time.
+        self.buses = [wishbone.Interface(data_width=32, address_width=32, addressing="word")
+            for _ in DEVICES]
         # o, a pulse for each queue that has news for the driver, and for a new configuration.
-        self.causes = Signal(CONSOLE_QUEUES + 1)
-        self.busy   = Signal() # o, the device has work, so device time must run.
+        self.causes = Signal(sum(device.queues + 1 for device in DEVICES))
+        self.busy   = Signal() # o, a device has work, so device time must run.
 
         # # #
 
         request, data = (stream.Endpoint(layout()) for layout in
             (layouts.request_layout, layouts.read_data_layout))
-        access  = Signal()
-        verilog = generate("virtio.VirtioConsole")
+        pages   = {}
+        verilog = generate("virtio.VirtioDevices")
         platform.add_source(verilog)
+        for n, bus in enumerate(self.buses):
+            access = Signal()
+            self.comb += access.eq(bus.cyc & bus.stb & ~bus.ack)
+            self.sync += bus.ack.eq(access)
+            pages |= {
+                f"i_registers_{n}_address":   bus.adr[:log2_int(numbers.VIRTIO_SIZE//4)],
+                f"i_registers_{n}_write":     access & bus.we & (bus.sel == 0xf),
+                f"i_registers_{n}_writeData": bus.dat_w,
+                f"o_registers_{n}_readData":  bus.dat_r,
+            }
         self.specials += spinal_instance(verilog,
-            i_registers_address   = self.bus.adr[:log2_int(numbers.VIRTIO_SIZE//4)],
-            i_registers_write     = access & self.bus.we & (self.bus.sel == 0xf),
-            i_registers_writeData = self.bus.dat_w,
-            o_registers_readData  = self.bus.dat_r,
-            o_causes              = self.causes,
-            o_busy                = self.busy,
-            **stream_ports("request", request, "source"),
-            **stream_ports("data",    data,    "sink"),
+            o_causes = self.causes,
+            o_busy   = self.busy,
+            i_now    = self.now,
+            i_link   = self.link,
+            **pages,
+            **stream_ports("request", request,  "source"),
+            **stream_ports("data",    data,     "sink"),
+            **stream_ports("h2c",     self.h2c, "source"),
+            **stream_ports("c2h",     self.c2h, "sink"),
         )
-        self.comb += access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack)
-        self.sync += self.bus.ack.eq(access)
         self.connect_port(request, data, port)
 
     def connect_port(self, request, data, port):
@@ -92,13 +127,23 @@ class VirtioConsole(LiteXModule):
 
 # SoC ----------------------------------------------------------------------------------------------
 
-def add_virtio(soc):
-    """Adds the virtio console to the SoC, with interrupt causes behind those of the card."""
+def add_virtio(soc, far_side):
+    """Adds the virtio devices to the SoC, with interrupt causes behind those of the card. The net
+    device is connected to the far side that is called `far_side`.
+    """
     port = soc.pcie_endpoint.crossbar.get_master_port()
-    soc.virtio_console = VirtioConsole(soc.platform, port)
-    soc.bus.add_slave("virtio_console", soc.virtio_console.bus,
-        SoCRegion(origin=numbers.VIRTIO_BASE, size=numbers.VIRTIO_SIZE, cached=False))
-    for offset, pulse in enumerate(soc.virtio_console.causes):
+    soc.virtio = virtio = VirtioDevices(soc.platform, port)
+    soc.port   = side   = make_far_side(far_side, soc.platform)
+    for device, bus in zip(DEVICES, virtio.buses):
+        soc.bus.add_slave(device.name, bus,
+            SoCRegion(origin=device.base, size=numbers.VIRTIO_SIZE, cached=False))
+        soc.add_constant(f"{device.name.upper()}_BASE", device.base)
+    for offset, pulse in enumerate(virtio.causes):
         soc.comb += soc.pcie_msi.irqs[numbers.VIRTIO_CAUSE + offset].eq(pulse)
-    soc.add_constant("VIRTIO_CONSOLE_BASE", numbers.VIRTIO_BASE)
-    soc.busy = soc.busy | soc.virtio_console.busy
+    soc.comb += [
+        virtio.h2c.connect(side.sink),
+        side.source.connect(virtio.c2h),
+        virtio.link.eq(side.link),
+        virtio.now.eq(soc.device_time.time),
+    ]
+    soc.busy = soc.busy | virtio.busy | side.busy

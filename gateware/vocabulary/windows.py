@@ -5,7 +5,7 @@
 """Says which parts of BAR0 and BAR2 (the BAR windows) show which target of the MMIO bridge.
 
     BAR0  0x00000  registers     0x10000, 0x14000  the two block memories     0x1f000  capabilities
-          0x18000  MSI-X, where it is built         0x1c000  the virtio console, where it is built
+          0x18000  MSI-X, where it is built         0x1c000  virtio devices, where they are built
           0x19000  the management CPU's mailbox, and 0x1a000 its image, where it is built
     BAR2  0x000000, 0x004000  the two block memories     0x080000  512 KiB     0x100000  user's AXI4
 
@@ -115,7 +115,8 @@ def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
         *block_windows(2, [base - numbers.MEMORY_BASES[0] for base in numbers.MEMORY_BASES]),
         Window(2, numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, "card_memory"),
         *([bus_window(numbers.MSIX_BASE, numbers.MSIX_SIZE)] if msix else []),
-        *([bus_window(numbers.VIRTIO_BASE, numbers.VIRTIO_SIZE)] if virtio else []),
+        *([bus_window(numbers.VIRTIO_BASE, numbers.VIRTIO_DEVICES*numbers.VIRTIO_SIZE)]
+            if virtio else []),
         *([bus_window(numbers.CPU_MAILBOX_BASE, numbers.CPU_MAILBOX_SIZE),
            bus_window(numbers.CPU_IMAGE_BASE, numbers.CPU_IMAGE_SIZE)] if cpu else []),
         *([Window(2, numbers.AXI_BASE, numbers.AXI_SIZE, AXI)] if axi else []),

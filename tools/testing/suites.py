@@ -102,16 +102,18 @@ ELSEWHERE: Table = {
     },
     "gateware/port": {
         "EchoVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "echo": "sim/test/virtio/test_board_virtio.py",
     },
     "gateware/user": {
         "axi_memory": "sim/test/card/test_board_axi.py",
     },
     "gateware/virtio": {
         "Violation": "VirtioHostileTest.scala",
-        "VirtioConsoleVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "VirtioDevicesVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "NetReceive NetTransmit": "VirtioNetTest.scala",
         REST: (
             "VirtioConsoleTest.scala",
-            "They are the stages of VirtioConsole, which joins them.",
+            "They are the stages of VirtioDevices, which joins them.",
         ),
     },
     "gateware/vocabulary": {

@@ -89,8 +89,8 @@ def test_bytes_arrive_in_both_directions(seed, stretch):
 
 
 def test_every_byte_may_be_stretched_anew():
-    """A module that stretches the clock after each byte is read, even if all stretches together take
-    longer than one may. The limit is that of a single stretch.
+    """A module that stretches the clock after each byte is read, even if all stretches together
+    take longer than one may. The limit is that of a single stretch.
     """
     most = round(STRETCH_SECONDS * CLOCK)
     cage = Cage(Slave(stretch=most // 3))

@@ -13,7 +13,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** What the tests of VirtioConsole have in common: a console with small queues, and traffic. */
+/** A base of the test suites of the console: it has a console with small queues, and traffic. */
 abstract class ConsoleBench extends AnyFunSuite {
   val param    = ConsoleBench.param
   def compiled = ConsoleBench.compiled
@@ -72,8 +72,8 @@ object ConsoleBench {
 
   /** The simulation of the console, which suites in one Java virtual machine share. */
   lazy val compiled = LaneboxSim {
-    val dut = VirtioConsole(param)
-    for (runner <- Seq(dut.transmit.runner, dut.receive.runner))
+    val dut = VirtioDevices(Seq(param))
+    for (runner <- Seq(dut.engine.transmit.runner, dut.engine.receive.runner))
       indices(runner).foreach(_.simPublic())
     dut
   }

@@ -11,21 +11,41 @@ import spinal.core.sim._
 
 import VirtioRegisters._
 
-/** A driver of VirtioConsole: it sets the device up, sends bytes and collects what comes back. */
-class ConsoleDriver(dut: VirtioConsole, val random: Random, features: BigInt) {
-  val memory     = new HostMemory(random)
-  val sent       = mutable.ArrayBuffer[Byte]()
-  val received   = mutable.ArrayBuffer[Byte]()
-  val eventIndex = features.testBit(VirtioParam.EventIndex)
-  val indirect   = features.testBit(VirtioParam.Indirect)
-  val hinted     = features.testBit(VirtioParam.NotificationData)
-  var queues     = Seq[DriverQueue]()
+/** A driver of a virtio device: it sets the device up, sends bytes and collects what comes back.
+  *
+  * `device` is the number of the device in `dut`. If another device has a driver already, `beside`,
+  * both have the same host.
+  */
+class ConsoleDriver(
+    dut: VirtioDevices,
+    val random: Random,
+    features: BigInt,
+    device: Int = 0,
+    beside: Option[ConsoleDriver] = None
+) {
+  val memory: HostMemory = beside.fold(new HostMemory(random))(_.memory)
+  val sent               = mutable.ArrayBuffer[Byte]()
+  val received           = mutable.ArrayBuffer[Byte]()
+  val eventIndex         = features.testBit(VirtioParam.EventIndex)
+  val indirect           = features.testBit(VirtioParam.Indirect)
+  val hinted             = features.testBit(VirtioParam.NotificationData)
+  var queues             = Seq[DriverQueue]()
 
-  dut.io.registers.write #= false
-  dut.io.registers.address #= 0
-  dut.clockDomain.forkStimulus(10)
-  val host = new VirtioHost(dut, random, memory)
-  dut.clockDomain.waitSampling(5)
+  private val registers = dut.io.registers(device)
+  private val cause     = dut.devices.take(device).map(_.queues + 1).sum
+  if (beside.isEmpty) {
+    for (page <- dut.io.registers) {
+      page.write #= false
+      page.address #= 0
+    }
+    dut.io.link #= true
+    dut.io.now #= 0
+    dut.io.h2c.ready #= false
+    dut.io.c2h.valid #= false
+    dut.clockDomain.forkStimulus(10)
+  }
+  val host: VirtioHost = beside.fold(new VirtioHost(dut, random, memory))(_.host)
+  if (beside.isEmpty) dut.clockDomain.waitSampling(5)
 
   def receive: DriverQueue  = queues(0)
   def transmit: DriverQueue = queues(1)
@@ -34,22 +54,22 @@ class ConsoleDriver(dut: VirtioConsole, val random: Random, features: BigInt) {
 
   /** Returns how many interrupts of cause `n` have come since the last call. */
   def interrupts(n: Int): Int = {
-    val came = host.interrupts(n)
-    host.interrupts(n) = 0
+    val came = host.interrupts(cause + n)
+    host.interrupts(cause + n) = 0
     came
   }
   def step(cycles: Int = 1): Unit = dut.clockDomain.waitSampling(cycles)
   def write(offset: Int, value: Long): Unit = {
-    dut.io.registers.address #= offset / 4
-    dut.io.registers.writeData #= value
-    dut.io.registers.write #= true
+    registers.address #= offset / 4
+    registers.writeData #= value
+    registers.write #= true
     step()
-    dut.io.registers.write #= false
+    registers.write #= false
   }
   def read(offset: Int): Long = {
-    dut.io.registers.address #= offset / 4
+    registers.address #= offset / 4
     step(2)
-    dut.io.registers.readData.toLong
+    registers.readData.toLong
   }
   def until(what: String, cycles: Int = 20000)(condition: => Boolean): Unit = {
     var left = cycles
@@ -93,7 +113,8 @@ class ConsoleDriver(dut: VirtioConsole, val random: Random, features: BigInt) {
   /** Lets all indices of an idle device and its driver begin at `start`. */
   def startAt(start: Int): Unit = {
     for (
-      runner <- Seq(dut.transmit.runner, dut.receive.runner); index <- ConsoleBench.indices(runner)
+      runner <- Seq(dut.engine.transmit.runner, dut.engine.receive.runner);
+      index  <- ConsoleBench.indices(runner)
     )
       index #= start
     queues.foreach(_.startAt(start))
@@ -153,8 +174,7 @@ class ConsoleDriver(dut: VirtioConsole, val random: Random, features: BigInt) {
 
   /** Looks at a queue only if its interrupt has come, as a driver does that sleeps. */
   def onInterrupts(later: => Int): Unit =
-    for ((queue, n) <- queues.zipWithIndex if host.interrupts(n) > 0) {
-      host.interrupts(n) = 0
+    for ((queue, n) <- queues.zipWithIndex if interrupts(n) > 0) {
       do {
         collect()
         queue.wantInterrupt(later)

@@ -9,7 +9,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** Tests that what a driver sends to VirtioConsole comes back, byte for byte and in order, whatever
+/** Tests that what a driver sends to the console comes back, byte for byte and in order, whatever
   * the chains look like, and that no notification and no interrupt is lost.
   */
 class VirtioConsoleTest extends ConsoleBench {

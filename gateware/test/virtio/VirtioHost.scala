@@ -16,7 +16,7 @@ import lanebox.vocabulary.ReadError
   * or an interrupt that comes behind them. Reads are answered in order, some cycles later, with
   * what the memory has in a cycle between.
   */
-class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
+class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   var latency       = 30    // Most cycles from a read to its data.
   var pauses        = 0.2   // Share of the cycles in which no request is taken.
   var fails         = 0.0   // Share of the reads that fail.
@@ -26,7 +26,7 @@ class VirtioHost(dut: VirtioConsole, random: Random, memory: HostMemory) {
   // Called after each write: a driver may look at its queues at any time.
   var watch: () => Unit = () => ()
   // Interrupts of each cause that have come and that the driver has not seen yet.
-  val interrupts = Array.fill(dut.p.queues + 1)(0)
+  val interrupts = Array.fill(dut.devices.map(_.queues + 1).sum)(0)
 
   private case class Read(
       address: Long,

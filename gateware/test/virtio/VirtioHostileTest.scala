@@ -9,7 +9,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Seed
 
-/** Tests that VirtioConsole stops at every violation of the rules, says which one it was, and works
+/** Tests that the console stops at every violation of the rules, says which one it was, and works
   * again after a reset.
   */
 class VirtioHostileTest extends ConsoleBench {

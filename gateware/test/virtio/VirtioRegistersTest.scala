@@ -9,7 +9,7 @@ import spinal.core.sim._
 
 import lanebox.vocabulary.Numbers
 
-/** Tests that the page of VirtioConsole has the registers of virtio-mmio version 2 (VirtIO 1.2,
+/** Tests that the page of the console has the registers of virtio-mmio version 2 (VirtIO 1.2,
   * 4.2.2), and that what a driver must not write has no effect.
   */
 class VirtioRegistersTest extends ConsoleBench {

@@ -10,7 +10,7 @@ sim/test/virtio/test_board_virtio.py has the device on a whole card.
 import pytest
 
 from gateware import numbers
-from gateware.virtio.device import CONSOLE_QUEUES, check_virtio
+from gateware.virtio.device import DEVICES, check_virtio
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,13 @@ def test_a_card_that_cannot_have_the_console_is_refused(endpoint, compat, rule):
     check_virtio(True, "lanebox")
 
 
-def test_the_causes_of_the_console_are_causes_of_the_card():
-    """All interrupt causes of the console have a bit in the card's registers of causes."""
-    assert numbers.VIRTIO_CAUSE + CONSOLE_QUEUES < numbers.MSI_WIDTH
+def test_each_device_has_causes_and_a_page_of_its_own():
+    """The interrupt causes of the devices follow one another, and each has a bit in the card's
+    registers of causes. Their pages follow one another, too, and end before the next block."""
+    causes, pages = numbers.VIRTIO_CAUSE, numbers.VIRTIO_BASE
+    for device in DEVICES:
+        assert (device.cause, device.base) == (causes, pages)
+        causes += device.queues + 1
+        pages += numbers.VIRTIO_SIZE
+    assert causes <= numbers.MSI_WIDTH and pages <= numbers.CAPABILITY_BASE
+    assert len(DEVICES) == numbers.VIRTIO_DEVICES

@@ -6,7 +6,7 @@ package lanebox.virtio
 
 import lanebox.vocabulary.LaneboxConfig
 
-/** Writes VirtioConsole.v into the folder args(0). */
-object VirtioConsoleVerilog extends App {
-  LaneboxConfig(args(0)).generateVerilog(VirtioConsole())
+/** Writes VirtioDevices.v into the folder args(0). */
+object VirtioDevicesVerilog extends App {
+  LaneboxConfig(args(0)).generateVerilog(VirtioDevices())
 }

@@ -1,0 +1,24 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Tests of port/sides.py: each name of a far side leads to its class."""
+
+from importlib import import_module
+
+import pytest
+
+from gateware.port.sides import FAR_SIDES, check_port
+
+
+def test_each_far_side_is_there():
+    """Each far side that can be chosen has its class in its module."""
+    for name, (module, kind) in FAR_SIDES.items():
+        check_port(name)
+        assert callable(getattr(import_module(module), kind))
+
+
+def test_an_unknown_far_side_is_refused():
+    """The error names the far side that is not there, and those that are."""
+    with pytest.raises(ValueError, match="--port nothing: there is no such far side.*echo"):
+        check_port("nothing")

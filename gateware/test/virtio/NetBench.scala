@@ -1,0 +1,71 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.capture.{FrameDriver, TestFrame}
+import lanebox.vocabulary.{LaneboxSim, Seed}
+
+/** A base of the test suites of the net device: both devices of a card with small queues, the net
+  * device's driver, and the far side.
+  */
+abstract class NetBench extends AnyFunSuite {
+  val needed                       = VirtioParam.Required | BigInt(1) << VirtioParam.AccessPlatform
+  def features(bits: Int*): BigInt = bits.map(BigInt(1) << _).fold(needed)(_ | _)
+  val all = features(VirtioParam.EventIndex, VirtioParam.Indirect, VirtioParam.NotificationData)
+
+  /** The far side: it takes frames of the driver, and gives frames to it. */
+  class FarSide(dut: VirtioDevices, random: Random) {
+    val taken         = mutable.Queue[IndexedSeq[Byte]]()
+    val input         = mutable.Queue[TestFrame]() // Frames that are still to be input.
+    var stalls        = 0.3                        // Share of the cycles in which no beat is taken.
+    private val beats = mutable.ArrayBuffer[Byte]()
+    private var kept  = 0
+    val driver = new FrameDriver(dut.io.c2h, random)(
+      if (input.isEmpty) None else Some(input.dequeue())
+    )
+    def idle: Boolean = input.isEmpty && driver.idle
+
+    dut.clockDomain.onSamplings {
+      val h2c = dut.io.h2c
+      if (h2c.valid.toBoolean && h2c.ready.toBoolean) {
+        if (beats.isEmpty) kept = h2c.head.kept.toInt
+        val last  = h2c.last.toBoolean
+        val bytes = if (last) (h2c.bytes.toInt + 31) % 32 + 1 else 32
+        beats ++= TestFrame.bytes(h2c.data.toBigInt, bytes)
+        if (last) {
+          assert(beats.size == kept, s"a frame of ${beats.size} bytes says that it has $kept")
+          taken += beats.toIndexedSeq
+          beats.clear()
+        }
+      }
+      h2c.ready #= random.nextDouble() >= stalls
+      driver.cycle()
+    }
+  }
+
+  def run(name: String, features: BigInt = all)(body: (NetDriver, FarSide) => Unit): Unit =
+    NetBench.compiled.doSim(name, Seed.value) { dut =>
+      val random = new Random(simRandom.nextLong())
+      val driver = new NetDriver(dut, random, features, 1)
+      body(driver, new FarSide(dut, random))
+    }
+
+  def frame(random: Random, error: Int = 0): TestFrame =
+    TestFrame.random(random, 0, NetBench.Largest, error)
+}
+
+object NetBench {
+  val Largest = VirtioParam.net.largest
+  val devices = VirtioDevices.all.map(_.copy(queueSize = 16, patience = 200))
+
+  /** The simulation of both devices, which suites in one Java virtual machine share. */
+  lazy val compiled = LaneboxSim(VirtioDevices(devices))
+}

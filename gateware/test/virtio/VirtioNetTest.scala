@@ -1,0 +1,301 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.vocabulary.Seed
+
+/** Tests that the net device carries whole frames in both directions, in order and byte for byte,
+  * that it counts the frames that it loses, and that the console works beside it.
+  */
+class VirtioNetTest extends NetBench {
+  import VirtioParam.{EventIndex, Indirect, NotificationData, net}
+  import VirtioRegisters._
+
+  /** Lets the driver do a round of its work: it takes chains back and offers new ones. */
+  def work(driver: NetDriver, send: => Option[Seq[Byte]], room: Int = NetBench.Largest): Unit = {
+    import driver.{random, receive, transmit}
+    while (transmit.room >= 4 && random.nextInt(4) != 0) send match {
+      case Some(frame) => driver.sendFrame(frame)
+      case None        => return finish(driver, room)
+    }
+    finish(driver, room)
+  }
+  private def finish(driver: NetDriver, room: Int): Unit = {
+    while (driver.receive.room >= 4 && driver.random.nextInt(4) != 0) driver.offerFrame(room)
+    driver.publish(1)
+    driver.publish(0)
+    driver.onInterrupts(0)
+    driver.step(driver.random.nextInt(60))
+  }
+
+  /** Carries `count` frames in both directions, and compares them. */
+  def traffic(driver: NetDriver, far: FarSide, count: Int): Unit = {
+    val sent        = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+    val input       = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+    val (took, had) = (far.taken.size, driver.frames.size)
+    def next: Option[Seq[Byte]] = if (sent.size == count) None
+    else {
+      sent += frame(driver.random).data
+      sent.lastOption
+    }
+    var idle = 0
+    while (sent.size < count || far.taken.size - took < count || driver.frames.size - had < count) {
+      val before = (far.taken.size, driver.frames.size)
+      // The frame store must not become full: frames would be lost.
+      if (input.size < count && input.size - (driver.frames.size - had) < 6) {
+        val one = frame(driver.random)
+        far.input += one
+        input += one.data
+      }
+      work(driver, next)
+      idle = if (before == (far.taken.size, driver.frames.size)) idle + 1 else 0
+      assert(
+        idle < 1000,
+        s"${far.taken.size - took} sent, ${driver.frames.size - had} received of $count, no more"
+      )
+    }
+    assert(far.taken.drop(took) == sent, "other frames were sent")
+    assert(driver.frames.drop(had) == input, "other frames were received")
+  }
+
+  val choices = Seq(EventIndex, Indirect, NotificationData)
+  for (bits <- Seq(Seq(), Seq(EventIndex), Seq(Indirect, NotificationData), choices))
+    test(s"frames are carried in both directions, features $bits, seed ${Seed.value}") {
+      run(s"both${bits.mkString("_")}", features(bits: _*)) { (driver, far) =>
+        driver.host.pauses = driver.random.nextDouble() * 0.6
+        driver.host.latency = 1 + driver.random.nextInt(150)
+        far.stalls = driver.random.nextDouble() * 0.6
+        driver.initialise(1 << (2 + driver.random.nextInt(3)))
+        traffic(driver, far, 80)
+        assert(driver.read(Dropped) == 0 && driver.overran == 0)
+      }
+    }
+
+  test("the page has the address, the MTU and the state of the link") {
+    run("page") { (driver, far) =>
+      val words = param.config
+      assert(driver.read(DeviceId) == 1)
+      for ((word, n) <- words.zipWithIndex)
+        assert(driver.read(Config + 4 * n) == (word | (if (n == 1) 1L << 16 else 0)))
+    }
+  }
+  val param = net
+
+  test(
+    s"a far side that takes nothing holds the sender up, and loses nothing, seed ${Seed.value}"
+  ) {
+    run("held") { (driver, far) =>
+      driver.initialise(16)
+      far.stalls = 1
+      val sent = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+      for (_ <- 0 until 60) {
+        if (driver.transmit.room >= 4) {
+          sent += frame(driver.random).data
+          driver.sendFrame(sent.last)
+        }
+        driver.publish(1)
+        driver.onInterrupts(0)
+        driver.step(500)
+      }
+      assert(far.taken.isEmpty && driver.transmit.room < 4)
+      far.stalls = 0
+      driver.until("all frames", 100000)(far.taken.size == sent.size)
+      assert(far.taken == sent && driver.read(Dropped) == 0)
+    }
+  }
+
+  test(s"bad frames, and frames without room, are lost and counted, seed ${Seed.value}") {
+    run("lost") { (driver, far) =>
+      driver.initialise(16)
+      val input = Seq.fill(60)(frame(driver.random, 20))
+      far.input ++= input
+      driver.until("the end of the frames")(far.idle)
+      driver.step(10)
+      var quiet = 0
+      while (quiet < 20) {
+        val before = driver.frames.size
+        work(driver, None)
+        driver.step(200)
+        quiet = if (before == driver.frames.size) quiet + 1 else 0
+      }
+      assert(driver.frames.size + driver.read(Dropped) == input.size)
+      val good  = input.filterNot(_.error).map(_.data)
+      val first = good.takeWhile(driver.frames.contains)
+      assert(driver.frames.size > 10 && driver.frames.startsWith(first))
+      assert(driver.frames.forall(good.contains(_)))
+    }
+  }
+
+  test(s"a frame that is too long for its chain is lost and counted, seed ${Seed.value}") {
+    run("long") { (driver, far) =>
+      driver.initialise(16)
+      val input = Seq.fill(40)(frame(driver.random))
+      for ((one, n) <- input.zipWithIndex) {
+        far.input += one
+        var left = 60
+        while (left > 0 && driver.frames.size + driver.overran < n + 1) {
+          work(driver, None, room = 300)
+          driver.step(50)
+          left -= 1
+        }
+      }
+      val (short, long) = input.partition(_.data.size <= 300)
+      assert(driver.frames == short.map(_.data))
+      assert(driver.overran == long.size && driver.read(Dropped) == long.size)
+    }
+  }
+
+  test(s"a reset in the middle leaves no half frame, seed ${Seed.value}") {
+    run("reset") { (driver, far) =>
+      for (_ <- 0 until 25) {
+        driver.host.silent = false
+        driver.host.latency = 2 + driver.random.nextInt(200)
+        driver.initialise(16)
+        val sent = mutable.ArrayBuffer[IndexedSeq[Byte]]()
+        far.taken.clear()
+        for (_ <- 0 until driver.random.nextInt(30)) {
+          if (driver.random.nextBoolean()) far.input += frame(driver.random, 10)
+          work(
+            driver, {
+              sent += frame(driver.random).data
+              sent.lastOption
+            }
+          )
+        }
+        driver.reset()
+        driver.frames.clear()
+        // Frames that were sent completely still leave.
+        driver.until("the end of the far side's work", 100000)(far.idle)
+        driver.step(3000)
+        assert(!driver.busy && sent.startsWith(far.taken), "other frames were sent")
+      }
+      driver.host.silent = false
+      driver.initialise(16)
+      traffic(driver, far, 30)
+    }
+  }
+
+  test(s"without a driver frames are dropped, and are no work, seed ${Seed.value}") {
+    run("alone") { (driver, far) =>
+      far.input ++= Seq.fill(20)(frame(driver.random))
+      driver.until("the end of the frames")(far.idle)
+      driver.step(100)
+      assert(!driver.busy && driver.read(Dropped) == 0)
+      driver.initialise(16)
+      traffic(driver, far, 10)
+      // A frame that has no buffer waits, but is no work.
+      while (driver.receive.unseen) driver.collect()
+      driver.step(3000)
+      far.input ++= Seq.fill(30)(frame(driver.random))
+      driver.until("the end of the frames")(far.idle)
+      driver.step(3000)
+      assert(!driver.busy)
+    }
+  }
+
+  test("the driver is told of a change of the link") {
+    run("link") { (driver, far) =>
+      driver.initialise(16)
+      driver.step(50)
+      assert(driver.interrupts(2) == 0)
+      for (up <- Seq(false, true)) {
+        driver.dut.io.link #= up
+        driver.until("the interrupt")(driver.interrupts(2) > 0)
+        assert((driver.read(Config + 4) >> 16) == (if (up) 1 else 0))
+        assert((driver.read(InterruptStatus) & 2) != 0)
+        driver.write(InterruptAck, 2)
+      }
+    }
+  }
+
+  test(s"the console works beside the net device, and its reset does too, seed ${Seed.value}") {
+    run("beside") { (driver, far) =>
+      val console = new ConsoleDriver(driver.dut, driver.random, all, 0, Some(driver))
+      driver.initialise(16)
+      console.initialise(16)
+      val lines = fork {
+        for (_ <- 0 until 60) {
+          console.send(200)
+          console.publish(1)
+          var left = 2000
+          while (console.received.size < console.sent.size) {
+            if (console.receive.room >= 4) console.offer(200)
+            console.publish(0)
+            console.onInterrupts(0)
+            console.step(20)
+            left -= 1
+            assert(left > 0, "the console answers no more")
+          }
+        }
+        assert(console.received == console.sent)
+        console.write(Status, 0)
+        console.until("the reset of the console")(console.read(Status) == 0)
+      }
+      traffic(driver, far, 100)
+      lines.join()
+      traffic(driver, far, 20)
+    }
+  }
+
+  /** What a driver can do wrong in the transmit queue, and the reason that the device gives. */
+  val mistakes = Seq[(String, Violation.E, NetDriver => Unit)](
+    ("a head beyond the queue", Violation.head, _.transmit.offer(16)),
+    (
+      "a chain without end",
+      Violation.loop,
+      driver => {
+        val at = driver.memory.make(64, 1)
+        driver.memory.grant(at, 64, 1)
+        driver.transmit.descriptor(driver.transmit.descriptors, 0, (at, 64), 1, 0)
+        driver.transmit.offer(0)
+      }
+    ),
+    (
+      "a buffer that cannot be read",
+      Violation.read,
+      driver => {
+        driver.sendFrame(Seq.fill(900)(1.toByte))
+        driver.host.fails = 0.5
+      }
+    )
+  )
+  for ((name, reason, act) <- mistakes)
+    test(s"after $name no half frame leaves, and the console goes on, seed ${Seed.value}") {
+      run(name.replace(' ', '_')) { (driver, far) =>
+        val console = new ConsoleDriver(driver.dut, driver.random, all, 0, Some(driver))
+        driver.initialise(16)
+        traffic(driver, far, 10)
+        driver.step(1000)
+        far.taken.clear()
+        driver.interrupts(2)
+        act(driver)
+        driver.transmit.publish()
+        driver.notify(1)
+        driver.until("NEEDS_RESET")((driver.read(Status) & 0x40) != 0)
+        assert(driver.read(Reason) == reason.position && driver.interrupts(2) > 0)
+        driver.host.fails = 0
+        driver.step(2000)
+        assert(far.taken.isEmpty)
+        console.initialise(16)
+        console.send(100)
+        console.offer(200)
+        console.publish(0)
+        console.publish(1)
+        console.until("the console's answer") {
+          console.onInterrupts(0)
+          console.received.nonEmpty
+        }
+        driver.write(Status, 0)
+        driver.until("the reset")(driver.read(Status) == 0)
+        driver.frames.clear()
+        driver.initialise(16)
+        traffic(driver, far, 20)
+      }
+    }
+}

@@ -1,0 +1,43 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+/** The parameters of the engine that serves the queues of all `devices` of a card. The engine
+  * numbers the pairs of queues of the devices one behind the other.
+  */
+case class EngineParam(devices: Seq[VirtioParam]) {
+  require(devices.nonEmpty, "an engine without devices: it serves one at least")
+  for (
+    (name, values) <- Seq(
+      "sizes of a queue"        -> devices.map(_.queueSize),
+      "rows of the frame store" -> devices.map(_.rows),
+      "cycles of patience"      -> devices.map(_.patience)
+    )
+  ) require(values.distinct.size == 1, s"$name ${values.mkString(", ")}: one for all devices")
+
+  private def first   = devices.head
+  def queueSize: Int  = first.queueSize
+  def rows: Int       = first.rows
+  def patience: Int   = first.patience
+  def sizeWidth: Int  = first.sizeWidth
+  def rowWidth: Int   = first.rowWidth
+  def frameWidth: Int = first.frameWidth
+  def largest: Int    = devices.map(_.largest).max
+
+  /** The number of the device that each pair belongs to. */
+  val owners: Seq[Int] = devices.zipWithIndex.flatMap { case (d, n) => Seq.fill(d.pairs)(n) }
+  val pairs: Int       = owners.size
+  def pairWidth: Int   = spinal.core.log2Up(pairs) max 1
+
+  /** Returns the first pair of a device. */
+  def firstPair(device: Int): Int = owners.indexOf(device)
+
+  /** A bit for each pair: its device receives whole frames. A frame that is longer than the chain is
+    * lost. The other devices go on with it in the next chain.
+    */
+  def whole: BigInt = owners.zipWithIndex.map { case (device, pair) =>
+    if (devices(device).frames) BigInt(1) << pair else BigInt(0)
+  }.sum
+}

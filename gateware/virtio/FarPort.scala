@@ -1,0 +1,37 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** Connects the engine (master) to the logic behind a pair of queues.
+  *
+  * The engine gives the rows of a transmitted frame while `free` has room for them, and begins a
+  * chain only while `room` is on. It takes received frames from `frame` as FrameStore gives them.
+  */
+case class FarPort(p: EngineParam) extends Bundle with IMasterSlave {
+  val row    = Flow(BytePacker.Row())
+  val forget = Bool() // The rows since the end of the last frame are void.
+  val free   = UInt(p.rowWidth + 1 bits)
+  val room   = Bool()
+
+  val frame = Stream(UInt(p.frameWidth bits))
+  val read  = UInt(p.rowWidth bits)
+  val data  = Bits(HardBlock.DataWidth bits)
+
+  val live  = Bool() // The driver runs the receive queue.
+  val clear = Bool() // A pulse: the reset of the device ends.
+  val lost  = Bool() // A pulse: a received frame was dropped.
+
+  override def asMaster(): Unit = {
+    master(row)
+    slave(frame)
+    out(forget, read, live, clear)
+    in(free, room, data, lost)
+  }
+}

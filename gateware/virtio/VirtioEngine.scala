@@ -1,0 +1,180 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.interrupt.RegisterPort
+import lanebox.vocabulary.{ReadData, Request}
+
+/** Serves the queues of all virtio devices of a card.
+  *
+  * {{{
+  *   registers --- VirtioRegisters --- contexts, live, kicks ---> two QueueRunners
+  *
+  *   transmit: QueueRunner --- buffers ---> TransmitMover ---> BytePacker ---> rows
+  *                  |                            |
+  *             RingReader, RingWriter            +--- reads ----+
+  *                  |                                           v
+  *                  +---------------------------------------> arbiter ---> request
+  *                  |                                           ^
+  *             RingReader, RingWriter            +--- writes ---+
+  *                  |                            |
+  *   receive:  QueueRunner --- buffers ---> ReceiveMover <--- frames
+  * }}}
+  *
+  * Requests of one direction come one behind the other, so the arbiter keeps their order: data, used
+  * element, used index.
+  */
+case class VirtioEngine(p: EngineParam) extends Component {
+  import HostRequests.{Payload, Transmit}
+
+  val io = new Bundle {
+    val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), p.devices.size)
+    val links     = in Bits (p.devices.size bits) // The link of the net device is up.
+    val request   = master(Stream(Fragment(Request())))
+    val data      = slave(Stream(Fragment(ReadData())))
+    val causes    = out(Vec(p.devices.map(device => Bits(device.queues + 1 bits))))
+    val busy      = out Bool ()                   // A device has work, or a reset is under way.
+    val far       = Vec(master(FarPort(p)), p.pairs)
+  }
+  io.data.ready := True
+
+  val far = io.far.toSeq
+
+  val registers = for ((device, n) <- p.devices.zipWithIndex) yield {
+    val page = VirtioRegisters(device)
+    page.io.registers <> io.registers(n)
+    page.io.link := io.links(n)
+    io.causes(n) := page.io.causes
+    page
+  }
+
+  /** One of the two directions: the receive queues or the transmit queues of all devices. */
+  class Direction(transmit: Boolean) extends Area {
+    val number = if (transmit) 1 else 0
+    val runner = QueueRunner(p, transmit)
+    val reader = RingReader()
+    val writer = RingWriter()
+    for ((owner, pair) <- p.owners.zipWithIndex) {
+      val page  = registers(owner).io
+      val queue = 2 * (pair - p.firstPair(owner)) + number
+      runner.io.contexts(pair) := page.contexts(queue)
+      runner.io.live(pair)     := page.live(queue)
+      runner.io.features(pair) := page.features
+      runner.io.drain(pair)    := page.drain
+      page.announced(queue)    := runner.io.announced(pair)
+    }
+    // A host writes to one page at a time, so there is one notification at a time.
+    val kicks = registers.map(_.io.kicks(number))
+    runner.io.kick.valid := kicks.map(_.valid).orR
+    runner.io.kick.payload.assignDontCare()
+    for ((kick, n) <- kicks.zipWithIndex) when(kick.valid) {
+      runner.io.kick.hinted := kick.hinted
+      runner.io.kick.index  := kick.index
+      runner.io.kick.pair   := (kick.pair.resize(p.pairWidth) + p.firstPair(n)).resized
+    }
+    reader.io.ask << runner.io.ask
+    reader.io.data << HostRequests.returned(io.data, number << Transmit)
+    runner.io.answer << reader.io.answer
+    writer.io.write << runner.io.write
+    val reads  = HostRequests.read(reader.io.request, number << Transmit)
+    val writes = writer.io.request
+
+    /** Returns the element of `parts` that belongs to the pair whose chain is under way. */
+    def present[T <: Data](parts: Seq[T]): T =
+      if (p.pairs == 1) parts.head else Vec(parts)(runner.io.pair)
+    def is(pair: Int): Bool = runner.io.pair === pair
+  }
+
+  val transmit = new Direction(true) {
+    val mover   = TransmitMover(p)
+    val packer  = BytePacker()
+    val context = number << Transmit | 1 << Payload
+    mover.io.buffer << runner.io.buffer
+    runner.io.moved << mover.io.moved
+    runner.io.frames := far.map(_.room).asBits()
+    mover.io.ends    := runner.io.ended || runner.io.gaveUp
+    mover.io.free    := present(far.map(_.free))
+    mover.io.skip    := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
+    mover.io.data << HostRequests.returned(io.data, context)
+    val payload = HostRequests.read(mover.io.request, context)
+    // A frame that lacks bytes is none. A console's driver gets the bytes that are there.
+    val frames = present(p.owners.map(n => Bool(p.devices(n).frames)))
+    val void   = frames && mover.io.lacks
+    packer.io.piece << mover.io.piece
+    packer.io.end    := runner.io.ended && !void
+    packer.io.forget := runner.io.gaveUp || (runner.io.ended && void)
+    // The pair of a row that leaves the packer.
+    val pair = Delay(runner.io.pair, BytePacker.Latency)
+    for ((side, n) <- far.zipWithIndex) {
+      side.row.valid   := packer.io.row.valid && pair === n
+      side.row.payload := packer.io.row.payload
+      side.forget      := packer.io.forgot && pair === n
+    }
+  }
+
+  val receive = new Direction(false) {
+    val mover = ReceiveMover(p)
+    mover.io.buffer << runner.io.buffer
+    runner.io.moved << mover.io.moved
+    runner.io.frames       := far.map(_.frame.valid).asBits()
+    mover.io.pair          := runner.io.pair
+    mover.io.clear         := p.owners.map(registers(_).io.clear).asBits()
+    mover.io.forget        := runner.io.gaveUp
+    mover.io.lose          := runner.io.overran
+    mover.io.data          := present(far.map(_.data))
+    mover.io.frame.valid   := present(far.map(_.frame.valid))
+    mover.io.frame.payload := present(far.map(_.frame.payload))
+    for ((side, n) <- far.zipWithIndex) {
+      side.frame.ready := mover.io.frame.ready && is(n)
+      side.read        := mover.io.read
+      side.live        := runner.io.live(n)
+      side.clear       := registers(p.owners(n)).io.clear
+    }
+  }
+
+  val merge = new Area {
+    val requests = Seq(
+      receive.mover.io.request,
+      receive.writes,
+      receive.reads,
+      transmit.payload,
+      transmit.writes,
+      transmit.reads
+    )
+    val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
+    io.request << arbiter.m2sPipe()
+  }
+
+  for ((device, n) <- p.devices.zipWithIndex) {
+    val page  = registers(n).io
+    val pairs = p.owners.indices.filter(p.owners(_) == n)
+    val ways  = Seq(transmit, receive)
+    page.drained := pairs.flatMap(pair => ways.map(_.runner.io.drained(pair))).andR
+    val broken = ways.map(way => way.runner.io.violation.valid && pairs.map(way.is(_)).orR)
+    page.violation.valid := broken.orR
+    page.violation.payload := Mux(
+      broken.head,
+      ways.head.runner.io.violation.payload,
+      ways.last.runner.io.violation.payload
+    )
+    val sends    = pairs.map(transmit.is(_)).orR
+    val receives = pairs.map(receive.is(_)).orR
+    // A device of frames counts frames, and another one bytes.
+    val count = Reg(UInt(32 bits)) init 0
+    val more =
+      if (device.frames) {
+        val sent     = transmit.runner.io.ended && transmit.void && sends
+        val received = receive.runner.io.overran && receives
+        CountOne((sent +: received +: pairs.map(far(_).lost)).asBits()).resize(32)
+      } else transmit.mover.io.dropped.payload.andMask(transmit.mover.io.dropped.valid && sends)
+    count        := count + RegNext(more, U(0, 32 bits))
+    page.dropped := count
+  }
+  val works = RegNext(transmit.runner.io.busy || receive.runner.io.busy) init False
+  io.busy := works
+}
