@@ -45,7 +45,7 @@ class LaneboxSoC(RegisterBridgeSoC):
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
     `capture` a capture of frames, `virtio` a console and a net device with this far side. `card`:
-    cages ("a", "b") of the services, or None; `firmware` of their CPU. `clock`: Hz. `compat`: windows.py.
+    its cages ("a", "b"), or None; `firmware` of its CPU. `clock`: in Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.

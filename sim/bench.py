@@ -27,6 +27,7 @@ from sim.report.record import Recording, record
 from sim.rows import (
     area,
     capture,
+    capture_both,
     capture_cost,
     capture_host,
     capture_line,
@@ -112,7 +113,7 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         at = bench.at(user=AXI50.name)
         yield from peer.axi_rows(slow.board, slow.gateware / "csr.json", at)
         built = artefacts.build(bench.endpoint, capture=True)
-        for module in (capture, capture_line, capture_cost):
+        for module in (capture, capture_line, capture_both, capture_cost):
             yield from module.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from capture_host.rows()
         built = artefacts.build(bench.endpoint, card=True)

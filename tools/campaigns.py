@@ -80,7 +80,10 @@ CAMPAIGNS = {
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
     "virtio": Campaign(10, ("test_guest_virtio*", "test_virtio", "test_virtio_*")),
-    "capture": Campaign(40, ("test_capture_campaign", "test_capture_line", "test_capture_host")),
+    "capture": Campaign(
+        45,
+        ("test_capture_campaign", "test_capture_line", "test_capture_both", "test_capture_host"),
+    ),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")

@@ -21,7 +21,7 @@ FINE = range(64, 1519, 2)
 MARKS = {256: "ours", 128: "stock", 512: "ideal"}
 CURVES = {256: "wire", 128: "interface"}
 RATE = re.compile(r"capture/c2h/(\d+)(?:/mps(\d+))?")
-LOSS = re.compile(r"capture/(line|stall)/.*")
+LOSS = re.compile(r"capture/(line|stall|both)/.*")
 FATES = {
     "delivered": "delivered",
     "bad": "bad",

@@ -99,6 +99,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.flash, "rows", by_software("card/flash/update"))
     monkeypatch.setattr(bench.virtio, "rows", by_software("virtio/reads/split"))
     monkeypatch.setattr(bench.capture_line, "rows", rows("capture/line/4x10/64"))
+    monkeypatch.setattr(bench.capture_both, "rows", rows("capture/both/4x10/64"))
     monkeypatch.setattr(bench.capture_cost, "rows", rows("capture/latency/64"))
     programs = [by_software(f"capture/{name}") for name in ("insn/packet", "syscalls")]
     monkeypatch.setattr(
