@@ -49,6 +49,11 @@ extern "C" {
 #define LITEPCIE_CAPTURE_AT_ONCE	UINT32_MAX
 #define LITEPCIE_CAPTURE_HEADER_BYTES	4096u	/* size of the header of a file */
 
+/* Link types: Ethernet, and the first and last of those for users' own frames. */
+#define LITEPCIE_LINK_ETHERNET		1u
+#define LITEPCIE_LINK_USER0		147u
+#define LITEPCIE_LINK_USER15		162u
+
 /* The types of pcapng blocks in a ring. */
 #define LITEPCIE_PCAPNG_RECORD		6u
 #define LITEPCIE_PCAPNG_SEAL		0x80004c42u
@@ -82,6 +87,11 @@ struct litepcie_capture_config {
 	 * The ring must have four times the card's staging memory or more: 4 MiB.
 	 */
 	bool		newest;
+	/*
+	 * link type of the frames, one of LITEPCIE_LINK_ or another of tcpdump.org's list up to
+	 * 65535, for the header of a file; 0: Ethernet. A sensor's frames are of a type for users.
+	 */
+	uint32_t	link_type;
 };
 
 /*
@@ -475,6 +485,15 @@ static inline __attribute__((always_inline)) int litepcie_record_next(
 	*at = next;
 	return 1;
 }
+
+/*
+ * Get up to @count frames of a span as a table, for languages in which a call for each frame is
+ * slow. *@at is the place in the span, as for litepcie_record_next(). Returns the number of frames
+ * in @packets, 0 at the end of the span, or -EBADMSG if the block at *@at cannot be one. Threads:
+ * any.
+ */
+int litepcie_records(const struct litepcie_span *span, size_t *at, struct litepcie_packet *packets,
+		     unsigned int count);
 
 #ifdef __cplusplus
 }

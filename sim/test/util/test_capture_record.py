@@ -437,22 +437,51 @@ def test_the_capture_calls_do_what_they_say(checked, board):
     assert done.stdout.count("capture_calls: ") == 4
 
 
-def test_the_manual_s_example_records(checked, board, tool, tmp_path):
-    """The example of the manual compiles, and its file has the generator's frames."""
+def test_the_manual_s_examples_record(checked, board, tool, tmp_path):
+    """The examples of the manual compile. The file of one has the generator's frames, and the other
+    finds all of them there.
+    """
     headers = ROOT / "software" / "liblitepcie"
-    program, file = tmp_path / "record", tmp_path / "a.pcapng"
+    file = tmp_path / "a.pcapng"
     flags = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined"]
-    source = headers / "man" / "examples" / "record.c"
     library = [checked / "liblitepcie.a", "-pthread"]
-    include = f"-I{headers}"
-    subprocess.run(["gcc", *flags, include, source, *library, "-o", program], check=True)
-    done = subprocess.run(
-        [program, f"sim:{board.socket}", file], capture_output=True, text=True, timeout=SECONDS
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "MBUFs of 65536 bytes\n2000 packets of 2000, 0 lost\n"
+    include, said = f"-I{headers}", {}
+    for name in ("record", "records"):
+        program, source = tmp_path / name, headers / "man" / "examples" / f"{name}.c"
+        subprocess.run(["gcc", *flags, include, source, *library, "-o", program], check=True)
+        done = subprocess.run(
+            [program, f"sim:{board.socket}", file], capture_output=True, text=True, timeout=SECONDS
+        )
+        assert done.returncode == 0, done.stderr
+        said[name] = done.stdout
+    assert said["record"] == "MBUFs of 65536 bytes\n2000 packets of 2000, 0 lost\n"
+    assert said["records"] == "port 0: 2000 frames\n"
     (checked_file,) = tool.check(file)
     assert checked_file["packets"] == len(list(by_fields(file))) == 2000
+
+
+def test_the_recorder_stays_on_its_processor_and_awake(tool, tmp_path):
+    """While it records with --cpu, the recorder runs on that processor alone, and holds
+    /dev/cpu_dma_latency open if it may. A processor that is not there is refused."""
+    cpu = min(os.sched_getaffinity(0))
+    frames = Generated(64, 1 << 20, count=0)
+    recorder = tool.start("record", *generate(frames), "--cpu", cpu, tmp_path / "a.pcapng")
+    try:
+        place = Path(f"/proc/{recorder.pid}")
+        deadline = time.monotonic() + SECONDS
+        while not (tmp_path / "a.pcapng").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert os.sched_getaffinity(recorder.pid) == {cpu}
+        held = {os.readlink(entry) for entry in (place / "fd").iterdir()}
+        may = os.access("/dev/cpu_dma_latency", os.W_OK)
+        assert ("/dev/cpu_dma_latency" in held) == may
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=SECONDS)
+    assert recorder.returncode == 0, said
+    report = tool.run("record", "--cpu", 99999, tmp_path / "b.pcapng", status=1)
+    assert any("--cpu 99999: this machine has no such" in text for text in report["failures"])
+    assert not (tmp_path / "b.pcapng").exists()
 
 
 def test_check_finds_what_a_byte_breaks(tool, tmp_path):

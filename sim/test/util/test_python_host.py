@@ -74,6 +74,13 @@ def test_every_structure_is_the_compilers(host, tmp_path):
         "SlotSideFields": "slot_side",
         "SlotFields": "slot",
         "StatsFields": "stats",
+        "CaptureConfigFields": "capture_config",
+        "SpanFields": "span",
+        "PacketFields": "packet",
+        "AccountFields": "account",
+        "AccountsFields": "port_accounts",
+        "CaptureStatsFields": "capture_stats",
+        "GeneratorFields": "generator",
     }
     wanted, lines = [], []
     for python, c in names.items():
@@ -90,6 +97,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
     source = tmp_path / "places.c"
     source.write_text(
         '#include <stdio.h>\n#include "litepcie_diagnostics.h"\n#include "liblitepcie.h"\n'
+        '#include "litepcie_capture.h"\n'
         '#define P(s, f, o, n) printf(#s " " #f " %zu %zu\\n", (size_t)(o), (size_t)(n));\n'
         "int main(void) {" + "\n".join(lines) + "return 0; }\n"
     )

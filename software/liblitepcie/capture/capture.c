@@ -53,6 +53,8 @@ static void set_defaults(struct litepcie_capture_config *config)
 				     LITEPCIE_CAPTURE_MBUF_DEFAULT;
 	if (!config->wait_ns)
 		config->wait_ns = DEFAULT_WAIT_NS;
+	if (!config->link_type)
+		config->link_type = LITEPCIE_LINK_ETHERNET;
 }
 
 static int check_sizes(struct litepcie *dev, const struct litepcie_capture_config *config)
@@ -85,6 +87,9 @@ static int check_config(struct litepcie *dev, const struct litepcie_capture_conf
 		return litepcie_fail(dev, -EINVAL, "a snap length of %u bytes: it must be at most "
 				     "%u, the size of the largest frame", config->snap,
 				     LITEPCIE_CAPTURE_FRAME_LARGEST);
+	if (config->link_type > UINT16_MAX)
+		return litepcie_fail(dev, -EINVAL, "link type %u: it must be at most 65535, like "
+				     "147 for a user's own frames", config->link_type);
 	if (wait_cycles(dev, config->wait_ns) >> WAIT_BITS)
 		return litepcie_fail(dev, -EINVAL, "records that wait for %u ns: it must be at "
 				     "most %llu", config->wait_ns, (unsigned long long)

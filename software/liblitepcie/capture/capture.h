@@ -6,8 +6,9 @@
 
 /*
  * The inside of a capture. capture.c opens, starts and stops it, capture_ring.c reads the status
- * line and hands out spans of the ring, capture_counts.c has accounts and generator, and
- * capture_file.c the header of a file. capture_registers.c and kernel_capture.c reach the card.
+ * line and hands out spans of the ring, capture_records.c makes a table of a span's frames,
+ * capture_counts.c has accounts and generator, and capture_file.c the header of a file.
+ * capture_registers.c and kernel_capture.c reach the card.
  * gateware/capture/README.md describes what the card writes.
  */
 #ifndef LITEPCIE_CAPTURE_INTERNAL_H

@@ -17,7 +17,6 @@
 #define SECTION		0x0a0d0d0au
 #define ORDER_MAGIC	0x1a2b3c4du
 #define INTERFACE	1u
-#define ETHERNET	1u	/* link type */
 #define NANOSECONDS	9u	/* of if_tsresol: time is in 10^-9 s */
 
 /* Options of a section and of an interface. */
@@ -88,7 +87,7 @@ static void put_interface(const struct litepcie_capture *capture, uint8_t **to, 
 	int length = snprintf(name, sizeof(name), "port%u", port);
 	uint8_t *block = begin(to, INTERFACE);
 
-	put32(to, ETHERNET);
+	put32(to, capture->config.link_type);
 	put32(to, capture->config.snap);
 	put_option(to, IF_NAME, name, (uint32_t)length);
 	put_option(to, IF_TSRESOL, &resolution, sizeof(resolution));

@@ -10,6 +10,7 @@ with Card("/dev/litepcie0") as card:
             ...
 """
 
+from lanebox_host.capture import Block, Capture, CaptureStats
 from lanebox_host.card import Card, Slot, SlotSide
 from lanebox_host.counters import Counters, Stream
 from lanebox_host.dma import Loopback, Receive, Send
@@ -27,6 +28,9 @@ from lanebox_host.errors import (
 
 __all__ = [
     "BadPacket",
+    "Block",
+    "Capture",
+    "CaptureStats",
     "Card",
     "CardGone",
     "CardSilent",

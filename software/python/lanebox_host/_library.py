@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from ctypes import (
     POINTER,
@@ -30,7 +31,7 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from lanebox_host.errors import fail
 
@@ -40,6 +41,7 @@ WAYS = {"h2c": H2C, "c2h": C2H}
 FEATURES = ("streams", "packets", "user_interrupt", "slot_monitor", "bar_map")
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
 BUFFER_SIZE, BUFFER_COUNT = 8192, 256
+PORTS = 16  # ports that a frame may come from
 LONGEST = (1 << 31) - 1  # longest timeout of a library call in milliseconds: the largest int of C
 
 
@@ -182,6 +184,61 @@ class StatsFields(Sized):
     ]
 
 
+class CaptureConfigFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("ring_bytes", c_uint64),
+        *((name, c_uint32) for name in ("mbuf_bytes", "snap", "wait_ns")),
+        *((name, c_bool) for name in ("keep_bad", "lossless", "newest")),
+        ("link_type", c_uint32),
+    ]
+
+
+class SpanFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("data", c_size_t),  # a pointer, as a number
+        ("bytes", c_size_t),
+        ("position", c_uint64),
+        ("mbuf", c_uint64),
+        ("sealed", c_bool),
+        *((name, c_uint64) for name in ("records", "lost", "time_ns")),
+    ]
+
+
+class PacketFields(Structure):
+    _fields_ = [
+        ("data", c_size_t),  # a pointer, as a number
+        ("time_ns", c_uint64),
+        *((name, c_uint32) for name in ("port", "kept", "length", "flags")),
+        ("dropped", c_uint64),
+    ]
+
+
+class AccountFields(Structure):
+    _fields_ = [("frames", c_uint64), ("bytes", c_uint64)]
+
+
+class AccountsFields(Structure):
+    _fields_ = [(name, AccountFields) for name in ("delivered", "bad", "lost_ring", "lost_staging")]
+
+
+class CaptureStatsFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        *((name, c_uint64) for name in ("position", "records", "lost", "time_ns")),
+        *((name, c_uint64) for name in ("released", "overwritten", "limits")),
+        ("port", AccountsFields * PORTS),
+    ]
+
+
+class GeneratorFields(Sized):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        *((name, c_uint32) for name in ("size", "period", "count", "seed", "port_mask")),
+    ]
+
+
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
 STATUS = {  # argument types of those library calls whose result is 0, a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
@@ -216,10 +273,20 @@ STATUS = {  # argument types of those library calls whose result is 0, a count, 
     "stream_export": (HANDLE, POINTER(c_int)),
     "stream_keep": (HANDLE, POINTER(HANDLE)),
     "stats": (HANDLE, POINTER(StatsFields)),
+    "capture_open": (HANDLE, POINTER(CaptureConfigFields), POINTER(HANDLE)),
+    "capture_start": (HANDLE,),
+    "capture_next": (HANDLE, POINTER(SpanFields), c_int),
+    "capture_release": (HANDLE, c_size_t),
+    "capture_stop": (HANDLE,),
+    "capture_stats": (HANDLE, POINTER(CaptureStatsFields)),
+    "capture_header": (HANDLE, BYTES, c_size_t),
+    "capture_generate": (HANDLE, POINTER(GeneratorFields)),
+    "records": (POINTER(SpanFields), POINTER(c_size_t), BYTES, c_uint),
 }
 PLAIN = {
     "close": (None, HANDLE),
     "stream_close": (None, HANDLE),
+    "capture_close": (None, HANDLE),
     "memory_drop": (None, HANDLE),
     "backend": (c_char_p, HANDLE),
     "why": (c_char_p, HANDLE),
@@ -268,6 +335,16 @@ def field_names(structure: Structure | type[Structure]) -> list[str]:
 LIBRARY = load()
 
 
+class Part(Protocol):
+    """Something that was opened on a card, and that the library closes with the card."""
+
+    def close(self) -> None:
+        """Close it, unless arrays of it still exist."""
+
+    def leave(self) -> list[object]:
+        """Give it up, since the card is closed. Returns the memory of which arrays still exist."""
+
+
 def milliseconds(seconds: float) -> int:
     """Convert a timeout in seconds to the library's milliseconds.
 
@@ -296,6 +373,8 @@ class Handle:
         self.shape = (BUFFER_SIZE, BUFFER_COUNT)
         # DMA direction -> the stream that is open
         self.streams: dict[int, c_void_p] = {}
+        # what was opened on the card, and is closed with it at the latest
+        self.parts: list[Part] = []
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
@@ -303,10 +382,15 @@ class Handle:
             self._handle = HANDLE()
             fail(-code, why.value.decode(errors="replace"))
 
-    def plain(self, name: str, *arguments: object) -> Any:
+    @property
+    def closed(self) -> bool:
+        """True if the card was closed, also while close() waits for other threads."""
+        return not self._handle
+
+    def plain(self, name: str, *arguments: object, of: c_void_p | None = None) -> Any:
         """Call the library's litepcie_`name`, whose result is no status code. Return the result.
 
-        The first argument of a call of a stream is the stream, that of other calls is the card.
+        The call is about the card, or about the part `of` the card, like a capture.
         """
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
@@ -315,18 +399,16 @@ class Handle:
             handle = self._handle
             if not handle:
                 raise ValueError("the card is closed")
-            if name.startswith("stream_") and name != "stream_open":
-                return function(*arguments)
-            return function(handle, *arguments)
+            return function(handle if of is None else of, *arguments)
         finally:
             self._inside.discard(thread)
 
-    def call(self, name: str, *arguments: object) -> int:
+    def call(self, name: str, *arguments: object, of: c_void_p | None = None) -> int:
         """Make the library call litepcie_`name`, which returns a status.
 
         Returns the status if it is 0 or a count. Raises LaneboxError if it is negative.
         """
-        code = cast(int, self.plain(name, *arguments))
+        code = cast(int, self.plain(name, *arguments, of=of))
         if code < 0:
             why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
             fail(-code, why.decode(errors="replace"))
@@ -345,7 +427,7 @@ class Handle:
         """Close the stream of a direction, if it is open."""
         stream = self.streams.pop(way, None)
         if stream is not None and self._handle:
-            self.plain("stream_close", stream)
+            self.plain("stream_close", of=stream)
 
     def try_stream(self, way: int) -> None:
         """Open the stream of a direction and close it: raises an exception if its ring cannot be.
@@ -355,10 +437,19 @@ class Handle:
         self.open_stream(way, StreamOptionsFields())
         self.close_stream(way)
 
+    @staticmethod
+    def free(name: str, *arguments: object) -> int:
+        """Make a library call that is about no card, and returns a status as in call()."""
+        code = cast(int, getattr(LIBRARY, "litepcie_" + name)(*arguments))
+        if code < 0:
+            fail(-code, LIBRARY.litepcie_strerror(code).decode(errors="replace"))
+        return code
+
     def close(self) -> None:
         """End the waits of other threads, then close the card.
 
-        To close the card again does nothing.
+        To close the card again does nothing. If arrays of a capture still exist, the library closes
+        the card when they are gone.
         """
         handle, self._handle = self._handle, HANDLE()
         if not handle:
@@ -370,7 +461,15 @@ class Handle:
             LIBRARY.litepcie_user_enable(handle, False)
         while self._inside - own:
             time.sleep(0.001)
-        LIBRARY.litepcie_close(handle)
+        self._end(handle)
+
+    def _end(self, handle: c_void_p) -> None:
+        """Close the library's card, or wait with that until the last array of a part is gone."""
+        used = [memory for part in self.parts for memory in part.leave()]
+        if used:
+            weakref.finalize(used[0], self._end, handle).atexit = False
+        else:
+            LIBRARY.litepcie_close(handle)
 
 
 class Ring:
@@ -384,8 +483,8 @@ class Ring:
     def __init__(self, handle: Handle, way: int) -> None:
         stream, info = handle.streams[way], StreamInfoFields()
         self._memory, self._place = HANDLE(), handle.places.get(way)
-        handle.call("stream_keep", stream, byref(self._memory))
-        handle.call("stream_info", stream, byref(info))
+        handle.call("stream_keep", byref(self._memory), of=stream)
+        handle.call("stream_info", byref(info), of=stream)
         self.__array_interface__ = {
             "version": 3,
             "typestr": "|u1",

@@ -28,6 +28,7 @@ from lanebox_host._library import (
     field_names,
     milliseconds,
 )
+from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
 from lanebox_host.errors import NotOnCard
@@ -380,3 +381,10 @@ class Card:
         the user slot. The options are those of dma.Options.
         """
         return Loopback(self._handle, inside=inside, **options)
+
+    def capture(self, **options: Unpack[CaptureOptions]) -> Capture:
+        """Return a capture of frames: a loop over it yields blocks with whole frames.
+
+        The options are those of capture.CaptureOptions. The card needs the capture block.
+        """
+        return Capture(self._handle, **options)

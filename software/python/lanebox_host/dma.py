@@ -156,7 +156,7 @@ class Run:
             self._handle.open_stream(way, options)
         self._streams = dict(self._handle.streams)
         for way in self._ways:
-            self._handle.call("stream_start", self._streams[way])
+            self._handle.call("stream_start", of=self._streams[way])
         rings = {way: np.asarray(Ring(self._handle, way)) for way in self._ways}
         leases = {way: Lease(name) for name, way in WAYS.items() if way in self._ways}
         self._leases = list(leases.values())
@@ -187,7 +187,7 @@ class Run:
     ) -> None:
         try:
             for way in self._ways:
-                self._handle.call("stream_stop", self._streams[way])
+                self._handle.call("stream_stop", of=self._streams[way])
         except (OSError, ValueError):
             # The error that ended the `with` block has already said that the card is gone, so the
             # error of the stop is dropped.
@@ -210,13 +210,13 @@ class Run:
         held, stream = self._buffers[way], self._stream(way)
         if not held:
             longest = milliseconds(self._timeout if timeout is None else timeout)
-            for _ in range(self._handle.call("stream_ready", stream, longest)):
+            for _ in range(self._handle.call("stream_ready", longest, of=stream)):
                 held.append(BufferFields())
-                self._handle.call("stream_acquire", stream, ctypes.byref(held[-1]), 0)
+                self._handle.call("stream_acquire", ctypes.byref(held[-1]), 0, of=stream)
         return held
 
     def _release(self, way: int, count: int) -> None:
-        self._handle.call("stream_release", self._stream(way), count)
+        self._handle.call("stream_release", count, of=self._stream(way))
         del self._buffers[way][:count]
 
     def diagnose(self) -> str:
@@ -239,7 +239,7 @@ class Run:
         descriptor = ctypes.c_int()
         if WAYS.get(way, 0) not in self._ways:
             raise ValueError(f"{way} does not run: choose one of this run's directions")
-        self._handle.call("stream_export", self._stream(WAYS[way]), ctypes.byref(descriptor))
+        self._handle.call("stream_export", ctypes.byref(descriptor), of=self._stream(WAYS[way]))
         return descriptor.value
 
     @property
@@ -374,15 +374,15 @@ class Send(Run):
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
         buffer[: part.size] = part
-        self._handle.call("stream_send", self._stream(H2C), part.size)
+        self._handle.call("stream_send", part.size, of=self._stream(H2C))
         del self._buffers[H2C][:1]
 
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all h2c data that was submitted."""
         longest = milliseconds(self._timeout if timeout is None else timeout)
         for way in self._ways:
-            self._handle.call("stream_flush", self._stream(way))
-        self._handle.call("stream_drain", self._stream(H2C), longest)
+            self._handle.call("stream_flush", of=self._stream(way))
+        self._handle.call("stream_drain", longest, of=self._stream(H2C))
 
 
 class Loopback(Receive, Send):

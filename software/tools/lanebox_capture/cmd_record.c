@@ -162,10 +162,9 @@ static void print_json(struct json *json, const void *result)
 /* Options ------------------------------------------------------------------------------------- */
 
 enum { RING = 256, MBUF, SIZE, SECONDS, PACKETS, GENERATE, SEED, PORT_MASK, SNAP, WAIT, KEEP_BAD,
-       LOSSLESS };
+       LOSSLESS, LINK_TYPE, CPU };
 
-/* Parse SIZE[,PERIOD[,COUNT]]. A number that is left out stays 0. */
-static bool parse_generator(const char *text, struct litepcie_generator *generator)
+bool record_generator(const char *text, struct litepcie_generator *generator)
 {
 	uint32_t *const fields[] = { &generator->size, &generator->period, &generator->count };
 	char copy[64], *rest = copy, *word;
@@ -242,6 +241,8 @@ static int parse_config(struct util *util, int option, const char *word,
 	case LOSSLESS:
 		config->lossless = true;
 		return -1;
+	case LINK_TYPE:
+		return parse_number32(util, "--link-type", &config->link_type);
 	default:
 		return capture_option(util, &cmd_record, option, word);
 	}
@@ -263,9 +264,12 @@ static int parse_option(struct util *util, int option, const char *word,
 		if (util_parse_number(optarg, 1, UINT64_MAX, &recording->packets))
 			return -1;
 		return util_usage(util, "--packets %s: it must be a number above 0", optarg);
+	case CPU:
+		recording->pinned = true;
+		return parse_number32(util, "--cpu", &recording->cpu);
 	case GENERATE:
 		recording->generates = true;
-		if (parse_generator(optarg, &recording->generator))
+		if (record_generator(optarg, &recording->generator))
 			return -1;
 		return util_usage(util, "--generate %s: it must be SIZE[,PERIOD[,COUNT]], like "
 				  "64,1000,20000", optarg);
@@ -286,6 +290,7 @@ static int parse(struct util *util, int argc, char **argv, struct recording *rec
 		{ "size", required_argument, NULL, SIZE },
 		{ "seconds", required_argument, NULL, SECONDS },
 		{ "packets", required_argument, NULL, PACKETS },
+		{ "cpu", required_argument, NULL, CPU },
 		{ "generate", required_argument, NULL, GENERATE },
 		{ "seed", required_argument, NULL, SEED },
 		{ "port-mask", required_argument, NULL, PORT_MASK },
@@ -293,6 +298,7 @@ static int parse(struct util *util, int argc, char **argv, struct recording *rec
 		{ "wait", required_argument, NULL, WAIT },
 		{ "keep-bad", no_argument, NULL, KEEP_BAD },
 		{ "lossless", no_argument, NULL, LOSSLESS },
+		{ "link-type", required_argument, NULL, LINK_TYPE },
 		CAPTURE_OPTIONS
 	};
 	int option, status;
@@ -374,6 +380,9 @@ static const char help[] =
 	"      --wait NS        time for which packets wait in the card for more (1000)\n"
 	"      --keep-bad       record the frames that their source found bad, too\n"
 	"      --lossless       let frames wait for room; only the generator can wait\n"
+	"      --link-type N    what the frames are, for the header of the files: 147 to 162\n"
+	"                       are the types of users, as for a sensor (1: Ethernet)\n"
+	"      --cpu N          run on processor N only, best on the card's NUMA node\n"
 	"      --generate SIZE[,PERIOD[,COUNT]]\n"
 	"                       let the card make frames of SIZE bytes every PERIOD/256\n"
 	"                       clock cycles (0: as fast as it can). The recording ends\n"

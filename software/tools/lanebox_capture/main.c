@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "extcap.h"
 
 #define PROGRAM		"lanebox-capture"
 #define DEFAULT_DEVICE	"/dev/litepcie0"
@@ -182,6 +183,12 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	util->program = PROGRAM;
 	util->device = DEFAULT_DEVICE;
+	if (extcap_asks(argc, argv)) {
+		catch_signals();
+		status = extcap(util, argc, argv);
+		free(util);
+		return status;
+	}
 	status = parse_globals(util, argc, argv);
 	if (status < 0 && optind == argc)
 		status = util_usage(util, "a command is missing");

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "processor.h"
 
 /* a wait for data is as long as the card takes to fill this part of a ring, at this rate */
 #define NAP_PART	4u
@@ -316,10 +319,12 @@ static void run(struct util *util, struct recording *recording)
 
 bool record(struct util *util, struct recording *recording)
 {
+	int awake = processor_keep_awake();
 	bool begun;
 
 	recording->first_ns = UINT64_MAX;
-	begun = prepare(util, recording) && start(util, recording);
+	begun = (!recording->pinned || processor_pin(util, recording->cpu)) &&
+		prepare(util, recording) && start(util, recording);
 	if (begun)
 		run(util, recording);
 	else
@@ -328,5 +333,7 @@ bool record(struct util *util, struct recording *recording)
 	if (!recording->refused)
 		litepcie_capture_close(recording->capture);
 	recording->capture = NULL;
+	if (awake >= 0)
+		close(awake);
 	return begun;
 }

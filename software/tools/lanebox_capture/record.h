@@ -23,6 +23,8 @@ struct recording {
 	uint64_t			file_bytes;	/* most bytes of a file; 0: no limit */
 	double				seconds;	/* 0: no limit */
 	uint64_t			packets;	/* 0: no limit */
+	bool				pinned;		/* the recorder runs on processor @cpu only */
+	uint32_t			cpu;
 	/* what it became */
 	struct litepcie_capture		*capture;
 	struct output			output;
@@ -45,5 +47,11 @@ struct recording {
  * Returns true if there are files to tell about.
  */
 bool record(struct util *util, struct recording *recording);
+
+/*
+ * Parse SIZE[,PERIOD[,COUNT]], the frames that the generator is to make. A number that is left out
+ * stays 0. Returns false if @text is something else.
+ */
+bool record_generator(const char *text, struct litepcie_generator *generator);
 
 #endif /* LANEBOX_CAPTURE_RECORD_H */

@@ -5,11 +5,11 @@
  */
 
 /*
- * Test the walk through the blocks of a recording: litepcie_record_next() of the library, and the
- * rules of `lanebox-capture check`. A recording is made up at random, found again, and then broken:
- * once for each rule, and many times at random. The address sanitizer finds a read outside, since
- * each copy has memory of exactly its size. No card is needed. The argument is a seed, which is
- * printed.
+ * Test the walk through the blocks of a recording: litepcie_record_next() and litepcie_records() of
+ * the library, and the rules of `lanebox-capture check`. A recording is made up at random, found
+ * again, and then broken: once for each rule, and many times at random. The address sanitizer finds
+ * a read outside, since each copy has memory of exactly its size. No card is needed. The argument
+ * is a seed, which is printed.
  */
 #include <stdlib.h>
 
@@ -187,6 +187,41 @@ static void records_are_found(const uint8_t *data)
 	}
 	CHECK_EQUAL(found, made);
 	CHECK_EQUAL(right, made);
+}
+
+/* The table of a span has the same frames, in pieces of any size. */
+static void tables_are_found(const uint8_t *data)
+{
+	const struct litepcie_span span = { .data = data, .bytes = SIZE };
+	struct litepcie_packet table[32];
+	uint32_t found = 0, right = 0;
+	size_t at = 0;
+	int count;
+
+	while ((count = litepcie_records(&span, &at, table, 1 + any(32))) > 0)
+		for (int i = 0; i < count && found < made; i++)
+			right += is_same(&table[i], &records[found++]);
+	CHECK_EQUAL(count, 0);
+	CHECK_EQUAL(at, SIZE);
+	CHECK_EQUAL(found, made);
+	CHECK_EQUAL(right, made);
+}
+
+/* Frames before a bad block are given, and then the block is told. */
+static void a_table_ends_before_a_bad_block(const uint8_t *data)
+{
+	uint8_t *copy = malloc(SIZE);
+	const struct litepcie_span span = { .data = copy, .bytes = SIZE };
+	struct litepcie_packet table[MOST];
+	uint32_t bad = 1 + any(made - 1);
+	size_t at = 0;
+
+	memcpy(copy, data, SIZE);
+	set32(copy + records[bad].offset + 4, 13);
+	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST), (int)bad);
+	CHECK_EQUAL(litepcie_records(&span, &at, table, MOST), -EBADMSG);
+	CHECK_EQUAL(at, records[bad].offset);
+	free(copy);
 }
 
 static void counts_are_found(const uint8_t *data)
@@ -397,6 +432,8 @@ int main(int argc, char **argv)
 	for (uint32_t round = 0; round < 20; round++) {
 		make_recording(data);
 		records_are_found(data);
+		tables_are_found(data);
+		a_table_ends_before_a_bad_block(data);
 		each_rule_is_noticed(data);
 		lost_drop_counts_are_noticed(data);
 		counts_may_go_round(data);

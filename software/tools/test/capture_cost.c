@@ -138,6 +138,7 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 
 #define nanosleep card_nap
 #include "../lanebox_capture/output.c"
+#include "../lanebox_capture/processor.c"
 #include "../lanebox_capture/record.c"
 #undef nanosleep
 #undef RECORD

@@ -56,6 +56,7 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 
 #define write disk_write
 #include "../lanebox_capture/output.c"
+#include "../lanebox_capture/processor.c"
 #include "../lanebox_capture/record.c"
 #undef write
 

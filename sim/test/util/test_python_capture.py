@@ -1,0 +1,224 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of captures with the Python package on a board with the capture block: frames in place,
+their tables, and arrays that outlive their block."""
+
+import os
+import re
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gateware.test.capture.test_capture_file import by_bytes, by_fields
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.rows.measure import Conditions
+from sim.test.board.board_builds import ROOT
+from sim.test.card.test_board_capture import PORT_MASK, Generated
+
+PYTHON = ROOT / "software" / "python"
+SMALL = {"ring": 1 << 18, "mbuf": 1 << 14, "timeout": 30.0}
+
+
+@pytest.fixture(scope="module")
+def host():
+    """Return the package lanebox_host, set up to use a library that was just built."""
+    os.environ["LIBLITEPCIE"] = str(artefacts.library())
+    sys.path.insert(0, str(PYTHON))
+    import lanebox_host
+
+    return lanebox_host
+
+
+@pytest.fixture(scope="module")
+def running():
+    built = artefacts.build("lanebox", capture=True)
+    with BoardProcess(built.board, Conditions().board_options()) as board:
+        board.csr_json = built.gateware / "csr.json"
+        yield board
+
+
+@pytest.fixture
+def card(host, running):
+    with host.Card(f"sim:{running.socket}") as card:
+        yield card
+
+
+def generate(capture, frames):
+    capture.generate(
+        frames.size,
+        period=frames.period,
+        count=frames.count,
+        seed=frames.seed,
+        port_mask=PORT_MASK,
+    )
+
+
+def test_every_frame_comes_in_place(card, tmp_path):
+    """Each frame of the card's generator comes once, with its bytes, port, lengths and time. Header
+    and blocks are a file in which tshark finds the same packets."""
+    frames, number, last, times = Generated(100, 3000, count=1500), 0, 0, []
+    file = tmp_path / "a.pcapng"
+    with card.capture(snap=90, **SMALL) as capture, file.open("wb") as out:
+        generate(capture, frames)
+        out.write(capture.header)
+        for block in capture:
+            out.write(block.data)
+            assert len(block) == len(block.times) == len(list(block))
+            assert (block.ports == np.arange(number, number + len(block)) & PORT_MASK).all()
+            assert (block.lengths == 100).all() and (block.kept == 90).all()
+            assert not block.dropped.any()
+            for i, frame in enumerate(block):
+                assert frame.tobytes() == frames.data(number + i)[:90]
+                begin = int(block.offsets[i])
+                assert (block.data[begin : begin + 90] == frame).all()
+            if len(block):
+                assert block.times[0] >= last and (np.diff(block.times.astype(np.int64)) > 0).all()
+                last = block.times[-1]
+                assert (block[-1] == frame).all()
+            times += block.times.tolist()
+            number += len(block)
+            if number == frames.count:
+                capture.stop()
+        stats = capture.stats
+    assert number == frames.count
+    assert (stats.records, stats.lost, stats.overwritten) == (number, 0, 0)
+    assert [port.delivered.frames for port in stats.ports[:4]] == [375] * 4
+    assert stats.ports[0].delivered.bytes == 375 * 100
+    fields = list(by_fields(file))
+    assert [field[0] for field in fields] == times
+    assert [body for body, *_ in by_bytes(file, tmp_path / "a.pcap")] == [
+        frames.data(n)[:90] for n in range(number)
+    ]
+
+
+def test_an_array_that_outlives_its_block_raises(host, card):
+    """An array in the ring that still exists when its memory is given back ends the loop with
+    BufferError. A copy, and the block's tables, stay."""
+    with pytest.raises(BufferError, match=r"copy\(\) what you keep"):
+        kept = []
+        with card.capture(**SMALL) as capture:
+            generate(capture, Generated(64, 20000, count=0))
+            for block in capture:
+                kept.append(block[0])
+    assert kept[0].size == 64 and not kept[0].flags.writeable
+    kept.clear()
+    copies, tables = [], []
+    with card.capture(**SMALL) as capture:
+        generate(capture, Generated(64, 20000, count=0))
+        for block in capture:
+            copies.append(block[0].copy())
+            tables.append(block.times)
+            if len(copies) == 20:
+                break
+    assert len({copy.tobytes() for copy in copies}) == 20
+    assert all(table.size for table in tables)
+
+
+def test_an_array_keeps_the_ring_after_the_capture(host, running):
+    """An array that exists when capture and card are closed stays as it was. When it is gone the
+    card is closed, and can be opened again."""
+    frames = Generated(64, 20000, count=0)
+    with host.Card(f"sim:{running.socket}") as card:
+        with card.capture(**SMALL) as capture:
+            generate(capture, frames)
+            kept = next(iter(capture))[0]
+    assert kept.tobytes() == frames.data(0)
+    with pytest.raises(host.WayBusy):
+        host.Card(f"sim:{running.socket}")
+    del kept
+    with host.Card(f"sim:{running.socket}") as card:
+        assert card.info.target == "sim"
+
+
+def test_a_block_that_was_given_back_says_so(card):
+    """The bytes of a block that the card may write over cannot be had, with a sentence that says
+    what to do. The block before the last one can still be used."""
+    blocks = []
+    with card.capture(**SMALL) as capture:
+        generate(capture, Generated(64, 20000, count=0))
+        for block in capture:
+            blocks.append(block)
+            if len(blocks) == 3:
+                break
+        assert blocks[1].data.size and blocks[2].data.size
+        with pytest.raises(ValueError, match="was given back to the card"):
+            _ = blocks[0].data
+    with pytest.raises(ValueError, match="was given back"):
+        blocks[2].data.tobytes()
+
+
+def test_a_loop_is_a_capture(card, running):
+    """Without a `with` block the loop begins and ends the capture, so another one can follow."""
+    card.registers.load(running.csr_json)
+
+    def make_frames():
+        card.registers["capture_generator_count"] = 5
+        card.registers["capture_generator_control"] = 1
+
+    for _ in range(2):
+        capture = card.capture(**SMALL)
+        with pytest.raises(ValueError, match="does not run"):
+            generate(capture, Generated(64, 0, count=1))
+        card.registers["capture_generator_control"] = 0
+        loop = iter(capture)
+        timer = threading.Timer(0.5, make_frames)
+        timer.start()
+        assert len(next(loop)) >= 1
+        timer.join()
+        loop.close()
+        assert not card._handle.parts
+
+
+def test_a_capture_without_frames_ends_in_time(host, card):
+    """If no frame comes, the loop raises WaitTimeout after the capture's timeout."""
+    with card.capture(timeout=0.3, ring=1 << 18) as capture:
+        with pytest.raises(host.WaitTimeout, match=r"no frame came within 0\.3 s"):
+            next(iter(capture))
+
+
+def test_another_thread_may_close_the_card(host, running):
+    """A card that another thread closes ends a loop that waits, and nothing of it is used after."""
+    card = host.Card(f"sim:{running.socket}")
+    begun = time.monotonic()
+    closer = threading.Timer(0.3, card.close)
+    with pytest.raises(ValueError, match="closed|does not run"), card.capture(**SMALL) as capture:
+        closer.start()
+        for _ in capture:
+            pass
+    assert time.monotonic() - begun < 10
+    capture.close()
+    closer.join()
+    with host.Card(f"sim:{running.socket}") as again:
+        assert again.info.target == "sim"
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"ring": 100}, "100"),
+        ({"mbuf": 3 << 12}, str(3 << 12)),
+        ({"newest": True, "ring": 1 << 16}, "newest|staging"),
+    ],
+    ids=str,
+)
+def test_a_bad_option_gets_a_sentence(host, card, options, said):
+    """A setting that cannot be is refused with a sentence that names its value."""
+    with pytest.raises(host.LaneboxError) as caught, card.capture(**options):
+        pass
+    assert re.search(said, str(caught.value)), caught.value
+
+
+def test_a_card_without_the_block_gets_a_sentence(host):
+    """On a card without the capture block the loop raises CardGone with the build's option."""
+    built = artefacts.build("lanebox")
+    with (
+        BoardProcess(built.board, Conditions().board_options()) as board,
+        host.Card(f"sim:{board.socket}") as card,
+        pytest.raises(host.CardGone, match="--capture"),
+    ):
+        next(iter(card.capture()))

@@ -1,0 +1,46 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * List the frames of a recording by port. A recording is a page of header and
+ * then what the ring had, so its bytes are walked through like a span.
+ */
+#include <litepcie_capture.h>
+#include <stdio.h>
+
+#define FRAMES	64
+
+static int list(const struct litepcie_span *span)
+{
+	uint64_t frames[LITEPCIE_CAPTURE_PORTS] = { 0 };
+	struct litepcie_packet packets[FRAMES];
+	size_t at = 0;
+	int found;
+
+	while ((found = litepcie_records(span, &at, packets, FRAMES)) > 0)
+		for (int i = 0; i < found; i++)
+			frames[packets[i].port % LITEPCIE_CAPTURE_PORTS]++;
+	for (unsigned int port = 0; port < LITEPCIE_CAPTURE_PORTS; port++)
+		if (frames[port])
+			printf("port %u: %llu frames\n", port,
+			       (unsigned long long)frames[port]);
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	static uint8_t data[1 << 20];
+	struct litepcie_span span = { .struct_size = sizeof(span), .data = data };
+	FILE *file = fopen(argc > 2 ? argv[2] : "example.pcapng", "rb");
+
+	if (!file) {
+		perror("example.pcapng");
+		return 1;
+	}
+	span.bytes = fread(data, 1, sizeof(data), file);
+	fclose(file);
+	return list(&span) < 0;
+}

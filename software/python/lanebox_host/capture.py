@@ -1,0 +1,406 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Give access to the frames that the card captures, as NumPy arrays that lie in the capture's ring.
+
+for block in card.capture():
+    print(len(block), block.times[0], block.lengths.sum(), bytes(block[0]))
+
+A block is a part of the ring with whole frames. Its tables (times, ports, lengths, offsets) are
+arrays of their own. Its frames and its bytes are arrays in the ring, where nothing is copied. A
+block is valid until the loop asks for the next but one. If an array in the ring still exists then,
+the loop raises BufferError: copy() frames that are needed for longer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from ctypes import byref
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from lanebox_host._library import (
+    HANDLE,
+    AccountsFields,
+    CaptureConfigFields,
+    CaptureStatsFields,
+    GeneratorFields,
+    Handle,
+    PacketFields,
+    SpanFields,
+    field_names,
+    milliseconds,
+)
+from lanebox_host.errors import WaitTimeout
+
+HEADER_BYTES = 4096  # size of the header of a file
+LEAST_RECORD = 32  # bytes of a record without data, so a span has at most a frame for each of them
+AT_ONCE = (1 << 32) - 1  # value of `wait_ns` with which records do not wait for more
+# Longest wait inside the library in seconds. Between two waits a loop sees that another thread has
+# closed the card.
+SLICE = 0.2
+
+if TYPE_CHECKING:
+    Memory: TypeAlias = ctypes.Array[ctypes.c_uint8]
+PACKET: np.dtype[Any] = np.dtype(PacketFields)
+
+
+class CaptureOptions(TypedDict, total=False):
+    """The options of a capture, each with its default.
+
+    ring      64 MiB: bytes of the ring in host memory, a power of two
+    mbuf      1 MiB: bytes of a part of the ring, which no record crosses, a power of two
+    snap      0: bytes to keep of each frame; 0: all
+    wait      1e-6: seconds that whole records may wait on the card for more
+    keep_bad  False; True: frames that their source found bad are captured, too
+    lossless  False; True: frames wait where they would be lost, so their source must be able to
+    newest    False; True: the card writes over the oldest frames
+    link      1: link type of the frames, for files; 1: Ethernet, 147 to 162: users' own
+    timeout   -1: longest wait for a frame in seconds; negative: for ever
+    """
+
+    ring: int
+    mbuf: int
+    snap: int
+    wait: float
+    keep_bad: bool
+    lossless: bool
+    newest: bool
+    link: int
+    timeout: float
+
+
+@dataclass(frozen=True)
+class Account:
+    """A number of frames, and the bytes that they had at their source."""
+
+    frames: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PortAccounts:
+    """What became of the frames of one port. Each frame is in one of the accounts."""
+
+    delivered: Account
+    bad: Account
+    lost_ring: Account
+    lost_staging: Account
+
+
+@dataclass(frozen=True)
+class CaptureStats:
+    """The accounts of all ports at one moment, and counts since the start.
+
+    `position` and `released` are bytes of the ring, `time_ns` is device time.
+    """
+
+    position: int
+    records: int
+    lost: int
+    time_ns: int
+    released: int
+    overwritten: int
+    limits: int
+    ports: tuple[PortAccounts, ...]
+
+
+class Block:
+    """Whole frames in a part of the ring: `block[i]` is frame i, and a loop gives all of them.
+
+    `position` is where the block begins, in bytes since the start, and `mbuf` the number of its
+    part of the ring, which ends with this block if `sealed`. `lost` frames had been lost when the
+    card wrote the block or a later one.
+    """
+
+    def __init__(self, span: SpanFields) -> None:
+        self._memory: Memory | None = (ctypes.c_uint8 * span.bytes).from_address(span.data)
+        self._table: npt.NDArray[Any] | None = None
+        self._address = span.data
+        self.size: int = span.bytes
+        self.position: int = span.position
+        self.mbuf: int = span.mbuf
+        self.sealed: bool = span.sealed
+        self.lost: int = span.lost
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The block's bytes in the ring: pcapng blocks, as they are in a file."""
+        if self._memory is None:
+            raise ValueError(
+                f"the block at position {self.position} was given back to the card: use a block "
+                "before the loop asks for the next but one, or copy() its frames"
+            )
+        array: npt.NDArray[np.uint8] = np.frombuffer(memoryview(self._memory), np.uint8)
+        array.flags.writeable = False
+        return array
+
+    @property
+    def packets(self) -> npt.NDArray[Any]:
+        """A table of the frames, with the fields of the library's struct litepcie_packet."""
+        if self._table is None:
+            room = self.data.size // LEAST_RECORD
+            table, at = np.empty(room, PACKET), ctypes.c_size_t()
+            span = SpanFields(data=self._address, bytes=self.size)
+            found = Handle.free("records", byref(span), byref(at), table.ctypes.data, room)
+            self._table = table[:found]
+        return self._table
+
+    @property
+    def times(self) -> npt.NDArray[np.uint64]:
+        """Device time of each frame in ns, since the card's reset."""
+        return self.packets["time_ns"]
+
+    @property
+    def ports(self) -> npt.NDArray[np.uint32]:
+        """The port that each frame came from."""
+        return self.packets["port"]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.uint32]:
+        """The bytes that each frame had at its source."""
+        return self.packets["length"]
+
+    @property
+    def kept(self) -> npt.NDArray[np.uint32]:
+        """The bytes of each frame that are in the block."""
+        return self.packets["kept"]
+
+    @property
+    def offsets(self) -> npt.NDArray[np.uint64]:
+        """Where each frame begins in `data`."""
+        return self.packets["data"] - np.uint64(self._address)
+
+    @property
+    def dropped(self) -> npt.NDArray[np.uint64]:
+        """How many frames of its port were lost right before each frame."""
+        return self.packets["dropped"]
+
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    def __getitem__(self, number: int) -> npt.NDArray[np.uint8]:
+        packet = self.packets[number]
+        begin = int(packet["data"]) - self._address
+        return self.data[begin : begin + int(packet["kept"])]
+
+    def __iter__(self) -> Iterator[npt.NDArray[np.uint8]]:
+        """Yield each frame in place."""
+        data, begins = self.data, self.offsets.astype(np.int64)
+        for begin, end in zip(begins.tolist(), (begins + self.kept).tolist()):
+            yield data[begin:end]
+
+    def _end(self) -> Memory | None:
+        """Make the block invalid, unless an array in the ring still exists.
+
+        Returns the block's memory then. An array refers to it, so it lives as long as one of them.
+        """
+        if self._memory is not None:
+            watch, self._memory = weakref.ref(self._memory), None
+            self._memory = watch()
+        return self._memory
+
+
+class Capture:
+    """A capture of frames: `for block in capture` yields blocks.
+
+    The capture begins with its `with` block or with the loop, and ends with it. Frames that come
+    before are not captured.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        *,
+        ring: int = 0,
+        mbuf: int = 0,
+        snap: int = 0,
+        wait: float = 1e-6,
+        keep_bad: bool = False,
+        lossless: bool = False,
+        newest: bool = False,
+        link: int = 1,
+        timeout: float = -1.0,
+    ) -> None:
+        """Prepare a capture, without starting it. The keywords are those of CaptureOptions."""
+        self._handle = handle
+        self._timeout = timeout
+        self._config = CaptureConfigFields(
+            ring_bytes=ring,
+            mbuf_bytes=mbuf,
+            snap=snap,
+            wait_ns=min(math.ceil(wait * 1e9), AT_ONCE - 1) if wait else AT_ONCE,
+            keep_bad=keep_bad,
+            lossless=lossless,
+            newest=newest,
+            link_type=link,
+        )
+        self._capture = HANDLE()
+        self._runs = False
+        self._blocks: deque[Block] = deque()
+
+    # Begin and end --------------------------------------------------------------------------------
+
+    def __enter__(self) -> Capture:
+        for part in list(self._handle.parts):
+            part.close()
+        self._handle.call("capture_open", byref(self._config), byref(self._capture))
+        self._handle.parts.append(self)
+        try:
+            self._call("start")
+        except BaseException:
+            self.close()
+            raise
+        self._runs = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.stop()
+        except (OSError, ValueError):
+            # The error that ended the `with` block has already said that the card is gone, so the
+            # error of the stop is dropped.
+            if error is None:
+                raise
+        finally:
+            self.close()
+
+    def stop(self) -> None:
+        """Take no more frames. The loop goes on with the blocks that are left, and ends."""
+        if self._runs:
+            self._runs = False
+            self._call("stop")
+
+    def close(self) -> None:
+        """End the capture and free its ring. To end it again does nothing.
+
+        While an array in the ring still exists the ring stays: it is freed by the next close(), by
+        the next capture, or with the card.
+        """
+        if not self._capture or self._handle.closed:
+            return
+        self.stop()
+        if not self._used():
+            self._handle.plain("capture_close", of=self._capture)
+            self._handle.parts.remove(self)
+            self._capture = HANDLE()
+
+    def leave(self) -> list[object]:
+        """Give up the capture, since the card is closed. Card.close() calls this.
+
+        Returns the memory of which arrays still exist. The card's handle must live that long.
+        """
+        self._capture, self._runs = HANDLE(), False
+        used: list[object] = list(self._used())
+        for block in self._blocks:  # From now on only the arrays keep the memory.
+            block._memory = None
+        self._blocks.clear()
+        return used
+
+    def _used(self) -> list[Memory]:
+        """End the blocks, and return the memory of those of which an array still exists."""
+        ended = [(block, block._end()) for block in self._blocks]
+        self._blocks = deque(block for block, memory in ended if memory is not None)
+        return [memory for _, memory in ended if memory is not None]
+
+    def _call(self, name: str, *arguments: object) -> int:
+        if not self._capture:
+            raise ValueError("the capture does not run: use it inside its `with` block")
+        return self._handle.call(f"capture_{name}", *arguments, of=self._capture)
+
+    # Blocks ---------------------------------------------------------------------------------------
+
+    def take(self, timeout: float | None = None) -> Block | None:
+        """Wait for the next block. Returns None if the capture was stopped and nothing is left.
+
+        The blocks before the last one with frames are given back to the card. Raises WaitTimeout if
+        no frame comes within `timeout` seconds.
+        """
+        self._give_back()
+        longest = self._timeout if timeout is None else timeout
+        deadline = math.inf if longest < 0 else time.monotonic() + longest
+        span = SpanFields()
+        while True:
+            rest = max(0.0, deadline - time.monotonic())
+            found = self._call("next", byref(span), milliseconds(min(rest, SLICE)))
+            if found:
+                self._blocks.append(Block(span))
+                return self._blocks[-1]
+            if not self._runs:
+                return None
+            if rest <= 0:
+                raise WaitTimeout(0, f"no frame came within {longest} s")
+
+    def _give_back(self) -> None:
+        """Give back the blocks before the last one with frames.
+
+        A block of fillers and a seal alone does not count: in a loop over the frames of a block the
+        loop's variable still has the last frame of the block before it.
+        """
+        while any(len(block) for block in list(self._blocks)[1:]):
+            if self._blocks[0]._end() is not None:
+                raise BufferError(
+                    f"an array of the block at position {self._blocks[0].position} outlives the "
+                    "block, whose memory the card is about to use again: copy() what you keep, or "
+                    "del it"
+                )
+            self._call("release", self._blocks.popleft().size)
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield the blocks, until stop(). Without a `with` block the loop is the capture."""
+        if not self._capture:
+            with self:
+                yield from self._loop()
+        else:
+            yield from self._loop()
+
+    def _loop(self) -> Iterator[Block]:
+        while (block := self.take()) is not None:
+            yield block
+
+    # Beside the frames ----------------------------------------------------------------------------
+
+    @property
+    def header(self) -> bytes:
+        """The header of a file: behind it the bytes of all blocks are a pcapng file."""
+        text = (ctypes.c_uint8 * HEADER_BYTES)()
+        self._call("header", text, HEADER_BYTES)
+        return bytes(text)
+
+    def generate(
+        self, size: int, *, period: int = 0, count: int = 0, seed: int = 0, port_mask: int = 0
+    ) -> None:
+        """Let the card make frames of `size` bytes. `period` is the time from frame to frame in
+        1/256 of a clock cycle, and `count` the number of frames; 0: without end.
+        """
+        fields = GeneratorFields(
+            size=size, period=period, count=count, seed=seed, port_mask=port_mask
+        )
+        self._call("generate", byref(fields))
+
+    @property
+    def stats(self) -> CaptureStats:
+        """The card's accounts, at one moment."""
+        fields = CaptureStatsFields()
+        self._call("stats", byref(fields))
+        values = {name: getattr(fields, name) for name in field_names(fields) if name != "port"}
+        return CaptureStats(**values, ports=tuple(_port(each) for each in fields.port))
+
+
+def _port(fields: AccountsFields) -> PortAccounts:
+    accounts = {name: getattr(fields, name) for name in field_names(fields)}
+    return PortAccounts(**{n: Account(each.frames, each.bytes) for n, each in accounts.items()})

@@ -1,0 +1,369 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The answers to Wireshark: the cards as interfaces, their settings, and their frames as pcapng
+ * into a FIFO. The cards are those with a node of the kernel driver, and those that the environment
+ * names in LANEBOX_CAPTURE, like "sim:build/board.sock vfio:0000:22:00.0".
+ */
+#include "extcap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record.h"
+
+#define NODES		"/dev/litepcie*-capture"
+#define VARIABLE	"LANEBOX_CAPTURE"
+#define NAME_SIZE	32
+#define DEVICE_SIZE	256
+#define MOST		32u	/* interfaces that are listed */
+#define WAIT_MS		200	/* longest wait for frames before a look whether to end */
+
+/* An interface as Wireshark calls it, and the card behind it. */
+struct interface {
+	char	name[NAME_SIZE];
+	char	device[DEVICE_SIZE];
+};
+
+struct interfaces {
+	struct interface	list[MOST];
+	unsigned int		count;
+};
+
+/* What Wireshark wants. */
+struct request {
+	bool				lists, links, settings, captures;
+	const char			*interface, *fifo, *filter;
+	struct litepcie_capture_config	config;
+	struct litepcie_generator	generator;
+};
+
+/* Interfaces ---------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 0)))
+static void add(struct interfaces *found, const char *name, unsigned int number, const char *device,
+		size_t length)
+{
+	struct interface *next = &found->list[found->count];
+
+	if (found->count == MOST || length >= sizeof(next->device))
+		return;
+	snprintf(next->name, sizeof(next->name), name, number);
+	memcpy(next->device, device, length);
+	next->device[length] = 0;
+	found->count++;
+}
+
+/* /dev/litepcie3-capture is the interface lanebox3, and the card /dev/litepcie3. */
+static void add_nodes(struct interfaces *found)
+{
+	const size_t begin = strlen("/dev/litepcie"), end = strlen("-capture");
+	glob_t nodes;
+
+	if (glob(NODES, 0, NULL, &nodes) == 0) {
+		for (size_t i = 0; i < nodes.gl_pathc; i++) {
+			const char *path = nodes.gl_pathv[i];
+
+			add(found, "lanebox%u", (unsigned int)strtoul(path + begin, NULL, 10), path,
+			    strlen(path) - end);
+		}
+	}
+	globfree(&nodes);
+}
+
+/* The words of LANEBOX_CAPTURE are the interfaces lanebox-env0, lanebox-env1, ... */
+static void add_named(struct interfaces *found)
+{
+	const char *word = getenv(VARIABLE);
+
+	for (unsigned int i = 0; word && *word; i++) {
+		size_t length = strcspn(word, " ");
+
+		if (length)
+			add(found, "lanebox-env%u", i, word, length);
+		word += length + strspn(word + length, " ");
+	}
+}
+
+static void find_interfaces(struct interfaces *found)
+{
+	found->count = 0;
+	add_nodes(found);
+	add_named(found);
+}
+
+static const char *find_device(const struct interfaces *found, const char *name)
+{
+	for (unsigned int i = 0; i < found->count; i++)
+		if (strcmp(found->list[i].name, name) == 0)
+			return found->list[i].device;
+	return NULL;
+}
+
+/* Answers ------------------------------------------------------------------------------------- */
+
+static void list_interfaces(const struct interfaces *found)
+{
+	puts("extcap {version=1}");
+	for (unsigned int i = 0; i < found->count; i++)
+		printf("interface {value=%s}{display=Lanebox card %s}\n", found->list[i].name,
+		       found->list[i].device);
+}
+
+static void list_settings(void)
+{
+	printf("arg {number=0}{call=--snap}{display=Bytes to keep of a frame}"
+	       "{tooltip=0: all}{type=unsigned}{range=0,%u}{default=0}\n",
+	       LITEPCIE_CAPTURE_FRAME_LARGEST);
+	puts("arg {number=1}{call=--wait}{display=Time that frames wait in the card, in ns}"
+	     "{tooltip=Frames wait for more, so that the card writes them together}"
+	     "{type=unsigned}{default=1000}\n"
+	     "arg {number=2}{call=--ring}{display=Memory of the ring}"
+	     "{tooltip=A power of two from 64K to 1G}{type=string}{default=64M}\n"
+	     "arg {number=3}{call=--keep-bad}{display=Frames that their source found bad, too}"
+	     "{type=boolflag}{default=false}\n"
+	     "arg {number=4}{call=--generate}{display=Frames of the card's own generator}"
+	     "{tooltip=SIZE,PERIOD,COUNT as of lanebox-capture record; empty: none}{type=string}");
+}
+
+/* Frames -------------------------------------------------------------------------------------- */
+
+/* Write all of it. Returns false at the end: a failure, which is noted, or Wireshark has stopped. */
+static bool write_all(struct util *util, int fd, const uint8_t *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t done = write(fd, data, bytes);
+
+		if (done < 0 && errno == EINTR && !util_interrupted())
+			continue;
+		if (done < 0) {
+			if (errno != EPIPE && errno != EINTR)
+				util_fail(util, "writing to Wireshark: %s", strerror(errno));
+			return false;
+		}
+		data += done;
+		bytes -= (size_t)done;
+	}
+	return true;
+}
+
+/* Write what comes, as soon as it comes, until Wireshark stops or the card fails. */
+static void follow(struct util *util, struct litepcie_capture *capture, int fd)
+{
+	struct litepcie_span span = { .struct_size = sizeof(span) };
+	int rc = 0;
+
+	while (!util_interrupted()) {
+		rc = litepcie_capture_next(capture, &span, WAIT_MS);
+		if (rc == 0 || rc == -EINTR)
+			continue;
+		if (rc < 0 || !write_all(util, fd, span.data, span.bytes))
+			break;
+		rc = litepcie_capture_release(capture, span.bytes);
+		if (rc < 0)
+			break;
+	}
+	if (rc != -EINTR)
+		util_check(util, rc, "capturing");
+}
+
+static void stream(struct util *util, const struct request *request,
+		   struct litepcie_capture *capture, int fd)
+{
+	uint8_t header[LITEPCIE_CAPTURE_HEADER_BYTES];
+	int rc = litepcie_capture_header(capture, header, sizeof(header));
+
+	if (rc >= 0)
+		rc = litepcie_capture_start(capture);
+	if (rc >= 0 && request->generator.size)
+		rc = litepcie_capture_generate(capture, &request->generator);
+	util_check(util, rc, "starting the capture");
+	if (rc < 0)
+		return;
+	if (write_all(util, fd, header, sizeof(header)))
+		follow(util, capture, fd);
+	litepcie_capture_generate(capture, NULL);
+	litepcie_capture_stop(capture);
+}
+
+static int capture_frames(struct util *util, const struct request *request)
+{
+	struct litepcie_capture *capture = NULL;
+	int fd = open(request->fifo, O_WRONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return util_usage(util, "--fifo %s: %s", request->fifo, strerror(errno));
+	if (util_open(util)) {
+		rc = litepcie_capture_open(util->dev, &request->config, &capture);
+		util_check(util, rc, "opening the capture");
+		if (rc == 0)
+			stream(util, request, capture, fd);
+	}
+	close(fd);
+	return util_finish(util, NULL, NULL, NULL);
+}
+
+/* Options ------------------------------------------------------------------------------------- */
+
+enum { INTERFACES = 256, VERSION, INTERFACE, LINKS, SETTINGS, FILTER, CAPTURE, FIFO, SNAP, WAIT,
+       RING, KEEP_BAD, GENERATE };
+
+static int parse_number(struct util *util, const char *option, uint64_t most, uint32_t *number)
+{
+	uint64_t value;
+
+	if (!util_parse_number(optarg, 0, most, &value))
+		return util_usage(util, "%s %s: it must be a number up to %llu", option, optarg,
+				  (unsigned long long)most);
+	*number = (uint32_t)value;
+	return -1;
+}
+
+/* Take one of the settings that list_settings() offers. Returns -1 to go on, or an exit status. */
+static int parse_setting(struct util *util, int option, const char *word, struct request *request)
+{
+	struct litepcie_capture_config *config = &request->config;
+	int status;
+
+	switch (option) {
+	case SNAP:
+		return parse_number(util, "--snap", LITEPCIE_CAPTURE_FRAME_LARGEST, &config->snap);
+	case WAIT:
+		status = parse_number(util, "--wait", UINT32_MAX, &config->wait_ns);
+		if (!config->wait_ns)
+			config->wait_ns = LITEPCIE_CAPTURE_AT_ONCE;
+		return status;
+	case RING:
+		if (util_parse_size(optarg, &config->ring_bytes))
+			return -1;
+		return util_usage(util, "--ring %s: it must be a number of bytes; K, M and G may "
+				  "follow", optarg);
+	case KEEP_BAD:
+		config->keep_bad = true;
+		return -1;
+	case GENERATE:
+		if (!*optarg || record_generator(optarg, &request->generator))
+			return -1;
+		return util_usage(util, "--generate %s: it must be SIZE[,PERIOD[,COUNT]], like "
+				  "64,1000,20000", optarg);
+	default:
+		return util_bad_option(util, option, word);
+	}
+}
+
+static int parse_option(struct util *util, int option, const char *word, struct request *request)
+{
+	switch (option) {
+	case INTERFACES:
+		request->lists = true;
+		return -1;
+	case VERSION:
+		return -1;
+	case INTERFACE:
+		request->interface = optarg;
+		return -1;
+	case LINKS:
+		request->links = true;
+		return -1;
+	case SETTINGS:
+		request->settings = true;
+		return -1;
+	case FILTER:
+		request->filter = *optarg ? optarg : NULL;
+		return -1;
+	case CAPTURE:
+		request->captures = true;
+		return -1;
+	case FIFO:
+		request->fifo = optarg;
+		return -1;
+	default:
+		return parse_setting(util, option, word, request);
+	}
+}
+
+static int parse(struct util *util, int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{ "extcap-interfaces", no_argument, NULL, INTERFACES },
+		{ "extcap-version", optional_argument, NULL, VERSION },
+		{ "extcap-interface", required_argument, NULL, INTERFACE },
+		{ "extcap-dlts", no_argument, NULL, LINKS },
+		{ "extcap-config", no_argument, NULL, SETTINGS },
+		{ "extcap-capture-filter", required_argument, NULL, FILTER },
+		{ "capture", no_argument, NULL, CAPTURE },
+		{ "fifo", required_argument, NULL, FIFO },
+		{ "snap", required_argument, NULL, SNAP },
+		{ "wait", required_argument, NULL, WAIT },
+		{ "ring", required_argument, NULL, RING },
+		{ "keep-bad", no_argument, NULL, KEEP_BAD },
+		{ "generate", required_argument, NULL, GENERATE },
+		{ 0 }
+	};
+	int option, status;
+
+	opterr = 0;
+	/* in glibc, 0 lets getopt start anew */
+	optind = 0;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		status = parse_option(util, option, argv[optind - 1], request);
+		if (status >= 0)
+			return status;
+	}
+	return -1;
+}
+
+bool extcap_asks(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], "--extcap-", strlen("--extcap-")) == 0)
+			return true;
+	return false;
+}
+
+int extcap(struct util *util, int argc, char **argv)
+{
+	struct request request = {
+		.config.struct_size = sizeof(request.config),
+		.generator.struct_size = sizeof(request.generator),
+	};
+	struct interfaces found;
+	int status = parse(util, argc, argv, &request);
+
+	if (status >= 0)
+		return status;
+	find_interfaces(&found);
+	if (request.lists) {
+		list_interfaces(&found);
+		return EXIT_OK;
+	}
+	if (!request.interface)
+		return util_usage(util, "Wireshark must name an interface by --extcap-interface");
+	util->device = find_device(&found, request.interface);
+	if (!util->device)
+		return util_usage(util, "%s: there is no such interface; cards are those with a "
+				  "node " NODES ", and those that " VARIABLE " names",
+				  request.interface);
+	if (request.links)
+		puts("dlt {number=1}{name=EN10MB}{display=Ethernet}");
+	if (request.settings)
+		list_settings();
+	if (!request.captures)
+		return EXIT_OK;
+	if (request.filter)
+		return util_usage(util, "capture filter %s: the card cannot filter for Wireshark; "
+				  "use a display filter", request.filter);
+	if (!request.fifo)
+		return util_usage(util, "--capture needs --fifo");
+	return capture_frames(util, &request);
+}

@@ -1,0 +1,48 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A processor in a deep idle state takes up to some hundred microseconds to leave it. The kernel
+ * keeps the states away whose exit takes longer than what is written to /dev/cpu_dma_latency, for
+ * as long as the file is open. So nothing stays set when the recorder ends, however it ends.
+ */
+#include "processor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LATENCY	"/dev/cpu_dma_latency"
+
+bool processor_pin(struct util *util, unsigned int number)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (number < CPU_SETSIZE)
+		CPU_SET(number, &set);
+	if (number < CPU_SETSIZE && sched_setaffinity(0, sizeof(set), &set) == 0)
+		return true;
+	util_fail(util, "--cpu %u: %s", number, number >= CPU_SETSIZE || errno == EINVAL ?
+		  "this machine has no such processor, or the program may not run on it" :
+		  strerror(errno));
+	return false;
+}
+
+int processor_keep_awake(void)
+{
+	const int32_t us = 0;
+	int fd = open(LATENCY, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, &us, sizeof(us)) != sizeof(us)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}

@@ -1,0 +1,22 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* The processor on which a recorder runs: which one it is, and that it does not sleep deeply. */
+#ifndef LANEBOX_CAPTURE_PROCESSOR_H
+#define LANEBOX_CAPTURE_PROCESSOR_H
+
+#include "../litepcie_util/util.h"
+
+/* Run the calling thread on this processor only. Returns false after a failure, which is noted. */
+bool processor_pin(struct util *util, unsigned int number);
+
+/*
+ * Keep all processors from idle states that take time to leave, until the file descriptor is closed
+ * or the program ends. Returns the descriptor, or -1 if the user may not ask for that: root may.
+ */
+int processor_keep_awake(void);
+
+#endif /* LANEBOX_CAPTURE_PROCESSOR_H */
