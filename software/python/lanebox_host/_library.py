@@ -467,7 +467,8 @@ class Handle:
         """Close the library's card, or wait with that until the last array of a part is gone."""
         used = [memory for part in self.parts for memory in part.leave()]
         if used:
-            weakref.finalize(used[0], self._end, handle).atexit = False
+            end = weakref.finalize(used[0], self._end, handle)
+            end.atexit = False  # type: ignore[misc]  # mypy's list of its attributes is short
         else:
             LIBRARY.litepcie_close(handle)
 
