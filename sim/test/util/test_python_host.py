@@ -111,12 +111,14 @@ def test_constants_are_the_headers(host):
     """Constants that the Python package repeats have the values of the C header."""
     from lanebox_host import _library
 
-    text = (ROOT / "software/liblitepcie/liblitepcie.h").read_text()
+    folder = ROOT / "software/liblitepcie"
+    text = (folder / "liblitepcie.h").read_text() + (folder / "litepcie_stream.h").read_text()
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
     flags = re.findall(r"#define LITEPCIE_HAS_(\w+)\s+\(UINT64_C\(1\) << (\d+)\)", text)
     assert flags == [(n.upper(), str(bit)) for bit, n in enumerate(_library.FEATURES)]
-    names = "H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"
+    names = ["H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"]
+    names += ["BUFFER_SIZE", "BUFFER_COUNT"]
     assert [int(defined[name]) for name in names] == [getattr(_library, name) for name in names]
 
 
