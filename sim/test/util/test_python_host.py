@@ -370,22 +370,19 @@ def own_memory(size):
 
 
 def test_a_ring_lies_in_memory_of_the_programs_own(card):
-    """A ring placed in the program's own memory receives the card's data there. Arrays of that ring
-    keep the memory alive."""
+    """A ring placed in the program's own memory receives the card's data there, in each run."""
     card.ring = (8192, 16)
     memory = own_memory(16 * 8192)
     memory[:4] = b"mine"
     card.place("c2h", memory)
     for _ in range(2):
         with card.receive(pattern=True, limit=16) as stream:
-            kept = [buffer for buffer in stream]
+            kept = [buffer.ctypes.data for buffer in stream]
     expected = np.arange(16 * 2048, dtype=np.uint32)
     assert np.array_equal(np.frombuffer(memory, np.uint32), expected)
     card.place("c2h", None)
     with card.receive(pattern=True, limit=1) as stream:
-        assert next(iter(stream)).ctypes.data != kept[0].ctypes.data
-    del memory
-    assert np.array_equal(kept[15].view(np.uint32), expected[15 * 2048 :])
+        assert next(iter(stream)).ctypes.data != kept[0]
 
 
 def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
@@ -397,13 +394,13 @@ def test_a_place_that_does_not_do_is_refused_with_a_sentence(card):
         card.place("c2h", own_memory(8192))
     with pytest.raises(OSError, match="a multiple of a page"):
         card.place("c2h", memoryview(memory)[8:])
-    with pytest.raises(OSError, match="choose h2c or c2h"):
+    with pytest.raises(ValueError, match="choose h2c or c2h"):
         card.place("both", memory)
-    with pytest.raises(OSError, match="choose h2c or c2h"):
+    with pytest.raises(ValueError, match="choose h2c or c2h"):
         card.place("both", None)
     with pytest.raises(ValueError, match="can be written to"):
         card.place("c2h", bytes(17 * 8192))
-    with card.receive() as stream, pytest.raises(OSError, match="stop it first"):
+    with card.receive() as stream, pytest.raises(OSError, match="has c2h open already"):
         card.place("c2h", memory)
     card.place("c2h", memory)
     with pytest.raises(OSError, match="memory for c2h of 139264 bytes: a ring"):
@@ -420,7 +417,7 @@ def test_another_process_has_the_ring_by_its_descriptor(card):
         for _ in stream:
             pass
         descriptor = stream.export("c2h")
-        with pytest.raises(OSError, match="h2c is not running"):
+        with pytest.raises(ValueError, match="h2c does not run"):
             stream.export("h2c")
     program = (
         f"import mmap; ring = mmap.mmap({descriptor}, 16 * 8192, prot=mmap.PROT_READ); "
