@@ -14,7 +14,7 @@ from litex.soc.integration.soc import SoCRegion
 
 from gateware import numbers
 from gateware.capture.player.registers import add_player
-from gateware.capture.registers import add_capture
+from gateware.capture.registers import add_capture, needs_capture
 from gateware.card.services import add_card
 from gateware.dma.channel import add_extras, dma_constants, make_channel
 from gateware.dma.pattern import Pattern
@@ -68,6 +68,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         # MMIO, with the user slot's AXI4 bus if it has one ----------------------------------------
         bridged       = mmio == "bridge" and endpoint == "lanebox"
         self.user     = make_occupant(user, platform, with_axi=bridged)
+        capture       = needs_capture(capture, self.user, endpoint)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
             self.add_bridge(memories, msix, compat, virtio, firmware)
@@ -106,9 +107,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy     = self.activity.busy
-        for built, add in ((capture, add_capture), (virtio, lambda s: add_virtio(s, virtio))):
-            if built:
-                add(self) # It adds its own `busy` and interrupt causes to the SoC's.
+        add_capture(self, capture) # Capture and virtio add their `busy` and their causes.
+        add_virtio(self, virtio)
         add_card(self, card, firmware)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 

@@ -108,6 +108,7 @@ TABLE = {
     "setup.py": ("python",),
     "examples": ("hour",),
     "examples/scale": NOTHING_LONGER,
+    "examples/sensor": NOTHING_LONGER,
     "examples/spinal_scale": NOTHING_LONGER,
     "examples/spinal_whiten": ("hour",),
     "examples/test": TESTS,

@@ -8,15 +8,17 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture.generator.Generator
-import lanebox.capture.player.{FrameSources, Player}
+import lanebox.capture.player.{FrameSources, Player, SlotFrames}
 import lanebox.vocabulary.{Frames, Request}
 
 /** Connects the sources of frames, the generator and the player, with Capture, which records them.
+  * With `fromSlot` the logic in the user slot is a third source, whose frames come from the last
+  * port.
   *
   * `busy` is high while frames are made, recorded or written to host memory, while accounts are
   * copied or cleared, and while a written `wake` is compared with the position.
   */
-case class CaptureUnit(p: CaptureParam) extends Component {
+case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Component {
   setDefinitionName("CaptureUnit")
   val io = new Bundle {
     val settings  = in(Capture.Settings(p))
@@ -42,6 +44,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
     }
     val playerIdle = out Bool ()
     val stream     = slave(Stream(Player.StreamBeat()))
+    val slot       = fromSlot generate slave(Stream(Fragment(SlotFrames.Beat())))
 
     val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
@@ -65,7 +68,7 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   val capture   = Capture(p)
   val generator = Generator()
   val player    = Player()
-  val sources   = FrameSources(2)
+  val sources   = FrameSources(if (fromSlot) 3 else 2)
 
   generator.io.run      := io.generator.run
   generator.io.mix      := io.generator.mix
@@ -88,6 +91,13 @@ case class CaptureUnit(p: CaptureParam) extends Component {
 
   sources.io.inputs(0) << generator.io.frames
   sources.io.inputs(1) << player.io.frames
+  val slot = fromSlot generate SlotFrames()
+  if (fromSlot) {
+    slot.io.now  := io.now
+    slot.io.port := Frames.Ports - 1
+    slot.io.stream << io.slot
+    sources.io.inputs(2) << slot.io.frames
+  }
 
   capture.io.settings := io.settings
   capture.io.clear    := io.clear
@@ -107,7 +117,8 @@ case class CaptureUnit(p: CaptureParam) extends Component {
   io.account          := capture.io.account
 
   val writes = !capture.io.idle || capture.io.accountsBusy || capture.io.calls
-  val makes  = io.generator.run || !generator.io.idle || player.io.busy
+  val sends  = if (fromSlot) slot.io.busy else False
+  val makes  = io.generator.run || !generator.io.idle || player.io.busy || sends
   val works  = RegNext(writes || makes || sources.io.output.valid) init False
   io.busy := works || player.io.busy
 }

@@ -4,9 +4,12 @@
 
 package lanebox.capture
 
-import lanebox.vocabulary.LaneboxConfig
+import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
-/** Writes CaptureUnit.v into the folder args(0). */
+/** Writes CaptureUnit.v into the folder args(0). A further word may be `fromSlot=true`. */
 object CaptureUnitVerilog extends App {
-  LaneboxConfig(args(0)).generateVerilog(CaptureUnit(CaptureParam()))
+  val words = Arguments(args.drop(1).toSeq, "fromSlot")
+  LaneboxConfig(args(0)).generateVerilog(
+    CaptureUnit(CaptureParam(), words.flag("fromSlot", false))
+  )
 }

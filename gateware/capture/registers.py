@@ -31,17 +31,26 @@ def check_capture(capture, endpoint):
     writes of 4 KiB to the payload size that the host allows.
     """
     if capture and endpoint != "lanebox":
-        raise ValueError("--capture: LitePCIe's endpoint does not cut the capture block's writes; "
-            "leave it out, or build with --endpoint lanebox")
+        raise ValueError("--capture, or user logic with `frames`: LitePCIe's endpoint does not cut "
+            "the capture block's writes; leave it out, or build with --endpoint lanebox")
+
+def needs_capture(capture, occupant, endpoint):
+    """Returns whether the gateware has a capture block: if it is asked for (`capture`), or if the
+    user slot's occupant has frames for it.
+    """
+    needed = capture or occupant.frames is not None
+    check_capture(needed, endpoint)
+    return needed
 
 class Capture(LiteXModule):
     """The generator and the capture block, with their registers, writing to the master port `port`.
     `player` has the registers of the player, whose logic is in the same component.
 
     `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
-    times in ns since the card's reset.
+    times in ns since the card's reset. `frames` is the user slot's stream of packets, if it has
+    one: each packet becomes a frame of the last port.
     """
-    def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS):
+    def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS, frames=None):
         # o, the capture block or a source of frames has work, so device time must run.
         self.busy = Signal()
         self.irq  = Signal() # o, one cycle: the status line is beyond `wake`.
@@ -55,7 +64,8 @@ class Capture(LiteXModule):
         # # #
 
         request = stream.Endpoint(layouts.request_layout())
-        verilog = generate("capture.CaptureUnit")
+        slot    = {} if frames is None else stream_ports("slot", frames, "sink")
+        verilog = generate("capture.CaptureUnit", **({"fromSlot": "true"} if slot else {}))
         platform.add_source(verilog)
         control, accounts = self._control.fields, self._account_control.fields
         self.specials += spinal_instance(verilog,
@@ -106,6 +116,7 @@ class Capture(LiteXModule):
             o_account_bytes          = self._account_bytes.status,
             **stream_ports("request", request, "source"),
             **player.ports,
+            **slot,
         )
         self.connect_port(request, port)
 
@@ -237,12 +248,14 @@ class Capture(LiteXModule):
 
 # SoC ----------------------------------------------------------------------------------------------
 
-def add_capture(soc):
-    """Adds the capture block to the SoC. It writes to host memory through a write-only master port
-    of its own, and has an interrupt cause of its own.
+def add_capture(soc, wanted):
+    """Adds the capture block to the SoC, if it is wanted. The block writes to host memory through a
+    write-only master port of its own, and has an interrupt cause of its own.
     """
+    if not wanted:
+        return
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
-        cycle_ns = round(1e9/soc.sys_clk_freq))
+        cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames)
     soc.busy = soc.busy | soc.capture.busy
     soc.add_interrupts({"CAPTURE": soc.capture.irq})

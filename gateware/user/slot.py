@@ -12,6 +12,8 @@ The occupant of the slot (the user's logic) is a LiteXModule, made by `Class(pla
     irq     Signal()   o, one cycle high: one interrupt to the host
     axi     user_axi() i, optional: an AXI4 bus of which the occupant is a slave; the host sees it
                        in BAR2 (see gateware/mmio/axi.py, and user/axi_memory.py for one)
+    frames  stream.Endpoint(stream_layout())   o, optional: packets that are captured as frames of
+                       the last port (gateware/capture); the build then has the capture block
     busy    Signal()   o, optional: high while the occupant works without a stream or interrupt
                        moving, so that device time runs in simulation
 
@@ -206,11 +208,11 @@ def check_built(occupant, regions):
             f"software would find one of them as user_{twice}. Give each an attribute or a name= "
             "of its own")
 
-def _widen(occupant):
-    """Replaces each stream of the occupant that has LitePCIe's layout by a stream with
+def _widen(occupant, *attributes):
+    """Replaces each of these streams of the occupant that has LitePCIe's layout by a stream with
     stream_layout(). The new stream carries whole beats only, and no error.
     """
-    for attribute in ("sink", "source"):
+    for attribute in attributes:
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):
             continue
@@ -233,14 +235,18 @@ def make_occupant(occupant_class, platform, with_axi=True):
     _check_endpoint(occupant, "sink", "h2c")
     _check_endpoint(occupant, "source", "c2h")
     _check_widths(occupant)
-    _widen(occupant)
+    _widen(occupant, "sink", "source")
     _check_signal(occupant, "irq", "interrupt")
     if not hasattr(occupant, "busy"):
         occupant.busy = Signal()
     _check_signal(occupant, "busy", "works without moving a stream")
-    if not hasattr(occupant, "axi"):
-        occupant.axi = None
+    for optional in ("axi", "frames"):
+        if not hasattr(occupant, optional):
+            setattr(occupant, optional, None)
     _check_axi(occupant, with_axi)
+    if occupant.frames is not None:
+        _check_endpoint(occupant, "frames", "captured frames")
+        _widen(occupant, "frames")
     return occupant
 
 # SoC ----------------------------------------------------------------------------------------------

@@ -129,8 +129,11 @@ class VirtioDevices(LiteXModule):
 
 def add_virtio(soc, far_side):
     """Adds the virtio devices to the SoC, with interrupt causes behind those of the card. The net
-    device is connected to the far side that is called `far_side`.
+    device is connected to the far side that is called `far_side`. If this is None, nothing is
+    added.
     """
+    if far_side is None:
+        return
     port = soc.pcie_endpoint.crossbar.get_master_port()
     soc.virtio = virtio = VirtioDevices(soc.platform, port)
     soc.port   = side   = make_far_side(far_side, soc.platform)

@@ -1,0 +1,100 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.player
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, HardBlock}
+
+/** Makes frames of the packets that the logic in the user slot sends, like a sensor.
+  *
+  * A packet waits in a store of 16 KiB until its end, so slow logic holds no other source up, and
+  * the frame's length is known when it leaves. Its time is that at which its first beat was taken.
+  * While the store is full the logic waits: nothing is lost here.
+  *
+  * No more is kept of a packet than 16352 bytes. The rest is taken and dropped, and `original` has
+  * the packet's length, up to 65535.
+  */
+case class SlotFrames() extends Component {
+  val io = new Bundle {
+    val now    = in UInt (64 bits)
+    val port   = in UInt (Frames.PortWidth bits)
+    val stream = slave(Stream(Fragment(SlotFrames.Beat())))
+    val frames = master(Frames())
+    val busy   = out Bool ()
+  }
+  import SlotFrames._
+
+  case class Stored() extends Bundle {
+    val head  = Frames.Head()
+    val error = Bool()
+  }
+  val beats = StreamFifo(Fragment(Bits(HardBlock.DataWidth bits)), StoreBeats)
+  val heads = StreamFifo(Stored(), StoreFrames)
+
+  /** Measures the present packet, beat by beat. */
+  val packet = new Area {
+    val count  = Reg(UInt(LongestWidth bits)) init 0 // Its earlier beats; stays at its most.
+    val begun  = Reg(UInt(64 bits))
+    val first  = count === 0
+    val stores = count < MostBeats
+    val cuts   = count === MostBeats - 1
+    val last   = io.stream.last
+    when(io.stream.fire) {
+      when(first) { begun := io.now }
+      count := last ? U(0) | count + (!count.andR).asUInt
+    }
+    val bytes  = (io.stream.bytes === 0) ? U(Frames.BeatBytes, 6 bits) | io.stream.bytes.resize(6)
+    val length = (count @@ U(0, 5 bits)) +^ bytes
+    val most   = U(MostBeats * Frames.BeatBytes, Frames.LengthWidth bits)
+  }
+  import packet.{first, last, length, most, stores}
+
+  io.stream.ready        := beats.io.push.ready && heads.io.push.ready
+  beats.io.push.valid    := io.stream.fire && stores
+  beats.io.push.fragment := io.stream.data
+  beats.io.push.last     := last || packet.cuts
+
+  val stored = heads.io.push.payload
+  heads.io.push.valid  := io.stream.fire && last
+  stored.head.time     := first ? io.now | packet.begun
+  stored.head.original := (length > 0xffff) ? U(0xffff, 16 bits) | length.resize(16)
+  stored.head.kept     := (length > most) ? most | length.resize(Frames.LengthWidth)
+  stored.head.port     := io.port
+  stored.head.flags    := 0
+  stored.error         := io.stream.error
+
+  val leave = new Area {
+    val found = heads.io.pop.payload
+    val beat  = Fragment(Frames.Beat())
+    beat.data  := beats.io.pop.fragment
+    beat.last  := beats.io.pop.last
+    beat.bytes := found.head.kept.resize(5)
+    beat.error := found.error
+    beat.head  := found.head
+    io.frames << beats.io.pop.continueWhen(heads.io.pop.valid).translateWith(beat)
+    heads.io.pop.ready := io.frames.fire && io.frames.last
+  }
+  io.busy := !packet.first || heads.io.pop.valid || io.stream.valid
+}
+
+object SlotFrames {
+  val StoreBeats  = 512
+  val StoreFrames = 32
+
+  /** The most beats of a packet that are kept: one less than the store has. */
+  val MostBeats = StoreBeats - 1
+
+  // The width of a count of beats. A packet of more beats than that has surely 65536 bytes or more.
+  val LongestWidth = 12
+
+  /** A beat of the stream, as stream_layout() of vocabulary/layouts.py describes it. */
+  case class Beat() extends Bundle {
+    val data  = Bits(HardBlock.DataWidth bits)
+    val bytes = UInt(5 bits) // Valid bytes in the packet's last beat; 0 means all 32.
+    val error = Bool()       // With the last beat: the packet is bad.
+  }
+}

@@ -1,0 +1,111 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The example of a sensor whose frames are captured: both clients find each sample in place, and
+Wireshark's programs read the recordings as frames of a user's link type."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from examples.test.test_sensor import frame
+from sim import artefacts, examples
+from sim.board.process import BoardProcess
+from sim.rows.measure import Conditions
+from sim.test.board.board_builds import ROOT
+
+SECONDS = 120  # wall time that a program may take
+USER0 = 147
+PORT = 15  # the port of the user slot's frames
+
+
+@pytest.fixture(scope="module")
+def built():
+    return artefacts.build("lanebox", examples.find("sensor"))
+
+
+@pytest.fixture
+def board(built):
+    with BoardProcess(built.board, Conditions().board_options()) as running:
+        yield running
+
+
+def run(*command, **environment):
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def read(file):
+    """Return [(interface, bytes), ...] of all packets, as tshark reads them. All must be of the
+    link type USER0."""
+    fields = ("frame.interface_id", "frame.encap_type", "frame.len")
+    lines = run("tshark", "-r", file, "-T", "fields", *(f"-e{name}" for name in fields))
+    interfaces = []
+    for line in lines.splitlines():
+        interface, encapsulation, length = line.split("\t")
+        # Wireshark's own number of USER0, which is not that of the file
+        assert (encapsulation, length) == ("45", "44"), line
+        interfaces.append(int(interface))
+    text = run("tshark", "-r", file, "-T", "json", "-x", "--no-duplicate-keys")
+    bodies = re.findall(r'"frame_raw": \[\s*"([0-9a-f]+)"', text)
+    assert len(bodies) == len(interfaces)
+    return list(zip(interfaces, map(bytes.fromhex, bodies)))
+
+
+def test_the_client_in_python_writes_what_the_sensor_sends(built, board, tmp_path):
+    """The client finds all samples right, and tshark finds the same frames in its file."""
+    file = tmp_path / "sensor.pcapng"
+    said = run(
+        sys.executable,
+        ROOT / "examples" / "sensor" / "client.py",
+        *("-d", f"sim:{board.socket}", "-c", built.gateware / "csr.json", file),
+        LIBLITEPCIE=str(artefacts.library()),
+        PYTHONPATH=str(ROOT / "software" / "python"),
+    )
+    count = int(re.match(r"(\d+) frames of 20 samples right, 0 missed", said).group(1))
+    assert count >= 500
+    assert read(file) == [(PORT, frame(number)) for number in range(count)]
+
+
+def test_the_client_in_c_finds_each_sample(built, board):
+    """The client in C finds all samples right, in place."""
+    client = artefacts.client(examples.find("sensor"), built.headers)
+    assert re.match(r"\d+ frames of 20 samples right", run(client, f"sim:{board.socket}"))
+
+
+def test_the_recorder_records_the_sensor(built, board, tmp_path):
+    """lanebox-capture records the sensor's frames with their link type. A link type that cannot be
+    is refused."""
+    tool, file = artefacts.capture_tool(built.headers), tmp_path / "a.pcapng"
+    command = [tool, "record", "-d", f"sim:{board.socket}", "--json"]
+    recorder = subprocess.Popen(
+        [str(word) for word in [*command, "--link-type", USER0, "--packets", 100, file]],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    utility = artefacts.utility(built.headers)
+    csr = {"LANEBOX_CSR": str(built.gateware / "csr.json")}
+    poke = [utility, "poke", "-d", f"sim:{board.socket}", "user_run"]
+    run(*poke, 1, **csr)
+    out, _ = recorder.communicate(timeout=SECONDS)
+    run(*poke, 0, **csr)
+    assert recorder.returncode == 0 and json.loads(out)["packets"] >= 100
+    found = read(file)
+    first = int.from_bytes(found[0][1][:4], "little")
+    assert found == [(PORT, frame(first + i)) for i in range(len(found))]
+    done = subprocess.run(
+        [*command, "--link-type", "70000", tmp_path / "b"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "link type 70000: it must be at most" in done.stderr
