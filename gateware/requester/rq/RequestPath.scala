@@ -169,11 +169,11 @@ case class RequestPath(p: RequestParam) extends Component {
       case -1 => False
       case i  => arbiter.io.inputs(i).fire && arbiter.io.inputs(i).lastOfRequest
     })
-    next.issued               := numbers.io.issued
-    next.returned             := numbers.io.returned
-    next.waitsForClaim        := io.claim.valid && !io.claim.ready
-    next.waitsForNumber       := settings.enable && !numbers.io.free
-    io.progress               := RegNext(next)
+    next.issued         := numbers.io.issued
+    next.returned       := numbers.io.returned
+    next.waitsForClaim  := io.claim.valid && !io.claim.ready
+    next.waitsForNumber := settings.enable && !numbers.io.free
+    io.progress         := RegNext(next)
   }
 }
 

@@ -13,7 +13,15 @@ import spinal.lib._
 
 import lanebox.requester.rc.{HostTiming, RcPins, ReturnHost, TestClaim}
 import lanebox.requester.rq.{ClientRequest, RequestModel, RequestSender, RequestTlp}
-import lanebox.vocabulary.{Clearing, HardBlock, LaneboxConfig, LaneboxSim, ReadData, ReadError, Seed}
+import lanebox.vocabulary.{
+  Clearing,
+  HardBlock,
+  LaneboxConfig,
+  LaneboxSim,
+  ReadData,
+  ReadError,
+  Seed
+}
 
 /** Tests the request path (RQ) and the return path (RC) together, against a model of the host with
   * memory: data that a client wrote is read back unchanged.
