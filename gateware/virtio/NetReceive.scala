@@ -31,9 +31,9 @@ case class NetReceive(p: EngineParam) extends Component {
   val Rest   = HardBlock.BeatBytes - NetHeader
   val header = B(BigInt(1) << 80, Moved bits)
 
-  val first  = RegNextWhen(io.c2h.last, io.c2h.fire) init True
-  val inside = RegInit(False)                    // The present frame is stored.
-  val carry  = Reg(Bits(Moved bits)) init header // The bytes in front of the beat's in its row.
+  val first   = RegNextWhen(io.c2h.last, io.c2h.fire) init True
+  val storing = RegInit(False)                    // The present frame is stored.
+  val carry   = Reg(Bits(Moved bits)) init header // The bytes in front of the beat's in its row.
   val extra = RegInit(False)    // The bytes in `carry` are the last row of their frame.
   val bytes = Reg(UInt(5 bits)) // The number of bytes in that row.
 
@@ -41,11 +41,11 @@ case class NetReceive(p: EngineParam) extends Component {
   val needs = ((io.c2h.head.kept + U(NetHeader + 31)) >> 5).resize(p.rowWidth + 1) + 4
   val fits  = io.c2h.head.kept <= p.largest && needs <= io.free
   val takes = io.live && fits && !io.c2h.error && !io.clear
-  val keeps = first ? takes | (inside && !io.clear)
+  val keeps = first ? takes | (storing && !io.clear)
   io.c2h.ready := !extra
-  when(io.c2h.fire) { inside := keeps && !io.c2h.last }
-  when(io.clear) { inside := False }
-  val loses = io.c2h.fire && ((first && !takes && io.live) || (!first && io.clear && inside))
+  when(io.c2h.fire) { storing := keeps && !io.c2h.last }
+  when(io.clear) { storing := False }
+  val loses = io.c2h.fire && ((first && !takes && io.live) || (!first && io.clear && storing))
   io.lost := RegNext(loses) init False
 
   val ends = io.c2h.last

@@ -184,10 +184,12 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val untold = used =/= told
     val empty  = taken === known
   }
-  val silent   = Reg(Bool())    // The driver's flag: it wants no interrupt.
-  val settling = RegInit(False) // No chain is begun until the interrupt is decided.
-  val goal     = Reg(Task())    // The runner reads this.
-  val puts     = Reg(Put())     // The runner writes this.
+  val silent = Reg(Bool()) // The driver's flag: it wants no interrupt.
+  // The driver wants to know of the used entries that it was not told of.
+  val announces = compare.untold && (features.eventIndex ? compare.passed | !silent)
+  val settling  = RegInit(False) // No chain is begun until the interrupt is decided.
+  val goal      = Reg(Task())    // The runner reads this.
+  val puts      = Reg(Put())     // The runner writes this.
 
   val length = goal.mux(
     Task.descriptor -> U(16, 5 bits),
@@ -399,9 +401,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     conclude.whenIsActive {
       settling := False
       when(cut)(goto(leave)) otherwise {
-        val wants = features.eventIndex ? compare.passed | !silent
         for (n <- 0 until p.pairs)
-          when(queue === n) { io.announced(n) := compare.untold && wants }
+          when(queue === n) { io.announced(n) := announces }
         told := used
         goto(pick)
       }
