@@ -101,5 +101,5 @@ class SpiProxyDesign(LiteXModule):
             pins.cs_n.eq(proxy.cs_n),
             pins.sck.eq(proxy.sck),
             pins.mosi.eq(proxy.mosi),
-            proxy.miso.eq(pins.miso),
+            proxy.miso.eq(pins.lines[1]),
         ]

@@ -189,7 +189,7 @@ def test_an_image_leaves_the_spare_bytes_of_its_room(tmp_path, golden):
     [
         (bit_file(configuration(KU3P)), [], "for another part"),
         (bit_file(configuration())[:-900], [], "truncated"),
-        (bit_file(configuration(frames=46000)), [], "it would run into the other"),
+        (bit_file(configuration(frames=46000)), [], "it would run into what must stay erased"),
         (bit_file(configuration()), ["--programmer", "openFPGALoader"], "is done with OpenOCD"),
     ],
     ids=["part", "truncated", "large", "programmer"],

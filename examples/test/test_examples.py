@@ -20,7 +20,7 @@ def test_the_class_is_named_after_the_folder():
 
 def test_an_unknown_example_lists_those_that_exist():
     """An unknown name of an example is refused with a list of the examples."""
-    with pytest.raises(ValueError, match="scale, spinal_scale"):
+    with pytest.raises(ValueError, match="scale, sensor, spinal_scale"):
         examples.find("scales")
 
 
