@@ -16,6 +16,7 @@ import statistics
 import pytest
 
 from sim.guest import run
+from sim.test.driver import made_up_blocks
 from sim.test.virtio import virtio_card
 from sim.test.virtio.test_guest_virtio import CAUSES
 from sim.test.virtio.virtio_card import VirtioCard
@@ -49,7 +50,7 @@ BY_MMIO = f"""
 rmmod litepcie_virtio litepcie
 for module in /mmio/*virtio_mmio.ko; do insmod $module; done
 insmod /mmio/*litepcie_mmio.ko page={virtio_card.NET} causes={CAUSES} \\
-	enable={virtio_card.INTERRUPTS}
+	enable={made_up_blocks.INTERRUPTS_AT}
 for n in $(seq 50); do [ -d /sys/class/net/eth0 ] && break; sleep 0.1; done
 ip link set eth0 up; ip addr add 10.0.0.1/24 dev eth0
 """
