@@ -150,12 +150,12 @@ struct litepcie {
 
 	/*
 	 * lock: protects the card's bus master bit and @unquiet, the mask of
-	 * directions that did not stop
+	 * parts that did not stop
 	 */
 	struct mutex		master_lock;
 	/*
-	 * Bit n is set if the direction, or the capture, with interrupt cause
-	 * n did not stop when it was told to.
+	 * Bit n is set if the direction, the capture or the virtio device with
+	 * (first) interrupt cause n did not stop when it was told to.
 	 */
 	u32			unquiet;
 

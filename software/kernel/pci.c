@@ -184,6 +184,8 @@ static int revive(struct litepcie *card)
 		err = litepcie_dma_settle(way);
 	if (!err)
 		err = litepcie_capture_settle(card);
+	if (!err)
+		err = litepcie_virtio_halt(card);
 	if (err) {
 		WRITE_ONCE(card->lost, true);
 		return err;

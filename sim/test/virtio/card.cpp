@@ -164,9 +164,11 @@ std::string Card::answer(const std::string &line) {
         present_ = line == "fault insert";
     } else if (line == "link up" || line == "link down") {
         pages_[0].configure(kNetStatus, line == "link up");
+    } else if (line == "net stick" || line == "net free") {
+        pages_[0].stick(line == "net stick");
     } else {
         return "{\"error\": \"the commands are stats, fault remove, fault insert, link up, "
-               "link down\"}";
+               "link down, net stick, net free\"}";
     }
     return "{}";
 }

@@ -163,6 +163,7 @@ void Page::set_register(uint64_t offset, uint32_t value) {
 
 // The device accepts features only if it offers all of them, and if VERSION_1 is among them.
 void Page::set_status(uint32_t status) {
+    if (stuck_) return;
     if (status == 0) return reset();
     const bool sound = !(chosen_ & ~kind_.features) && chosen_ & kVersion1;
     status_ = status & kFeaturesOk && !sound ? status & ~kFeaturesOk : status;

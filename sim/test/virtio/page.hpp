@@ -47,6 +47,8 @@ public:
     void read(uint64_t offset, uint8_t *data, unsigned bytes);
     void write(uint64_t offset, const uint8_t *data, unsigned bytes);
     void reset();
+    // While the page is stuck its status stays as it is, so that a reset does not end.
+    void stick(bool stuck) { stuck_ = stuck; }
     // Changes a byte of the configuration and tells the driver.
     void configure(size_t offset, uint8_t value);
 
@@ -78,6 +80,7 @@ private:
     uint64_t chosen_ = 0;
     uint32_t offered_half_ = 0, chosen_half_ = 0, selected_ = 0;
     uint32_t status_ = 0, interrupt_status_ = 0, generation_ = 0;
+    bool stuck_ = false;
 };
 
 }  // namespace lanebox::virtio

@@ -34,6 +34,11 @@ FAR_MEMORY = 5120
 CAUSES = 7 << virtio_card.NET_CAUSE
 # The card's counts at each `ask count` of a guest.
 COUNTED: list[dict] = []
+# Shell functions: `now` prints the time in ms, and `master` whether the card is a bus master.
+MASTER = (
+    "now() { awk '{print int($1 * 1000)}' /proc/uptime; }; "
+    "master() { echo $((0x$(xxd -s 4 -l 1 -p $card/config) >> 2 & 1)); }"
+)
 AGAIN = "ask insert; echo 1 >/sys/bus/pci/rescan"
 
 
@@ -83,7 +88,7 @@ def step(guest, *commands):
 
 def functions(card):
     words = {"remove": "fault remove", "insert": "fault insert", "up": "link up"}
-    words["down"] = "link down"
+    words |= {"down": "link down", "stick": "net stick", "free": "net free"}
     calls = {word: lambda line=line: card.command(line) for word, line in words.items()}
     return {**calls, "count": lambda: COUNTED.append(card.stats())}
 
@@ -212,6 +217,22 @@ def test_the_devices_sleep_with_their_card(guest):
         "[ $(cat /sys/class/net/eth0/ifindex) = $before ]; echoed again; pinged 10",
     )
     assert b"slept: 0" in found["dmesg"]
+
+
+def test_a_reset_that_does_not_end_costs_bus_mastering_until_the_card_s_reset(guest):
+    """If the net device does not end its reset, the transport waits for 2 s, and takes bus
+    mastering from the card. The kernel has nothing to complain about, and no driver gets the
+    device. After a reset of the card both devices work.
+    """
+    found, _ = step(
+        guest,
+        f"{MASTER}; ask stick; before=$(now); unload; echo $(($(now) - before)) >/out/ms",
+        "[ $(master) = 0 ]; load; [ ! -d /sys/class/net/eth0 ]",
+        f"ask free; echo 1 >$card/reset || true; [ $(master) = 1 ]; {WORKS}",
+    )
+    log = found["dmesg"].decode()
+    assert log.count("does not end its reset (status 0xf): bus mastering is off") == 2
+    assert 2000 <= int(found["ms"]) < 6000
 
 
 def test_virtio_mmio_drives_the_same_page(guest):

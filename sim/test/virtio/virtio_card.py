@@ -73,7 +73,8 @@ def virtio_block(index: int, page: int, device: int, cause: int, **changes) -> B
 
 class VirtioCard(BoardProcess):
     """The running card: `with VirtioCard() as card:`. It takes the commands of a board that it
-    knows: `stats`, `fault remove`, `fault insert`, and `link up` and `link down` of the net device.
+    knows: `stats`, `fault remove`, `fault insert`, and `link up`, `link down`, `net stick` and
+    `net free` of the net device, whose resets do not end while it sticks.
 
     `entries` are the blocks of its capability table.
     """

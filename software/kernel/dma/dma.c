@@ -51,12 +51,12 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 
 /*
  * Switch bus mastering off for the whole card, since a part of it that does not
- * stop could write to its ring for ever.  @cause is the interrupt cause of that
- * part: a direction, or the capture.  Posted writes that the card has sent
- * arrive before its completion of this configuration access.  So once this
- * function returns, the card writes to no memory.  The card's other directions
- * cannot finish their requests, either, so as a rule only a reset of the card
- * helps.
+ * stop could write to its ring for ever.  @cause is the (first) interrupt cause
+ * of that part: a direction, the capture or a virtio device.  Posted writes that
+ * the card has sent arrive before its completion of this configuration access.
+ * So once this function returns, the card writes to no memory.  The card's other
+ * parts cannot finish their requests, either, so as a rule only a reset of the
+ * card helps.
  */
 void litepcie_master_off(struct litepcie *card, u32 cause)
 {

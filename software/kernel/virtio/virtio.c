@@ -90,24 +90,27 @@ void litepcie_virtio_find(struct litepcie *card)
 }
 
 /*
- * Reset all virtio devices at the probe.  If this kernel was started by a
- * kexec, the kernel before may have left their queues in use.
+ * Reset all virtio devices at the probe, and after a reset or sleep of the
+ * card.  If this kernel was started by a kexec, the kernel before may have left
+ * their queues in use.
  */
 int litepcie_virtio_halt(struct litepcie *card)
 {
 	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
+		const struct litepcie_block *block = card->virtio[n].block;
 		void __iomem *status;
 		u32 value;
 
-		if (!card->virtio[n].block)
+		if (!block)
 			continue;
-		status = card->bar0 + card->virtio[n].block->offset + VIRTIO_MMIO_STATUS;
+		status = card->bar0 + block->offset + VIRTIO_MMIO_STATUS;
 		writel(0, status);
 		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
 			dev_err(&card->pdev->dev, "virtio device %u does not end its reset (status %#x): not driven\n",
 				n, value);
 			return -EIO;
 		}
+		litepcie_master_on(card, litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE));
 	}
 	return 0;
 }
@@ -268,7 +271,21 @@ void litepcie_virtio_synchronize(struct litepcie_virtio *virtio)
 }
 EXPORT_SYMBOL_GPL(litepcie_virtio_synchronize);
 
-/* Lost cards -------------------------------------------------------------- */
+/* Devices that do not stop, and lost cards -------------------------------- */
+
+/*
+ * Tell whether a device has ended its reset (@quiet).  If it has not, bus
+ * mastering is off for the whole card once this function returns, since the
+ * kernel is about to free the queues' memory.
+ */
+void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet)
+{
+	if (quiet)
+		litepcie_master_on(virtio->card, virtio->cause);
+	else
+		litepcie_master_off(virtio->card, virtio->cause);
+}
+EXPORT_SYMBOL_GPL(litepcie_virtio_quiet);
 
 /*
  * Call this when a register reads as all ones.  Returns true if the card no

@@ -51,6 +51,7 @@ int litepcie_virtio_listen(struct litepcie_virtio *virtio, unsigned int source,
 			   irq_handler_t handler, const char *name, void *data);
 void litepcie_virtio_ignore(struct litepcie_virtio *virtio, unsigned int source, void *data);
 void litepcie_virtio_synchronize(struct litepcie_virtio *virtio);
+void litepcie_virtio_quiet(struct litepcie_virtio *virtio, bool quiet);
 bool litepcie_virtio_check_lost(struct litepcie_virtio *virtio);
 
 #endif /* LITEPCIE_VIRTIO_H */

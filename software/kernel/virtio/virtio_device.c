@@ -13,8 +13,8 @@
  * the virtio device is the PCI function, and that is what DMA is mapped for.
  */
 
-#include <linux/delay.h>
 #include <linux/io.h>
+#include <linux/iopoll.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -24,7 +24,8 @@
 /* the text "virt" in the register of VIRTIO_MMIO_MAGIC_VALUE */
 #define MAGIC		0x74726976
 #define VERSION		2
-#define RESET_MS	2000
+#define RESET_POLL_US	1000
+#define RESET_TIMEOUT_US	(2 * USEC_PER_SEC)
 
 static void __iomem *page_of(struct virtio_device *vdev)
 {
@@ -34,13 +35,23 @@ static void __iomem *page_of(struct virtio_device *vdev)
 /* Status ------------------------------------------------------------------ */
 
 /* Returns 0, as after a reset, if the card is lost. */
-static u8 get_status(struct virtio_device *vdev)
+static u8 read_status(struct virtio_device *vdev)
 {
 	u32 status = readl(page_of(vdev) + VIRTIO_MMIO_STATUS);
 
 	if (status == ~0u && litepcie_virtio_check_lost(litepcie_vdev_of(vdev)->virtio))
 		return 0;
 	return status;
+}
+
+/*
+ * Returns 0, too, if the device did not end its last reset.  The kernel then
+ * takes the device for reset, since its queues are out of use, and no driver
+ * gets beyond FEATURES_OK.
+ */
+static u8 get_status(struct virtio_device *vdev)
+{
+	return litepcie_vdev_of(vdev)->stuck ? 0 : read_status(vdev);
 }
 
 static void set_status(struct virtio_device *vdev, u8 status)
@@ -55,16 +66,17 @@ static void set_status(struct virtio_device *vdev, u8 status)
  */
 static void reset(struct virtio_device *vdev)
 {
-	unsigned int ms = 0;
+	struct litepcie_vdev *d = litepcie_vdev_of(vdev);
+	u8 status;
 
 	set_status(vdev, 0);
-	while (get_status(vdev) && ms++ < RESET_MS)
-		msleep(1);
-	if (ms > RESET_MS) {
-		pci_clear_master(to_pci_dev(vdev->dev.parent));
-		dev_err(&vdev->dev, "the device does not end its reset: bus mastering is off until the card is reset\n");
-	}
-	litepcie_virtio_synchronize(litepcie_vdev_of(vdev)->virtio);
+	d->stuck = readx_poll_timeout(read_status, vdev, status, !status,
+				      RESET_POLL_US, RESET_TIMEOUT_US);
+	litepcie_virtio_quiet(d->virtio, !d->stuck);
+	if (d->stuck)
+		dev_err(&vdev->dev, "the device does not end its reset (status %#x): bus mastering is off until the card is reset\n",
+			status);
+	litepcie_virtio_synchronize(d->virtio);
 }
 
 /* Features ---------------------------------------------------------------- */

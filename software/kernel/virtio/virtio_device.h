@@ -22,6 +22,8 @@ struct litepcie_vdev {
 	/* true if notifications have the ring's index (NOTIFICATION_DATA) */
 	bool			notifies_data;
 	bool			packed;		/* true if the queues are packed ones */
+	/* true if the device's last reset did not end: bus mastering is off */
+	bool			stuck;
 	/* protects @vq, and the used rings while give_back() writes to them */
 	spinlock_t		lock;
 	struct virtqueue	*vq[LITEPCIE_VIRTIO_QUEUES_MAX];
