@@ -79,7 +79,7 @@ CAMPAIGNS = {
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
     "power": Campaign(1.5, ("test_power", "test_board_flash")),
-    "virtio": Campaign(10, ("test_guest_virtio*", "test_virtio", "test_virtio_*")),
+    "virtio": Campaign(12, ("test_guest_virtio*", "test_guest_net", "test_virtio*")),
     "capture": Campaign(
         45,
         ("test_capture_campaign", "test_capture_line", "test_capture_both", "test_capture_host"),
@@ -122,6 +122,7 @@ TABLE = {
     "gateware/capture/player": ("captures",),
     "gateware/capture/queues": NOTHING_LONGER,
     "gateware/card": ("power",),
+    "gateware/port": ("virtio",),
     "gateware/virtio": ("virtio",),
     "gateware/completer": GATEWARE,
     "gateware/endpoint": GATEWARE,

@@ -1,0 +1,117 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's virtio_net and virtio_console drive the gateware's virtio devices. Frames go through the
+card to the echo behind the net device, and come back.
+
+All tests of a kernel run in one guest.
+"""
+
+import pytest
+
+from gateware import numbers
+from sim.test.board.board_builds import build_executable, register_map
+from sim.test.board.board_process import WatchedBoard
+from sim.test.driver.driver_guest import kernels
+from sim.test.driver.live_guest import LiveGuest
+from sim.test.virtio.virtio_guest import SHELL, check_quiet, files
+from tools.testing.seeds import SHIFT
+
+pytestmark = pytest.mark.guest
+KERNELS = [None, *(pytest.param(series, marks=pytest.mark.soak) for series in kernels()[1:])]
+STATISTICS = "/sys/class/net/eth0/statistics"
+COUNTS = ("tx_packets", "rx_packets", "tx_bytes", "rx_bytes", "rx_errors", "rx_dropped")
+# Shell functions: `counts FILE` writes the kernel's counts of frames and bytes, and `alone` keeps
+# the kernel from sending frames of its own, which nobody would answer.
+FUNCTIONS = f"""
+counts() {{ for name in {" ".join(COUNTS)}; do cat {STATISTICS}/$name; done >/out/$1; }}
+alone() {{ echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; sleep 0.2; }}
+"""
+UP = [SHELL, FUNCTIONS, "load; ready; alone"]
+
+
+def board():
+    options = ["--seed", str(SHIFT + 1)]
+    return WatchedBoard(build_executable(virtio=True), register_map(virtio=True), options, None)
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=lambda series: series or "default")
+def guest(request):
+    with LiveGuest(files=files(request.param), board=board, kernel=request.param) as guest:
+        yield guest
+
+
+def step(guest, *commands):
+    """Run commands in the guest. Fail if the kernel log has a complaint. Returns the files of
+    /out."""
+    found = guest.run([*UP, *commands], then="")
+    check_quiet(found)
+    return found
+
+
+def changes(found):
+    """Return by how much each count of the kernel has grown between `counts before` and `counts
+    after`."""
+    before, after = (map(int, found[name].split()) for name in ("before", "after"))
+    return dict(zip(COUNTS, (new - old for old, new in zip(before, after))))
+
+
+def test_virtio_net_and_virtio_console_drive_the_card(guest):
+    """Both drivers bind. The interface has the card's MAC address and MTU, and the console works
+    beside it."""
+    found = step(
+        guest,
+        "for device in /sys/bus/virtio/devices/*; do basename $(readlink -f $device/driver); done "
+        ">/out/drivers",
+        "cd /sys/class/net/eth0; cat address mtu carrier >/out/net",
+        "echoed first",
+    )
+    assert sorted(found["drivers"].split()) == [b"virtio_console", b"virtio_net"]
+    mac = f"{numbers.VIRTIO_MAC:012x}"
+    mac = ":".join(mac[n : n + 2] for n in range(0, 12, 2))
+    assert found["net"].decode().split() == [mac, str(numbers.VIRTIO_MTU), "1"]
+
+
+def test_pings_come_back_and_the_counts_agree_to_the_frame(guest):
+    """40 pings of 1400 bytes, and one of 4000 in fragments, are answered. The kernel has received
+    as many frames and bytes as it has sent, since each frame was answered with its own length."""
+    found = step(
+        guest,
+        "counts before; pinged 40",
+        "ping -q -c 1 -s 4000 -W 20 10.0.0.3 >/out/large; sleep 0.2; counts after",
+    )
+    assert b" 0% packet loss" in found["large"]
+    change = changes(found)
+    assert change["tx_packets"] == change["rx_packets"] >= 40 + 3
+    assert change["tx_bytes"] == change["rx_bytes"]
+    assert change["rx_errors"] == change["rx_dropped"] == 0
+
+
+def test_the_interface_goes_down_and_up_under_traffic(guest):
+    """Three times the interface is taken down and up while pings and console traffic run. Then
+    everything comes back as before."""
+    step(
+        guest,
+        "busy; for n in 1 2 3; do ip link set eth0 down; sleep 0.1; ready; sleep 0.2; done; idle",
+        "ready; pinged 10; echoed again",
+    )
+
+
+def test_the_transport_is_loaded_anew_under_traffic(guest):
+    """litepcie_virtio.ko is unloaded while traffic runs, and loaded again: both devices are reset
+    and work."""
+    step(
+        guest, "busy; unload; load; ready; sleep 0.3; idle", "ready; alone; pinged 10; echoed again"
+    )
+
+
+@pytest.mark.soak
+def test_a_flood_of_pings_loses_nothing(guest):
+    """2000 pings of 56 bytes, sent as fast as their answers come, lose no frame."""
+    found = step(
+        guest,
+        "counts before; ping -q -A -c 2000 -W 20 10.0.0.2 >/out/flood; sleep 0.2; counts after",
+    )
+    assert b" 0% packet loss" in found["flood"]
+    change = changes(found)
+    assert change["tx_packets"] == change["rx_packets"] >= 2000
