@@ -24,7 +24,7 @@ from gateware.mmio.bridge import MmioBridge, card_memories
 from gateware.mmio.memory import BLANK_IMAGE
 from gateware.mmio.registers import RegisterBridgeSoC
 from gateware.observe.activity import Activity
-from gateware.observe.capability import capability_words
+from gateware.observe.capability_blocks import capability_words
 from gateware.observe.counters import PcieCounters
 from gateware.observe.device_time import DeviceTime
 from gateware.observe.identity import gateware_digest, identifier

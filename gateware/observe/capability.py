@@ -6,31 +6,24 @@
 which parameters they have.
 
 Software reads the table at `numbers.CAPABILITY_BASE` in BAR0 and has no other address built in, so
-one driver fits every build. The table is made from the finalized SoC, so it cannot disagree with
-the gateware.
+one driver fits every build. capability_blocks.py makes the table from the finalized SoC, so it
+cannot disagree with the gateware. This file has the table's form.
 
 A table consists of little-endian 32-bit words: a header, then one entry per block. Each entry is a
 multiple of 8 bytes. Software skips blocks of unknown types. It takes a parameter as 0 if an older
 entry is too short for it. So a new block, or a new parameter at the end, only needs a new MINOR.
 MAJOR changes if old software would misunderstand the table.
 
-This module run as a program writes the numbers of the table as a C header, for driver and library,
-to standard output:
+This module run as a program writes the numbers of the table as a C header (capability_header.py),
+for driver and library, to standard output:
     python -m gateware.observe.capability > software/uapi/litepcie_capability.h
 """
 
 import struct
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gateware import numbers
-from gateware.capture import bits as capture_bits
-from gateware.card import sensors
-from gateware.card.commands import Refusal
-from gateware.card.cpu import layout as cpu_layout
-from gateware.card.module import BUFFER_BYTES, ERRORS
-from gateware.dma import moderation, notices
-from gateware.virtio import device
 
 # The first word of the capability table. Its four bytes in memory are the text "LBOX".
 MAGIC = 0x584f424c
@@ -207,265 +200,11 @@ class Block:
         words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
         return words
 
-def _round_up(value, step):
-    return -(-value//step)*step
-
-class Registers:
-    """The registers of one module of the SoC, with the offsets that LiteX gave them (those in
-    csr.h). An index by a register's name gives its offset in bytes from the module's first
-    register.
-    """
-    def __init__(self, soc, name):
-        region = soc.csr.regions[name]
-        # `origin` is an address on the SoC's bus, which equals the offset in BAR0.
-        self.name, self.offset = name, region.origin
-        self.places, place     = {}, 0
-        for csr in region.obj:
-            self.places[csr.name] = place
-            place += WORD*((csr.size + region.busword - 1)//region.busword)
-        # LiteX's bus decodes whole pages, so the module's registers take up whole pages of BAR0.
-        self.size = _round_up(max(place, WORD), CSR_PAGE)
-
-    def __getitem__(self, register):
-        if register not in self.places:
-            raise ValueError(f"{self.name} has no register {register}; it has "
-                f"{', '.join(self.places)}")
-        return self.places[register]
-
-    def block(self, type, index=0, **parameters):
-        """Returns a Block of the type `type` for these registers. If a parameter's value is a text,
-        the text names a register, and the parameter becomes that register's offset in bytes.
-        """
-        values = {
-            name: self[value] if isinstance(value, str) else value
-            for name, value in parameters.items()
-        }
-        return Block(type, self.offset, CSR_PAGE, values, index)
-
-def _dma_group(registers, theirs):
-    """Returns the offset, in bytes, at which the register group of one DMA direction starts.
-    `theirs` is LitePCIe's name of the direction: reader (h2c) or writer (c2h).
-    """
-    start  = registers[f"{theirs}_enable"]
-    places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
-    if places != DMA_GROUP:
-        raise ValueError(f"{registers.name}: the {theirs} registers are at {places}; version "
-            f"{BLOCK_TYPES['dma'].version} of a DMA channel has them at {DMA_GROUP}")
-    return start
-
-def _dma_block(soc, index):
-    """Returns the capability table's entry for DMA channel number `index` of the SoC."""
-    registers = Registers(soc, f"pcie_dma{index}")
-    groups    = {way: _dma_group(registers, theirs) for way, theirs in DMA_WAYS.items()}
-    causes    = {
-        f"{way}_cause": soc.constants[f"PCIE_DMA{index}_{theirs.upper()}_INTERRUPT"]
-        for way, theirs in DMA_WAYS.items()
-    }
-    return registers.block("dma", index, **groups, **causes,
-        loopback      = "loopback_enable",
-        table_depth   = numbers.DMA_TABLE_DEPTH,
-        address_width = soc.constants["DMA_ADDR_WIDTH"],
-        h2c_buffered  = numbers.DMA_BUFFER_SIZE,
-        c2h_buffered  = numbers.DMA_BUFFER_SIZE,
-        h2c_settled   = soc.constants["DMA_H2C_SETTLED"],
-        h2c_taken     = soc.constants["DMA_H2C_TAKEN"],
-    )
-
-def _csr_block(soc, name, type=None, **parameters):
-    return Registers(soc, name).block(type or name, **parameters)
-
-def _notice_blocks(soc):
-    """Returns the table's entries for the notices (records and status lines) of DMA channels.
-    LitePCIe's own channel has no notices, so it gets no entry.
-    """
-    names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
-    return [Registers(soc, name).block("records", index,
-        **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
-        most_entries=1 << notices.MOST_ENTRIES) for index, name in enumerate(names)]
-
-def _moderation_blocks(soc):
-    names = [name for name in soc.csr.regions if name.startswith("pcie_moderation")]
-    return [Registers(soc, name).block("moderation", index, h2c="reader", c2h="writer")
-        for index, name in enumerate(names)]
-
-def _memory_block(soc, index):
-    region = soc.bus.regions[f"memory{index}"]
-    return Block("memory", region.origin, region.size, {}, index)
-
-def _card_memory_blocks(soc):
-    """Returns a list with the table's entry for the card memory in BAR2. The list is empty if the
-    card has no MMIO bridge, since it then has no card memory.
-    """
-    if soc.mmio is None:
-        return []
-    return [Block("memory", numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, {},
-        index=len(numbers.MEMORY_BASES), bar=2)]
-
-def _user_blocks(soc):
-    """Returns a list with the table's entry for the registers of user logic; empty if user logic
-    has none. The block reaches to the end of the last host page (4 KiB) that holds such a register.
-    No other block may use that page.
-    """
-    if "user" not in soc.csr.regions:
-        return []
-    registers = Registers(soc, "user")
-    block     = registers.block("user", cause=soc.constants["USER_INTERRUPT"])
-    return [replace(block, size=_round_up(registers.size, HOST_PAGE))]
-
-def _user_window_blocks(soc):
-    if soc.user.axi is None:
-        return []
-    return [Block("user_window", numbers.AXI_BASE, numbers.AXI_SIZE, {}, bar=2)]
-
-def _lanebox_blocks(soc, endpoint):
-    """Returns the table's entries for registers that only the Lanebox endpoint and the MMIO bridge
-    have.
-    """
-    found = []
-    if endpoint == "lanebox":
-        found.append(_csr_block(soc, "pcie_endpoint", "transactions",
-            control="control", timeout="timeout", read_tags=numbers.READ_TAGS,
-            landing_bytes = numbers.LANDING_SIZE,
-            host_credits  = numbers.MMIO_READS,
-            completion_pool = int(soc.pcie_endpoint.completion_pool)))
-    if soc.mmio is not None:
-        found.append(_csr_block(soc, "mmio",
-            control="control", reads_inside="reads_inside", read_slots=numbers.MMIO_READS))
-    return found
-
-def _capture_blocks(soc):
-    if "capture" not in soc.csr.regions:
-        return []
-    registers = Registers(soc, "capture")
-    for first, group in CAPTURE_GROUPS.items():
-        places = {name: registers[name] - registers[first] for name in group}
-        if places != group:
-            raise ValueError(f"capture: registers are at {places} from {first} on; version "
-                f"{BLOCK_TYPES['capture'].version} of the block has them at {group}")
-    values = {
-        "segments":      numbers.CAPTURE_SEGMENTS,
-        "staging_bytes": numbers.CAPTURE_CELLS*numbers.PAGE_BYTES,
-        "cause":         soc.constants["CAPTURE_INTERRUPT"],
-    }
-    return [
-        registers.block("capture",
-            **{name: values.get(name, name) for name in BLOCK_TYPES["capture"].parameters}),
-        _csr_block(soc, "player", control="control", status="status"),
-    ]
-
-def _card_blocks(soc):
-    """Returns the table's entries for the card services; empty if the card has none."""
-    if "flash" not in soc.csr.regions:
-        return []
-    part = soc.platform.device.partition("-")[0]
-    if part not in numbers.IDCODES:
-        raise ValueError(f"--card: the IDCODE of {part} is not known (gateware/numbers.py), and an "
-            "image for another part must not get into the flash")
-    layout = {name: numbers.FLASH_LAYOUT[name] for name in ("application", "room")}
-    layout["idcode"] = numbers.IDCODES[part]
-    return [
-        _csr_block(soc, "flash", **layout,
-            **{register: register for register in BLOCK_TYPES["flash"].parameters
-                if register not in layout}),
-        _csr_block(soc, "reboot",
-            **{register: register for register in BLOCK_TYPES["reboot"].parameters}),
-    ]
-
-def _upkeep_blocks(soc):
-    """Returns the table's entries for sensors and cages; empty if the card has none."""
-    if "sensors" not in soc.csr.regions:
-        return []
-    channels = ("temperature", "vccint", "vccaux", "vccbram")
-    return [_csr_block(soc, "sensors", **{name: f"monitor_{name}" for name in channels},
-        **{register: register for register in ("alarms", "seen", "clear", "sequences")},
-        value_bits = soc.sensors.value_bits)] + [
-        Registers(soc, name).block("module", int(name.removeprefix("module")),
-            **{register: register for register in BLOCK_TYPES["module"].parameters[:-1]},
-            buffer_bytes = BUFFER_BYTES)
-        for name in soc.csr.regions if name.startswith("module")]
-
-def _management_blocks(soc):
-    if "management" not in soc.csr.regions:
-        return []
-    return [_csr_block(soc, "management", control="control", status="status", doorbell="doorbell",
-        cause         = soc.constants["MANAGEMENT_INTERRUPT"],
-        image_base    = numbers.CPU_IMAGE_BASE,
-        image_bytes   = numbers.CPU_IMAGE_SIZE,
-        mailbox_base  = numbers.CPU_MAILBOX_BASE,
-        mailbox_bytes = numbers.CPU_MAILBOX_SIZE,
-        firmware      = soc.management.firmware.version())]
-
-def _virtio_blocks(soc):
-    built = (entry for entry in device.DEVICES if entry.name in soc.bus.regions)
-    return [Block("virtio", entry.base, numbers.VIRTIO_SIZE, {
-        "device": entry.id, "queues": entry.queues, "cause": entry.cause,
-        "queue_size": numbers.VIRTIO_QUEUE_SIZE}, index) for index, entry in enumerate(built)]
-
-def _msix_blocks(soc):
-    if soc.msix is None:
-        return []
-    return [Block("msix", numbers.MSIX_BASE, numbers.MSIX_SIZE, {
-        "vectors": numbers.MSI_WIDTH, "pending": numbers.MSIX_PENDING - numbers.MSIX_BASE})]
-
-def blocks(soc, endpoint):
-    """Returns the entries (Block) for all blocks of a SoC, in the order of the table. The SoC's
-    registers must have addresses already.
-    """
-    identifier = soc.csr.regions["identifier_mem"]
-    return [
-        _csr_block(soc, "ctrl", "control",
-            reset="reset", scratch="scratch", bus_errors="bus_errors"),
-        Block("identifier", identifier.origin, WORD*identifier.obj.depth, {}),
-        _csr_block(soc, "pcie_phy", "endpoint",
-            kind       = ENDPOINT_KINDS[endpoint],
-            data_width = numbers.DATA_WIDTH,
-            clock_hz   = soc.sys_clk_freq,
-            read_tags  = numbers.READ_TAGS if endpoint == "lanebox" else numbers.STOCK_READ_TAGS),
-        _csr_block(soc, "pcie_msi", "interrupts",
-            delivery = DELIVERY_MSI | (0 if soc.msix is None else DELIVERY_MSIX),
-            causes   = numbers.MSI_WIDTH,
-            enable   = "enable", clear="clear", vector="vector"),
-        *_msix_blocks(soc),
-        *(_dma_block(soc, index) for index in range(numbers.DMA_CHANNELS)),
-        *_notice_blocks(soc),
-        *_moderation_blocks(soc),
-        _csr_block(soc, "device_time",
-            low="low", high="high", tick_ps=round(1e12/soc.sys_clk_freq)),
-        _csr_block(soc, "pcie_counters", "counters",
-            control="control", time="time", width=numbers.COUNTER_WIDTH),
-        _csr_block(soc, "stamps",
-            doorbell="doorbell", interrupt="interrupt", waiting="waiting"),
-        *(_memory_block(soc, index) for index in range(len(numbers.MEMORY_BASES))),
-        *_card_memory_blocks(soc),
-        *_user_blocks(soc),
-        *_user_window_blocks(soc),
-        _csr_block(soc, "pattern", control="control"),
-        _csr_block(soc, "slot", now="now", width=numbers.SLOT_COUNTER_WIDTH),
-        *_lanebox_blocks(soc, endpoint),
-        *_capture_blocks(soc),
-        *_card_blocks(soc),
-        *_upkeep_blocks(soc),
-        *_management_blocks(soc),
-        *_virtio_blocks(soc),
-    ]
-
 # Pages --------------------------------------------------------------------------------------------
 
 # The types of blocks that the driver lets every user of the card map and write to. The driver maps
 # whole host pages, and refuses a page that also holds a byte of anything else.
 MAPPED_BY_USERS = ("memory", "user", "user_window")
-
-def register_banks(soc):
-    """Returns {module: (offset, size)}, in bytes of BAR0, for the registers of every module of the
-    SoC, including modules that the capability table does not name.
-    """
-    banks = {}
-    for name, region in soc.csr.regions.items():
-        memory      = not isinstance(region.obj, list)
-        size        = _round_up(WORD*region.obj.depth, CSR_PAGE) if memory else Registers(soc,
-            name).size
-        banks[name] = (region.origin, size)
-    return banks
 
 def check_pages(blocks, banks):
     """Raises ValueError if a block that users map shares a host page with anything else, or does
@@ -515,128 +254,7 @@ def table(target, digest, entries):
             f"there is room for {numbers.CAPABILITY_SIZE}")
     return words
 
-def capability_words(soc, target, endpoint, digest):
-    """Returns all 32-bit words of the memory that holds the capability table of `soc`. The
-    registers of `soc` must have addresses already.
-    """
-    entries = blocks(soc, endpoint)
-    check_pages(entries, register_banks(soc))
-    words = table(target, digest, entries)
-    # The rest of the memory that holds the capability table is filled with zeros, so that
-    # simulation and silicon start with the same contents.
-    return words + [0]*(numbers.CAPABILITY_SIZE//WORD - len(words))
-
-# C header -----------------------------------------------------------------------------------------
-
-HEAD = """\
-/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
-/*
- * This file is part of Lanebox.
- * Copyright (c) 2026 Lanebox contributors
- *
- * The capability table at a fixed place in BAR0: which blocks the gateware has. And
- * the numbers that card and software share.
- * Generated by gateware/observe/capability.py, which describes the table, and from
- * gateware/numbers.py: do not edit.
- */
-#ifndef LITEPCIE_CAPABILITY_H
-#define LITEPCIE_CAPABILITY_H
-"""
-
-def _defines(prefix, values, form="{}"):
-    names = {f"LITEPCIE_{prefix}{name}".upper(): form.format(v) for name, v in values.items()}
-    return [f"#define {name.ljust(39)} {value}" for name, value in names.items()]
-
-def _of_numbers(*names, form="{}"):
-    """Returns the C header's #define lines for these names of gateware/numbers.py. `form` is the
-    format string of the values.
-    """
-    return _defines("", {name: getattr(numbers, name) for name in names}, form)
-
-def c_header():
-    """Returns the text of the C header, which has the constants of the capability table and the
-    numbers that software shares with the card.
-    """
-    lines = ["/* The capability table: little-endian 32-bit words */"]
-    lines += _defines("CAP_", {
-        "offset": f"{numbers.CAPABILITY_BASE:#x}", "size": f"{numbers.CAPABILITY_SIZE:#x}",
-        "magic": f"{MAGIC:#x}", "major": MAJOR, "minor": MINOR,
-        "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
-        "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
-    })
-    lines += ["", "/* Word numbers in the header of the capability table */"]
-    lines += _defines("CAP_HEADER_", HEADER)
-    lines += ["", "/* Word numbers in an entry of the table; its parameters follow these words */"]
-    lines += _defines("CAP_ENTRY_", ENTRY)
-    for name, kind in BLOCK_TYPES.items():
-        lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
-        lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
-    lines += ["", "/* Values of the parameters endpoint kind and interrupts delivery */"]
-    lines += _defines("ENDPOINT_KIND_", ENDPOINT_KINDS)
-    lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
-    lines += ["", "/* Offsets in the register group of one DMA direction, in bytes */"]
-    lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
-    lines += ["", "/* Offsets in a group of the capture block's registers, in bytes */"]
-    for group in CAPTURE_GROUPS.values():
-        lines += _defines("CAPTURE_GROUP_", group, "{:#04x}")
-    lines += ["", "/* Bits of the capture block's registers: control, status, account_control */"]
-    for name, bits in (("CONTROL", capture_bits.CONTROL),
-        ("STATUS", capture_bits.STATUS), ("ACCOUNT", capture_bits.ACCOUNT_CONTROL)):
-        lines += _defines(f"CAPTURE_BIT_{name}_", {field: f"(1u << {bit})"
-            for field, bit in bits.items() if field != "index"})
-    lines += ["", "/* The player: widths in bits of the registers player_rate and player_cost */"]
-    lines += _of_numbers("PLAYER_RATE_BITS", "PLAYER_FRACTION_BITS", "PLAYER_COST_BITS")
-    lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
-    lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
-    lines += ["", "/* Bits of the word of a descriptor that has the length */"]
-    lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
-    lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
-    lines += ["", "/* LitePCIe's rings: bytes of a buffer, buffers, buffers per interrupt */"]
-    lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
-    lines += ["", "/* Most causes; bytes of a beat; reads in flight without extended tags */"]
-    lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
-    lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
-    lines += ["", "/* Size of BAR0 in bytes */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
-    lines += ["", "/* Records: bits of control, bits of a record's flags, offsets in bytes */"]
-    lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
-    lines += _defines("RECORDS_LOG2_", {
-        "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
-    lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS)
-    lines += _defines("RECORD_", {**notices.RECORD, "size": notices.RECORD_SIZE})
-    lines += _defines("STATUS_LINE_", {
-        **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
-    })
-    lines += ["", "/* Moderation: interval_bits hold cycles, the count_bits above them a count */"]
-    lines += _defines("MODERATION_", {
-        "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
-    lines += ["", "/* Words that open the flash's golden image, and that boot from the flash */"]
-    lines += _defines("", {f"{name}_word": numbers.FLASH_LAYOUT[name]
-        for name in ("unlock", "reboot")}, "{:#x}")
-    lines += ["", "/* Last bytes of each image's room in the flash, which stay erased */"]
-    lines += _defines("FLASH_", {"spare": numbers.FLASH_LAYOUT["spare"]})
-    lines += ["", "/* Why the flash engine refused a command: the field refusal of its status */"]
-    lines += _defines("FLASH_REFUSAL_", {reason.name.lower(): int(reason) for reason in Refusal})
-    lines += ["", "/* Management CPU: its states, and the words of an image's header */"]
-    lines += _defines("CPU_STATE_", cpu_layout.STATES)
-    lines += _defines("CPU_IMAGE_", {"magic": f"{cpu_layout.IMAGE_MAGIC:#x}",
-        "least": cpu_layout.LEAST_IMAGE, **{f"word_{name}": place
-            for name, place in cpu_layout.IMAGE_WORDS.items()}})
-    lines += ["", "/* Its mailbox: offsets in bytes of words and rings, sizes of rings */"]
-    lines += _defines("MAILBOX_", {"magic": f"{cpu_layout.MAILBOX_MAGIC:#x}",
-        **cpu_layout.MAILBOX}, "{}")
-    for name, (place, size) in cpu_layout.RINGS.items():
-        lines += _defines(f"MAILBOX_RING_{name}_", {"place": place, "size": size})
-    lines += _defines("MAILBOX_COMMAND_", cpu_layout.COMMANDS)
-    lines += ["", "/* Longest time of a read of host memory, with the timeout after reset */"]
-    lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
-    lines += ["", "/* How a transfer of a module's memory ended: the field error of its status */"]
-    lines += _defines("MODULE_ERROR_", ERRORS)
-    lines += ["", "/* Sensors: a code of code_bits is a temperature in degrees Celsius, span*code",
-        " * / 2^code_bits - offset, or a voltage in volts, full*code / 2^code_bits */"]
-    lines += _defines("SENSORS_", {"code_bits": sensors.CODE_BITS,
-        "temperature_span": sensors.TEMPERATURE_SPAN,
-        "temperature_offset": sensors.TEMPERATURE_OFFSET, "voltage_full": sensors.VOLTAGE_SPAN})
-    return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
-
 if __name__ == "__main__":
+    from gateware.observe.capability_header import c_header
+
     print(c_header(), end="")

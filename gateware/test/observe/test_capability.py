@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of observe/capability.py, which makes the capability table in the card's BAR0.
+"""Tests of observe/capability*.py, which make the capability table in the card's BAR0.
 
 The table describes the gateware that was built, and software that was built earlier can read it.
 """
@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateware import numbers
-from gateware.observe import capability
+from gateware.observe import capability, capability_blocks, capability_header
 from gateware.observe.capability import BLOCK_TYPES, Block
 from gateware.observe.identity import gateware_digest
 from gateware.test.observe.capability_table import decode, table_of
@@ -247,9 +247,9 @@ def test_the_user_s_pages_grow_with_its_registers():
     for registers, size in ((1, 0x1000), (600, 0x1000), (1100, 0x2000)):
         names = [f"r{n}" for n in range(registers)]
         soc = csr_soc({"user": (0x8000, names)})
-        [block] = capability._user_blocks(soc)
+        [block] = capability_blocks._user_blocks(soc)
         assert (block.offset, block.size) == (0x8000, size)
-        capability.check_pages([block], capability.register_banks(soc))
+        capability.check_pages([block], capability_blocks.register_banks(soc))
 
 
 def csr_soc(banks):
@@ -312,7 +312,7 @@ def test_what_cannot_be_said_is_refused(make, message):
 
 def test_the_c_header_is_the_table_s():
     """The kernel's litepcie_capability.h is what `python -m gateware.observe.capability` writes."""
-    assert HEADER.read_text() == capability.c_header()
+    assert HEADER.read_text() == capability_header.c_header()
 
 
 def test_numbers_of_block_types_are_their_own():
@@ -321,5 +321,5 @@ def test_numbers_of_block_types_are_their_own():
     """
     numbers = [kind.number for kind in BLOCK_TYPES.values()]
     assert len(set(numbers)) == len(numbers) and 0 not in numbers
-    names = re.findall(r"#define (\w+) ", capability.c_header())
+    names = re.findall(r"#define (\w+) ", capability_header.c_header())
     assert len(set(names)) == len(names)
