@@ -21,7 +21,7 @@ int main(void)
 	mailbox_init();
 	update_init();
 	heat_init();
-	reg_write(OWN_TICK, SECOND);
+	reg_write(OWN_TICK, TICK_SECOND);
 
 	for (;;) {
 		uint32_t events = reg_read(OWN_EVENTS);

@@ -11,9 +11,10 @@ POLYNOMIAL = 0xedb88320
 
 class Crc32(LiteXModule):
     """Computes zlib's crc32() of the data that `valid` marks since `clear`. The data comes in parts
-    of `width` bits, the lowest bits of a byte first.
+    of `width` bits, the lowest bits of a byte first. With `reset_less` only `clear` begins anew, so
+    flip-flops have one reset, and less logic.
     """
-    def __init__(self, width=8):
+    def __init__(self, width=8, reset_less=False):
         self.clear = Signal()      # i
         self.data  = Signal(width) # i
         self.valid = Signal()      # i
@@ -21,7 +22,7 @@ class Crc32(LiteXModule):
 
         # # #
 
-        state = Signal(32, reset=2**32 - 1)
+        state = Signal(32, reset=2**32 - 1, reset_less=reset_less)
         after = state ^ self.data
         for _ in range(width):
             stage = Signal(32)

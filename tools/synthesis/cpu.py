@@ -35,7 +35,17 @@ class Cpu(LiteXModule):
         # # #
 
         windows, bus = (cpu.memory.image, cpu.memory.mailbox), cpu.portal.bus
-        drive = [cpu.hot, csr.adr, csr.we, csr.re, csr.dat_w, bus.ack, bus.err, bus.dat_r]
+        drive = [
+            cpu.hot,
+            cpu.waves,
+            csr.adr,
+            csr.we,
+            csr.re,
+            csr.dat_w,
+            bus.ack,
+            bus.err,
+            bus.dat_r,
+        ]
         watch = [cpu.busy, cpu.irq, csr.dat_r, bus.cyc, bus.we, bus.adr, bus.dat_w]
         for window in windows:
             drive += [window.cyc, window.stb, window.we, window.sel, window.adr, window.dat_w]

@@ -110,6 +110,7 @@ def header_values(soc, firmware):
     values = {name: place for name, place in _registers(soc)}
     values |= {f"OWN_{name}": layout.OWN_BASE + place for name, place in layout.OWN.items()}
     values |= {f"EVENT_{name}": 1 << bit for name, bit in layout.EVENTS.items()}
+    values |= {f"TICK_{name}": 1 << bit for name, (bit, _) in layout.TICKS.items()}
     values |= {f"MAILBOX_{name}": place for name, place in layout.MAILBOX.items()}
     for name, (place, size) in layout.RINGS.items():
         values |= {f"RING_{name}": place, f"RING_{name}_SIZE": size}
@@ -125,7 +126,6 @@ def header_values(soc, firmware):
         "IMAGE_MAGIC":         layout.IMAGE_MAGIC,
         "UNKNOWN_COMMAND":     layout.UNKNOWN_COMMAND,
         "BOOT_WORD":           numbers.FLASH_LAYOUT["reboot"],
-        "SECOND":              round(soc.sys_clk_freq/layout.TICK_CYCLES),
         "UPDATE_SECONDS":      UPDATE_SECONDS,
         "FIRMWARE_VERSION":    firmware.version(),
     }

@@ -36,13 +36,16 @@ OWN = {
     # A write is answered when an event of the written mask has come. The clock stands until then.
     "sleep":     0x04,
     "heartbeat": 0x08, # A write says that the firmware works.
-    # From one tick to the next, in TICK_CYCLES; 0: none. Written only, used from the next tick on.
+    # The periods in which the event `tick` comes, a bit each (TICKS); 0: none. Written only.
     "tick":      0x0c,
     "doorbell":  0x10, # A write interrupts the host.
     "hot":       0x14, # Bit 0: the FPGA is at its limit of temperature.
     "failures":  0x18, # Starts since the last heartbeat that ended without one.
 }
-TICK_CYCLES = 256 # Cycles of the user clock.
+# {period of the tick: (its bit in the register `tick`, n)}. The period is about 1 s / 2^n. The tick
+# comes when a bit of device time falls, so a period is a power of two of cycles, and a second is
+# 1.07 s at 250 MHz. The first tick after a write may come early.
+TICKS = {"second": (0, 0), "short": (1, 8), "shortest": (2, 16)}
 EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 
 # The card's registers that the CPU may write to, by the names of their modules. It reads all of

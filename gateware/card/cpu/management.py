@@ -4,6 +4,8 @@
 
 """The management CPU as a block of the SoC: its parts, its clock, and the host's registers."""
 
+from math import log2
+
 from litex.gen import *
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect.csr import *
@@ -12,7 +14,7 @@ from migen import *
 from gateware import numbers
 from gateware.card.cpu.core import Core, core_verilog
 from gateware.card.cpu.image import make_image
-from gateware.card.cpu.layout import CLOCK_DIVIDER, STATES, WRITABLE
+from gateware.card.cpu.layout import CLOCK_DIVIDER, STATES, TICKS, WRITABLE
 from gateware.card.cpu.memory import CpuMemory
 from gateware.card.cpu.portal import Portal
 from gateware.card.cpu.starter import Starter
@@ -29,6 +31,7 @@ class Management(LiteXModule):
         self.firmware = firmware
         self.words    = words
         self.hot      = Signal() # i, the FPGA is at its limit of temperature.
+        self.waves    = Signal(len(TICKS)) # i, a bit of device time for each of TICKS
         self.busy     = Signal() # o
         self.irq      = Signal() # o, a pulse
 
@@ -88,6 +91,7 @@ class Management(LiteXModule):
             portal.reset.eq(starter.reset),
             portal.doorbell.eq(self._doorbell.re),
             portal.hot.eq(self.hot),
+            portal.waves.eq(self.waves),
             portal.failures.eq(starter.failures),
             self.busy.eq(starter.busy),
             self.irq.eq(portal.ring),
@@ -98,6 +102,12 @@ class Management(LiteXModule):
         ]
 
 # SoC ----------------------------------------------------------------------------------------------
+
+def tick_places(clock):
+    """Returns, for a user clock of `clock` Hz, the bit of each of TICKS in the register `tick` and
+    the bit of device time that falls once in its period.
+    """
+    return [(bit, round(log2(clock)) - shift - 1) for bit, shift in TICKS.values()]
 
 def add_management(soc, firmware):
     """Adds the management CPU to the SoC, with the Firmware `firmware`; nothing if it is None."""
@@ -112,7 +122,11 @@ def add_management(soc, firmware):
             numbers.CPU_MAILBOX_SIZE),
     ):
         soc.bus.add_slave(name, bus, SoCRegion(origin=base, size=size, cached=False))
-    soc.comb += management.hot.eq(soc.sensors.over_temperature)
+    soc.comb += [
+        management.hot.eq(soc.sensors.over_temperature),
+        *[management.waves[bit].eq(soc.device_time.time[place])
+            for bit, place in tick_places(soc.sys_clk_freq)],
+    ]
     soc.add_interrupts({"MANAGEMENT": management.irq})
     soc.busy = soc.busy | management.busy
 

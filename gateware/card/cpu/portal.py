@@ -21,10 +21,8 @@ from litex.soc.interconnect import wishbone
 from migen import *
 
 from gateware import numbers
-from gateware.card.cpu.layout import EVENTS, OWN, OWN_BASE, PORTAL_BASE, TICK_CYCLES, WORD
+from gateware.card.cpu.layout import EVENTS, OWN, OWN_BASE, PORTAL_BASE, TICKS, WORD
 
-# Bits of the tick's period. It is 17 s at the most.
-TICK_BITS = 24
 
 class Portal(LiteXModule):
     """Passes the CPU's accesses to `bus`, and answers those to the CPU's own registers.
@@ -39,10 +37,12 @@ class Portal(LiteXModule):
         self.write   = Signal()   # i
         self.value   = Signal(32) # i
         self.ack     = Signal()   # o
-        self.answer  = Signal(32) # o
+        # o. It is written before `done`, so a reset of the card need not clear it.
+        self.answer  = Signal(32, reset_less=True)
         # Of the domain `sys`.
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.reset     = Signal() # i, the CPU is in reset: events are forgotten.
+        self.waves     = Signal(len(TICKS)) # i, a bit of device time for each of TICKS
         self.doorbell  = Signal() # i, a pulse: the host rings.
         self.hot       = Signal() # i, the FPGA is at its limit of temperature.
         self.failures  = Signal(2) # i
@@ -99,9 +99,7 @@ class Portal(LiteXModule):
     def add_own(self, asked):
         """Adds the CPU's own registers (OWN) and its events (EVENTS)."""
         events, hot = Signal(len(EVENTS)), Signal()
-        tick, count = Signal(TICK_BITS), Signal(TICK_BITS)
-        fraction    = Signal(max=TICK_CYCLES)
-        step        = Signal()
+        tick, waves = Signal(len(TICKS)), Signal(len(TICKS))
         chosen = {name: Signal(name=f"at_{name}") for name in OWN}
         number = self.address_held[:3]
         self.comb += [
@@ -127,15 +125,8 @@ class Portal(LiteXModule):
             hot.eq(self.hot),
             If(self.hot & ~hot, events[EVENTS["hot"]].eq(1)),
             If(~self.hot & hot, events[EVENTS["cool"]].eq(1)),
-            fraction.eq(fraction + 1),
-            step.eq(fraction == TICK_CYCLES - 2),
-            # A new period begins when the old one is over. With 0 the count stays at 0, and no tick
-            # comes.
-            If(step,
-                count.eq(count - 1),
-                If(count <= 1, count.eq(tick)),
-                If(count == 1, events[EVENTS["tick"]].eq(1)),
-            ),
+            waves.eq(self.waves),
+            If((tick & waves & ~self.waves) != 0, events[EVENTS["tick"]].eq(1)),
             If(chosen["tick"] & self.held, tick.eq(self.value_held)),
-            If(self.reset, events.eq(0), tick.eq(0), count.eq(0)),
+            If(self.reset, events.eq(0), tick.eq(0)),
         ]

@@ -29,6 +29,7 @@ from gateware.card.cpu.core import core_verilog
 from gateware.card.cpu.management import add_management
 from gateware.card.module import Module
 from gateware.mmio.registers import RegisterBridgeSoC
+from gateware.observe.device_time import DeviceTime
 from tools.synthesis.stock import make_platform
 from tools.testing.flash_model import CARD, FOLDER, compile_library
 from tools.testing.mailbox import Mailbox
@@ -111,6 +112,7 @@ class CpuSoC(RegisterBridgeSoC):
         self.sensors, self.pcie_phy, self.reboot = Sensors(inputs.hot), Phy(inputs.link), Reboot()
         self.module0, self.module1 = Module(CLOCK), Module(CLOCK)
         self.busy = 0
+        self.device_time = DeviceTime(with_csr=False)
         add_management(self, firmware)
         self.comb += self.state.busy.eq(self.busy)
 
@@ -139,7 +141,8 @@ def write_verilog(folder, firmware):
 
 @cache
 def build():
-    """Return the library of the bench, the SoC's registers by name, and its image."""
+    """Return the library of the bench, the SoC's registers by name, its image, and the header from
+    which the image was compiled."""
     firmware = image.Firmware(image.DEFAULT)
     staging = FOLDER / "cpu-staging"
     shutil.rmtree(staging, ignore_errors=True)
@@ -180,14 +183,16 @@ def build():
         function.restype, function.argtypes = result, arguments
     words = image.make_image(soc, firmware)
     registers = {name: at - layout.PORTAL_BASE for name, at in image._registers(soc)}
-    return code, registers, struct.pack(f"<{len(words)}I", *words)
+    header = image.c_header(soc, firmware)
+    return code, registers, struct.pack(f"<{len(words)}I", *words), header
 
 
 class CpuBench(Mailbox):
-    """The CPU on the bench. `image` is the one that it starts with."""
+    """The CPU on the bench. `image` is the one that it starts with, compiled with the text `header`
+    as card_numbers.h."""
 
     def __init__(self):
-        self.code, self.registers, self.image = build()
+        self.code, self.registers, self.image, self.header = build()
         self.handle = self.code.cpu_new()
         self.values = 0
         # At the end of the program nothing is deleted: Verilator's library may have ended before.

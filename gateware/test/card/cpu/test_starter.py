@@ -17,7 +17,7 @@ from gateware.card.cpu.starter import SETTLE, Starter
 from tools.testing.seeds import each_seed
 from tools.testing.stream_model import simulate, wait
 
-PATIENCE = 200
+PATIENCE = 256
 STATE = {value: name for name, value in layout.STATES.items()}
 ROOM = numbers.CPU_IMAGE_SIZE
 
