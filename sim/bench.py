@@ -31,6 +31,7 @@ from sim.rows import (
     capture_cost,
     capture_host,
     capture_line,
+    cpu,
     flash,
     held,
     idle_reads,
@@ -118,6 +119,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from capture_host.rows()
         built = artefacts.build(bench.endpoint, card=True)
         yield from flash.rows(built.board, built.gateware / "csr.json", bench.at())
+        firmware = artefacts.build(bench.endpoint, card=True, firmware="default")
+        yield from cpu.rows(built, firmware, bench.at())
         built = artefacts.build(bench.endpoint, virtio=True)
         yield from virtio.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)

@@ -28,12 +28,15 @@ class BoardProcess:
 
     Inside the block a vfio-user client can connect to the socket `board.socket`. Sockets and log
     are in a temporary directory with a short name, since a socket's path may have no more than 107
-    characters.
+    characters. `under` has the words of a tool that runs the board, such as valgrind. `patience` is
+    how many seconds the board may take to start, and to answer a command.
     """
 
     def __init__(self, executable: Path, options: list[str] | None = None):
         self.executable = executable
         self.options = options or []
+        self.under: list[str] = []
+        self.patience: float = START_SECONDS
 
     def __enter__(self) -> BoardProcess:
         self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
@@ -43,7 +46,7 @@ class BoardProcess:
         sockets = ["--socket", self.socket, "--control", self.control]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                tied([self.executable, *sockets, *self.options]),
+                tied([*self.under, self.executable, *sockets, *self.options]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -51,7 +54,7 @@ class BoardProcess:
         try:
             self._wait_until_listening()
             self._channel = socket.socket(socket.AF_UNIX)
-            self._channel.settimeout(START_SECONDS)
+            self._channel.settimeout(self.patience)
             self._channel.connect(str(self.control))
             self._lines = self._channel.makefile("rw")
         except BaseException:
@@ -60,7 +63,7 @@ class BoardProcess:
         return self
 
     def _wait_until_listening(self) -> None:
-        ready, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        ready, _, _ = select.select([self.process.stdout], [], [], self.patience)
         line = self.process.stdout.readline() if ready else b""
         if b"listening" not in line:
             raise BoardFailed(f"the board did not start\n{self.tail()}")

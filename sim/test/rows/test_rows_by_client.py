@@ -97,6 +97,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
     monkeypatch.setattr(bench.capture, "rows", rows("capture/c2h/64"))
     monkeypatch.setattr(bench.flash, "rows", by_software("card/flash/update"))
+    monkeypatch.setattr(bench.cpu, "rows", by_software("sim/cpu/awake"))
     monkeypatch.setattr(bench.virtio, "rows", by_software("virtio/reads/split"))
     monkeypatch.setattr(bench.capture_line, "rows", rows("capture/line/4x10/64"))
     monkeypatch.setattr(bench.capture_both, "rows", rows("capture/both/4x10/64"))
