@@ -5,7 +5,7 @@
  */
 
 /*
- * What every part of the firmware uses: registers by their addresses, and bytes of the mailbox.
+ * Accesses of every part of the firmware: registers by their addresses, and bytes of the mailbox.
  *
  * All addresses and bits are in card_numbers.h, which gateware/card/cpu/image.py generates from the
  * SoC that the firmware is built for. The tests on the host have functions of their own in place of

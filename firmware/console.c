@@ -5,7 +5,7 @@
  */
 
 /*
- * Line editing and the commands of the console.
+ * Edits the console's line, and carries out its commands.
  */
 #include "console.h"
 
@@ -18,12 +18,16 @@
 
 #define LINE	40
 
-/* The start does not clear the line, which saves a tenth of its time: nothing reads what is behind. */
+/*
+ * start.S does not clear the line, which saves a tenth of the start's time.  Only the first @length
+ * bytes, which were typed, are ever read.
+ */
 static char line[LINE] __attribute__((section(".noinit")));
 static uint32_t length;
 
-/* A command `log` that has not told everything yet, and where it is. */
+/* The command `log` has not given all of the log yet. */
 static bool telling;
+/* The number of the next byte of the log for the host. */
 static uint32_t told;
 
 static void prompt(void)
@@ -31,7 +35,7 @@ static void prompt(void)
 	mailbox_text("> ");
 }
 
-/* Reads a hexadecimal number, with or without 0x, that reaches to the end of the text. */
+/* Reads a hexadecimal number with or without 0x.  Returns false if the text has anything else. */
 static bool number(const char *text, uint32_t *value)
 {
 	uint32_t digits;
@@ -100,7 +104,7 @@ static void take(char byte)
 	}
 }
 
-/* Tells as much of the log as the ring has room for. */
+/* Gives the host as much of the log as the ring has room for. */
 static void tell(void)
 {
 	log_copy(&told, mailbox_room(), mailbox_put);

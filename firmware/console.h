@@ -5,14 +5,15 @@
  */
 
 /*
- * The console: lines of text from the host, by the mailbox, and what they answer.
+ * The console takes lines of text from the host by the mailbox, and answers them.
  */
 #ifndef FIRMWARE_CONSOLE_H
 #define FIRMWARE_CONSOLE_H
 
 /*
- * Echoes what the host has typed, and runs the command of each line that has ended.  A long answer is
- * given as far as the ring has room; the rest follows when the host has read and rings again.
+ * Echoes the bytes that the host has typed, and carries out the command of each finished line.  The
+ * ring may have no room for all of a long answer.  The rest follows when the host has read the ring
+ * and rings again.
  */
 void console_poll(void);
 

@@ -5,14 +5,14 @@
  */
 
 /*
- * Over-temperature: the modules' reset and low power.
+ * Puts the modules into reset and low power at over-temperature.
  */
 #include "heat.h"
 
 #include "card.h"
 #include "log.h"
 
-/* A board whose cages' pins are not known has no registers for them. */
+/* Puts both modules into low power, and into @reset.  A board without known cages has none. */
 static void modules(bool reset)
 {
 #ifdef CARD_MODULE0_CONTROL
@@ -48,7 +48,7 @@ void heat_poll(uint32_t events)
 {
 	if (events & EVENT_HOT)
 		hot();
-	/* Both may have come: what holds now was the later one. */
+	/* Both events may have come, in any order, so the state of now decides. */
 	if (events & EVENT_COOL && !(reg_read(OWN_HOT) & 1))
 		cool();
 }

@@ -5,7 +5,7 @@
  */
 
 /*
- * What is done when the FPGA is too hot, with or without a host.
+ * Quiets the modules when the FPGA is too hot, with or without a host.
  */
 #ifndef FIRMWARE_HEAT_H
 #define FIRMWARE_HEAT_H
@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 /*
- * At over-temperature both cages' modules are put into reset and low power, by their registers, so
- * this stays when the FPGA has cooled (the gates' own action ends then).  After that the reset is
- * lifted and low power stays: whether a module may use its power again is the host's decision.
- * @events are those that have come, or 0.
+ * At over-temperature the registers of both cages put the modules into reset and low power.  The
+ * gates do the same by themselves, but their action ends when the FPGA has cooled.  The firmware
+ * then lifts the reset and keeps low power, since the host decides whether a module may use its
+ * power again.  @events are the events that have come.
  */
 void heat_init(void);
 void heat_poll(uint32_t events);

@@ -5,7 +5,7 @@
  */
 
 /*
- * The log ring in the mailbox.
+ * Keeps the log in its ring in the mailbox.
  */
 #include "log.h"
 
@@ -32,7 +32,7 @@ void log_text(const char *text)
 {
 	uint32_t head = reg_read(HEAD);
 
-	/* The head follows at the end, so a reader never sees a byte that is not there yet. */
+	/* The head is written last, so a reader never takes a byte that is not in the ring yet. */
 	for (; *text; text++)
 		byte_write(BYTES + (head++ & (RING_LOG_SIZE - 1)), (uint8_t)*text);
 	reg_write(HEAD, head);

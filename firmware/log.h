@@ -5,24 +5,28 @@
  */
 
 /*
- * The log: the last 2 KiB of what the firmware had to say.  A reset does not clear it, so after one
- * the host finds the last words from before it.  Nobody empties the log, and it never blocks.
+ * The log holds the last 2 KiB of the firmware's messages.  A reset does not clear it, so the host
+ * finds the last messages from before a reset.  A new message overwrites the oldest ones, so the
+ * firmware never waits for a reader.
  */
 #ifndef FIRMWARE_LOG_H
 #define FIRMWARE_LOG_H
 
 #include <stdint.h>
 
-/* Takes the log over as it was before the reset, or begins an empty one. */
+/* Keeps the log as it was before the reset.  If the memory holds no log, an empty one begins. */
 void log_init(void);
 void log_text(const char *text);
 void log_number(uint32_t value);
 
 /*
- * Copies at most @room bytes of the log, from the count *@at on, by @put.  If *@at has been
- * overwritten, it goes on with the oldest byte.  *@at becomes the next one.
+ * Gives at most @room bytes of the log to @put.  The first is byte number *@at of all bytes that
+ * were ever logged, or the oldest byte that is left if that one has been overwritten.  *@at becomes
+ * the number of the byte behind the last one.
  */
 void log_copy(uint32_t *at, uint32_t room, void (*put)(char));
+
+/* Returns how many bytes were ever logged. */
 uint32_t log_head(void);
 
 #endif /* FIRMWARE_LOG_H */

@@ -5,7 +5,7 @@
  */
 
 /*
- * Rings and command slot of the mailbox.
+ * Moves bytes through the mailbox's rings, and answers the host's commands.
  */
 #include "mailbox.h"
 
@@ -17,11 +17,12 @@
 #define OUT_HEAD	(MAILBOX_BASE + MAILBOX_OUT_HEAD)
 #define OUT_TAIL	(MAILBOX_BASE + MAILBOX_OUT_TAIL)
 
+/* The host has not been interrupted for the newest bytes or the newest answer yet. */
 static bool news;
 
 void mailbox_init(void)
 {
-	/* The host may have written bytes and a command before: they were not meant for this start. */
+	/* Bytes and a command that the host has written before this start were not meant for it. */
 	reg_write(IN_TAIL, reg_read(IN_HEAD));
 	reg_write(OUT_HEAD, reg_read(OUT_TAIL));
 	reg_write(MAILBOX_BASE + MAILBOX_ANSWERED, reg_read(MAILBOX_BASE + MAILBOX_COMMAND));

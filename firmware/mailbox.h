@@ -5,9 +5,10 @@
  */
 
 /*
- * The mailbox: two rings of bytes between host and firmware, and a slot for one command of the host.
+ * The mailbox has two rings of bytes between host and firmware, and a slot for one command of the
+ * host.
  *
- * Each side writes to its own words only.  A byte is in the ring before its head says so.
+ * Each side writes to its own words only.  A byte is in a ring before the ring's head counts it.
  */
 #ifndef FIRMWARE_MAILBOX_H
 #define FIRMWARE_MAILBOX_H
@@ -15,24 +16,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Empties both rings and the slot, and tells the host that somebody listens. */
+/* Empties both rings and the slot, and tells the host that the firmware listens. */
 void mailbox_init(void);
 
-/* Takes one byte of the host.  Returns false if there is none. */
+/* Takes one byte of the host from the ring.  Returns false if the ring is empty. */
 bool mailbox_take(char *byte);
 
-/* How many bytes the ring to the host has room for. */
+/* Returns how many more bytes fit into the ring to the host. */
 uint32_t mailbox_room(void);
 
-/* Gives the host a byte.  A byte that has no room is lost: the firmware waits for nobody. */
+/* Gives the host a byte.  If the ring is full, the byte is lost: the firmware never waits. */
 void mailbox_put(char byte);
 void mailbox_text(const char *text);
 void mailbox_hex(uint32_t value);
 
-/* Interrupts the host if it has got bytes or an answer since the last call. */
+/* Interrupts the host if the firmware has given it bytes or an answer since the last call. */
 void mailbox_ring(void);
 
-/* Answers the host's command, if there is a new one. */
+/* Answers the host's command if it is a new one. */
 void mailbox_command(void);
 
 #endif /* FIRMWARE_MAILBOX_H */

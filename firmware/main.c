@@ -5,7 +5,8 @@
  */
 
 /*
- * The management CPU's firmware: one loop, which sleeps until an event comes.  No part of it waits.
+ * The management CPU's firmware is one loop, which sleeps until an event comes.  No part of it
+ * waits.
  */
 #include "card.h"
 #include "console.h"
@@ -26,7 +27,7 @@ int main(void)
 	for (;;) {
 		uint32_t events = reg_read(OWN_EVENTS);
 
-		/* Events that come from here on keep the next sleep from waiting. */
+		/* An event that comes from here on ends the next sleep at once, so none is missed. */
 		reg_write(OWN_EVENTS, events);
 		reg_write(OWN_HEARTBEAT, 1);
 		heat_poll(events);

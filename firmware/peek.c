@@ -5,7 +5,7 @@
  */
 
 /*
- * Registers by their offset in BAR0.
+ * Reads registers by their offset in BAR0.
  */
 #include "peek.h"
 

@@ -5,7 +5,8 @@
  */
 
 /*
- * Where the CPU begins: the image's header, and what C expects of a start.
+ * The image's header, and the code that runs before main(): it sets the stack, copies data, and
+ * clears the variables that C expects to be 0.
  */
 #include "card_numbers.h"
 

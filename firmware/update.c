@@ -5,7 +5,7 @@
  */
 
 /*
- * The watchdog of the first minute.
+ * Watches the link in the first minute after a reboot.
  */
 #include "update.h"
 

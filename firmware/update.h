@@ -5,18 +5,19 @@
  */
 
 /*
- * The way back from an update that does not work.
+ * Leads back from an update that does not work.
  */
 #ifndef FIRMWARE_UPDATE_H
 #define FIRMWARE_UPDATE_H
 
 /*
- * If the part has booted an application, the link to the host must come up within the first minute.
- * Otherwise the golden image is booted.  The golden image itself is never left in this way.
+ * If a reboot has started the application, the link to the host must come up within the first 60
+ * ticks, which are 64 s at 250 MHz.  Otherwise the golden image is booted.  The golden image itself
+ * is never left in this way, and neither is an image that JTAG or power-on has started.
  */
 void update_init(void);
 
-/* To be called once a second. */
+/* Counts a tick of a second. */
 void update_tick(void);
 
 #endif /* FIRMWARE_UPDATE_H */

@@ -2,4 +2,4 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The management CPU: what must happen on the card without a host. README.md describes it."""
+"""The management CPU does what must happen on the card without a host (card/README.md)."""

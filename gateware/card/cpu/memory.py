@@ -8,8 +8,8 @@ The host sees the image and the mailbox, each in a window of its own. It writes 
 while the CPU is held. A reset of the card clears nothing, so the log outlives it.
 
 On silicon a read in the very moment of the other port's write of the same word may return neither
-the old nor the new word. So a reader of a counter in the mailbox reads it until it is twice the
-same.
+the old nor the new word. So a reader of a counter in the mailbox reads it again until two reads
+give the same value.
 """
 
 from litex.gen import *

@@ -31,7 +31,7 @@ class Portal(LiteXModule):
     and counted.
     """
     def __init__(self, writable):
-        # Of the domain `cpu`.
+        # Signals of the clock domain `cpu`.
         self.request = Signal()   # i, held with the next three until `ack`.
         self.address = Signal(30) # i, in words.
         self.write   = Signal()   # i
@@ -39,7 +39,7 @@ class Portal(LiteXModule):
         self.ack     = Signal()   # o
         # o. It is written before `done`, so a reset of the card need not clear it.
         self.answer  = Signal(32, reset_less=True)
-        # Of the domain `sys`.
+        # Signals of the clock domain `sys`.
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.reset     = Signal() # i, the CPU is in reset: events are forgotten.
         self.waves     = Signal(len(TICKS)) # i, a bit of device time for each of TICKS
@@ -104,7 +104,7 @@ class Portal(LiteXModule):
         number = self.address_held[:3]
         self.comb += [
             *[chosen[name].eq(asked & (number == place//WORD)) for name, place in OWN.items()],
-            # Without the clock the CPU cannot see the answer, so the clock runs until it has.
+            # The CPU takes the answer only if it has a clock, so `asleep` ends with the event.
             self.asleep.eq(chosen["sleep"] & self.held & ((events & self.value_held) == 0)),
             self.heartbeat.eq(chosen["heartbeat"] & self.held),
             self.ring.eq(chosen["doorbell"] & self.held),
