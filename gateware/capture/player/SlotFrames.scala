@@ -7,7 +7,7 @@ package lanebox.capture.player
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Frames, HardBlock}
+import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Makes frames of the packets that the logic in the user slot sends, like a sensor.
   *
@@ -47,7 +47,8 @@ case class SlotFrames() extends Component {
       when(first) { begun := io.now }
       count := last ? U(0) | count + (!count.andR).asUInt
     }
-    val bytes  = (io.stream.bytes === 0) ? U(Frames.BeatBytes, 6 bits) | io.stream.bytes.resize(6)
+    val whole  = io.stream.bytes === 0 || io.stream.bytes.msb
+    val bytes  = whole ? U(Frames.BeatBytes, Numbers.StreamBytes bits) | io.stream.bytes
     val length = (count @@ U(0, 5 bits)) +^ bytes
     val most   = U(MostBeats * Frames.BeatBytes, Frames.LengthWidth bits)
   }
@@ -93,8 +94,9 @@ object SlotFrames {
 
   /** A beat of the stream, as stream_layout() of vocabulary/layouts.py describes it. */
   case class Beat() extends Bundle {
-    val data  = Bits(HardBlock.DataWidth bits)
-    val bytes = UInt(5 bits) // Valid bytes in the packet's last beat; 0 means all 32.
-    val error = Bool()       // With the last beat: the packet is bad.
+    val data = Bits(HardBlock.DataWidth bits)
+    // Valid bytes in the packet's last beat. 0 means all 32, as 32 does.
+    val bytes = UInt(Numbers.StreamBytes bits)
+    val error = Bool() // With the last beat: the packet is bad.
   }
 }

@@ -84,7 +84,10 @@ class SlotFramesTest extends AnyFunSuite {
             val junk                    = Seq.fill(32 - beat.size)(r.nextInt().toByte)
             stream.data #= TestFrame.bits(beat ++ junk)
             stream.last #= last
-            stream.bytes #= (if (last) beat.size % 32 else r.nextInt(32))
+            // A whole beat has 32 bytes, or 0, which means the same.
+            stream.bytes #= (if (last && (beat.size < 32 || r.nextBoolean())) beat.size
+                             else if (last) 0
+                             else r.nextInt(64))
             stream.error #= (if (last) packet.error else r.nextBoolean())
             offered = true
           }
