@@ -37,7 +37,6 @@ ELSEWHERE: Table = {
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
         "StagingMemory": "StagingTest.scala",
-        "RecordSizer": "MbufPlacerTest.scala",
     },
     "gateware/capture/generator": {
         "GeneratorVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
