@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -316,7 +317,7 @@ def _reports(result: guest_run.Result) -> dict[str, dict]:
 def shell(plan: Plan) -> int:
     """Run an interactive guest connected to the board. Return its exit status."""
     with plan.board() as board:
-        hint = [f"echo '{guest_virtio.HINT}'"] if plan.virtio else []
+        hint = ["echo " + shlex.quote(guest_virtio.HINT)] if plan.virtio else []
         return plan.run_guest(board, hint, [], interactive=True, timeout=None).rc
 
 
