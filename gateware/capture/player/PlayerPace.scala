@@ -36,7 +36,8 @@ case class PlayerPace() extends Component {
     val known = RegInit(False)
     val ahead = Reg(UInt(64 bits))
     // `ready` is registered, since the capture block decides late in a cycle whether it has room.
-    val head = io.heads.s2mPipe(flush = io.clear).m2sPipe(flush = io.clear)
+    // A head takes two cycles here, as the shortest block with a packet takes in the aligner.
+    val head = io.heads.halfPipe(flush = io.clear)
     // The first frame waits for its time like all others, so that distances are exact.
     val soon = RegNext(io.now + Lead)
     when(head.valid && !known) {
