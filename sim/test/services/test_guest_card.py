@@ -6,9 +6,11 @@ and through VFIO. An update runs beside DMA, and the kernel finds the card again
 """
 
 import json
+import struct
 
 import pytest
 
+from gateware.card.cpu import image, layout
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.guest import run
@@ -24,7 +26,7 @@ CARD = "0000:01:00.0"
 UTIL = "litepcie_util --json"
 VFIO = f"litepcie_util --json -d vfio:{CARD}"
 MEMBER = "chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"
-READS = ("sensors", "module A", "flash info")
+READS = ["sensors", "module A", "flash info"]
 # Registers by which a member of the group reads a module.
 READ_BY = [f"module{n}_{name}" for n in range(2) for name in ("read", "buffer_place")]
 # {command: words of the sentence with which a member of the group is refused}
@@ -38,6 +40,13 @@ REFUSED = {
     "poke sensors_clear 1": "not permitted",
 }
 SECONDS = 1500
+# The card has a management CPU where its firmware can be compiled.
+WITH_CPU = image.compiler() is not None
+BUILD = {"card": True, "firmware": WITH_CPU}
+if WITH_CPU:
+    READS.append("firmware")
+    REFUSED["console </bin/typed"] = "root or CAP_SYS_RAWIO"
+    REFUSED["firmware load /bin/other.bin"] = "root or CAP_SYS_RAWIO"
 
 
 @pytest.fixture(scope="module")
@@ -51,20 +60,27 @@ def card(tmp_path_factory):
         flash = flash_file(folder / "flash.bin")
         module = folder / "module.bin"
         options = ["--flash", flash, "--flash-speed", "10000", "--module-a", module]
-        return BoardProcess(build_executable(card=True), list(map(str, options)))
+        return BoardProcess(build_executable(**BUILD), list(map(str, options)))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
         yield start
 
 
+def other_firmware():
+    """Return an image that the tool takes for firmware. It is a jump to itself."""
+    return image.seal(struct.pack("<IIII", 0x6F, layout.IMAGE_MAGIC, 0, 0))
+
+
 def in_guest(board, commands, **choices):
     """Run commands in a guest with litepcie_util, a new image and the program `member`."""
-    gateware = build_gateware(card=True)
+    gateware = build_gateware(**BUILD)
     files = [
         (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util"),
         *((program(name), f"bin/{name}") for name in ("member", "stress")),
         (sample("new", pages=5), "root/new.bin"),
+        (b"version\n", "bin/typed"),
+        (other_firmware(), "bin/other.bin"),
     ]
     csr = gateware / "csr.json"
     return boot(board, commands, files=files, csr=csr, timeout=SECONDS, **choices).files
@@ -81,6 +97,7 @@ AS_MEMBER = [
     *(f"! member as {UTIL} {what} >/out/refused{n}" for n, what in enumerate(REFUSED)),
     f"{UTIL} info >/out/old; {UTIL} flash info >/out/untouched",
 ]
+TALK = [f"{UTIL} console </bin/typed >/out/console; {UTIL} firmware >/out/firmware"]
 UPDATED = [
     f"({UTIL} dma_test --direction both --duration 600 >/out/beside || true) &",
     "until [ $(awk '/litepcie/ {n += $2} END {print n}' /proc/interrupts) -gt 8 ]; do "
@@ -101,13 +118,14 @@ def driven(card):
     """Run the commands of a member and then an update in one guest behind the driver. Return the
     files that they wrote."""
     with card() as board:
-        return in_guest(board, [*AS_MEMBER, *UPDATED], vfio=False)
+        talk = TALK if WITH_CPU else []
+        return in_guest(board, [*AS_MEMBER, *talk, *UPDATED], vfio=False)
 
 
 def test_a_member_writes_no_more_than_reading_a_module_takes(driven):
     """Of all registers a member of the card's group may write those of a card without the services,
     and the two of each cage by which a module is read."""
-    csr = register_map(card=True)["csr_registers"]
+    csr = register_map(**BUILD)["csr_registers"]
     places = [csr[name]["addr"] for name in (*REGISTERS, *READ_BY)]
     allowed = [(place, place + 4) for place in places] + memories()
     assert ranges(driven["registers"].decode(), "ioctl") == merged(allowed)
@@ -115,7 +133,7 @@ def test_a_member_writes_no_more_than_reading_a_module_takes(driven):
 
 def test_a_member_looks_at_all_services(driven):
     """A member of the group reads sensors, modules and what the flash says of itself."""
-    sensors, module, flash = (report(driven, f"read{n}") for n in range(len(READS)))
+    sensors, module, flash = (report(driven, f"read{n}") for n in range(3))
     assert 39 < sensors["temperature_c"] < 40.1 and sensors["alarms"] == []
     assert module["cage_a"]["serial"] == "SN0012345"
     assert (flash["identification"], flash["bootsts"] & 0xFF) == (0x20BB19, 5)
@@ -128,6 +146,17 @@ def test_a_member_is_refused_what_changes_the_card(driven):
         (said,) = report(driven, f"refused{n}")["failures"]
         assert words in said, said
     assert report(driven, "untouched")["refusals"] == 0
+
+
+@pytest.mark.skipif(not WITH_CPU, reason="no RISC-V compiler")
+def test_root_talks_to_the_firmware_that_a_member_may_only_look_at(driven):
+    """A member sees the management CPU's state. The console answers root, and the firmware that it
+    names is the built-in one: no member has loaded another."""
+    state = report(driven, f"read{READS.index('firmware')}")
+    assert (state["state"], state["failures"]) == ("running", 0)
+    assert report(driven, "firmware")["state"] == "running"
+    said = report(driven, "console")["output"]
+    assert f"Lanebox firmware {state['built_in']}" in said
 
 
 def test_an_update_under_dma_is_found_again_after_its_reboot(driven):

@@ -7,6 +7,7 @@
 /* Talk to the card's management CPU. management.h says what each function promises. */
 #include "management.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,7 +46,12 @@ static bool put(struct management *cpu, uint32_t offset, uint32_t value, const c
 {
 	int rc = litepcie_writel(cpu->util->dev, offset, value);
 
-	util_check(cpu->util, rc, doing);
+	if (rc == -EPERM)
+		util_fail(cpu->util, "%s needs root or CAP_SYS_RAWIO: the firmware may reboot the "
+			  "card and reset its modules; `firmware` without a verb needs neither",
+			  doing);
+	else
+		util_check(cpu->util, rc, doing);
 	return rc == 0;
 }
 
