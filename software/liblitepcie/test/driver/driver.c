@@ -19,37 +19,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver_inside.h"
 #include "litepcie.h"
-
-/*
- * Number of the lower bits of an mmap() offset, which lie within a region. The upper bits are the
- * number of the region: REGION_H2C to REGION_RECORDS.
- */
-#define REGION		40
-#define REGION_H2C	1
-#define REGION_C2H	2
-#define REGION_STATUS	3
-#define REGION_INDEX	4
-#define REGION_BAR	5
-#define REGION_RECORDS	6
 
 #define PAGES		3
 
 struct driver driver;
 
-/* descriptor of a memory file with the contents of the simulated card's BAR0 */
-static int bar0 = -1;
+int driver_bar0 = -1;
+int driver_pages = -1;
 static volatile uint32_t *registers;
-/* descriptor of a memory file with the driver's pages for status, index and records */
-static int pages = -1;
 static struct litepcie_status *status;
 static struct litepcie_index *index_page;
 static struct litepcie_record *records;
-
-int __real_ioctl(int fd, unsigned long request, void *argument);
-void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
-FILE *__real_fopen(const char *path, const char *mode);
-int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 
 bool driver_load(const char *path)
 {
@@ -59,15 +41,16 @@ bool driver_load(const char *path)
 
 	if (file)
 		fclose(file);
-	bar0 = memfd_create("bar0", MFD_CLOEXEC);
-	if (read != sizeof(image) || write(bar0, image, read) != (ssize_t)read)
+	driver_bar0 = memfd_create("bar0", MFD_CLOEXEC);
+	if (read != sizeof(image) || write(driver_bar0, image, read) != (ssize_t)read)
 		return false;
-	registers = __real_mmap(NULL, DRIVER_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED, bar0, 0);
-	pages = memfd_create("pages", MFD_CLOEXEC);
-	if (registers == MAP_FAILED || ftruncate(pages, PAGES * DRIVER_PAGE) < 0)
+	registers = __real_mmap(NULL, DRIVER_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED,
+				driver_bar0, 0);
+	driver_pages = memfd_create("pages", MFD_CLOEXEC);
+	if (registers == MAP_FAILED || ftruncate(driver_pages, PAGES * DRIVER_PAGE) < 0)
 		return false;
-	status = __real_mmap(NULL, PAGES * DRIVER_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pages,
-			     0);
+	status = __real_mmap(NULL, PAGES * DRIVER_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     driver_pages, 0);
 	index_page = (void *)((uint8_t *)status + DRIVER_PAGE);
 	records = (void *)((uint8_t *)status + 2 * DRIVER_PAGE);
 	return status != MAP_FAILED;
@@ -144,12 +127,13 @@ void driver_call(void)
 	signal_event(2);
 }
 
-static bool is_ours(int fd)
+bool driver_is(int fd)
 {
 	struct stat device, st;
 
-	return fd >= 0 && fd != bar0 && fd != pages && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-	       stat(DRIVER_DEVICE, &device) == 0 && st.st_rdev == device.st_rdev;
+	return fd >= 0 && fd != driver_bar0 && fd != driver_pages && fstat(fd, &st) == 0 &&
+	       S_ISCHR(st.st_mode) && stat(DRIVER_DEVICE, &device) == 0 &&
+	       st.st_rdev == device.st_rdev;
 }
 
 static int fail(int error)
@@ -430,7 +414,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_start(arguments, request);
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
-	if (!is_ours(fd))
+	if (!driver_is(fd))
 		return __real_ioctl(fd, request, argument);
 	driver.calls++;
 	return driver.gone ? fail(ENODEV) : dispatch(request, argument);
@@ -462,7 +446,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	int step_ms = driver.doze_ms ? driver.doze_ms : 1;
 	const struct timespec step = { .tv_nsec = step_ms * 1000000L };
 
-	if (!is_ours(fds->fd))
+	if (!driver_is(fds->fd))
 		return __real_poll(fds, count, timeout_ms);
 	driver.polls++;
 	for (int waited = 0; !(fds->revents = ready(fds->events)); waited += step_ms) {
@@ -471,87 +455,4 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 		nanosleep(&step, NULL);
 	}
 	return 1;
-}
-
-/* Mappings ------------------------------------------------------------------------------------ */
-
-/*
- * Stand in for a mapping of a BAR. A user gets no mapping for writing if the driver refuses one of
- * its pages.
- */
-static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
-{
-	for (uint64_t at = offset; at < offset + size; at += DRIVER_PAGE)
-		if (driver.user && protection & PROT_WRITE && !driver.allowed[at / DRIVER_PAGE]) {
-			errno = EPERM;
-			return MAP_FAILED;
-		}
-	return __real_mmap(address, size, protection, flags, bar0, (off_t)offset);
-}
-
-/*
- * Stand in for a mapping of a ring. Only the owner of a direction may map its ring, and only the
- * whole ring.
- */
-static void *map_ring(int way, size_t size, int protection)
-{
-	bool whole = size == (size_t)driver.size[way] * driver.count[way];
-
-	if (!whole || driver.foreign || !driver.owned[way] || driver.place[way]) {
-		errno = whole ? EADDRINUSE : EINVAL;
-		return MAP_FAILED;
-	}
-	return __real_mmap(NULL, size, protection, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-}
-
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
-{
-	uint64_t place = (uint64_t)offset, region = place >> REGION;
-
-	if (!is_ours(fd))
-		return __real_mmap(address, size, protection, flags, fd, offset);
-	place &= (1ull << REGION) - 1;
-	if (region == REGION_BAR)
-		return map_bar(address, size, protection, flags, place);
-	if ((region == REGION_STATUS || region == REGION_RECORDS) && protection & PROT_WRITE) {
-		errno = EACCES;
-		return MAP_FAILED;
-	}
-	if (region == REGION_STATUS || region == REGION_INDEX)
-		return __real_mmap(address, size, protection, flags, pages,
-				   region == REGION_INDEX ? DRIVER_PAGE : 0);
-	if (region == REGION_RECORDS)
-		return __real_mmap(address, size, protection, flags, pages, 2 * DRIVER_PAGE);
-	return map_ring((int)region - REGION_H2C, size, protection);
-}
-
-/* Files of sysfs ------------------------------------------------------------------------------ */
-
-static FILE *text_file(const char *text)
-{
-	FILE *file = tmpfile();
-
-	if (file) {
-		fputs(text, file);
-		rewind(file);
-	}
-	return file;
-}
-
-FILE *__wrap_fopen(const char *path, const char *mode)
-{
-	/*
-	 * the minor number of DRIVER_DEVICE is 7, so the driver's counters lie in this folder of
-	 * sysfs
-	 */
-	static const char folder[] = "/sys/class/litepcie/litepcie7/";
-	char text[32];
-
-	if (strncmp(path, folder, sizeof(folder) - 1))
-		return __real_fopen(path, mode);
-	path += sizeof(folder) - 1;
-	if (!driver.counts || driver.stock)
-		return NULL;
-	snprintf(text, sizeof(text), "%lld\n", (long long)driver.interrupts[path[0] == 'c']);
-	return text_file(text);
 }
