@@ -173,9 +173,7 @@ int litepcie_dma_fd(struct litepcie *dev)
 /* Returns the number of buffers that the program can acquire, if the card has finished @hw. */
 static uint64_t available(const struct litepcie_stream *stream, uint64_t hw)
 {
-	uint64_t end = stream->direction == LITEPCIE_C2H ? hw : hw + stream->options.buffer_count;
-
-	return end - stream->acquired;
+	return hw + stream->ahead - stream->acquired;
 }
 
 int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
@@ -191,55 +189,83 @@ int litepcie_stream_ready(struct litepcie_stream *stream, int timeout_ms)
 	return rc < 0 ? rc : (int)available(stream, litepcie_count(&stream->hw));
 }
 
-/* Describe the next buffer. Inlined, since a program acquires each buffer by itself. */
-static inline int describe(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
+/*
+ * Set bytes and flags of the next c2h buffer by its record, or say why the record cannot be true.
+ * Not inlined, like the other functions that are rarely called: else the fast path would save CPU
+ * registers for them.
+ */
+__attribute__((noinline))
+static int acquire_checked(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
-	const struct litepcie_notices *notices = &stream->dev->notices;
-	size_t size = stream->options.buffer_size;
-	uint64_t number = stream->acquired;
-	const struct litepcie_entry *entry;
+	int rc = litepcie_notices_record(stream, buffer);
 
-	buffer->data = stream->base + (number & (stream->options.buffer_count - 1)) * size;
-	buffer->bytes = size;
-	buffer->sequence = number;
-	buffer->flags = 0;
-	if (stream->direction == LITEPCIE_H2C || !notices->records)
-		return 0;
-	entry = &notices->records[number & notices->mask];
-	buffer->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
-	buffer->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
-	if (entry->sequence == number + 1 && buffer->bytes <= size)
-		return 0;
-	/* the record cannot be true, and this call says why */
-	return litepcie_notices_record(stream, buffer);
+	if (rc < 0)
+		return rc;
+	stream->acquired++;
+	return 1;
 }
 
-/* Describe the next buffer to a program that was compiled with another version of the struct. */
+/* Acquire the next buffer, which exists. Inlined, since a program acquires each buffer by itself. */
+static inline int acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
+{
+	const struct litepcie_notices *notices = &stream->dev->notices;
+	size_t size = stream->options.buffer_size, bytes = size;
+	uint64_t number = stream->acquired;
+	uint32_t flags = 0;
+
+	buffer->data = stream->base + (number & (stream->options.buffer_count - 1)) * size;
+	buffer->sequence = number;
+	if (stream->direction == LITEPCIE_C2H && notices->records) {
+		const struct litepcie_entry *entry = &notices->records[number & notices->mask];
+
+		bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+		flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
+		if (entry->sequence != number + 1 || bytes > size)
+			return acquire_checked(stream, buffer);
+	}
+	buffer->bytes = bytes;
+	buffer->flags = flags;
+	stream->acquired = number + 1;
+	return 1;
+}
+
+/* Acquire the next buffer for a program that was compiled with another version of the struct. */
 __attribute__((noinline))
-static int describe_sized(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
+static int acquire_sized(struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	struct litepcie_buffer found;
-	int rc = describe(stream, &found);
+	int rc = acquire(stream, &found);
 
-	return rc < 0 ? rc : litepcie_struct_out(stream->dev, buffer, &found, sizeof(found),
-						 "litepcie_buffer");
+	if (rc < 0)
+		return rc;
+	rc = litepcie_struct_out(stream->dev, buffer, &found, sizeof(found), "litepcie_buffer");
+	if (rc == 0)
+		return 1;
+	stream->acquired--;
+	return rc;
+}
+
+/* Look or wait for a buffer, then acquire it. */
+__attribute__((noinline))
+static int acquire_later(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
+			 int timeout_ms)
+{
+	int rc = litepcie_stream_ready(stream, timeout_ms);
+
+	if (rc <= 0)
+		return rc;
+	return buffer->struct_size == sizeof(*buffer) ? acquire(stream, buffer) :
+							acquire_sized(stream, buffer);
 }
 
 int litepcie_stream_acquire(struct litepcie_stream *stream, struct litepcie_buffer *buffer,
 			    int timeout_ms)
 {
-	int rc = 1;
-
 	if (!stream->active || !available(stream, litepcie_count(&stream->hw)))
-		rc = litepcie_stream_ready(stream, timeout_ms);
-	if (rc <= 0)
-		return rc;
-	rc = buffer->struct_size == sizeof(*buffer) ? describe(stream, buffer) :
-						      describe_sized(stream, buffer);
-	if (rc < 0)
-		return rc;
-	stream->acquired++;
-	return 1;
+		return acquire_later(stream, buffer, timeout_ms);
+	if (buffer->struct_size != sizeof(*buffer))
+		return acquire_sized(stream, buffer);
+	return acquire(stream, buffer);
 }
 
 /* Releasing buffers --------------------------------------------------------------------------- */

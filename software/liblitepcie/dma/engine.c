@@ -58,6 +58,16 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 
 /* Buffers ------------------------------------------------------------------------------------- */
 
+/* Let none of the @count buffers from @first on ask for an interrupt: at most a ring of them. */
+static void clear_asks(struct litepcie_stream *stream, uint64_t first, uint64_t count)
+{
+	uint64_t ring = stream->options.buffer_count, slot = first & (ring - 1);
+	uint64_t part = count < ring - slot ? count : ring - slot;
+
+	memset(stream->asks + slot, false, part);
+	memset(stream->asks, false, count - part);
+}
+
 /*
  * Give the card @count more buffers. Every interrupt_every-th buffer asks for an interrupt, and so
  * does buffer number @last. The card's table has an entry for each buffer of the ring, so it cannot
@@ -72,8 +82,7 @@ static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 
 	if (!count)
 		return 0;
-	for (uint64_t n = first; n < end; n++)
-		asks[n & mask] = false;
+	clear_asks(stream, first, count);
 	if (!stream->silent) {
 		for (; next < end; next += every)
 			asks[next & mask] = true;
@@ -172,13 +181,27 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream)
 						   post_h2c(stream, stream->sw);
 }
 
+/* Returns how many of @count flags are true. Eight flags, bytes of 0 or 1, are added up at once. */
+static uint64_t count_true(const bool *flags, uint64_t count)
+{
+	uint64_t sum = 0, eight;
+
+	for (; count >= sizeof(eight); count -= sizeof(eight), flags += sizeof(eight)) {
+		memcpy(&eight, flags, sizeof(eight));
+		sum += eight * UINT64_C(0x0101010101010101) >> 56;
+	}
+	while (count--)
+		sum += *flags++;
+	return sum;
+}
+
 void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
 {
-	uint64_t mask = stream->options.buffer_count - 1, asked = 0;
+	uint64_t ring = stream->options.buffer_count, slot = stream->done & (ring - 1);
+	uint64_t count = done - stream->done, part = count < ring - slot ? count : ring - slot;
 
-	for (uint64_t n = stream->done; n < done; n++)
-		asked += stream->asks[n & mask];
-	stream->asked += asked;
+	stream->asked += count_true(stream->asks + slot, part) +
+			 count_true(stream->asks, count - part);
 	stream->done = done;
 }
 
@@ -368,6 +391,7 @@ void litepcie_engine_configure(struct litepcie_stream *stream)
 	if (!every)
 		every = count / 2 < INTERRUPT_EVERY ? count / 2 : INTERRUPT_EVERY;
 	stream->interrupt_every = every < count ? every : count;
+	stream->ahead = stream->direction == LITEPCIE_H2C ? count : 0;
 	stream->posted = stream->done = stream->asked = 0;
 	stream->arrived = stream->arrived_bytes = 0;
 	stream->uneven = false;

@@ -63,6 +63,11 @@ struct litepcie_stream {
 	_Atomic uint64_t sw;
 	uint64_t	acquired;	/* number of buffers that the program has acquired */
 	/*
+	 * by how much @acquired may exceed @hw: 0 for c2h, all buffers of the ring for h2c, whose
+	 * buffers are free at first
+	 */
+	uint64_t	ahead;
+	/*
 	 * number of buffers, of the first @sw, that the card has been told of; the others wait for
 	 * a batch
 	 */
