@@ -40,12 +40,27 @@
 #define LITEPCIE_MEMORY_CAPTURE_STATUS	4u
 #define LITEPCIE_MEMORIES	5u
 
-/* A write of 4 or 8 bytes to BAR0, of a list of such writes that are made in order. */
+/*
+ * A write of 4 or 8 bytes to BAR0, of a list of such writes that are made in order. The layout is
+ * that of a simulated board's messages, so a list of writes is copied as a whole.
+ */
 struct litepcie_post {
-	uint32_t	offset;
+	uint64_t	offset;
+	uint32_t	bar;	/* 0 */
 	uint32_t	size;
 	uint64_t	value;
 };
+
+/* Add a write of 4 bytes to a list of writes, at @post. Returns the place of the next write. */
+static inline struct litepcie_post *litepcie_post_add(struct litepcie_post *post, uint32_t offset,
+						      uint32_t value)
+{
+	post->offset = offset;
+	post->bar = 0;
+	post->size = 4;
+	post->value = value;
+	return post + 1;
+}
 
 struct litepcie_capture_access;
 

@@ -69,9 +69,9 @@ int litepcie_table_export(const struct litepcie_stream *stream)
 static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,
 				      uint64_t address, uint32_t value, struct litepcie_post *p)
 {
-	*p++ = (struct litepcie_post) { registers->value, 4, value };
-	*p++ = (struct litepcie_post) { registers->value + 4, 4, (uint32_t)address };
-	*p++ = (struct litepcie_post) { registers->push, 4, address >> 32 };
+	p = litepcie_post_add(p, registers->value, value);
+	p = litepcie_post_add(p, registers->value + 4, (uint32_t)address);
+	p = litepcie_post_add(p, registers->push, address >> 32);
 	return p;
 }
 

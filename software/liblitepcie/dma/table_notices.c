@@ -73,8 +73,8 @@ int litepcie_table_notices_setup(struct litepcie *dev)
  */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {
-	*p++ = (struct litepcie_post) { offset, 4, iova >> 32 };
-	*p++ = (struct litepcie_post) { offset + 4, 4, (uint32_t)iova };
+	p = litepcie_post_add(p, offset, iova >> 32);
+	p = litepcie_post_add(p, offset + 4, (uint32_t)iova);
 	return p;
 }
 
@@ -114,10 +114,10 @@ int litepcie_table_notices_start(struct litepcie_stream *stream)
 		memset((void *)dev->notices.records, 0, records_bytes(dev));
 		p = place(registers->records, dev->notices_iova, p);
 		p = place(registers->line[C2H], lines + CACHE_LINE, p);
-		*p++ = (struct litepcie_post) { registers->entries, 4, log2_entries(dev) };
-		*p++ = (struct litepcie_post) { registers->flush, 4, flush_cycles(stream) };
+		p = litepcie_post_add(p, registers->entries, log2_entries(dev));
+		p = litepcie_post_add(p, registers->flush, flush_cycles(stream));
 	}
-	*p++ = (struct litepcie_post) { registers->control, 4, control(dev) };
+	p = litepcie_post_add(p, registers->control, control(dev));
 	return dev->backend->post(dev, posts, (size_t)(p - posts));
 }
 

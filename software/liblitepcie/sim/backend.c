@@ -254,7 +254,10 @@ static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, siz
 
 static int sim_defer(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
-	return vfio_user_hold(&sim_of(dev)->vu, &(struct litepcie_post) { offset, 4, value });
+	struct litepcie_post write;
+
+	litepcie_post_add(&write, offset, value);
+	return vfio_user_hold(&sim_of(dev)->vu, &write);
 }
 
 static int sim_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,

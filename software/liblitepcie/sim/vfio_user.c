@@ -8,13 +8,24 @@
  * The commands of a vfio-user client. vfio_user.h says what each function promises. The protocol is
  * QEMU's docs/interop/vfio-user.rst.
  */
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "vfio_user_wire.h"
 
 /* most register writes in one vfio-user message; QEMU's own client stops at 200 */
 #define MAX_MULTI	192u
+
+/* post_multi() copies struct litepcie_post into the message as it is */
+static_assert(sizeof(struct litepcie_post) == sizeof(struct multi_write) &&
+	      offsetof(struct litepcie_post, offset) ==
+		      offsetof(struct multi_write, access.offset) &&
+	      offsetof(struct litepcie_post, bar) == offsetof(struct multi_write, access.region) &&
+	      offsetof(struct litepcie_post, size) == offsetof(struct multi_write, access.count) &&
+	      offsetof(struct litepcie_post, value) == offsetof(struct multi_write, data) &&
+	      VFIO_USER_BAR0 == 0, "REGION_WRITE_MULTI is a list of struct litepcie_post");
 
 /* Connection ---------------------------------------------------------------------------------- */
 
@@ -151,12 +162,7 @@ static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, 
 	} body;
 
 	body.count = count;
-	for (size_t i = 0; i < count; i++)
-		body.writes[i] = (struct multi_write) {
-			.access = { .offset = writes[i].offset, .region = VFIO_USER_BAR0,
-				    .count = writes[i].size },
-			.data = writes[i].value,
-		};
+	memcpy(body.writes, writes, count * sizeof(*writes));
 	return vfio_user_send(vu, CMD_REGION_WRITE_MULTI, FLAG_NO_REPLY, &body,
 			    sizeof(body.count) + count * sizeof(body.writes[0]), -1);
 }
