@@ -31,7 +31,7 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from lanebox_host.errors import fail
 
@@ -410,9 +410,37 @@ class Handle:
         """
         code = cast(int, self.plain(name, *arguments, of=of))
         if code < 0:
-            why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
-            fail(-code, why.decode(errors="replace"))
+            self._refused(code)
         return code
+
+    @staticmethod
+    def _refused(code: int) -> NoReturn:
+        why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
+        fail(-code, why.decode(errors="replace"))
+
+    def acquire(self, stream: c_void_p, buffers: Iterable[Any]) -> int:
+        """Acquire a DMA buffer of `stream` for each of `buffers`: BufferFields, by byref().
+
+        The thread registers itself once for all of them, so a further buffer costs little more than
+        the library's call. Returns the number of buffers that were acquired. Raises LaneboxError if
+        the first of them was refused.
+        """
+        acquire, count, code = LIBRARY.litepcie_stream_acquire, 0, 1
+        thread = threading.get_ident()
+        try:
+            self._inside.add(thread)
+            if not self._handle:
+                raise ValueError("the card is closed")
+            for buffer in buffers:
+                code = acquire(stream, buffer, 0)
+                if code != 1:
+                    break
+                count += 1
+        finally:
+            self._inside.discard(thread)
+        if code < 0 and not count:
+            self._refused(code)
+        return count
 
     def open_stream(self, way: int, options: StreamOptionsFields) -> None:
         """Open the stream of a direction, with the card's shape and place of the ring."""

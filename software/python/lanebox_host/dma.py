@@ -45,6 +45,7 @@ TIMEOUT = 10.0  # longest wait for a DMA buffer, in seconds, unless the caller n
 Array = npt.NDArray[Any]
 Data = Union[npt.NDArray[Any], bytes, bytearray]
 SomeRun = TypeVar("SomeRun", bound="Run")
+Slot = TypeVar("Slot")  # what a list has for each buffer of a ring
 
 
 class Options(TypedDict, total=False):
@@ -138,8 +139,8 @@ class Run:
     def _reset(self) -> None:
         # data of a c2h packet, by buffers, while the packet's last buffer has not yet come
         self._parts: list[bytes] = []
-        # the buffers of each direction that are acquired and not released
-        self._buffers: dict[int, list[BufferFields]] = {H2C: [], C2H: []}
+        # counts of the buffers of each direction that are acquired, and released
+        self._acquired, self._released = {H2C: 0, C2H: 0}, {H2C: 0, C2H: 0}
         self._leases: list[Lease] = []
 
     def _start(self) -> None:
@@ -165,6 +166,10 @@ class Run:
             way: [lease(buffer, leases[way]) for buffer in ring.view(self._dtype)]
             for way, ring in rings.items()
         }
+        # what the library says of each buffer of a ring, and the references by which it is told to
+        # say that: they are made once, since to make them takes longer than to acquire a buffer
+        self._fields = {way: [BufferFields() for _ in ring] for way, ring in rings.items()}
+        self._places = {way: [ctypes.byref(f) for f in ring] for way, ring in self._fields.items()}
         self._running = True
 
     @property
@@ -201,23 +206,31 @@ class Run:
             raise ValueError("the DMA does not run: use it inside its `with` block")
         return self._streams[way]
 
-    def _held(self, way: int, timeout: float | None) -> list[BufferFields]:
-        """Return the buffers of `way` that the program holds: those that are not released yet.
+    def _held(self, way: int, timeout: float | None) -> range:
+        """Return the numbers of the buffers of `way` that the program holds: those that are not
+        released yet.
 
         If there are none, wait for `timeout` seconds (if negative, for ever) and acquire all
         buffers that are ready.
         """
-        held, stream = self._buffers[way], self._stream(way)
-        if not held:
+        first, stream = self._released[way], self._stream(way)
+        if first == self._acquired[way]:
             longest = milliseconds(self._timeout if timeout is None else timeout)
-            for _ in range(self._handle.call("stream_ready", longest, of=stream)):
-                held.append(BufferFields())
-                self._handle.call("stream_acquire", ctypes.byref(held[-1]), 0, of=stream)
-        return held
+            ready = self._handle.call("stream_ready", longest, of=stream)
+            wanted = self._slots(self._places[way], range(first, first + ready))
+            self._acquired[way] += self._handle.acquire(stream, wanted)
+        return range(first, self._acquired[way])
+
+    @staticmethod
+    def _slots(ring: list[Slot], numbers: range) -> list[Slot]:
+        """Return the elements of `ring`, which has one for each buffer, of consecutive buffers."""
+        first = numbers.start % len(ring)
+        slots = ring[first : first + len(numbers)]
+        return slots + ring[: len(numbers) - len(slots)]
 
     def _release(self, way: int, count: int) -> None:
         self._handle.call("stream_release", count, of=self._stream(way))
-        del self._buffers[way][:count]
+        self._released[way] += count
 
     def diagnose(self) -> str:
         """Return a sentence that says what the run waits for: waiting buffers, and the user slot's
@@ -266,10 +279,10 @@ class Receive(Run):
         Buffers that are not released yet come again, without a wait. Raises WaitTimeout if no
         buffer is filled within `timeout` seconds.
         """
-        held, ring = self._held(C2H, timeout), self._views[C2H]
+        held = self._held(C2H, timeout)
         if not held:
             self._late("the card filled no buffer")
-        return [ring[buffer.sequence % len(ring)] for buffer in held]
+        return self._slots(self._views[C2H], held)
 
     def release(self, count: int) -> None:
         """Give the oldest `count` received c2h buffers back to the card."""
@@ -292,10 +305,11 @@ class Receive(Run):
             raise BadPacket(packet)
         return packet
 
-    def _take_part(self, buffer: BufferFields) -> int:
-        """Copy the data of a c2h buffer, release the buffer, and return its flags."""
+    def _take_part(self, number: int) -> int:
+        """Copy the data of c2h buffer `number`, release the buffer, and return its flags."""
         ring = self._bytes[C2H]
-        self._parts.append(ring[buffer.sequence % len(ring)][: buffer.bytes].tobytes())
+        buffer = self._fields[C2H][number % len(ring)]
+        self._parts.append(ring[number % len(ring)][: buffer.bytes].tobytes())
         self.release(1)
         return int(buffer.flags)
 
@@ -331,14 +345,13 @@ class Send(Run):
         Buffers that are not sent yet come again, without a wait. Raises WaitTimeout if no buffer is
         free within `timeout` seconds.
         """
-        ring = self._views[H2C]
-        return [ring[number % len(ring)] for number in self._free(timeout)]
+        return self._slots(self._views[H2C], self._free(timeout))
 
-    def _free(self, timeout: float | None = None) -> list[int]:
+    def _free(self, timeout: float | None = None) -> range:
         held = self._held(H2C, timeout)
         if not held:
             self._late("the card fetched no buffer")
-        return [int(buffer.sequence) for buffer in held]
+        return held
 
     def _next(self) -> Array:
         """Return the bytes of the oldest h2c buffer that is not sent yet. Waits for one."""
@@ -375,7 +388,7 @@ class Send(Run):
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
         buffer[: part.size] = part
         self._handle.call("stream_send", part.size, of=self._stream(H2C))
-        del self._buffers[H2C][:1]
+        self._released[H2C] += 1
 
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all h2c data that was submitted."""
