@@ -2,7 +2,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Client of the sensor: captures its frames, checks each sample in place, and writes a file.
+"""Client of the sensor: captures its frames, checks each sample in place, and can write a file.
 
 Exit status 0: all was right, 1: something failed, 2: usage.
 """
@@ -50,7 +50,7 @@ def run(device: str, csr: str, file: Path) -> None:
                     card.registers["user_run"] = 0
                     capture.stop()
         missed = card.registers["user_missed"]
-    print(f"{number} frames of {SAMPLES} samples right, {missed} missed; {file} has them")
+    print(f"{number} frames of {SAMPLES} samples right, {missed} missed")
 
 
 if __name__ == "__main__":
@@ -59,7 +59,8 @@ if __name__ == "__main__":
         help="the card: /dev/litepcieN, vfio:ADDRESS or sim:SOCKET")
     parser.add_argument("-c", "--csr", default=os.environ.get("LANEBOX_CSR", "csr.json"),
         help="csr.json of the card's build, which has the names of its registers")
-    parser.add_argument("file", nargs="?", type=Path, default=Path("sensor.pcapng"))
+    parser.add_argument("file", nargs="?", type=Path, default=Path(os.devnull),
+        help="the recording to write; without a name the frames are only checked")
     args = parser.parse_args()
     try:
         run(args.device, args.csr, args.file)
