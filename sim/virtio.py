@@ -16,7 +16,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
@@ -27,9 +27,6 @@ from sim.report.record import record
 from sim.rows import virtio
 from sim.rows.measure import Conditions
 from sim.rows.results import COLUMNS, RESULTS, Row, merge, row, table
-
-if TYPE_CHECKING:
-    from sim.run import Plan
 
 ECHOES = 1000  # messages of each size in `make bench VIRTIO=1`
 BYTES = 16384  # bytes that the guest sends on the console
@@ -65,8 +62,11 @@ grep -c '^1408 bytes' /tmp/pings >/out/pings
 """
 
 
-def in_guest(plan: Plan) -> Iterator[Row]:
-    """Boot a guest with Debian's drivers, use the virtio devices, and yield what came back."""
+def in_guest(plan: Any) -> Iterator[Row]:
+    """Boot a guest with Debian's drivers, use the virtio devices, and yield what came back.
+
+    `plan` is a Plan of sim.run, which imports this module.
+    """
     with plan.board() as board:
         result = plan.run_guest(board, COMMANDS, [], timeout=GUEST_SECONDS, live=True)
         violations = sum(board.stats()["violations"].values())
@@ -84,7 +84,7 @@ def in_guest(plan: Plan) -> Iterator[Row]:
             )
 
 
-def measured(plan: Plan) -> list[Row]:
+def measured(plan: Any) -> list[Row]:
     """Return the rows of `make sim VIRTIO=1`: those of the guest, if there is one, come first."""
     rows = list(in_guest(plan)) if plan.guest else []
     alone = replace(plan.at, driver=None)

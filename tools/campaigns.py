@@ -78,7 +78,7 @@ CAMPAIGNS = {
     "proofs": Campaign(3, ("test_formal",)),
     "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, ("test_flash", "test_programming")),
-    "power": Campaign(1.5, ("test_power", "test_board_flash")),
+    "power": Campaign(1.5, ("test_power", "test_board_flash", "test_guest_card")),
     "virtio": Campaign(12, ("test_guest_virtio*", "test_guest_net", "test_virtio*")),
     "capture": Campaign(
         45,
@@ -116,6 +116,8 @@ TABLE = {
     "bringup": ("programming", "netlist"),
     "bringup/jtag": ("programming", "netlist"),
     "bringup/test": TESTS,
+    "firmware": ("power",),
+    "firmware/test": TESTS,
     "gateware": GATEWARE,
     # Only builds with --capture, --card or --virtio have these blocks.
     "gateware/capture": ("capture",),

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from gateware import numbers
 from sim.report.svg import Axis, Plot, linear, powers
+from sim.rows.bins import CYCLE_NS, Bin, binned
 from sim.trace.tlp import Tlp, matched
 
-BINS = 24
-CYCLE_NS = numbers.TICK_NS
 TOGETHER = "% took no longer"
 # The styles of the curves in a figure, whose colours are in page.css.
 CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")
@@ -32,8 +30,6 @@ ROWS = {
     "virtio/echo/64": "Doorbell to interrupt, 64 B through VirtIO",
 }
 
-Bin = tuple[float, float, int]  # A bin of a histogram: (from, to, count), with times in ns.
-
 
 def read_times(tlps: Iterable[Tlp]) -> list[int]:
     """Return the times in ns from each of the card's read requests to its first completion."""
@@ -42,20 +38,6 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
         for tlp, read in matched(tlps)
         if read is not None and tlp.interface == "RC" and tlp is read.completions[0]
     ]
-
-
-def binned(times: list[int]) -> list[Bin]:
-    """Sort times in ns into at most BINS + 1 bins of equal width.
-
-    The width is a whole number of clock cycles of 4 ns.
-    """
-    low, high = min(times), max(times)
-    cycles = max(1, -(-(high - low + CYCLE_NS) // (BINS * CYCLE_NS)))
-    width = cycles * CYCLE_NS
-    counts = [0] * ((high - low) // width + 1)
-    for time in times:
-        counts[(time - low) // width] += 1
-    return [(low + i * width, low + (i + 1) * width, count) for i, count in enumerate(counts)]
 
 
 def curve(bins: list[Bin]) -> list[tuple[float, float]]:

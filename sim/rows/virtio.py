@@ -23,8 +23,8 @@ from pathlib import Path
 from gateware import numbers
 from sim.clients.virtio import QUEUE_NOTIFY, TRANSMIT, EchoDriver
 from sim.errors import TestFailed
-from sim.report.histograms import binned
 from sim.rows import limits
+from sim.rows.bins import binned
 from sim.rows.measure import Conditions
 from sim.rows.peer import BAR0_ADDRESS, Bar
 from sim.rows.results import Row, row

@@ -93,6 +93,7 @@ class Standin:
         self.preset = {}
         self.card = None
         self.asked = None  # the client's answer to the DMA_READ that the fault ask_memory sends
+        self.requested = False  # True once that DMA_READ was sent within a write of the client
         # True while the client owes the answer to the board's own request; no other message may
         # come before that answer
         self.due = False
@@ -289,7 +290,9 @@ class Standin:
     def _write(self, body):
         offset, region, count = ACCESS.unpack_from(body)
         self.card.write(offset, region, body[ACCESS.size : ACCESS.size + count])
-        if region == CONFIG and offset == 4 and self.card.bus_master() and self.fault["ask_memory"]:
+        wanted = self.fault["ask_memory"] and not self.requested
+        if wanted and self.card.memory and self.card.bus_master():
+            self.requested = True
             self.client.sendall(self._request())
 
     def _request(self):

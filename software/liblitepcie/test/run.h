@@ -208,6 +208,8 @@ static inline int c2h_record(struct litepcie *dev, uint64_t number, struct run_r
 	};
 	int rc = litepcie_check_active(dev, LITEPCIE_C2H);
 
+	if (rc == 0 && number >= litepcie_count(&dev->c2h.hw))
+		rc = -EINVAL; /* acquire() gives no such buffer */
 	if (rc == 0)
 		rc = litepcie_notices_record(&dev->c2h, &buffer);
 	*record = (struct run_record) { .bytes = (uint32_t)buffer.bytes, .flags = buffer.flags };

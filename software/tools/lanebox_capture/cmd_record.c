@@ -380,7 +380,7 @@ static const char help[] =
 	"      --wait NS        time for which packets wait in the card for more (1000)\n"
 	"      --keep-bad       record the frames that their source found bad, too\n"
 	"      --lossless       let frames wait for room; only the generator can wait\n"
-	"      --link-type N    what the frames are, for the header of the files: 147 to 162\n"
+	"      --link-type N    what the frames are, in the header of files: 147 to 162\n"
 	"                       are the types of users, as for a sensor (1: Ethernet)\n"
 	"      --cpu N          run on processor N only, best on the card's NUMA node\n"
 	"      --generate SIZE[,PERIOD[,COUNT]]\n"

@@ -6,7 +6,7 @@
 
 /*
  * Defines a disk whose writes go wrong when a test wants it, and an io_uring of it. Includes
- * output.c and record.c of lanebox-capture, which write to that disk.
+ * output.c and record.c of lanebox-capture, which write to that disk, and processor.c.
  */
 #ifndef CAPTURE_DISK_H
 #define CAPTURE_DISK_H
@@ -54,9 +54,10 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 	return pwrite(fd, data, wrong ? disk.most : bytes, offset);
 }
 
+/* What processor.c writes goes to no disk. */
+#include "../lanebox_capture/processor.c"
 #define write disk_write
 #include "../lanebox_capture/output.c"
-#include "../lanebox_capture/processor.c"
 #include "../lanebox_capture/record.c"
 #undef write
 

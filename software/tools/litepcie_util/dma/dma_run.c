@@ -357,6 +357,12 @@ void dma_run(struct dma_run *run)
 		rc = finish_h2c(run);
 	if (rc >= 0)
 		rc = dma_window_end(run);
+	/*
+	 * The reason is taken before the streams are stopped, since a stop that fails has another.
+	 * report_stall() and check_length() have already reported -ETIMEDOUT and -EBADMSG.
+	 */
+	if (!util_interrupted() && ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed))
+		util_check(util, rc, "DMA");
 	stopped = streams_stop(&run->streams);
 	run->stats.struct_size = sizeof(run->stats);
 	litepcie_stats(util->dev, &run->stats);
@@ -365,11 +371,6 @@ void dma_run(struct dma_run *run)
 	if (util_interrupted())
 		util_fail(util, "interrupted after %llu buffers compared",
 			  (unsigned long long)run->compared);
-	else if ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed)
-		/*
-		 * report_stall() and check_length() have already reported -ETIMEDOUT and -EBADMSG
-		 */
-		util_check(util, rc, "DMA");
 	if (rc >= 0)
 		util_check(util, stopped, "stopping the DMA");
 	if (rc >= 0 && !util_interrupted())
