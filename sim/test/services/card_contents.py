@@ -53,3 +53,10 @@ def qsfp28(hot=False):
     for offset, text in ((148, "LANEBOX OPTICS"), (168, "LB-100G-SR4"), (196, "SN0012345")):
         upper[offset - 128 : offset - 128 + TEXT] = text.ljust(TEXT).encode()
     return bytes(lower + upper)
+
+
+def built_firmware(board):
+    """Return the image of the management CPU that is built into the program `board`."""
+    (init,) = board.parent.glob("*firmware*.init")
+    words = [int(word, 16) for word in init.read_text().split()]
+    return b"".join(word.to_bytes(4, "little") for word in words[: words[2] // 4])

@@ -15,6 +15,7 @@ from sim import artefacts
 from sim.test.board.board_builds import build_executable, build_gateware, register_map
 from sim.test.board.board_client import wait_until
 from sim.test.conftest import started_boards
+from sim.test.services.card_contents import built_firmware
 from tools.testing.mailbox import Mailbox, compile_alone
 
 LOW_POWER, RESET = 2, 1
@@ -56,10 +57,7 @@ def cpu(start_cpu):
 
 def firmware_image():
     """Return the image that is built into the gateware under test, from the board's folder."""
-    path = build_executable(card=True, firmware=True).parent
-    (init,) = path.glob("*firmware*.init")
-    words = [int(word, 16) for word in init.read_text().split()]
-    return b"".join(word.to_bytes(4, "little") for word in words[: words[2] // 4])
+    return built_firmware(build_executable(card=True, firmware=True))
 
 
 def test_a_sleeping_cpu_costs_no_device_time(cpu):
