@@ -224,7 +224,7 @@ NEEDS = {
         Need("lspci", program("lspci"), ("pciutils",)),
         Need("groff", program("groff"), ("groff-base",)),
         Need("jq", program("jq"), ("jq",)),
-        Need("libpcap", library("libpcap.so.0.8"), ("libpcap0.8",)),
+        Need("libpcap", library("libpcap.so.0.8"), ("libpcap0.8t64", "libpcap0.8")),
         Need("valgrind", program("valgrind"), ("valgrind",)),
         Need("strace", program("strace"), ("strace",)),
         Need("sparse", program("sparse"), ("sparse",)),

@@ -48,6 +48,7 @@ NOT_A_PROGRAM = {
     "libelf-dev",
     "default-jdk-headless",
     "flashrom",
+    "libpcap0.8t64",
     "libpcap0.8",
     "picolibc-riscv64-unknown-elf",
     f"lib{needs.PYTHON}",
