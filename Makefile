@@ -55,8 +55,8 @@ options of sim, board and shell:
   SEED=N           of everything that is random (1)
   MSIX=1           a card with MSI-X in place of MSI
   ENDPOINT=NAME    lanebox, or litepcie: LitePCIe's own endpoint (lanebox)
-  VIRTIO=1         a card with a virtio console, which the guest's own driver
-                   drives; its table is measured by the card's clock
+  VIRTIO=1         a card with a virtio console and net device, which the
+                   guest's own drivers drive; the table is by the card's clock
   MEMORY0=FILE     contents of the memory at BAR0 + 0x10000: .hex, .coe or .bin
   MEMORY1=FILE     contents of the memory at BAR0 + 0x14000
   GUEST=debian     with Debian's Python, lspci, fio, ... in the guest (small)

@@ -363,7 +363,7 @@ def parse() -> argparse.Namespace:
     )
     add("--memory1", metavar="FILE", help=f"contents at BAR0 + {MEMORY_BASES[1]:#x} (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
-    add("--virtio", action="store_true", help="gateware with a virtio console, and its drivers")
+    add("--virtio", action="store_true", help="gateware with virtio devices, and their drivers")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add(
         "--driver",

@@ -83,6 +83,9 @@ ELSEWHERE: Table = {
         "axi": "test_axi_memory.py",
         REST: ("MmioBridgeTest.scala", "They are the stages of MmioBridge, which connects them."),
     },
+    "gateware/observe": {
+        "capability_blocks capability_header": "test_capability.py",
+    },
     "gateware/phy": {
         "pcie4 pcie4_pins": "test_hard_block.py",
         "pins_verilog": "test_phy_pins.py",
@@ -225,6 +228,7 @@ ELSEWHERE: Table = {
         REST: ("sim/test/rows/test_report.py", "Each draws a part of the page, seen in a browser."),
     },
     "sim/rows": {
+        "bins": "test_report.py",
         "capture": "test_capture_rows.py",
         "flash": "test_flash_rows.py",
         "capture_ring": "test_capture_line.py",
