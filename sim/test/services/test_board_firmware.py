@@ -33,8 +33,17 @@ class Cpu(Mailbox):
         self.peek, self.poke = self.card.mmio_read, self.card.mmio_write
 
     def settle(self):
-        """Wait until the CPU's clock stands. Return the CPU's state."""
-        wait_until(lambda: self.status()[0] != "checking" and not self.status()[1], "a still CPU")
+        """Wait until the CPU's clock stands. Return the CPU's state.
+
+        One read gives both fields: a CPU that is started again is awake at one read, and being
+        checked without a clock at the next.
+        """
+
+        def still():
+            state, awake, *_ = self.status()
+            return state != "checking" and not awake
+
+        wait_until(still, "a still CPU")
         return self.status()[0]
 
 
