@@ -163,6 +163,13 @@ bool util_parse_size(const char *text, uint64_t *bytes);
  */
 bool util_parse_seconds(const char *text, double *seconds);
 
+/* Returns the 32-bit word of 4 bytes of a file or of a memory, the lowest byte first. */
+static inline uint32_t util_word(const uint8_t *bytes)
+{
+	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+}
+
 /*
  * Print @text and a newline on stdout, wrapped between words to 80 columns. The first line begins
  * at column @at. The other lines are indented by @indent columns.

@@ -8,7 +8,6 @@
  * The command console: pass standard input to the card's management CPU, and print what it answers.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,62 +154,45 @@ static bool is_answered(struct console *console)
 	return true;
 }
 
-static void print_text(const struct util *util, const void *result)
-{
-	(void)util;
-	(void)result;
-}
-
-static void print_json(struct json *json, const void *result)
+/* The text has been printed already, as it came. */
+static void print(const struct emit *out, const void *result)
 {
 	const struct console *console = result;
 
-	json_string(json, "output", console->output ? console->output : "");
+	emit_string(out, "output", NULL, console->output ? console->output : "");
 }
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct console console = { 0 };
-	int option, status;
+	int status;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_console);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: console takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	if (util_open(util) && management_find(util, &console.cpu) && is_answered(&console)) {
 		begin_terminal(&console);
 		talk(&console);
 		end_terminal(&console);
 	}
-	status = util_finish(util, util->failed ? NULL : &console, print_text, print_json);
+	status = util_emit(util, util->failed ? NULL : &console, print);
 	free(console.output);
 	return status;
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] console\n"
-	"\n"
-	"Talk to the card's management CPU: what is typed goes to its firmware, which\n"
-	"echoes and answers. Ctrl-C or Ctrl-D ends the console; the CPU goes on. Input\n"
-	"that is no terminal is passed on, and the answers to it are printed.\n"
-	"\n"
-	"With --json standard input is read to its end, and the answers become one\n"
-	"string. The card must have been built with a management CPU. Needs root.\n"
-	"\n"
-	"examples:\n"
-	"  sudo litepcie_util console\n"
-	"  echo log | sudo litepcie_util console\n";
-
 const struct command cmd_console = {
 	.name = "console",
 	.summary = "talk to the card's management CPU",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] console",
+	.about =
+		"Talk to the card's management CPU: what is typed goes to its firmware, which\n"
+		"echoes and answers. Ctrl-C or Ctrl-D ends the console; the CPU goes on. Input\n"
+		"that is no terminal is passed on, and the answers to it are printed.\n"
+		"\n"
+		"With --json standard input is read to its end, and the answers become one\n"
+		"string. The card must have been built with a management CPU. Needs root.\n",
+	.examples =
+		"examples:\n"
+		"  sudo litepcie_util console\n"
+		"  echo log | sudo litepcie_util console\n",
 	.run = run,
 };

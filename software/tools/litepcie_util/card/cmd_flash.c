@@ -12,7 +12,6 @@
  * image that is not complete has no beginning, and the golden image starts in its place.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,49 +37,53 @@ struct work {
 	bool			has_bootsts;
 };
 
-static void print_text(const struct util *util, const void *result)
+/* Print the place of the images, and with which one the part has started. */
+static void print_info(const struct emit *out, const struct work *work, bool shown)
 {
-	const struct work *work = result;
-	const struct flash *flash = &work->flash;
+	const char *golden = work->bootsts & 2 ? ": the golden image, since the application failed"
+					       : "";
 
-	printf("flash          %s: identification 0x%06x\n", util->device, flash->identification);
-	if (strcmp(work->verb, "info") == 0) {
-		printf("  golden image below 0x%08x, application from there, %u KiB\n"
-		       "  %u commands refused since reset\n",
-		       flash->application, flash->room / 1024, work->refusals);
-		if (work->has_bootsts)
-			printf("  BOOTSTS 0x%08x%s\n", work->bootsts,
-			       work->bootsts & 2 ? ": the golden image, since the application failed" : "");
+	emit_unsigned(out, "application", shown ? "  golden image below 0x%08llx, application from "
+		      "there, " : NULL, work->flash.application);
+	emit_unsigned(out, "room", NULL, work->flash.room);
+	emit_unsigned(out, NULL, shown ? "%llu KiB\n" : NULL, work->flash.room / 1024);
+	emit_unsigned(out, "refusals", shown ? "  %llu commands refused since reset\n" : NULL,
+		      work->refusals);
+	if (!work->has_bootsts) {
+		emit_null(out, "bootsts");
 		return;
 	}
-	printf("  %s: %" PRIu64 " bytes at 0x%08" PRIx64 ", CRC-32 0x%08x; %" PRIu64
-	       " register accesses\n",
-	       work->verb, work->bytes, work->address, work->crc, flash->accesses);
-	if (work->image.has_user_id)
-		printf("  user id of the image 0x%08x\n", work->image.user_id);
+	emit_unsigned(out, "bootsts", shown ? "  BOOTSTS 0x%08llx" : NULL, work->bootsts);
+	emit_string(out, NULL, shown ? "%s\n" : NULL, golden);
 }
 
-static void print_json(struct json *json, const void *result)
+/* Print what was read, written or compared. */
+static void print_work(const struct emit *out, const struct work *work, bool shown)
+{
+	emit_string(out, "verb", shown ? "  %s: " : NULL, work->verb);
+	emit_unsigned(out, "bytes", shown ? "%llu bytes at " : NULL, work->bytes);
+	emit_unsigned(out, "address", shown ? "0x%08llx, " : NULL, work->address);
+	emit_unsigned(out, "crc", shown ? "CRC-32 0x%08llx; " : NULL, work->crc);
+	emit_unsigned(out, "accesses", shown ? "%llu register accesses\n" : NULL,
+		      work->flash.accesses);
+	if (work->image.has_user_id)
+		emit_unsigned(out, "user_id", shown ? "  user id of the image 0x%08llx\n" : NULL,
+			      work->image.user_id);
+	else
+		emit_null(out, "user_id");
+}
+
+/* JSON has all values for every verb. The text has those that the verb is about. */
+static void print(const struct emit *out, const void *result)
 {
 	const struct work *work = result;
+	bool info = strcmp(work->verb, "info") == 0;
 
-	json_string(json, "verb", work->verb);
-	json_unsigned(json, "identification", work->flash.identification);
-	json_unsigned(json, "application", work->flash.application);
-	json_unsigned(json, "room", work->flash.room);
-	json_unsigned(json, "refusals", work->refusals);
-	if (work->has_bootsts)
-		json_unsigned(json, "bootsts", work->bootsts);
-	else
-		json_null(json, "bootsts");
-	json_unsigned(json, "address", work->address);
-	json_unsigned(json, "bytes", work->bytes);
-	json_unsigned(json, "crc", work->crc);
-	json_unsigned(json, "accesses", work->flash.accesses);
-	if (work->image.has_user_id)
-		json_unsigned(json, "user_id", work->image.user_id);
-	else
-		json_null(json, "user_id");
+	emit_string(out, NULL, "flash          %s: ", out->util->device);
+	emit_unsigned(out, "identification", "identification 0x%06llx\n",
+		      work->flash.identification);
+	print_info(out, work, info);
+	print_work(out, work, !info);
 }
 
 /* Image --------------------------------------------------------------------------------------- */
@@ -268,100 +271,85 @@ static const struct {
 	{ "write", true, do_write }, { "verify", true, do_verify },
 };
 
+#define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
+
 /* Command line -------------------------------------------------------------------------------- */
 
 #define LARGEST_FLASH	(1ull << 32)
 
-/* Returns -1 to go on, or an exit status. */
-static int parse(struct util *util, int argc, char **argv, struct work *work)
-{
-	static const struct option options[] = {
-		{ "address", required_argument, NULL, 'a' },
-		{ "bytes", required_argument, NULL, 'b' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
+static struct work work = { .address = UINT64_MAX };
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			if (!util_parse_number(optarg, 0, LARGEST_FLASH - 1, &work->address))
-				return util_usage(util, "--address %s: it must be a number below 2^32",
-						  optarg);
-			break;
-		case 'b':
-			if (!util_parse_size(optarg, &work->bytes) || work->bytes > 1u << 25)
-				return util_usage(util, "--bytes %s: it must be a size from 1 to 32M",
-						  optarg);
-			break;
-		case 'h':
-			return util_help(&cmd_flash);
-		default:
-			return util_bad_option(util, option, argv[optind - 1]);
-		}
-	}
+static const struct util_option options[] = {
+	{ .name = "address", .value = "N", .parse = option_number, .to = &work.address,
+	  .high = LARGEST_FLASH - 1, .rule = "it must be a number below 2^32",
+	  .help = "where `read` begins (default: the application)" },
+	{ .name = "bytes", .value = "SIZE", .parse = option_size, .to = &work.bytes,
+	  .high = 1u << 25, .rule = "it must be a size from 1 to 32M",
+	  .help = "how much `read` copies (default: the application's room, 16M)" },
+	{ 0 },
+};
+
+/* Set the verb and the file. Returns -1 to go on, or an exit status. */
+static int take_words(struct util *util, int argc, char **argv, size_t *verb)
+{
+	bool ranged = work.address != UINT64_MAX || work.bytes;
+
+	for (*verb = 0; *verb < VERBS && strcmp(verbs[*verb].name, argv[0]) != 0;)
+		++*verb;
+	if (*verb == VERBS)
+		return util_usage(util, "%s: flash has info, read, write, verify", argv[0]);
+	work.verb = argv[0];
+	work.file = argv[1];
+	if (argc != (verbs[*verb].takes_file ? 2 : 1))
+		return util_usage(util, "flash %s takes %s", work.verb,
+				  verbs[*verb].takes_file ? "one file" : "no file");
+	if (ranged && verbs[*verb].run != do_read)
+		return util_usage(util, "--address and --bytes are for flash read");
 	return -1;
 }
 
 static int run(struct util *util, int argc, char **argv)
 {
-	struct work work = { .address = UINT64_MAX };
-	int status = parse(util, argc, argv, &work);
-	size_t verb = 0, count = sizeof(verbs) / sizeof(verbs[0]);
-	bool ranged = work.address != UINT64_MAX || work.bytes;
+	size_t verb;
+	int status = take_words(util, argc, argv, &verb);
 
 	if (status >= 0)
 		return status;
-	if (optind == argc)
-		return util_usage(util, "flash needs one of info, read, write, verify");
-	while (verb < count && strcmp(verbs[verb].name, argv[optind]) != 0)
-		verb++;
-	if (verb == count)
-		return util_usage(util, "%s: flash has info, read, write, verify", argv[optind]);
-	work.verb = verbs[verb].name;
-	if (argc - optind != (verbs[verb].takes_file ? 2 : 1))
-		return util_usage(util, "flash %s takes %s", work.verb,
-				  verbs[verb].takes_file ? "one file" : "no file");
-	if (ranged && verbs[verb].run != do_read)
-		return util_usage(util, "--address and --bytes are for flash read");
-	work.file = argv[optind + 1];
 	if (!util_open(util) || !flash_open(util, &work.flash))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	if (work.address == UINT64_MAX)
 		work.address = work.flash.application;
 	if (!work.bytes && verbs[verb].run == do_read)
 		work.bytes = work.flash.room;
 	verbs[verb].run(util, &work);
-	status = util_finish(util, util->failed ? NULL : &work, print_text, print_json);
+	status = util_emit(util, util->failed ? NULL : &work, print);
 	bitstream_free(&work.image);
 	return status;
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] flash VERB [FILE]\n"
-	"\n"
-	"Use the card's configuration flash, on a card whose gateware was built with\n"
-	"--card. FILE is a bitstream, .bit or .bin.\n"
-	"\n"
-	"  info           identification, place of the images, BOOTSTS\n"
-	"  write FILE     write the application's image: erase, write, compare, and the\n"
-	"                 first page last, so that an image cut short never starts\n"
-	"  verify FILE    compare the flash with an image\n"
-	"  read FILE      copy the flash to a file\n"
-	"  --address N    where `read` begins (default: the application)\n"
-	"  --bytes SIZE   how much `read` copies (default: the application's room, 16M)\n"
-	"\n"
-	"The golden image is never written: JTAG does that. The card refuses it in its\n"
-	"gates. A new image runs after litepcie_util reboot or after a power cycle. All\n"
-	"but info needs root or CAP_SYS_RAWIO.\n"
-	"\n"
-	"example:\n"
-	"  sudo litepcie_util flash write build/ku5p/vivado/lanebox.bit\n";
-
 const struct command cmd_flash = {
 	.name = "flash",
 	.summary = "look at the card's flash, write and verify its image",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] flash VERB [FILE]",
+	.about =
+		"Use the card's configuration flash, on a card whose gateware was built with\n"
+		"--card. FILE is a bitstream, .bit or .bin.\n"
+		"\n"
+		"  info           identification, place of the images, BOOTSTS\n"
+		"  write FILE     write the application's image: erase, write, compare, and the\n"
+		"                 first page last, so that an image cut short never starts\n"
+		"  verify FILE    compare the flash with an image\n"
+		"  read FILE      copy the flash to a file\n"
+		"\n"
+		"The golden image is never written: JTAG does that. The card refuses it in its\n"
+		"gates. A new image runs after litepcie_util reboot or after a power cycle. All\n"
+		"but info needs root or CAP_SYS_RAWIO.\n",
+	.options = options,
+	.least = 1,
+	.most = 2,
+	.takes = "one of info, read, write, verify, and a file for all but info",
+	.examples =
+		"example:\n"
+		"  sudo litepcie_util flash write build/ku5p/vivado/lanebox.bit\n",
 	.run = run,
 };

@@ -8,7 +8,6 @@
  * The command module: print what the module in a QSFP cage says of itself. It changes nothing but
  * the page that the module shows.
  */
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,140 +33,105 @@ struct modules {
 
 static const char *const letters[CAGES] = { "A", "B" };
 
-/* Text ---------------------------------------------------------------------------------------- */
+/* Print ---------------------------------------------------------------------------------------- */
 
-/* Print a power in mW, and in dBm if there is any. */
-static void print_power(double milliwatts)
+/* Print the power of each lane in mW, and as text in dBm, too, if there is any. */
+static void print_lanes(const struct emit *out, const char *key, const char *name,
+			const double *powers)
 {
-	if (milliwatts > 0)
-		printf("  %.4f mW (%.1f dBm)", milliwatts, 10 * log10(milliwatts));
-	else
-		printf("  0 mW");
+	emit_array(out, key);
+	emit_text(out, "  %-12s", name);
+	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
+		if (out->json)
+			json_number(out->json, NULL, powers[lane]);
+		else if (powers[lane] > 0)
+			printf("  %.4f mW (%.1f dBm)", powers[lane], 10 * log10(powers[lane]));
+		else
+			printf("  0 mW");
+	}
+	emit_text(out, "\n");
+	emit_array_end(out);
 }
 
-static void print_lanes(const char *name, const double *powers)
+static void print_lane_flags(const struct emit *out, const char *key, const char *what,
+			     unsigned int bits)
 {
-	printf("  %-12s", name);
-	for (unsigned int lane = 0; lane < MODULE_LANES; lane++)
-		print_power(powers[lane]);
-	putchar('\n');
-}
-
-static void print_lane_flags(const char *what, unsigned int bits)
-{
+	emit_unsigned(out, key, NULL, bits);
 	for (unsigned int lane = 0; lane < MODULE_LANES; lane++)
 		if (bits >> lane & 1)
-			printf("  flag         %s in lane %u\n", what, lane + 1);
+			emit_text(out, "  flag         %s in lane %u\n", what, lane + 1);
 }
 
-static void print_flags(const struct module_facts *facts)
+static void print_flag(const struct emit *out, const char *key, const char *what, bool set)
 {
-	print_lane_flags("no signal at the receiver", facts->receive_loss);
-	print_lane_flags("no signal at the transmitter", facts->transmit_loss);
-	print_lane_flags("fault of the transmitter", facts->transmit_fault);
-	if (facts->hot)
-		puts("  flag         the module is too hot");
-	if (facts->cold)
-		puts("  flag         the module is too cold");
-	if (facts->high)
-		puts("  flag         the module's supply is too high");
-	if (facts->low)
-		puts("  flag         the module's supply is too low");
+	emit_bool(out, key, set);
+	if (set)
+		emit_text(out, "  flag         the module%s\n", what);
 }
 
-static void print_facts(const struct module_facts *facts)
+static void print_flags(const struct emit *out, const struct module_facts *facts)
 {
-	if (!facts->known) {
-		printf("  form         0x%02x, which this program does not know; --json has its "
-		       "memory\n", facts->identifier);
+	print_lane_flags(out, "receive_loss", "no signal at the receiver", facts->receive_loss);
+	print_lane_flags(out, "transmit_loss", "no signal at the transmitter",
+			 facts->transmit_loss);
+	print_lane_flags(out, "transmit_fault", "fault of the transmitter", facts->transmit_fault);
+	print_flag(out, "too_hot", " is too hot", facts->hot);
+	print_flag(out, "too_cold", " is too cold", facts->cold);
+	print_flag(out, "supply_high", "'s supply is too high", facts->high);
+	print_flag(out, "supply_low", "'s supply is too low", facts->low);
+}
+
+static void print_facts(const struct emit *out, const struct module_facts *facts)
+{
+	emit_unsigned(out, "identifier", facts->known ? NULL : "  form         0x%02llx, which this "
+		      "program does not know; --json has its memory\n", facts->identifier);
+	if (!facts->known)
 		return;
-	}
-	printf("  form         %s, memory by %s\n", facts->form, facts->cmis ? "CMIS" : "SFF-8636");
-	printf("  vendor       %s\n  part         %s\n  serial       %s\n", facts->vendor,
-	       facts->part, facts->serial);
-	printf("  temperature  %.1f C\n  supply       %.3f V\n", facts->celsius, facts->volts);
+	emit_string(out, "form", "  form         %s", facts->form);
+	emit_string(out, "memory_by", ", memory by %s\n", facts->cmis ? "CMIS" : "SFF-8636");
+	emit_string(out, "vendor", "  vendor       %s\n", facts->vendor);
+	emit_string(out, "part", "  part         %s\n", facts->part);
+	emit_string(out, "serial", "  serial       %s\n", facts->serial);
+	emit_number(out, "temperature_c", "  temperature  %.1f C\n", facts->celsius);
+	emit_number(out, "supply_v", "  supply       %.3f V\n", facts->volts);
 	if (facts->powers) {
-		print_lanes("receive", facts->receive_mw);
-		print_lanes("transmit", facts->transmit_mw);
+		print_lanes(out, "receive_mw", "receive", facts->receive_mw);
+		print_lanes(out, "transmit_mw", "transmit", facts->transmit_mw);
 	}
-	print_flags(facts);
+	print_flags(out, facts);
 }
 
-static void print_text(const struct util *util, const void *result)
-{
-	const struct modules *modules = result;
-
-	printf("device         %s (%s)\n", util->device, litepcie_backend(util->dev));
-	for (unsigned int i = 0; i < CAGES; i++) {
-		if (!modules->wanted[i])
-			continue;
-		printf("cage %s%s\n", letters[i],
-		       modules->absent[i] ? "         no module is in this cage" : "");
-		if (modules->cage[i].read)
-			print_facts(&modules->cage[i].facts);
-	}
-}
-
-/* JSON ---------------------------------------------------------------------------------------- */
-
-static void print_page(struct json *json, const char *key, const uint8_t *page)
+/* JSON alone has the memory itself, as hexadecimal digits. */
+static void print_half(const struct emit *out, const char *key, const uint8_t *half)
 {
 	char digits[2 * MODULE_HALF + 1];
 
 	for (unsigned int i = 0; i < MODULE_HALF; i++)
-		snprintf(digits + 2 * i, 3, "%02x", page[i]);
-	json_string(json, key, digits);
+		snprintf(digits + 2 * i, 3, "%02x", half[i]);
+	emit_string(out, key, NULL, digits);
 }
 
-static void print_array(struct json *json, const char *key, const double *values)
-{
-	json_begin_array(json, key);
-	for (unsigned int lane = 0; lane < MODULE_LANES; lane++)
-		json_number(json, NULL, values[lane]);
-	json_end_array(json);
-}
-
-static void json_facts(struct json *json, const struct module_facts *facts)
-{
-	json_string(json, "form", facts->form);
-	json_string(json, "memory_by", facts->cmis ? "CMIS" : "SFF-8636");
-	json_string(json, "vendor", facts->vendor);
-	json_string(json, "part", facts->part);
-	json_string(json, "serial", facts->serial);
-	json_number(json, "temperature_c", facts->celsius);
-	json_number(json, "supply_v", facts->volts);
-	if (facts->powers) {
-		print_array(json, "receive_mw", facts->receive_mw);
-		print_array(json, "transmit_mw", facts->transmit_mw);
-	}
-	json_unsigned(json, "receive_loss", facts->receive_loss);
-	json_unsigned(json, "transmit_loss", facts->transmit_loss);
-	json_unsigned(json, "transmit_fault", facts->transmit_fault);
-	json_bool(json, "too_hot", facts->hot);
-	json_bool(json, "too_cold", facts->cold);
-	json_bool(json, "supply_high", facts->high);
-	json_bool(json, "supply_low", facts->low);
-}
-
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct modules *modules = result;
 
+	emit_text(out, "device         %s (%s)\n", out->util->device,
+		  litepcie_backend(out->util->dev));
 	for (unsigned int i = 0; i < CAGES; i++) {
 		const struct cage *cage = &modules->cage[i];
 
 		if (!modules->wanted[i])
 			continue;
-		json_begin_object(json, i ? "cage_b" : "cage_a");
-		json_bool(json, "present", !modules->absent[i]);
+		emit_object(out, i ? "cage_b" : "cage_a");
+		emit_text(out, "cage %s%s\n", letters[i],
+			  modules->absent[i] ? "         no module is in this cage" : "");
+		emit_bool(out, "present", !modules->absent[i]);
 		if (cage->read) {
-			json_unsigned(json, "identifier", cage->facts.identifier);
-			if (cage->facts.known)
-				json_facts(json, &cage->facts);
-			print_page(json, "lower", cage->lower);
-			print_page(json, "upper00", cage->upper);
+			print_facts(out, &cage->facts);
+			print_half(out, "lower", cage->lower);
+			print_half(out, "upper00", cage->upper);
 		}
-		json_end_object(json);
+		emit_object_end(out);
 	}
 }
 
@@ -229,47 +193,31 @@ static void read_cages(struct util *util, struct modules *modules, bool all)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct modules modules = { 0 };
-	int option;
-	bool all;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_module);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	all = optind == argc;
 	for (unsigned int i = 0; i < CAGES; i++)
-		modules.wanted[i] = all || strcmp(argv[optind], letters[i]) == 0;
+		modules.wanted[i] = !argc || strcmp(argv[0], letters[i]) == 0;
 	if (!modules.wanted[0] && !modules.wanted[1])
-		return util_usage(util, "%s: a cage is A or B", argv[optind]);
-	if (!all && optind + 1 < argc)
-		return util_usage(util, "%s: module takes one cage", argv[optind + 1]);
+		return util_usage(util, "%s: a cage is A or B", argv[0]);
 	if (util_open(util))
-		read_cages(util, &modules, all);
-	return util_finish(util, util->dev && !util_interrupted() && !util->failed ? &modules : NULL,
-			   print_text, print_json);
+		read_cages(util, &modules, !argc);
+	return util_emit(util, util->failed || util_interrupted() ? NULL : &modules, print);
 }
-
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] module [A|B]\n"
-	"\n"
-	"Print what the QSFP module in cage A or B says of itself, or those in both:\n"
-	"vendor, part, serial number, temperature, supply, the power of each lane and the\n"
-	"flags that are set. --json also has the bytes of its lower memory and of upper\n"
-	"page 00. A cage without a module is said, and is no failure.\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util module A\n"
-	"  litepcie_util --json module B | jq -r .cage_b.lower\n";
 
 const struct command cmd_module = {
 	.name = "module",
 	.summary = "what the QSFP modules in the card's cages say of themselves",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] module [A|B]",
+	.about =
+		"Print what the QSFP module in cage A or B says of itself, or those in both:\n"
+		"vendor, part, serial number, temperature, supply, the power of each lane and the\n"
+		"flags that are set. --json also has the bytes of its lower memory and of upper\n"
+		"page 00. A cage without a module is said, and is no failure.\n",
+	.most = 1,
+	.takes = "one cage, A or B",
+	.examples =
+		"examples:\n"
+		"  litepcie_util module A\n"
+		"  litepcie_util --json module B | jq -r .cage_b.lower\n",
 	.run = run,
 };

@@ -9,7 +9,6 @@
  * which image it runs.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -40,25 +39,20 @@ struct reboot {
 	uint32_t		bootsts;
 };
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct reboot *reboot = result;
+	const struct litepcie_card *card = &reboot->card;
+	bool golden = reboot->bootsts & FALLBACK;
 
-	printf("reboot         %s is back: %s\n  digest %s%s\n  %s, BOOTSTS 0x%08x\n", util->device,
-	       reboot->card.target, reboot->card.digest,
-	       strcmp(reboot->before, reboot->card.digest) == 0 ? ", as before" : "",
-	       reboot->bootsts & FALLBACK ? "golden image" : "application", reboot->bootsts);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct reboot *reboot = result;
-
-	json_string(json, "before", reboot->before);
-	json_string(json, "digest", reboot->card.digest);
-	json_string(json, "target", reboot->card.target);
-	json_bool(json, "golden", reboot->bootsts & FALLBACK);
-	json_unsigned(json, "bootsts", reboot->bootsts);
+	emit_text(out, "reboot         %s is back: ", out->util->device);
+	emit_string(out, "target", "%s\n", card->target);
+	emit_string(out, "before", NULL, reboot->before);
+	emit_string(out, "digest", "  digest %s", card->digest);
+	emit_text(out, "%s\n", strcmp(reboot->before, card->digest) == 0 ? ", as before" : "");
+	emit_bool(out, "golden", golden);
+	emit_text(out, "  %s, ", golden ? "golden image" : "application");
+	emit_unsigned(out, "bootsts", "BOOTSTS 0x%08llx\n", reboot->bootsts);
 }
 
 /*
@@ -185,44 +179,31 @@ static void look(struct util *util, struct reboot *reboot)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	static struct reboot reboot;
-	int option, status;
+	int status;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_reboot);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (argc - optind > 1)
-		return util_usage(util, "reboot takes one file");
-	if ((optind == argc || bitstream_read(util, argv[optind], &reboot.image)) &&
-	    util_open(util) && prepare(util, &reboot) && tell(util, &reboot) &&
-	    wait_back(util, &reboot))
+	if ((!argc || bitstream_read(util, argv[0], &reboot.image)) && util_open(util) &&
+	    prepare(util, &reboot) && tell(util, &reboot) && wait_back(util, &reboot))
 		look(util, &reboot);
-	status = util_finish(util, util->failed ? NULL : &reboot, print_text, print_json);
+	status = util_emit(util, util->failed ? NULL : &reboot, print);
 	bitstream_free(&reboot.image);
 	return status;
 }
 
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] reboot [FILE]\n"
-	"\n"
-	"Let the card configure itself from its flash, as after a power cycle, and wait\n"
-	"until it is back. The kernel forgets the card and finds it again. With FILE, the\n"
-	"image that should run now, the exit status is 1 if another one came back. The\n"
-	"card must have been built with --card. Needs root. A card that VFIO had is given\n"
-	"back to it.\n"
-	"\n"
-	"example:\n"
-	"  sudo litepcie_util reboot build/ku5p/vivado/lanebox.bit\n";
-
 const struct command cmd_reboot = {
 	.name = "reboot",
 	.summary = "start the image in the card's flash, and see which one runs",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] reboot [FILE]",
+	.about =
+		"Let the card configure itself from its flash, as after a power cycle, and wait\n"
+		"until it is back. The kernel forgets the card and finds it again. With FILE, the\n"
+		"image that should run now, the exit status is 1 if another one came back. The\n"
+		"card must have been built with --card. Needs root. A card that VFIO had is given\n"
+		"back to it.\n",
+	.most = 1,
+	.takes = "one file",
+	.examples =
+		"example:\n"
+		"  sudo litepcie_util reboot build/ku5p/vivado/lanebox.bit\n",
 	.run = run,
 };

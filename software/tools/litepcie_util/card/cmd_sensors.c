@@ -8,8 +8,6 @@
  * The command sensors: print the temperature and the supply voltages that the FPGA measures of
  * itself, and its alarms. It only reads, so members of the card's group may use it.
  */
-#include <getopt.h>
-#include <string.h>
 #include <time.h>
 
 #include "litepcie_capability.h"
@@ -121,93 +119,81 @@ static void measure(struct util *util, struct sensors *sensors, unsigned int bit
 
 /* Print --------------------------------------------------------------------------------------- */
 
-static void print_text(const struct util *util, const void *result)
+/* Print the temperature and the voltages. */
+static void print_values(const struct emit *out, const struct sensors *sensors)
 {
-	const struct sensors *sensors = result;
-
-	printf("device         %s (%s)\n", util->device, litepcie_backend(util->dev));
-	printf("temperature    %.1f C\n", sensors->celsius);
-	for (unsigned int i = 0; i < 3; i++)
-		printf("%-14s %.3f V\n", supply_names[i], sensors->volts[i]);
-	for (unsigned int i = 0; i < ALARMS; i++)
-		if (sensors->alarms >> i & 1)
-			printf("alarm          %s%s%s\n", util_colour(util, COLOUR_BAD),
-			       alarm_texts[i], util_colour(util, COLOUR_END));
-		else if (sensors->seen >> i & 1)
-			printf("earlier alarm  %s, not now\n", alarm_texts[i]);
-	if (!sensors->seen)
-		printf("alarms         none since the card's reset\n");
-}
-
-static void print_alarms(struct json *json, const char *key, uint32_t bits)
-{
-	json_begin_array(json, key);
-	for (unsigned int i = 0; i < ALARMS; i++)
-		if (bits >> i & 1)
-			json_string(json, NULL, alarm_names[i]);
-	json_end_array(json);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct sensors *sensors = result;
 	char key[32];
 
-	json_number(json, "temperature_c", sensors->celsius);
+	emit_text(out, "device         %s (%s)\n", out->util->device,
+		  litepcie_backend(out->util->dev));
+	emit_number(out, "temperature_c", "temperature    %.1f C\n", sensors->celsius);
 	for (unsigned int i = 0; i < 3; i++) {
 		snprintf(key, sizeof(key), "%s_v", supply_names[i]);
-		json_number(json, key, sensors->volts[i]);
+		emit_text(out, "%-14s ", supply_names[i]);
+		emit_number(out, key, "%.3f V\n", sensors->volts[i]);
 	}
-	print_alarms(json, "alarms", sensors->alarms);
-	print_alarms(json, "alarms_since_reset", sensors->seen);
+}
+
+/* Print the names of the alarms in @bits. The text has sentences in their place. */
+static void print_alarms(const struct emit *out, const char *key, uint32_t bits)
+{
+	emit_array(out, key);
+	for (unsigned int i = 0; out->json && i < ALARMS; i++)
+		if (bits >> i & 1)
+			json_string(out->json, NULL, alarm_names[i]);
+	emit_array_end(out);
+}
+
+static void print(const struct emit *out, const void *result)
+{
+	const struct sensors *sensors = result;
+
+	print_values(out, sensors);
+	for (unsigned int i = 0; i < ALARMS; i++)
+		if (sensors->alarms >> i & 1)
+			emit_text(out, "alarm          %s%s%s\n",
+				  util_colour(out->util, COLOUR_BAD), alarm_texts[i],
+				  util_colour(out->util, COLOUR_END));
+		else if (sensors->seen >> i & 1)
+			emit_text(out, "earlier alarm  %s, not now\n", alarm_texts[i]);
+	if (!sensors->seen)
+		emit_text(out, "alarms         none since the card's reset\n");
+	print_alarms(out, "alarms", sensors->alarms);
+	print_alarms(out, "alarms_since_reset", sensors->seen);
 }
 
 /* The command --------------------------------------------------------------------------------- */
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct sensors sensors = { 0 };
 	struct litepcie_block block = { .struct_size = sizeof(block) };
-	int option;
 
-	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_sensors);
-		return util_bad_option(util, option, argv[optind - 1]);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: sensors takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	if (!util_open(util))
-		return util_finish(util, NULL, print_text, print_json);
+		return util_emit(util, NULL, print);
 	if (litepcie_block_find(util->dev, LITEPCIE_BLOCK_SENSORS, 0, &block) < 0)
 		util_fail(util, "this card's gateware has no sensors; they are built by --card");
 	else if (await_fresh(util))
 		measure(util, &sensors, block.parameter[LITEPCIE_SENSORS_VALUE_BITS]);
-	return util_finish(util, util->failed || util_interrupted() ? NULL : &sensors, print_text,
-			   print_json);
+	return util_emit(util, util->failed || util_interrupted() ? NULL : &sensors, print);
 }
-
-static const char help[] =
-	"[-d DEVICE | -c N] [--json] sensors\n"
-	"\n"
-	"Print the temperature of the FPGA, three of its supply voltages, and the alarms\n"
-	"that are on or have been on since the card's reset. All values are measured\n"
-	"after the command was called. Nothing in the card is changed.\n"
-	"\n"
-	"An alarm does not make the command fail: the exit status is 0 if the card could\n"
-	"be read.\n"
-	"\n"
-	"examples:\n"
-	"  litepcie_util sensors\n"
-	"  litepcie_util --json sensors | jq .temperature_c\n";
 
 const struct command cmd_sensors = {
 	.name = "sensors",
 	.summary = "temperature and voltages of the FPGA, and their alarms",
-	.help = help,
+	.usage = "[-d DEVICE | -c N] [--json] sensors",
+	.about =
+		"Print the temperature of the FPGA, three of its supply voltages, and the alarms\n"
+		"that are on or have been on since the card's reset. All values are measured\n"
+		"after the command was called. Nothing in the card is changed.\n"
+		"\n"
+		"An alarm does not make the command fail: the exit status is 0 if the card could\n"
+		"be read.\n",
+	.examples =
+		"examples:\n"
+		"  litepcie_util sensors\n"
+		"  litepcie_util --json sensors | jq .temperature_c\n",
 	.run = run,
 };

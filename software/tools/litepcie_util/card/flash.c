@@ -246,13 +246,9 @@ static bool load(struct flash *flash, const uint8_t *data, size_t size)
 
 	memset(page, 0xff, sizeof(page));
 	memcpy(page, data, size);
-	for (unsigned int at = 0; at < FLASH_PAGE; at += 4) {
-		uint32_t word = (uint32_t)page[at] | (uint32_t)page[at + 1] << 8 |
-				(uint32_t)page[at + 2] << 16 | (uint32_t)page[at + 3] << 24;
-
-		if (!put(flash, LITEPCIE_FLASH_PAGE_DATA, word))
+	for (unsigned int at = 0; at < FLASH_PAGE; at += 4)
+		if (!put(flash, LITEPCIE_FLASH_PAGE_DATA, util_word(page + at)))
 			return false;
-	}
 	return true;
 }
 

@@ -100,12 +100,6 @@ bool management_wait(struct management *cpu, struct management_status *status)
 	return false;
 }
 
-static uint32_t word_of(const uint8_t *bytes)
-{
-	return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-	       (uint32_t)bytes[3] << 24;
-}
-
 bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 {
 	uint32_t base = cpu->block.parameter[LITEPCIE_MANAGEMENT_IMAGE_BASE], value;
@@ -114,14 +108,14 @@ bool management_load(struct management *cpu, const uint8_t *image, size_t bytes)
 	if (!put(cpu, control, HOLD, "holding the CPU"))
 		return false;
 	for (size_t at = 0; at < bytes; at += WORD)
-		if (!put(cpu, base + (uint32_t)at, word_of(image + at), "writing the image"))
+		if (!put(cpu, base + (uint32_t)at, util_word(image + at), "writing the image"))
 			return false;
 	for (size_t at = 0; at < bytes; at += WORD) {
 		if (!get(cpu, base + (uint32_t)at, &value, "reading the image back"))
 			return false;
-		if (value != word_of(image + at)) {
+		if (value != util_word(image + at)) {
 			util_fail(cpu->util, "the card holds 0x%08x at 0x%zx of the image, not 0x%08x: "
-				  "the CPU stays held", value, at, word_of(image + at));
+				  "the CPU stays held", value, at, util_word(image + at));
 			return false;
 		}
 	}
