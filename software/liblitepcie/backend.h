@@ -344,6 +344,8 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 /* Read or write registers of BAR0 from inside the library. The caller holds the handle's lock. */
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
+/* Read 64 bits of a copy of counters that the card has made, and that does not change meanwhile. */
+int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
 int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 

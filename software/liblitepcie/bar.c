@@ -207,6 +207,18 @@ int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 	return rc;
 }
 
+int litepcie_get_copy64(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	uint32_t high, low;
+	int rc = litepcie_get(dev, offset, &high);
+
+	if (rc == 0)
+		rc = litepcie_get(dev, offset + 4, &low);
+	if (rc == 0)
+		*value = (uint64_t)high << 32 | low;
+	return rc;
+}
+
 /* Registers ----------------------------------------------------------------------------------- */
 
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)

@@ -20,6 +20,8 @@
 #define CRC_POLYNOMIAL	0xedb88320u	/* polynomial of the CRC-32 of IEEE 802.3, reflected */
 #define NO_ANSWER	UINT32_MAX
 #define RESET_MS	1000
+/* The table and each of its entries are whole numbers of so many bytes. */
+#define ALIGNMENT	8u
 
 /* Table --------------------------------------------------------------------------------------- */
 
@@ -69,10 +71,10 @@ static int check_header(struct litepcie *dev, const uint32_t *words)
 				     "%u.%u, this library understands %u.x: use the library that "
 				     "came with the gateware", dev->name, version >> 16,
 				     version & 0xffff, LITEPCIE_CAP_MAJOR);
-	if (bytes % 4 || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || bytes > LITEPCIE_CAP_SIZE)
+	if (bytes % ALIGNMENT || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || bytes > LITEPCIE_CAP_SIZE)
 		return litepcie_fail(dev, -EIO, "%s: the capability table claims %u bytes: it must "
-				     "be %u to %u", dev->name, bytes,
-				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE);
+				     "be %u to %u, in whole words of %u", dev->name, bytes,
+				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE, ALIGNMENT);
 	return 0;
 }
 
@@ -131,13 +133,14 @@ static int parse_blocks(struct litepcie *dev, const uint32_t *words)
 		unsigned int length = 0;
 
 		if (at + LITEPCIE_CAP_ENTRY_WORDS <= end)
-			length = (words[at + LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff) / 4;
-		if (length < LITEPCIE_CAP_ENTRY_WORDS || length > end - at)
+			length = words[at + LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff;
+		if (length % ALIGNMENT || length < 4 * LITEPCIE_CAP_ENTRY_WORDS ||
+		    length > 4 * (end - at))
 			return litepcie_fail(dev, -EIO, "%s: block %u of the capability table has "
-					     "%u words: reads of the card go wrong", dev->name, i,
+					     "%u bytes: reads of the card go wrong", dev->name, i,
 					     length);
-		dev->blocks[dev->block_count++] = parse_block(words + at, length);
-		at += length;
+		dev->blocks[dev->block_count++] = parse_block(words + at, length / 4);
+		at += length / 4;
 	}
 	return 0;
 }

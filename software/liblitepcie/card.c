@@ -118,22 +118,6 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 
 /* Counters ------------------------------------------------------------------------------------ */
 
-/*
- * Read a 64-bit counter of two words from a snapshot of the counters. A snapshot does not change,
- * so unlike in litepcie_get64() two reads are enough.
- */
-static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
-{
-	uint32_t high, low;
-	int rc = litepcie_get(dev, offset, &high);
-
-	if (rc == 0)
-		rc = litepcie_get(dev, offset + 4, &low);
-	if (rc == 0)
-		*value = (uint64_t)high << 32 | low;
-	return rc;
-}
-
 static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 		       struct litepcie_tlp_stream *stream)
 {
@@ -144,7 +128,7 @@ static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 	int rc = 0;
 
 	for (int i = 0; i < 6 && rc == 0; i++)
-		rc = read_latched(dev, registers[i], values[i]);
+		rc = litepcie_get_copy64(dev, registers[i], values[i]);
 	return rc;
 }
 
@@ -156,7 +140,7 @@ static int read_counters(struct litepcie *dev, struct litepcie_counters *counter
 	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
 
 	if (rc == 0)
-		rc = read_latched(dev, dev->map.counters_time, &counters->time);
+		rc = litepcie_get_copy64(dev, dev->map.counters_time, &counters->time);
 	for (int i = 0; i < 4 && rc == 0; i++)
 		rc = read_stream(dev, dev->map.streams[i], streams[i]);
 	return rc;

@@ -28,22 +28,6 @@
 
 /* Reading the monitor ------------------------------------------------------------------------- */
 
-/*
- * Read a 64-bit counter of two words from the copy that the monitor made. Two reads are enough: the
- * copy changes only when a program makes the monitor copy again.
- */
-static int read_copy(struct litepcie *dev, uint32_t offset, uint64_t *value)
-{
-	uint32_t high, low;
-	int rc = litepcie_get(dev, offset, &high);
-
-	if (rc == 0)
-		rc = litepcie_get(dev, offset + 4, &low);
-	if (rc == 0)
-		*value = (uint64_t)high << 32 | low;
-	return rc;
-}
-
 static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], uint32_t state,
 		     struct litepcie_slot_side *side)
 {
@@ -53,7 +37,7 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], u
 	side->valid = state & 1;
 	side->ready = state & 2;
 	for (unsigned int i = 0; i < COUNTERS && rc == 0; i++)
-		rc = read_copy(dev, registers[i], values[i]);
+		rc = litepcie_get_copy64(dev, registers[i], values[i]);
 	return rc;
 }
 
@@ -78,7 +62,7 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	int rc = litepcie_get(dev, registers->now, &now);
 
 	if (rc == 0)
-		rc = read_copy(dev, registers->time, &slot->time);
+		rc = litepcie_get_copy64(dev, registers->time, &slot->time);
 	if (rc == 0)
 		rc = litepcie_get(dev, registers->state, &state);
 	if (rc == 0)
@@ -86,7 +70,7 @@ static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 	if (rc == 0)
 		rc = read_side(dev, registers->side[1], state >> 2, &slot->c2h);
 	if (rc == 0)
-		rc = read_copy(dev, registers->time, &again);
+		rc = litepcie_get_copy64(dev, registers->time, &again);
 	slot->h2c.since = unwrapped(dev, slot->time, slot->h2c.since);
 	slot->c2h.since = unwrapped(dev, slot->time, slot->c2h.since);
 	return rc < 0 ? rc : again == slot->time;

@@ -19,8 +19,18 @@
 extern const struct litepcie_channel litepcie_table_channel;
 
 /*
- * Stop DMA that an earlier client may have left running. The card must not be bus master when this
- * is called.
+ * Bus addresses of the memory that the card reaches. They lie above 4 GiB, so that an address that
+ * loses its upper half is noticed at the first transfer, and within 39 bits, for small IOMMUs. Two
+ * kinds of memory are so far apart that the largest ring has room.
+ */
+static inline uint64_t litepcie_iova(unsigned int kind)
+{
+	return (kind + UINT64_C(1)) << 32;
+}
+
+/*
+ * Stop DMA and a capture that an earlier client may have left running. The card must not be bus
+ * master when this is called.
  */
 int litepcie_table_quiesce(struct litepcie *dev);
 

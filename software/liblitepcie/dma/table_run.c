@@ -174,7 +174,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 		rc = litepcie_table_notices_set(dev);
 	if (rc == 0)
 		rc = enable_interrupts(dev, 0);
-	return rc;
+	return rc < 0 ? rc : litepcie_capture_quiesce(dev);
 }
 
 /*

@@ -152,7 +152,7 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 		return rc;
 	}
 	sim->memory[kind] = *memory = litepcie_memory_new(dev, base, size, fd, place);
-	*iova = SIM_IOVA + (uint64_t)kind * SIM_IOVA_STEP;
+	*iova = litepcie_iova(kind);
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
@@ -164,8 +164,6 @@ static int sim_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
 
-	if (rc == 0)
-		rc = litepcie_capture_quiesce(dev);
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
 	if (rc == 0)

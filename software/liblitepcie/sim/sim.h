@@ -14,14 +14,6 @@
 #include "dma/table.h"
 #include "vfio_user.h"
 
-/*
- * Bus addresses of the host memory that the card may access. They lie above 4 GiB, so that an
- * address that loses its upper half is noticed at the first transfer. SIM_IOVA_STEP is the distance
- * of two kinds of memory, with room for the largest ring.
- */
-#define SIM_IOVA		0x100000000u
-#define SIM_IOVA_STEP		0x100000000u
-
 struct sim {
 	struct vfio_user	vu;
 	char			*path;

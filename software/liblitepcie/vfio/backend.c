@@ -110,8 +110,6 @@ static int vfio_attach(struct litepcie *dev)
 	int rc = litepcie_table_quiesce(dev);
 
 	if (rc == 0)
-		rc = litepcie_capture_quiesce(dev);
-	if (rc == 0)
 		rc = vfio_irq_enable(dev);
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }

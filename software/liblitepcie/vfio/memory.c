@@ -17,14 +17,6 @@
 
 #define HUGE_PAGE	(2u << 20)
 
-/*
- * Bus addresses of the memory lie above 4 GiB, so that an address that loses its upper half is
- * noticed. They lie within 39 bits, for small IOMMUs. IOVA_STEP is the distance of two kinds of
- * memory, with room for the largest ring.
- */
-#define IOVA		0x100000000u
-#define IOVA_STEP	0x100000000u
-
 static size_t round_up(size_t size, size_t unit)
 {
 	return (size + unit - 1) & ~(unit - 1);
@@ -104,18 +96,13 @@ static int map_failed(struct litepcie *dev, size_t size, int error)
 	return litepcie_fail(dev, -error, "%zu bytes of DMA memory: %s", size, strerror(error));
 }
 
-static uint64_t iova_of(unsigned int kind)
-{
-	return IOVA + (uint64_t)kind * IOVA_STEP;
-}
-
 void vfio_memory_free(struct litepcie *dev, unsigned int kind)
 {
 	struct vfio *vfio = vfio_of(dev);
 
 	if (!vfio->memory[kind])
 		return;
-	vfio->interface->unmap(dev, vfio->memory[kind]->size, iova_of(kind));
+	vfio->interface->unmap(dev, vfio->memory[kind]->size, litepcie_iova(kind));
 	litepcie_memory_drop(vfio->memory[kind]);
 	vfio->memory[kind] = NULL;
 }
@@ -136,13 +123,13 @@ int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t byt
 	*memory = litepcie_memory_new(dev, base, bytes, fd, place);
 	if (!*memory)
 		return -ENOMEM;
-	rc = vfio->interface->map(dev, base, bytes, iova_of(kind));
+	rc = vfio->interface->map(dev, base, bytes, litepcie_iova(kind));
 	if (rc < 0) {
 		litepcie_memory_drop(*memory);
 		return map_failed(dev, bytes, -rc);
 	}
 	vfio->memory[kind] = *memory;
-	*iova = iova_of(kind);
+	*iova = litepcie_iova(kind);
 	return 0;
 }
 
