@@ -4,40 +4,142 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The command peek: read one register, or 4 or 8 bytes at an offset in a BAR. */
+/*
+ * The commands peek and poke: read or write one register, or 4 or 8 bytes at an offset in a BAR.
+ */
+#include <ctype.h>
+#include <string.h>
 
-#include "place.h"
+#include "util.h"
 
-struct peek {
-	struct place	place;
+static struct place {
+	/* the register name or offset as it was written on the command line */
+	const char	*text;
+	/* path of a csr.json with names of registers; NULL: the command line names none */
+	const char	*csr;
+	/* name of the register to access; empty: the command line gives an offset */
+	char		name[64];
+	uint64_t	bar;
+	uint64_t	offset;
+	/* bytes of one access: 4 or 8; 0: the command line does not say it */
+	uint64_t	size;
+	bool		writes;
 	uint64_t	value;
-};
+} place;
 
+/* The text of poke is empty. */
 static void print(const struct emit *out, const void *result)
 {
-	const struct peek *peek = result;
-	bool half = peek->place.size == 4;
+	const char *format = place.size == 4 ? "0x%08llx\n" : "0x%016llx\n";
 
-	place_emit(out, &peek->place);
-	emit_unsigned(out, "value", half ? "0x%08llx\n" : "0x%016llx\n", peek->value);
+	(void)result;
+	emit_string(out, "register", NULL, emit_filled(place.name));
+	emit_unsigned(out, "bar", NULL, place.bar);
+	emit_unsigned(out, "offset_bytes", NULL, place.offset);
+	emit_unsigned(out, "size_bytes", NULL, place.size);
+	emit_unsigned(out, "value", place.writes ? NULL : format, place.value);
 }
 
-static struct peek peek;
+/* The place ----------------------------------------------------------------------------------- */
 
-static const struct util_option options[] = { PLACE_OPTIONS(peek.place) };
+static bool find_offset(struct util *util)
+{
+	uint64_t bytes = litepcie_bar_size(util->dev, (unsigned int)place.bar);
 
+	if (!place.size)
+		place.size = 4;
+	if (!util_parse_number(place.text, 0, UINT32_MAX, &place.offset))
+		util_fail(util, "%s is not an offset", place.text);
+	else if (place.offset % place.size)
+		util_fail(util, "0x%llx is not a multiple of the access's %u bytes",
+			  (unsigned long long)place.offset, (unsigned int)place.size);
+	else if (!bytes)
+		util_fail(util, "BAR%u cannot be reached: the card has none there, or this way to "
+			  "it has not", (unsigned int)place.bar);
+	else if (place.offset + place.size > bytes)
+		util_fail(util, "0x%llx is behind the end of BAR%u, which has 0x%llx bytes",
+			  (unsigned long long)place.offset, (unsigned int)place.bar,
+			  (unsigned long long)bytes);
+	return !util->failed;
+}
+
+static bool find_name(struct util *util)
+{
+	struct litepcie_register found = { .struct_size = sizeof(found) };
+	const char *csr = util_csr(place.csr);
+	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
+
+	if (rc == 0)
+		rc = litepcie_register_find(util->dev, place.text, &found);
+	util_check(util, rc, place.text);
+	if (rc < 0)
+		return false;
+	snprintf(place.name, sizeof(place.name), "%s", found.name);
+	place.offset = found.offset;
+	place.size = 4 * found.words;
+	return true;
+}
+
+static int read_place(struct util *util)
+{
+	if (*place.name)
+		return litepcie_register_read(util->dev, place.name, &place.value);
+	return litepcie_bar_read(util->dev, (unsigned int)place.bar, place.offset, &place.value,
+				 place.size);
+}
+
+static int write_place(struct util *util)
+{
+	unsigned int bits = 8 * (unsigned int)place.size;
+
+	if (bits < 64 && place.value >> bits) {
+		util_fail(util, "0x%llx does not fit into the %u bits of %s",
+			  (unsigned long long)place.value, bits, place.text);
+		return 0;
+	}
+	if (*place.name)
+		return litepcie_register_write(util->dev, place.name, place.value);
+	return litepcie_bar_write(util->dev, (unsigned int)place.bar, place.offset,
+				  &place.value, place.size);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+static bool parse_width(const struct util_option *option, const char *text)
+{
+	uint64_t *bytes = option->to;
+
+	return util_parse_number(text, 4, 8, bytes) && *bytes % 4 == 0;
+}
+
+static const struct util_option options[] = {
+	{ .name = "bar", .letter = 'b', .value = "N", .parse = option_number, .to = &place.bar,
+	  .high = LITEPCIE_BARS - 1, .rule = "it must be a number from 0 to 5",
+	  .help = "which BAR an offset is in (0)" },
+	{ .name = "width", .letter = 'w', .value = "BYTES", .parse = parse_width,
+	  .to = &place.size, .rule = "it must be 4 or 8 bytes",
+	  .help = "of one access at an offset: 4 (default) or 8" },
+	{ .name = "csr", .value = "FILE", .parse = option_text, .to = &place.csr,
+	  .help = "a csr.json of the gateware's build, for the names of your own registers" },
+	{ 0 },
+};
+
+/* poke has a second word, the value. */
 static int run(struct util *util, int argc, char **argv)
 {
-	int rc;
-
-	(void)argc;
-	peek.place.text = argv[0];
-	if (!util_open(util) || !place_find(util, &peek.place))
-		return util_emit(util, NULL, print);
-	rc = place_read(util, &peek.place, &peek.value);
-	util_check(util, rc, peek.place.text);
-	return util_emit(util, rc < 0 ? NULL : &peek, print);
+	place.text = argv[0];
+	place.writes = argc == 2;
+	if (place.writes && !util_parse_number(argv[1], 0, UINT64_MAX, &place.value))
+		return util_usage(util, "%s: the value must be a number", argv[1]);
+	if (util_open(util) && (isdigit((unsigned char)*place.text) ? find_offset(util) :
+								       find_name(util)))
+		util_check(util, place.writes ? write_place(util) : read_place(util), place.text);
+	return util_emit(util, util->failed ? NULL : &place, print);
 }
+
+#define PLACE_ABOUT \
+	"PLACE is a register's name (litepcie_util dump lists them), or an offset in a\n" \
+	"BAR.\n"
 
 const struct command cmd_peek = {
 	.name = "peek",
@@ -56,5 +158,25 @@ const struct command cmd_peek = {
 		"examples:\n"
 		"  litepcie_util peek ctrl_scratch\n"
 		"  litepcie_util peek --bar 2 --width 8 0x40\n",
+	.run = run,
+};
+
+const struct command cmd_poke = {
+	.name = "poke",
+	.summary = "write a register by name, or a place of a BAR",
+	.usage = "[-d DEVICE | -c N] [--json] poke [options] PLACE VALUE",
+	.about =
+		"Write once. Nothing is read back, and nothing is printed.\n"
+		PLACE_ABOUT
+		"\n"
+		"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
+		"it refuses such a write to all but root.\n",
+	.options = options,
+	.least = 2,
+	.most = 2,
+	.takes = "a place and a value",
+	.examples =
+		"example:\n"
+		"  litepcie_util poke ctrl_scratch 0xcafe0001\n",
 	.run = run,
 };

@@ -109,10 +109,7 @@ static int finish_help(void)
 int util_help(const struct command *command)
 {
 	fputs("usage: litepcie_util ", stdout);
-	if (command->help)
-		fputs(command->help, stdout);
-	else
-		options_help(command);
+	options_help(command);
 	return finish_help();
 }
 
@@ -219,14 +216,13 @@ static int parse_globals(struct util *util, int argc, char **argv)
 
 static int run_command(struct util *util, const struct command *command, int argc, char **argv)
 {
-	int status = -1;
+	int status;
 
 	util->command = command->name;
 	/* In glibc, optind 0 lets getopt start again, which then parses the command's options. */
 	optind = 0;
 	catch_signals();
-	if (!command->help)
-		status = options_parse(util, command, &argc, &argv);
+	status = options_parse(util, command, &argc, &argv);
 	return status < 0 ? command->run(util, argc, argv) : status;
 }
 

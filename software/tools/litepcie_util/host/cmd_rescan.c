@@ -28,24 +28,16 @@ struct rescan {
 	struct pci_function	function;
 };
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct rescan *rescan = result;
+	const struct pci_function *function = &rescan->function;
 
-	(void)util;
-	printf("rescan         %s is back as %04x:%04x, driver %s\n", rescan->address,
-	       rescan->function.vendor, rescan->function.device,
-	       *rescan->function.driver ? rescan->function.driver : "none");
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct rescan *rescan = result;
-
-	json_string(json, "address", rescan->address);
-	json_unsigned(json, "vendor", rescan->function.vendor);
-	json_unsigned(json, "device", rescan->function.device);
-	json_string(json, "driver", *rescan->function.driver ? rescan->function.driver : NULL);
+	emit_string(out, "address", "rescan         %s is back as ", rescan->address);
+	emit_unsigned(out, "vendor", "%04llx:", function->vendor);
+	emit_unsigned(out, "device", "%04llx, ", function->device);
+	emit_string(out, "driver", NULL, emit_filled(function->driver));
+	emit_text(out, "driver %s\n", *function->driver ? function->driver : "none");
 }
 
 /*
@@ -130,7 +122,7 @@ static int run(struct util *util, int argc, char **argv)
 			  "as in: litepcie_util rescan 22:00.0", util->device);
 	else
 		again(util, &rescan);
-	return util_finish(util, util->failed ? NULL : &rescan, print_text, print_json);
+	return util_emit(util, util->failed ? NULL : &rescan, print);
 }
 
 const struct command cmd_rescan = {

@@ -351,46 +351,43 @@ static void unbind(struct util *util, struct vfio *vfio)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void print_text(const struct util *util, const void *result)
+static void print_findings(const struct emit *out, const struct vfio *vfio)
 {
-	const struct vfio *vfio = result;
-
-	printf("vfio           %s, %04x:%04x, driver %s, IOMMU group ", vfio->function.address,
-	       vfio->function.vendor, vfio->function.device,
-	       *vfio->function.driver ? vfio->function.driver : "none");
-	if (vfio->function.iommu_group < 0)
-		puts("none");
-	else
-		printf("%d\n", vfio->function.iommu_group);
-	if (vfio->interface)
-		printf("  ready: open it as -d vfio:%s (by %s); its BARs are uncached there\n",
-		       vfio->function.address, vfio->interface);
-	for (unsigned int i = 0; i < vfio->findings; i++)
-		printf("  %s%s%s\n", util_colour(util, COLOUR_BAD), vfio->finding[i],
-		       util_colour(util, COLOUR_END));
+	emit_array(out, "findings");
+	for (unsigned int i = 0; i < vfio->findings; i++) {
+		if (out->json)
+			json_string(out->json, NULL, vfio->finding[i]);
+		emit_text(out, "  %s%s%s\n", util_colour(out->util, COLOUR_BAD), vfio->finding[i],
+			  util_colour(out->util, COLOUR_END));
+	}
+	emit_array_end(out);
 	if (!vfio->findings && !vfio->interface)
-		printf("  nothing is in the way of: litepcie_util vfio bind %s\n",
-		       vfio->function.address);
+		emit_text(out, "  nothing is in the way of: litepcie_util vfio bind %s\n",
+			  vfio->function.address);
 }
 
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct vfio *vfio = result;
+	const struct pci_function *function = &vfio->function;
 
-	json_string(json, "address", vfio->function.address);
-	json_string(json, "driver", *vfio->function.driver ? vfio->function.driver : NULL);
-	if (vfio->function.iommu_group < 0)
-		json_null(json, "iommu_group");
+	emit_string(out, "address", "vfio           %s, ", function->address);
+	emit_text(out, "%04x:%04x, driver %s, IOMMU group ", function->vendor, function->device,
+		  *function->driver ? function->driver : "none");
+	emit_string(out, "driver", NULL, emit_filled(function->driver));
+	emit_known(out, "iommu_group", function->iommu_group);
+	if (function->iommu_group >= 0)
+		emit_text(out, "%d\n", function->iommu_group);
 	else
-		json_unsigned(json, "iommu_group", (uint64_t)vfio->function.iommu_group);
-	json_string(json, "node", *vfio->node ? vfio->node : NULL);
-	json_string(json, "device_node", *vfio->device_node ? vfio->device_node : NULL);
-	json_string(json, "interface", vfio->interface);
-	json_bool(json, "ready", vfio->interface);
-	json_begin_array(json, "findings");
-	for (unsigned int i = 0; i < vfio->findings; i++)
-		json_string(json, NULL, vfio->finding[i]);
-	json_end_array(json);
+		emit_text(out, "none\n");
+	emit_string(out, "node", NULL, emit_filled(vfio->node));
+	emit_string(out, "device_node", NULL, emit_filled(vfio->device_node));
+	emit_string(out, "interface", NULL, vfio->interface);
+	emit_bool(out, "ready", vfio->interface);
+	if (vfio->interface)
+		emit_text(out, "  ready: open it as -d vfio:%s (by %s); its BARs are uncached "
+			  "there\n", function->address, vfio->interface);
+	print_findings(out, vfio);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
@@ -407,7 +404,7 @@ static int work(struct util *util, const char *verb, const char *address)
 			unbind(util, &vfio);
 		known = inspect(util, &vfio, address);
 	}
-	return util_finish(util, known ? &vfio : NULL, print_text, print_json);
+	return util_emit(util, known ? &vfio : NULL, print);
 }
 
 static int run(struct util *util, int argc, char **argv)
