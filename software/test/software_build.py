@@ -43,21 +43,7 @@ def build_software():
     gateware = ROOT / "build" / "sim"
     result = run_sim_target("--build")
     assert result.returncode == 0, result.stderr
-    command = [
-        "make",
-        "-s",
-        "-C",
-        ROOT / "software",
-        "SANITIZE=1",
-        f"OUT={OUT}",
-        "litepcie_util",
-        "lanebox-capture",
-        "tests",
-    ]
-    with locked(OUT.with_suffix(".lock")):
-        result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return Built(OUT, gateware / "csr.json")
+    return Built(make(OUT, "SANITIZE=1"), gateware / "csr.json")
 
 
 def make(out, *options):
@@ -118,3 +104,10 @@ class Util:
         return subprocess.Popen(
             [self.program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+
+
+def run_program(program, *arguments):
+    """Run a program that must end with status 0. Returns what it has printed to stdout."""
+    result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout

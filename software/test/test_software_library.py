@@ -2,19 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Test liblitepcie: the C programs of software/liblitepcie/test, installation, and manual pages."""
+"""Test liblitepcie by the C programs of software/liblitepcie/test, and its sources."""
 
 import importlib.util
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from sim.test.board.board_builds import build_gateware
 from software.test.card_standin import BAR0, BAR0_SIZE, FAULTS, CardStandin, Registers
-from software.test.software_build import TIMEOUT, build_software, build_unchecked
+from software.test.software_build import TIMEOUT, build_software, build_unchecked, run_program
 from software.test.vfio_user_standin import Standin
 from tools.testing.repository import ROOT
 from tools.testing.seeds import SHIFT
@@ -34,7 +33,7 @@ def test_records_are_found_and_broken_ones_noticed(built):
     Each record of a made-up recording is found, each broken rule is told with its place, and no
     byte outside is read, however the bytes are changed.
     """
-    print(_run(built.out / "test" / "capture_blocks", str(SHIFT + 1)))
+    print(run_program(built.out / "test" / "capture_blocks", str(SHIFT + 1)))
 
 
 def test_a_capture_survives_any_card(built):
@@ -43,7 +42,7 @@ def test_a_capture_survives_any_card(built):
 
     The C test plays the card, so none is needed.
     """
-    _run(built.out / "test" / "capture_card")
+    run_program(built.out / "test" / "capture_card")
 
 
 def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
@@ -53,7 +52,7 @@ def test_a_recording_is_whole_whatever_the_disk_does(built, tmp_path):
 
     The C test plays the disk and the card.
     """
-    _run(built.out / "test" / "capture_files", tmp_path)
+    run_program(built.out / "test" / "capture_files", tmp_path)
 
 
 def load_layout():
@@ -64,12 +63,6 @@ def load_layout():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def _run(program, *arguments):
-    result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
 
 
 @pytest.fixture(scope="session")
@@ -83,14 +76,14 @@ def test_rings_hand_out_only_what_is_theirs(built):
 
     The C test has a back end of its own, so no card is needed.
     """
-    _run(built.out / "test" / "rings")
+    run_program(built.out / "test" / "rings")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
     """The C test rings.c passes under the thread sanitizer: the counts of the rings have no data
     races.
     """
-    _run(raced / "rings")
+    run_program(raced / "rings")
 
 
 @pytest.mark.parametrize("name", ["told", "lengths"])
@@ -102,14 +95,14 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
     a register read, and refuses those that cannot be true.
     """
     found = request.getfixturevalue(checks)
-    _run((found.out / "test" if checks == "built" else found) / name)
+    run_program((found.out / "test" if checks == "built" else found) / name)
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
     """The C test rests.c passes: a stop waits for a lost read as long as the card's longest read
     can last.
     """
-    _run(built.out / "test" / "rests")
+    run_program(built.out / "test" / "rests")
 
 
 @pytest.mark.parametrize("records", RECORDS)
@@ -122,7 +115,7 @@ def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_pat
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "waits"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
-        text = _run(program, f"sim:{tmp_path / 's'}", hex(standin.registers.bell))
+        text = run_program(program, f"sim:{tmp_path / 's'}", hex(standin.registers.bell))
         assert standin.quiet()
     assert text.count("waits: ") == 8
 
@@ -145,7 +138,7 @@ def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
     and for users.
     """
     path, memory = bar0
-    _run(built.out / "test" / "calls", path, hex(memory))
+    run_program(built.out / "test" / "calls", path, hex(memory))
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
@@ -153,7 +146,7 @@ def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
     registers.
     """
     with Standin(tmp_path / "s", built.csr_json):
-        _run(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
+        run_program(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
 
 
 SLOT = {
@@ -176,7 +169,7 @@ def said(built, tmp_path, **faults):
     The output is a dict of lines by their first word.
     """
     with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
-        text = _run(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
+        text = run_program(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
     return dict(line.split(": ", 1) for line in text.splitlines()), standin.card
 
 
@@ -260,7 +253,7 @@ def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
     counters.
     """
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
-        text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
+        text = run_program(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
     assert text.count("wraps: ") == 3
 
 
@@ -273,7 +266,7 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "streams"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
-        _run(program, f"sim:{tmp_path / 's'}", "48")
+        run_program(program, f"sim:{tmp_path / 's'}", "48")
         assert standin.quiet()
 
 
@@ -284,7 +277,7 @@ def test_each_direction_is_a_stream_of_its_own(request, built, tmp_path, checks,
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "apart"
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
-        _run(program, f"sim:{tmp_path / 's'}")
+        run_program(program, f"sim:{tmp_path / 's'}")
         assert standin.quiet()
 
 
@@ -302,7 +295,7 @@ def test_rings_lie_where_and_news_come_as_a_program_says(
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / name
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
-        text = _run(program, f"sim:{tmp_path / 's'}")
+        text = run_program(program, f"sim:{tmp_path / 's'}")
         assert standin.quiet()
     assert text.count(f"{name}: ") == {"places": 2, "modes": 4}[name]
 
@@ -312,7 +305,7 @@ def test_the_user_s_logic_calls(built, tmp_path):
     DMA runs.
     """
     with Standin(tmp_path / "s", built.csr_json) as standin:
-        _run(
+        run_program(
             built.out / "test" / "user_events",
             f"sim:{tmp_path / 's'}",
             "0",
@@ -326,150 +319,8 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
     afterwards.
     """
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
-        _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
+        run_program(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
-
-
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory):
-    """Run `make install` into a new folder, and return it. No gateware is needed for that."""
-    root = tmp_path_factory.mktemp("installed")
-    command = [
-        "make",
-        "-s",
-        "-C",
-        LIBRARY.parent,
-        f"OUT={root / 'out'}",
-        f"DESTDIR={root}",
-        "PREFIX=/opt/lanebox",
-        "install",
-    ]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return root / "opt" / "lanebox"
-
-
-def headers():
-    """Return the text of the public headers, without their comments."""
-    names = (
-        "liblitepcie.h",
-        "litepcie_stream.h",
-        "litepcie_diagnostics.h",
-        "litepcie_capture.h",
-    )
-    text = "".join((LIBRARY / name).read_text() for name in names)
-    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-
-
-def declared():
-    """Return the names of all functions that the public headers declare, as a set. Functions that
-    are defined inline are not in it.
-    """
-    text = re.sub(r"^static .*?^\}$", "", headers(), flags=re.DOTALL | re.MULTILINE)
-    return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
-
-
-def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
-    """The shared library exports exactly the public header's functions, with versions and a fixed
-    soname.
-    """
-    library = installed / "lib" / "liblitepcie.so"
-    symbols = subprocess.run(
-        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
-    ).stdout
-    names = re.findall(r" T (\w+)@@LITEPCIE_2\.0$", symbols, re.MULTILINE)
-    assert set(names) == declared() and len(names) == symbols.count(" T ") > 40
-    dynamic = subprocess.run(
-        ["readelf", "-d", library], capture_output=True, text=True, check=True
-    ).stdout
-    assert "soname: [liblitepcie.so.2]" in dynamic
-    assert (installed / "lib" / "liblitepcie.so.2").resolve().name == "liblitepcie.so.2.0.0"
-
-
-def words_of_pkg_config(installed):
-    """Return the compiler's and linker's flags in the installed pkg-config file, as a list."""
-    pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
-    values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
-    flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
-    flags = re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], flags)
-    return flags.replace("${prefix}", str(installed)).split()
-
-
-@pytest.mark.parametrize("link", ["shared", "static"])
-def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
-    """A strict C11 program compiles with the installed pkg-config file's flags, and runs on a card
-    without faults.
-    """
-    source = LIBRARY / "test" / "csr.c"
-    program = tmp_path / "program"
-    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
-    command = ["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program]
-    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
-    with Standin(tmp_path / "s", built.csr_json):
-        _run(program, f"sim:{tmp_path / 's'}", built.csr_json)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [["-std=c++11", "-pedantic", "-Wextra"], ["-std=gnu++17", "-DSTOCK"]],
-    ids=["own", "stock"],
-)
-@pytest.mark.parametrize("link", ["shared", "static"])
-def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
-    """A C++ program links and runs with the library's own header, and with the headers for
-    LitePCIe's programs.
-    """
-    program = tmp_path / "program"
-    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
-    command = [
-        "g++",
-        *options,
-        "-Wall",
-        "-Werror",
-        LIBRARY / "test" / "cplusplus.cpp",
-        "-o",
-        program,
-    ]
-    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
-    with Standin(tmp_path / "s", built.csr_json):
-        _run(program, f"sim:{tmp_path / 's'}")
-
-
-def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
-    """Each installed header that declares functions has `extern "C"`, without which C++ programs
-    would not link.
-    """
-    for header in (installed / "include").rglob("*.h"):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
-        declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
-        assert not declares or 'extern "C" {' in text, header.name
-
-
-@pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
-def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
-    """LitePCIe's own programs compile unchanged against the installed headers in litepcie-stock."""
-    package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
-    source = package / "software" / "user" / f"{name}.c"
-    includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
-    includes += [f"-I{built.csr_json.parent / 'include'}"]
-    program = tmp_path / name
-    subprocess.run(
-        [
-            "gcc",
-            "-w",
-            *includes,
-            source,
-            "-o",
-            program,
-            f"-L{installed / 'lib'}",
-            "-llitepcie",
-            "-lm",
-            f"-Wl,-rpath,{installed / 'lib'}",
-        ],
-        check=True,
-    )
-    result = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT)
-    assert "usage: " + name in result.stdout + result.stderr
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
@@ -560,65 +411,3 @@ def test_register_numbers_stand_in_the_generated_headers_only(built):
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()
         assert not re.search(r"^\s*#\s*if.*\bCSR_", text, re.MULTILINE), source.name
-
-
-# Manual -------------------------------------------------------------------------------------------
-
-# The examples that need a capture block, which the stand-in for a card does not have.
-OF_CAPTURE = {"record", "records", "player"}
-EXAMPLES = sorted((LIBRARY / "man" / "examples").glob("*.c"))
-
-
-def test_every_call_has_a_page_without_a_fault(installed):
-    """Each function of the library has a manual page with all its sections, and groff reports no
-    warning.
-    """
-    folder = installed / "share" / "man" / "man3"
-    inline = {"litepcie_record_next"}
-    assert {page.stem for page in folder.iterdir()} == declared() | inline
-    assert all(f"{name}(" in headers() for name in inline)
-    pages = sorted(folder.iterdir())
-    result = subprocess.run(
-        ["groff", "-man", "-ww", "-Tutf8", *pages], capture_output=True, text=True, check=True
-    )
-    assert result.stderr == ""
-    for page in pages:
-        text = page.read_text()
-        wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ATTRIBUTES", "EXAMPLE", "SEE ALSO"]
-        if f"void {page.stem}(" not in text:
-            wanted.append("RETURN VALUE")
-        missing = [name for name in wanted if f".SH {name}" not in text]
-        described = text.split(".SH DESCRIPTION")[1].split(".SH")[0].strip()
-        assert not missing and described, (page.name, missing)
-
-
-@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_of_the_manual_run(built, installed, tmp_path, source):
-    """The C examples of the manual compile without a warning, and run on a card without faults.
-
-    The examples of capture and player only compile here. They run in test_capture_record.py and
-    test_capture_play.py of sim/test/util.
-    """
-    program = tmp_path / "example"
-    subprocess.run(
-        [
-            "gcc",
-            "-std=c11",
-            "-pedantic",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            f"-I{installed / 'include'}",
-            source,
-            "-o",
-            program,
-            f"-L{installed / 'lib'}",
-            "-llitepcie",
-            f"-Wl,-rpath,{installed / 'lib'}",
-        ],
-        check=True,
-    )
-    if source.stem in OF_CAPTURE:
-        return
-    with Standin(tmp_path / "s", built.csr_json, records=True):
-        _run(program, f"sim:{tmp_path / 's'}", built.csr_json)

@@ -1,0 +1,229 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test what `make install` brings: headers, the shared library, flags for compilers, and manual
+pages.
+"""
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from software.test.software_build import TIMEOUT, build_software, run_program
+from software.test.vfio_user_standin import Standin
+from tools.testing.repository import ROOT
+
+LIBRARY = ROOT / "software" / "liblitepcie"
+
+
+@pytest.fixture(scope="session")
+def built():
+    return build_software()
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """Run `make install` into a new folder, and return it. No gateware is needed for that."""
+    root = tmp_path_factory.mktemp("installed")
+    command = [
+        "make",
+        "-s",
+        "-C",
+        LIBRARY.parent,
+        f"OUT={root / 'out'}",
+        f"DESTDIR={root}",
+        "PREFIX=/opt/lanebox",
+        "install",
+    ]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return root / "opt" / "lanebox"
+
+
+def headers():
+    """Return the text of the public headers, without their comments."""
+    names = (
+        "liblitepcie.h",
+        "litepcie_stream.h",
+        "litepcie_diagnostics.h",
+        "litepcie_capture.h",
+    )
+    text = "".join((LIBRARY / name).read_text() for name in names)
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def declared():
+    """Return the names of all functions that the public headers declare, as a set. Functions that
+    are defined inline are not in it.
+    """
+    text = re.sub(r"^static .*?^\}$", "", headers(), flags=re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
+
+
+def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
+    """The shared library exports exactly the public header's functions, with versions and a fixed
+    soname.
+    """
+    library = installed / "lib" / "liblitepcie.so"
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    names = re.findall(r" T (\w+)@@LITEPCIE_2\.0$", symbols, re.MULTILINE)
+    assert set(names) == declared() and len(names) == symbols.count(" T ") > 40
+    dynamic = subprocess.run(
+        ["readelf", "-d", library], capture_output=True, text=True, check=True
+    ).stdout
+    assert "soname: [liblitepcie.so.2]" in dynamic
+    assert (installed / "lib" / "liblitepcie.so.2").resolve().name == "liblitepcie.so.2.0.0"
+
+
+def words_of_pkg_config(installed):
+    """Return the compiler's and linker's flags in the installed pkg-config file, as a list."""
+    pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
+    values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
+    flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
+    flags = re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], flags)
+    return flags.replace("${prefix}", str(installed)).split()
+
+
+@pytest.mark.parametrize("link", ["shared", "static"])
+def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
+    """A strict C11 program compiles with the installed pkg-config file's flags, and runs on a card
+    without faults.
+    """
+    source = LIBRARY / "test" / "csr.c"
+    program = tmp_path / "program"
+    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
+    command = ["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program]
+    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
+    with Standin(tmp_path / "s", built.csr_json):
+        run_program(program, f"sim:{tmp_path / 's'}", built.csr_json)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-std=c++11", "-pedantic", "-Wextra"], ["-std=gnu++17", "-DSTOCK"]],
+    ids=["own", "stock"],
+)
+@pytest.mark.parametrize("link", ["shared", "static"])
+def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
+    """A C++ program links and runs with the library's own header, and with the headers for
+    LitePCIe's programs.
+    """
+    program = tmp_path / "program"
+    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
+    command = [
+        "g++",
+        *options,
+        "-Wall",
+        "-Werror",
+        LIBRARY / "test" / "cplusplus.cpp",
+        "-o",
+        program,
+    ]
+    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
+    with Standin(tmp_path / "s", built.csr_json):
+        run_program(program, f"sim:{tmp_path / 's'}")
+
+
+def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
+    """Each installed header that declares functions has `extern "C"`, without which C++ programs
+    would not link.
+    """
+    for header in (installed / "include").rglob("*.h"):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
+        assert not declares or 'extern "C" {' in text, header.name
+
+
+@pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
+def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
+    """LitePCIe's own programs compile unchanged against the installed headers in litepcie-stock."""
+    package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
+    source = package / "software" / "user" / f"{name}.c"
+    includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
+    includes += [f"-I{built.csr_json.parent / 'include'}"]
+    program = tmp_path / name
+    subprocess.run(
+        [
+            "gcc",
+            "-w",
+            *includes,
+            source,
+            "-o",
+            program,
+            f"-L{installed / 'lib'}",
+            "-llitepcie",
+            "-lm",
+            f"-Wl,-rpath,{installed / 'lib'}",
+        ],
+        check=True,
+    )
+    result = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT)
+    assert "usage: " + name in result.stdout + result.stderr
+
+
+# Manual -------------------------------------------------------------------------------------------
+
+# The examples that need a capture block, which the stand-in for a card does not have.
+OF_CAPTURE = {"record", "records", "player"}
+EXAMPLES = sorted((LIBRARY / "man" / "examples").glob("*.c"))
+
+
+def test_every_call_has_a_page_without_a_fault(installed):
+    """Each function of the library has a manual page with all its sections, and groff reports no
+    warning.
+    """
+    folder = installed / "share" / "man" / "man3"
+    inline = {"litepcie_record_next"}
+    assert {page.stem for page in folder.iterdir()} == declared() | inline
+    assert all(f"{name}(" in headers() for name in inline)
+    pages = sorted(folder.iterdir())
+    result = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8", *pages], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == ""
+    for page in pages:
+        text = page.read_text()
+        wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ATTRIBUTES", "EXAMPLE", "SEE ALSO"]
+        if f"void {page.stem}(" not in text:
+            wanted.append("RETURN VALUE")
+        missing = [name for name in wanted if f".SH {name}" not in text]
+        described = text.split(".SH DESCRIPTION")[1].split(".SH")[0].strip()
+        assert not missing and described, (page.name, missing)
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_of_the_manualrun_program(built, installed, tmp_path, source):
+    """The C examples of the manual compile without a warning, and run on a card without faults.
+
+    The examples of capture and player only compile here. They run in test_capture_record.py and
+    test_capture_play.py of sim/test/util.
+    """
+    program = tmp_path / "example"
+    subprocess.run(
+        [
+            "gcc",
+            "-std=c11",
+            "-pedantic",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{installed / 'include'}",
+            source,
+            "-o",
+            program,
+            f"-L{installed / 'lib'}",
+            "-llitepcie",
+            f"-Wl,-rpath,{installed / 'lib'}",
+        ],
+        check=True,
+    )
+    if source.stem in OF_CAPTURE:
+        return
+    with Standin(tmp_path / "s", built.csr_json, records=True):
+        run_program(program, f"sim:{tmp_path / 's'}", built.csr_json)

@@ -1,0 +1,201 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test litepcie_util mmio_bench and dma_bench at a stand-in for a card, with and without faults.
+
+The tests in sim/test use the real gateware.
+"""
+
+import re
+
+import pytest
+
+from software.test.card_standin import SCRATCH_RESET
+
+# mmio_bench ---------------------------------------------------------------------------------------
+
+
+def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
+    """mmio_bench reports times in device time, each with a histogram, and restores the card's
+    memory.
+    """
+    with card() as standin:
+        standin.preset_memory0([0xA5A50000 + n for n in range(256)])
+        status, report = util.json(device, "mmio_bench", "--count", "20")
+        assert standin.memory0(256) == [0xA5A50000 + n for n in range(256)]
+    assert status == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    assert list(rows) == ["mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8"]
+    for row in rows.values():
+        assert row["reason"] is None
+        assert row["min_ns"] <= row["median_ns"] <= row["p99_ns"] <= row["max_ns"]
+        assert sum(entry["count"] for entry in row["histogram"]) == row["samples"] == 20
+    # An MMIO read of the stand-in takes 187 ticks of 4 ns, and its posted write takes one tick.
+    assert report["clock_round_trip_ns"] == 748
+    assert rows["mmio_read/4"]["value"] == 748
+    assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
+    assert rows["mmio_write/8"]["value"] == 2000
+
+
+@pytest.mark.parametrize("tick_ns, limit", [(4, 7.4219), (8, 3.7647)])
+def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
+    """litepcie_util computes times and rates with the length of a tick that the card's own table
+    gives.
+
+    A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 it is not the wire
+    that limits its c2h but the card's interface, which has 7.5294 GB/s at 250 MHz.
+    """
+    with card(tick_ns=tick_ns):
+        _, info = util.json(device, "info")
+        _, mmio = util.json(device, "mmio_bench", "--count", "20")
+        _, dma = util.json(device, "dma_test", "--direction", "c2h", "--size", "4M")
+        _, bench = util.json(device, "dma_bench", "--size", "4M")
+    assert info["endpoint"]["clock_hz"] == 10**9 // tick_ns
+    assert info["device_time_s"] * 1e9 == pytest.approx(info["device_time_ticks"] * tick_ns)
+    assert mmio["clock_round_trip_ns"] == 187 * tick_ns
+    assert dma["c2h"]["gb_per_s"] == pytest.approx(dma["c2h"]["bytes_per_cycle"] / tick_ns)
+    rows = {row["id"]: row for row in bench["rows"]}
+    assert rows["c2h"]["limit"] == pytest.approx(limit, abs=1e-4)
+
+
+def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
+    """If the card answers accesses of one size wrongly, mmio_bench's row has a reason in place of a
+    value.
+
+    Stock LitePCIe so answers accesses of 8 bytes. The status is 0.
+    """
+    with card(wide="stock"):
+        status, report = util.json(device, "mmio_bench", "--count", "3")
+        text = util.run("-d", device, "mmio_bench", "--count", "3")
+    assert status == text.returncode == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    assert rows["mmio_read/4"]["value"] and rows["mmio_write/4"]["value"]
+    assert rows["mmio_read/8"]["value"] is None
+    assert "0xffffffffffffffff read" in rows["mmio_read/8"]["reason"]
+    assert rows["mmio_write/8"]["value"] is None
+    assert "stores a write of 8 bytes wrongly" in rows["mmio_write/8"]["reason"]
+    assert text.stdout.count("no value:") == 2
+
+
+@pytest.mark.parametrize(
+    "target, valued",
+    [
+        ("scratch", ["mmio_read/4", "mmio_write/4"]),
+        ("time", ["mmio_read/4", "mmio_read/8"]),
+    ],
+)
+def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
+    """mmio_bench accesses a register only by sizes that fit it; ctrl_scratch keeps its value."""
+    with card() as standin:
+        status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
+        assert standin.scratch() == SCRATCH_RESET
+    assert status == 0
+    assert [row["id"] for row in report["rows"] if row["value"] is not None] == valued
+    assert all(row["reason"] for row in report["rows"] if row["value"] is None)
+
+
+def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
+    """On a card without stamps the rows interrupt/* of latency have a reason, and the rows dma/*
+    have times.
+    """
+    with card():
+        status, report = util.json(device, "latency", "--count", "2")
+    assert status == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    for size in (64 << n for n in range(7)):
+        assert rows[f"interrupt/{size}"]["value"] is None
+        assert "does not stamp doorbell and interrupt" in rows[f"interrupt/{size}"]["reason"]
+        assert rows[f"dma/{size}"]["value"] is not None
+
+
+def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):
+    """The library sends a board without REGION_WRITE_MULTI one write in each message, and the
+    report says so.
+    """
+    with card(write_multi=False):
+        status, report = util.json(device, "mmio_bench", "--count", "2")
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert status == 0
+    assert "one write in a message" in report["mmio_path"]
+
+
+# dma_bench ----------------------------------------------------------------------------------------
+
+RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "stall_cycles"}
+
+
+def test_dma_bench_tells_how_it_goes_on(util, card, device):
+    """dma_bench --interval reports consecutive intervals, with rates by the card's clock."""
+    arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
+    with card():
+        status, report = util.json(device, *arguments)
+        text = util.run("-d", device, *arguments)
+    assert status == text.returncode == 0
+    found = report["intervals"]
+    assert len(found) > 1 and {entry["id"] for entry in found} == {"c2h"}
+    assert all(set(entry) == RATE | {"from_s", "to_s"} for entry in found)
+    assert found[0]["from_s"] == 0
+    assert all(a["to_s"] == b["from_s"] for a, b in zip(found, found[1:]))
+    for entry in found:
+        assert entry["to_s"] - entry["from_s"] >= 0.001
+        assert entry["value"] == pytest.approx(entry["bytes"] / (entry["cycles"] * 4))
+        assert entry["ratio"] == pytest.approx(entry["value"] / entry["limit"])
+        # The stand-in moves at most 8 KiB in 300 ticks of 4 ns. Register reads take device time,
+        # too.
+        assert 0 <= entry["value"] < 8192 / 1200 * 1.01
+    assert 4 << 20 < sum(entry["bytes"] for entry in found) <= 8 << 20
+    assert len(re.findall(r"^  c2h +[\d.]+-", text.stdout, re.MULTILINE)) > 1
+
+
+def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device):
+    """If the logic in the user slot moves no data, each row of dma_bench --slot has a reason, and
+    the status is 0.
+    """
+    with card():
+        status, report = util.json(device, "dma_bench", "--slot", "--size", "4M")
+        alone = util.run("-d", device, "dma_bench", "--slot", "--direction", "c2h").stdout
+    assert status == 0, report["failures"]
+    assert [row["id"] for row in report["rows"]] == ["user/c2h", "user/h2c", "user/duplex"]
+    assert all(row["value"] is row["binds"] is None for row in report["rows"])
+    assert report["rows"][0]["reason"].startswith("c2h: 256 buffers wait. The card does not tell")
+    assert report["rows"][1]["reason"].startswith("h2c: 256 buffers wait")
+    assert "user/c2h            -" in alone and "user/h2c" not in alone
+
+
+def test_dma_bench_sweeps_over_sizes(util, card, device):
+    """On a card with records dma_bench --sweep moves and compares transfers.
+
+    Their sizes are 64 bytes to 64 KiB.
+    """
+    with card(records=True):
+        status, report = util.json(device, "dma_bench", "--sweep")
+        assert status == 0, report["failures"]
+    rows = report["rows"]
+    assert [row["size_bytes"] for row in rows] == [64 << n for n in range(11)]
+    for row in rows:
+        assert set(row) == RATE | {"size_bytes", "transfers_per_s", "reason"}
+        assert row["reason"] is None and row["limit"] > 0
+        # In 300 ticks of 4 ns the stand-in for the card moves one buffer of any size in each
+        # direction, both at once. Register reads take additional time.
+        assert 0.2 < row["value"] / row["size_bytes"] * 1200 <= 1.01
+        assert row["transfers_per_s"] == pytest.approx(row["value"] / row["size_bytes"] * 1e9)
+
+
+def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
+    """On a card without records dma_bench --sweep gives a reason for sizes below 4 KiB.
+
+    The status is 0.
+    """
+    with card():
+        status, report = util.json(device, "dma_bench", "--sweep")
+    without = [row["size_bytes"] for row in report["rows"] if row["value"] is None]
+    assert status == 0 and without == [64 << n for n in range(6)]
+    assert all("no records" in row["reason"] for row in report["rows"][:6])
+
+
+def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
+    """dma_bench --sweep compares the packets that come back: one flipped bit fails the command."""
+    with card(records=True, flip=("c2h", 40)):
+        status, report = util.json(device, "dma_bench", "--sweep")
+    assert status == 1 and "differ" in report["failures"][0]
