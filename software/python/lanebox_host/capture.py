@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import Iterator
 from ctypes import byref
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -40,6 +39,7 @@ from lanebox_host._library import (
     field_names,
     milliseconds,
 )
+from lanebox_host.block import WithBlock
 from lanebox_host.errors import WaitTimeout
 
 HEADER_BYTES = 4096  # size of the header of a file
@@ -210,7 +210,7 @@ class Block:
         return self._memory
 
 
-class Capture:
+class Capture(WithBlock):
     """A capture of frames: `for block in capture` yields blocks.
 
     The capture begins with its `with` block or with the loop, and ends with it. Frames that come
@@ -263,21 +263,11 @@ class Capture:
         self._runs = True
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self.stop()
-        except (OSError, ValueError):
-            # The error that ended the `with` block has already said that the card is gone, so the
-            # error of the stop is dropped.
-            if error is None:
-                raise
-        finally:
-            self.close()
+    def _stop(self) -> None:
+        self.stop()
+
+    def _close(self) -> None:
+        self.close()
 
     def stop(self) -> None:
         """Take no more frames. The loop goes on with the blocks that are left, and ends."""

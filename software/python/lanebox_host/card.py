@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from ctypes import byref
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -28,6 +27,7 @@ from lanebox_host._library import (
     field_names,
     milliseconds,
 )
+from lanebox_host.block import WithBlock
 from lanebox_host.capture import Capture, CaptureOptions
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Options, Receive, Send
@@ -180,7 +180,7 @@ class Registers:
         return int(found.offset)
 
 
-class Card:
+class Card(WithBlock):
     """An open card, for use as `with Card("/dev/litepcie0") as card`.
 
     The name may also be "vfio:ADDRESS" or "sim:SOCKET".
@@ -194,12 +194,7 @@ class Card:
     def __enter__(self) -> Card:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _close(self) -> None:
         self.close()
 
     def __repr__(self) -> str:

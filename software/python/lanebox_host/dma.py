@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Union
 
 import numpy as np
@@ -35,6 +34,7 @@ from lanebox_host._library import (
     milliseconds,
 )
 from lanebox_host.array import Lease, RingArray, lease
+from lanebox_host.block import WithBlock
 from lanebox_host.errors import BadPacket, WaitTimeout
 
 if TYPE_CHECKING:  # only a type checker needs the import of Unpack
@@ -75,7 +75,7 @@ class Options(TypedDict, total=False):
     dtype: npt.DTypeLike
 
 
-class Run:
+class Run(WithBlock):
     """A DMA run of one or both directions, from the beginning to the end of its `with` block.
 
     Card.receive(), Card.send() and Card.loopback() return a run.
@@ -132,7 +132,7 @@ class Run:
         try:
             self._start()
         except BaseException:
-            self._end()
+            self._close()
             raise
         return self
 
@@ -177,29 +177,16 @@ class Run:
         """The directions of the run. c2h comes first: it must run before h2c data comes back."""
         return [way for way in (C2H, H2C) if self.directions & way]
 
-    def _end(self) -> None:
+    def _close(self) -> None:
         self._running = False
         for term in self._leases:
             term.end()
         for way in self._ways:
             self._handle.close_stream(way)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            for way in self._ways:
-                self._handle.call("stream_stop", of=self._streams[way])
-        except (OSError, ValueError):
-            # The error that ended the `with` block has already said that the card is gone, so the
-            # error of the stop is dropped.
-            if error is None:
-                raise
-        finally:
-            self._end()
+    def _stop(self) -> None:
+        for way in self._ways:
+            self._handle.call("stream_stop", of=self._streams[way])
 
     def _stream(self, way: int) -> ctypes.c_void_p:
         if not self._running:
