@@ -4,9 +4,7 @@
 """Tests of captures with the Python package on a board with the capture block: frames in place,
 their tables, and arrays that outlive their block."""
 
-import os
 import re
-import sys
 import threading
 import time
 
@@ -17,21 +15,9 @@ from gateware.test.capture.test_capture_file import by_bytes, by_fields
 from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.rows.measure import Conditions
-from sim.test.board.board_builds import ROOT
 from sim.test.card.test_board_capture import PORT_MASK, Generated
 
-PYTHON = ROOT / "software" / "python"
 SMALL = {"ring": 1 << 18, "mbuf": 1 << 14, "timeout": 30.0}
-
-
-@pytest.fixture(scope="module")
-def host():
-    """Return the package lanebox_host, set up to use a library that was just built."""
-    os.environ["LIBLITEPCIE"] = str(artefacts.library())
-    sys.path.insert(0, str(PYTHON))
-    import lanebox_host
-
-    return lanebox_host
 
 
 @pytest.fixture(scope="module")
