@@ -36,8 +36,9 @@ PARTS = 8*WORD//PART
 class Starter(LiteXModule):
     """Reads the image's words, decides, and watches. Nothing of it is in the CPU's clock domain.
 
-    `hold` keeps the CPU in reset and forgets earlier failures. `patience` is a power of two, and is
-    shorter in tests.
+    `hold` keeps the CPU in reset and forgets earlier failures. It ends a check, too: an image that
+    changes under its check must be checked from its beginning. `patience` is a power of two, and
+    is shorter in tests.
     """
     def __init__(self, patience=PATIENCE):
         self.hold      = Signal()   # i
@@ -81,20 +82,21 @@ class Starter(LiteXModule):
         other words, so the gates do not compare them.
         """
         self.crc      = crc = Crc32(PART, reset_less=True)
-        self.fsm      = fsm = FSM(reset_state="HELD")
+        self.fsm      = fsm = ResetInserter()(FSM(reset_state="HELD"))
         word          = self.address
         length        = Signal(len(word), reset_less=True) # Words of the image.
         part, good    = Signal(max=PARTS), Signal()
         size          = self.data
         self.comb += [
+            # The reset clears the failures as well, and needs no logic in the states.
+            fsm.reset.eq(self.hold),
             Case(part, {n: crc.data.eq(self.data[PART*n:PART*(n + 1)]) for n in range(PARTS)}),
             good.eq((size >= LEAST_IMAGE) & (size <= numbers.CPU_IMAGE_SIZE)
                 & (size[:log2_int(WORD)] == 0)),
         ]
         fsm.act("HELD",
             self.state.eq(STATES["held"]),
-            NextValue(self.failures, 0),
-            If(~self.hold, NextState("BEGIN")),
+            NextState("BEGIN"),
         )
         fsm.act("BEGIN",
             self.state.eq(STATES["checking"]),
@@ -140,10 +142,6 @@ class Starter(LiteXModule):
                 NextValue(self.failures, self.failures + 1),
                 If(self.failures == STARTS - 1, NextState("GIVEN-UP")).Else(NextState("BEGIN")),
             ),
-            If(self.hold, NextState("HELD")),
         )
         for name in ("BAD-IMAGE", "GIVEN-UP"):
-            fsm.act(name,
-                self.state.eq(STATES[name.lower().replace("-", "_")]),
-                If(self.hold, NextState("HELD")),
-            )
+            fsm.act(name, self.state.eq(STATES[name.lower().replace("-", "_")]))

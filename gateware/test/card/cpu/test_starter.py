@@ -187,3 +187,44 @@ def test_a_held_cpu_needs_no_clock():
         assert bench.clocked == 0
 
     bench.run(check())
+
+
+@each_seed(4)
+def test_a_hold_of_one_cycle_begins_the_check_anew(seed):
+    """A hold that is set and cleared in the middle of a check ends it: the image that was put in
+    meanwhile is checked from its first word on.
+
+    The hold comes at any moment of the check. Without the new check its CRC would be that of a
+    half-old image, and a good one would not start.
+    """
+    rng = random.Random(seed)
+    bench = Bench(image(400, rng), seed)
+
+    def check():
+        yield from wait(rng.randrange(2, 100 * 18))
+        assert (yield from bench.state()) == "checking"
+        yield bench.dut.hold.eq(1)
+        yield
+        bench.memory[:400] = image(400, rng)
+        yield bench.dut.hold.eq(0)
+        yield
+        assert (yield from bench.state()) == "held"
+        assert (yield from bench.decide()) == "running"
+
+    bench.run(check())
+
+
+@each_seed(2)
+def test_a_held_starter_leaves_the_check_at_once(seed):
+    """While the check is under way `hold` opens the image within two cycles, so no write of the
+    host is lost in it."""
+    rng = random.Random(seed)
+    bench = Bench(image(400, rng), seed)
+
+    def check():
+        yield from wait(rng.randrange(2, 100 * 18))
+        yield bench.dut.hold.eq(1)
+        yield from wait(2)
+        assert (yield from bench.state()) == "held" and (yield bench.dut.failures) == 0
+
+    bench.run(check())
