@@ -13,14 +13,12 @@
 #include "heat.h"
 #include "log.h"
 #include "mailbox.h"
-#include "update.h"
 
 int main(void)
 {
 	log_init();
 	log_text("start\n");
 	mailbox_init();
-	update_init();
 	heat_init();
 	reg_write(OWN_TICK, TICK_SECOND);
 
@@ -31,8 +29,6 @@ int main(void)
 		reg_write(OWN_EVENTS, events);
 		reg_write(OWN_HEARTBEAT, 1);
 		heat_poll(events);
-		if (events & EVENT_TICK)
-			update_tick();
 		mailbox_command();
 		console_poll();
 		mailbox_ring();

@@ -109,7 +109,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.busy     = self.activity.busy
         add_capture(self, capture) # Capture and virtio add their `busy` and their causes.
         add_virtio(self, virtio)
-        add_card(self, card, firmware)
+        add_card(self, card, firmware, self.pcie_phy._link_status.fields.status)
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat, virtio, firmware):

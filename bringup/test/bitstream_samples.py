@@ -76,19 +76,22 @@ class Packets:
         self.crc = 0
 
 
-CRC_REGISTER, FDRI, CMD, IDCODE, AXSS, WBSTAR = 0, 2, 4, 12, 13, 16
+CRC_REGISTER, FDRI, CMD, IDCODE, AXSS, WBSTAR, TIMER = 0, 2, 4, 12, 13, 16, 17
+# Values of TIMER: a golden image lets the part search 128 KiB for the application's header.
+SEARCH, WATCH_IMAGE = 1 << 30 | 1 << 20, 1 << 31
 
 
-def image(user_id, payload=(), idcode=KU5P, warm_boot=None):
+def image(user_id, payload=(), idcode=KU5P, warm_boot=None, timer=0):
     """Return an image that a part starts: its CRC is right. `user_id` is its register AXSS,
-    `payload` are the words of its frames. With `warm_boot`, an address, it leads there first, as a
-    golden image does.
+    `payload` are the words of its frames, `timer` its register TIMER. With `warm_boot`, an address,
+    it leads there first, as a golden image does.
     """
     packets = Packets()
-    packets.reset_crc()
+    packets.write(TIMER, timer if warm_boot is None else SEARCH)
     if warm_boot is not None:
         packets.write(WBSTAR, warm_boot >> 8)
         packets.write(CMD, 15)
+    packets.reset_crc()
     packets.write(IDCODE, idcode)
     packets.write(AXSS, user_id)
     packets.write(CMD, 1)

@@ -7,12 +7,9 @@ import ctypes
 import subprocess
 from types import SimpleNamespace
 
-from litex.soc.interconnect.csr import CSRField, CSRStatus
-
 from gateware import numbers
 from gateware.card.cpu import image, layout
 from gateware.card.module import Module
-from gateware.card.reboot import Reboot
 from tools.testing.repository import ROOT
 
 CLOCK = 250e6
@@ -31,9 +28,7 @@ FLAGS = [
 
 def small_soc(cages=2):
     """Return what image.py needs of a SoC: registers with their places, and the clock."""
-    link = CSRStatus(fields=[CSRField("status", size=1)], name="link_status")
-    blocks = {"pcie_phy": [link], "reboot": Reboot().get_csrs()}
-    blocks |= {f"module{n}": Module(CLOCK).get_csrs() for n in range(cages)}
+    blocks = {f"module{n}": Module(CLOCK).get_csrs() for n in range(cages)}
     regions = {
         name: SimpleNamespace(obj=csrs, busword=32, origin=numbers.CSR_LOCATIONS[name] * 0x800)
         for name, csrs in blocks.items()

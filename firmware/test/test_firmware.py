@@ -11,9 +11,6 @@ from firmware.test.fake_card import FakeCard, build
 from gateware.card.cpu import layout
 from tools.testing.seeds import each_seed
 
-BOOTED = 0b101  # BOOTSTS: valid, by reboot
-GOLDEN = 0b011  # valid, fallback
-
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
@@ -92,54 +89,6 @@ def test_a_board_without_cages_logs_the_heat(tmp_path):
     card.registers[card.at.OWN_HOT] = 1
     card.step()
     assert card.log().endswith("hot: modules in reset\n")
-
-
-# The first minute ---------------------------------------------------------------------------------
-
-
-def ticks(card, count):
-    def tick():
-        card.events |= card.at.EVENT_TICK
-
-    return [tick] * count
-
-
-def rebooted(card):
-    return (card.at.CARD_REBOOT_GO, card.at.BOOT_WORD) in card.writes
-
-
-def test_without_a_link_the_golden_image_is_booted_after_a_minute(card):
-    """An application whose link does not come up is left after 60 ticks, and not before."""
-    card.registers[card.at.CARD_REBOOT_BOOTSTS] = BOOTED
-    card.registers[card.at.CARD_REBOOT_ADDRESS] = 0xFFFF
-    card.step(*ticks(card, 59))
-    assert not rebooted(card)
-    card.step(*ticks(card, 60))
-    assert rebooted(card) and card.registers[card.at.CARD_REBOOT_ADDRESS] == 0
-    assert card.log().endswith("no link: golden image\n")
-
-
-def test_a_link_ends_the_watch(card):
-    """A link that has been up once is enough: it may go down again for as long as it likes."""
-    card.registers[card.at.CARD_REBOOT_BOOTSTS] = BOOTED
-
-    def up():
-        card.registers[card.at.CARD_PCIE_PHY_LINK_STATUS] = 1
-        card.events |= card.at.EVENT_TICK
-
-    def down():
-        card.registers[card.at.CARD_PCIE_PHY_LINK_STATUS] = 0
-
-    card.step(*ticks(card, 58), up, down, *ticks(card, 100))
-    assert not rebooted(card)
-
-
-@pytest.mark.parametrize("bootsts", [GOLDEN, 0b001, 0b100, 0b111, 0])
-def test_what_no_reboot_has_started_is_never_left(card, bootsts):
-    """The golden image, and an image that JTAG or power-on has started, stay without a link."""
-    card.registers[card.at.CARD_REBOOT_BOOTSTS] = bootsts
-    card.step(*ticks(card, 200))
-    assert not rebooted(card)
 
 
 # Mailbox ------------------------------------------------------------------------------------------

@@ -5,6 +5,16 @@
 """Reboot: the part configures itself anew from its flash, by words to ICAPE3 (UG570).
 
 After reset the block reads BOOTSTS once, the part's own history of its configurations.
+
+The part has a watchdog of its own, the register TIMER, whose end leads to the golden image. Two
+things use it:
+
+- An application's bitstream arms it for the first minute (tools/vivado). The watchdog needs neither
+  PCIe nor this design: while the link is down, the hard block's `user_reset` holds all of it. The
+  block disarms it when the link is up and the card's firmware has shown a heartbeat.
+- A reboot arms it for the part's search for an image. A part that finds no synchronisation word
+  would search for ever, and would then find the one at address 0, which leads to the application
+  again.
 """
 
 from litex.gen import *
@@ -27,6 +37,10 @@ from gateware import numbers
 HALF = 8
 # Clocks of a read until the register's value is at the output.
 READ_CLOCKS = 8
+# Value of TIMER during a reboot: bit 30 lets it count clocks of CCLK until the part has found the
+# header of an image, whose own value then counts. A part reads a bit in each, so it looks at the
+# 128 KiB behind the address.
+SEARCH = 1 << 30 | 1 << 20
 
 def _packet(operation, register, words=1):
     return operation | register << 13 | words
@@ -39,6 +53,10 @@ class Step:
         self.word, self.selected, self.reads = word, selected, reads
 
 SYNCHRONISE = [Step(selected=False), Step(), Step(ICAP_SYNC), Step(ICAP_NOOP)]
+DESYNCHRONISE = [
+    Step(_packet(ICAP_WRITE, ICAPRegisters.CMD)), Step(ICAPCMDs.DESYNC), Step(ICAP_NOOP),
+    Step(ICAP_NOOP), Step(selected=False),
+]
 READ_BOOTSTS = [
     *SYNCHRONISE,
     Step(_packet(ICAP_READ, ICAPRegisters.BOOTSTS)), Step(ICAP_NOOP), Step(ICAP_NOOP),
@@ -46,30 +64,39 @@ READ_BOOTSTS = [
     Step(selected=False), Step(selected=False, reads=True),
     *[Step(reads=True)]*READ_CLOCKS,
     Step(selected=False, reads=True), Step(selected=False),
-    Step(_packet(ICAP_WRITE, ICAPRegisters.CMD)), Step(ICAPCMDs.DESYNC), Step(ICAP_NOOP),
-    Step(ICAP_NOOP), Step(selected=False),
+    *DESYNCHRONISE,
+]
+DISARM = [
+    *SYNCHRONISE,
+    Step(_packet(ICAP_WRITE, ICAPRegisters.TIMER)), Step(0), Step(ICAP_NOOP),
+    *DESYNCHRONISE,
 ]
 REBOOT = [
     *SYNCHRONISE,
+    Step(_packet(ICAP_WRITE, ICAPRegisters.TIMER)), Step(SEARCH),
     Step(_packet(ICAP_WRITE, ICAPRegisters.WBSTAR)), Step(None),
     Step(_packet(ICAP_WRITE, ICAPRegisters.CMD)), Step(ICAPCMDs.IPROG),
     Step(ICAP_NOOP), Step(ICAP_NOOP), Step(selected=False),
 ]
-STEPS      = READ_BOOTSTS + REBOOT
+STEPS      = READ_BOOTSTS + DISARM + REBOOT
 # The step in whose clock BOOTSTS is taken.
 TAKE       = len(SYNCHRONISE) + 5 + READ_CLOCKS - 1
 LAST_READ  = len(READ_BOOTSTS) - 1
-FIRST_BOOT = len(READ_BOOTSTS)
+DISARMED   = LAST_READ + len(DISARM) # The last step of DISARM.
+FIRST_BOOT = DISARMED + 1
 
 class Reboot(LiteXModule):
     """Boots the image at `address` when `go` is written with FLASH_LAYOUT's `reboot`.
 
     While `hold` is set, a reboot waits: the part could read nothing from a busy flash, and would
-    find no image at all.
+    find no image at all. `link` and `alive` together say that the card is healthy, which disarms
+    the part's watchdog.
     """
     def __init__(self):
-        self.hold = Signal() # i, the flash is busy.
-        self.busy = Signal() # o, words are being sent, so device time must run.
+        self.hold  = Signal() # i, the flash is busy.
+        self.link  = Signal(reset=1) # i, the PCIe link is up.
+        self.alive = Signal(reset=1) # i, a pulse: the card's firmware works.
+        self.busy  = Signal() # o, words are being sent, so device time must run.
 
         self._address = CSRStorage(32, description="WBSTAR: address of the image in the flash, "
             "divided by 256. The part may skip up to 255 bytes from there.")
@@ -85,11 +112,15 @@ class Reboot(LiteXModule):
         csib, rdwrb  = Signal(reset=1), Signal()
         found        = Signal(32)
         ends = Signal()
+        # The firmware may show its heartbeat before the link is up.
+        seen, healthy, disarmed = Signal(), Signal(), Signal()
         self.comb += [
-            self.busy.eq(running | due),
-            ends.eq((step == LAST_READ) | (step == len(STEPS) - 1)),
+            healthy.eq(seen & self.link & ~disarmed),
+            self.busy.eq(running | due | healthy),
+            ends.eq((step == LAST_READ) | (step == DISARMED) | (step == len(STEPS) - 1)),
         ]
         self.sync += [
+            If(self.alive, seen.eq(1)),
             If(self._go.re & (self._go.storage == numbers.FLASH_LAYOUT["reboot"]), due.eq(1)),
             If(running,
                 count.eq(count + 1),
@@ -104,6 +135,10 @@ class Reboot(LiteXModule):
                 due.eq(0),
                 running.eq(1),
                 step.eq(FIRST_BOOT),
+            ).Elif(healthy,
+                # Nothing but the reading of BOOTSTS has run, so `step` is the first of DISARM.
+                disarmed.eq(1),
+                running.eq(1),
             )
         ]
         data_in, data_out = Signal(32), Signal(32)

@@ -10,9 +10,10 @@ from gateware.card.reboot import Reboot
 from gateware.card.upkeep import add_upkeep
 
 
-def add_card(soc, cages, firmware=None):
+def add_card(soc, cages, firmware=None, link=1):
     """Adds the card services to the SoC, with the cages that `cages` names; nothing if `cages` is
-    None. Only the cages need pins that a board may lack. `firmware` adds the management CPU.
+    None. Only the cages need pins that a board may lack. `firmware` adds the management CPU. `link`
+    is high while the PCIe link is up.
     """
     if cages is None:
         return
@@ -20,6 +21,8 @@ def add_card(soc, cages, firmware=None):
     soc.reboot = Reboot()
     busy = soc.busy
     soc.busy = busy | soc.flash.busy | soc.reboot.busy
-    soc.comb += soc.reboot.hold.eq(soc.flash.busy)
+    soc.comb += soc.reboot.hold.eq(soc.flash.busy), soc.reboot.link.eq(link)
     add_upkeep(soc, cages)
     add_management(soc, firmware)
+    if firmware is not None:
+        soc.comb += soc.reboot.alive.eq(soc.management.portal.heartbeat)

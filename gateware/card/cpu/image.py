@@ -34,10 +34,6 @@ FLAGS    = ("-march=rv32i", "-mabi=ilp32", "-Os", "-std=c11", "-ffreestanding", 
     "-Werror", "-ffunction-sections", "-fdata-sections", "-nostartfiles",
     "--specs=picolibc.specs", "-Wl,--gc-sections", "-Wl,--build-id=none",
     "-Wl,--no-warn-rwx-segments")
-# Bits of BOOTSTS about the newest configuration (UG570).
-BOOT_BITS = {"valid": 0, "fallback": 1, "by_reboot": 2}
-# Seconds after a boot in which the link must come up.
-UPDATE_SECONDS = 60
 
 @dataclass(frozen=True)
 class Firmware:
@@ -115,7 +111,6 @@ def header_values(soc, firmware):
     for name, (place, size) in layout.RINGS.items():
         values |= {f"RING_{name}": place, f"RING_{name}_SIZE": size}
     values |= {f"COMMAND_{name}": code for name, code in layout.COMMANDS.items()}
-    values |= {f"BOOT_{name}": 1 << bit for name, bit in BOOT_BITS.items()}
     return values | {
         "EVENT_ALL":           (1 << len(layout.EVENTS)) - 1,
         "CARD_REGISTERS_BASE": layout.PORTAL_BASE + numbers.CSR_BASE,
@@ -125,8 +120,6 @@ def header_values(soc, firmware):
         "LOG_MAGIC":           layout.LOG_MAGIC,
         "IMAGE_MAGIC":         layout.IMAGE_MAGIC,
         "UNKNOWN_COMMAND":     layout.UNKNOWN_COMMAND,
-        "BOOT_WORD":           numbers.FLASH_LAYOUT["reboot"],
-        "UPDATE_SECONDS":      UPDATE_SECONDS,
         "FIRMWARE_VERSION":    firmware.version(),
     }
 

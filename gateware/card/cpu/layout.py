@@ -49,8 +49,8 @@ TICKS = {"second": (0, 0), "short": (1, 8), "shortest": (2, 16)}
 EVENTS = {"doorbell": 0, "tick": 1, "hot": 2, "cool": 3}
 
 # The card's registers that the CPU may write to, by the names of their modules. It reads all of
-# them. A firmware that runs wild reaches neither DMA nor flash.
-WRITABLE = ("sensors", "module0", "module1", "reboot")
+# them. A firmware that runs wild reaches neither DMA nor flash, and boots nothing.
+WRITABLE = ("sensors", "module0", "module1")
 
 # States of the CPU, as in the field `state` of the register `management_status`.
 STATES = {"held": 0, "checking": 1, "running": 2, "bad_image": 3, "given_up": 4}

@@ -100,17 +100,31 @@ uint32_t bench_read(Bench *bench, uint32_t address) {
     return value;
 }
 
-// Returns whether the design has asked for a reboot since the last call, and where to.
+// Returns whether the design has asked for a reboot since the last call, or the watchdog has ended,
+// and what was started.
 int bench_reboot(Bench *bench, int64_t *address) {
-    if (!bench->configuration.take_reboot()) return 0;
-    Boot boot = bench->configuration.reboot();
+    Configuration &configuration = bench->configuration;
+    bool asked = configuration.take_reboot();
+    if (!asked && !configuration.take_timeout(bench->cycles * kCycle)) return 0;
+    Boot boot = asked ? configuration.reboot() : configuration.time_out();
+    configuration.watch(bench->cycles * kCycle);
     *address = boot.bricked ? -1 : static_cast<int64_t>(boot.address);
     return 1;
 }
 
 uint32_t bench_power_on(Bench *bench) {
     bench->configuration.power_on();
+    bench->configuration.watch(bench->cycles * kCycle);
     return bench->configuration.boot_status();
+}
+
+int bench_watching(Bench *bench) {
+    return bench->configuration.watching();
+}
+
+void bench_inputs(Bench *bench, int link, int alive) {
+    bench->top.link = link;
+    bench->top.alive = alive;
 }
 
 uint64_t bench_icap_broken(Bench *bench) {

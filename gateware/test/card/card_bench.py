@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from litex.gen import LiteXModule
+from migen import Signal
 from migen.fhdl.verilog import convert
 
 from gateware import numbers
@@ -29,6 +30,7 @@ from tools.testing.flash_model import CARD, FOLDER, IDCODE, SOURCES, Chip, compi
 HERE = Path(__file__).parent
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 PAGE, SECTOR = 256, 1 << 16
+SYNC = bytes.fromhex("aa995566")  # An image begins with this word; what is before it is skipped.
 TICK_NS = numbers.TICK_NS
 
 
@@ -36,14 +38,21 @@ class Services(LiteXModule):
     def __init__(self):
         self.flash = Flash()
         self.reboot = Reboot()
-        self.comb += self.reboot.hold.eq(self.flash.busy)
+        self.link, self.alive = Signal(name="link"), Signal(name="alive")
+        self.comb += [
+            self.reboot.hold.eq(self.flash.busy),
+            self.reboot.link.eq(self.link),
+            self.reboot.alive.eq(self.alive),
+        ]
 
 
 def _verilog():
     """Return the bench's Verilog, and the addresses of its registers by name."""
-    bench = CsrBench(Services())
+    services = Services()
+    bench = CsrBench(services)
     bus = bench.csr
-    text = convert(bench, ios={bus.adr, bus.we, bus.re, bus.dat_w, bus.dat_r}, name="card_bench")
+    ios = {bus.adr, bus.we, bus.re, bus.dat_w, bus.dat_r, services.link, services.alive}
+    text = convert(bench, ios=ios, name="card_bench")
     return str(text), {name: span[0] for name, span in bench.addresses.items()}
 
 
@@ -88,6 +97,8 @@ def build():
         ("reboot", ctypes.c_int, bench, ctypes.POINTER(ctypes.c_int64)),
         ("power_on", ctypes.c_uint32, bench),
         ("icap_broken", number, bench),
+        ("watching", ctypes.c_int, bench),
+        ("inputs", None, bench, ctypes.c_int, ctypes.c_int),
     ):
         function = getattr(code, f"bench_{name}")
         function.restype, function.argtypes = result, arguments
@@ -167,17 +178,27 @@ class CardBench:
         return b"".join(word.to_bytes(4, "little") for word in words)[:length]
 
     def update(self, image, each=lambda: None):
-        """Write an image as software does: erase, all pages but the first, CRC, the first page.
+        """Write an image as software does: destroy the old image's synchronisation word, erase,
+        all pages without the new one's, then that word.
 
         `each` is called again and again while a command runs.
         """
-        pages = [image[at : at + PAGE].ljust(PAGE, b"\xff") for at in range(0, len(image), PAGE)]
+        old = self.chip.contents(APPLICATION, PAGE).find(SYNC)
+        if old >= 0:
+            self.program(APPLICATION + old, bytes(len(SYNC)), each)
         for at in range(0, len(image), SECTOR):
             self.watched(ERASE_SECTOR, APPLICATION + at, each)
-        for n in [*range(1, len(pages)), 0]:
-            self.load_page(pages[n])
-            self.write("flash_length", PAGE)
-            self.watched(PROGRAM, APPLICATION + n * PAGE, each)
+        sync = image.index(SYNC)
+        blank = image[:sync] + b"\xff" * len(SYNC) + image[sync + len(SYNC) :]
+        for at in range(0, len(image), PAGE):
+            self.program(APPLICATION + at, blank[at : at + PAGE].ljust(PAGE, b"\xff"), each)
+        self.program(APPLICATION + sync, SYNC, each)
+
+    def program(self, address, data, each):
+        """Program bytes inside a page."""
+        self.load_page(data)
+        self.write("flash_length", len(data))
+        self.watched(PROGRAM, address, each)
 
     def watched(self, opcode, address, each):
         self.start(opcode, address)

@@ -4,7 +4,9 @@
 
 """Tests of card/reboot.py: the words that reach the part's configuration logic."""
 
-from bringup.test.bitstream_samples import image
+import pytest
+
+from bringup.test.bitstream_samples import WATCH_IMAGE, image
 from gateware import numbers
 from gateware.card.commands import ERASE_SUBSECTOR
 from gateware.test.card.card_bench import APPLICATION, CardBench
@@ -12,15 +14,17 @@ from gateware.test.card.card_bench import APPLICATION, CardBench
 BOOT = numbers.FLASH_LAYOUT["reboot"]
 # The part may skip the 255 bytes before the application, so a reboot begins a page before it.
 START = APPLICATION - 256
-VALID, FALLBACK, BY_REBOOT, CRC_ERROR = 1, 2, 4, 1 << 5
+VALID, FALLBACK, BY_REBOOT, TIME_OUT, CRC_ERROR = 1, 2, 4, 1 << 3, 1 << 5
+PERIODS = 20  # The watchdog of an application in the tests ends after so many periods of 5.12 us.
+PERIOD_CYCLES = 1280
 
 
-def card(golden=True, application=True):
+def card(golden=True, application=True, timer=0):
     bench = CardBench()
     if golden:
         bench.chip.load(0, image(1, warm_boot=APPLICATION))
     if application:
-        bench.chip.load(APPLICATION, image(2))
+        bench.chip.load(APPLICATION, image(2, timer=timer))
     return bench
 
 
@@ -83,3 +87,76 @@ def test_a_reboot_waits_for_a_busy_flash():
     bench.wait()
     bench.run(1000)
     assert bench.rebooted() == (True, START)
+
+
+def test_an_erased_application_leads_to_the_golden_image():
+    """The part finds no image where the application should be. The reboot has armed its watchdog
+    for the search, so the golden image starts, and BOOTSTS tells why.
+    """
+    assert reboot(card(application=False)) == (True, 0)
+    bench = card(application=False)
+    assert bench.code.bench_power_on(bench.handle) & 0xFFFF == (
+        (VALID | BY_REBOOT | TIME_OUT) << 8 | VALID | FALLBACK | BY_REBOOT
+    )
+
+
+# The watchdog -------------------------------------------------------------------------------------
+
+
+def started(link, alive):
+    """Return a card that has just started an application with a watchdog. `alive` is a pulse."""
+    bench = card(timer=WATCH_IMAGE | PERIODS)
+    bench.code.bench_inputs(bench.handle, link, 0)
+    assert bench.code.bench_power_on(bench.handle) == VALID | BY_REBOOT
+    bench.reset()
+    bench.run(1000)
+    if alive:
+        bench.code.bench_inputs(bench.handle, link, 1)
+        bench.run(1)
+        bench.code.bench_inputs(bench.handle, link, 0)
+    return bench
+
+
+@pytest.mark.parametrize("link, alive", [(0, 0), (1, 0), (0, 1)])
+def test_a_card_that_does_not_become_healthy_gets_the_golden_image(link, alive):
+    """Without a link, or without a heartbeat, the part's watchdog starts the golden image at its
+    end and not before. The golden image is not watched.
+    """
+    bench = started(link, alive)
+    bench.run((PERIODS - 1) * PERIOD_CYCLES)
+    assert bench.rebooted() == (False, 0) and bench.code.bench_watching(bench.handle)
+    bench.run(PERIOD_CYCLES)
+    assert bench.rebooted() == (True, 0)
+    assert not bench.code.bench_watching(bench.handle)
+    bench.reset()
+    bench.run(1000)
+    expected = (VALID | BY_REBOOT | TIME_OUT) << 8 | VALID | FALLBACK | BY_REBOOT
+    assert bench.read("reboot_bootsts") & 0xFFFF == expected
+
+
+def test_a_healthy_card_disarms_the_watchdog():
+    """With a link and a heartbeat, in either order, the watchdog is off, and stays off."""
+    bench = started(link=1, alive=1)
+    bench.run(1000)
+    assert not bench.code.bench_watching(bench.handle)
+    bench = started(link=0, alive=1)
+    assert bench.code.bench_watching(bench.handle)
+    bench.code.bench_inputs(bench.handle, 1, 0)
+    bench.run(1000)
+    assert not bench.code.bench_watching(bench.handle)
+    bench.run(2 * PERIODS * PERIOD_CYCLES)
+    assert bench.rebooted() == (False, 0)
+    assert bench.code.bench_icap_broken(bench.handle) == 0
+
+
+def test_a_reset_of_the_link_does_not_arm_the_watchdog():
+    """A hot reset, which resets this block, leaves a watchdog that is off as it is; the block then
+    reads BOOTSTS anew and can still reboot.
+    """
+    bench = started(link=1, alive=1)
+    bench.run(1000)
+    bench.reset()
+    bench.run(2 * PERIODS * PERIOD_CYCLES)
+    assert not bench.code.bench_watching(bench.handle)
+    assert bench.read("reboot_bootsts") == VALID | BY_REBOOT
+    assert reboot(bench) == (True, START)

@@ -46,5 +46,5 @@ extern "C" int card_flash_pins(void *model, int cs_n, int sck, int mosi, int dri
 extern "C" int card_icap_clock(void *model, int csib, int rdwrb, int in) {
     auto *card = static_cast<lanebox::CardPins *>(model);
     return static_cast<int>(
-        card->configuration.clock(csib != 0, rdwrb != 0, static_cast<uint32_t>(in)));
+        card->configuration.clock(csib != 0, rdwrb != 0, static_cast<uint32_t>(in), card->now()));
 }

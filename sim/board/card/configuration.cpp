@@ -9,12 +9,17 @@ namespace lanebox {
 namespace {
 
 constexpr uint32_t kSync = 0xaa995566;
-enum Register { kCommand = 4, kWarmBoot = 16, kBootStatus = 22 };
+enum Register { kCommand = 4, kWarmBoot = 16, kTimer = 17, kBootStatus = 22 };
 enum Command { kDesync = 13, kReboot = 15 };
 
 // Bits of an entry of BOOTSTS, which has two: the newest in bits 0 to 7.
-constexpr uint32_t kValid = 1 << 0, kFallback = 1 << 1, kByReboot = 1 << 2, kIdError = 1 << 4,
-                   kCrcError = 1 << 5, kWrapError = 1 << 6;
+constexpr uint32_t kValid = 1 << 0, kFallback = 1 << 1, kByReboot = 1 << 2, kTimeOut = 1 << 3,
+                   kIdError = 1 << 4, kCrcError = 1 << 5;
+
+// TIMER: it counts while an image runs, or while the part configures itself, and from which value.
+constexpr uint32_t kWatchImage = 1u << 31, kWatchConfiguration = 1 << 30, kCount = (1 << 30) - 1;
+// While an image runs the watchdog has the part's own clock of 50 MHz, divided by 256.
+constexpr Time kWatchPeriod = 5120 * kNanosecond;
 
 // Images that may lead to each other before the model gives up.
 constexpr unsigned kHops = 8;
@@ -25,7 +30,7 @@ uint32_t error_bit(Image::End end) {
     switch (end) {
         case Image::End::WrongPart: return kIdError;
         case Image::End::WrongCrc: return kCrcError;
-        default: return kWrapError;
+        default: return kTimeOut;
     }
 }
 
@@ -41,56 +46,92 @@ uint32_t mirrored(uint32_t word) {
 // --- Start ---------------------------------------------------------------------------------------
 
 Boot Configuration::power_on() {
-    boot_status_ = warm_boot_ = 0;
+    boot_status_ = warm_boot_ = timer_ = 0;
     return start(0, false);
+}
+
+Image Configuration::load(uint64_t address) {
+    Image image = read_image(flash_, address, idcode_, false);
+    if (image.timer) timer_ = *image.timer;
+    return image;
 }
 
 Boot Configuration::start(uint64_t address, bool by_command) {
     synchronised_ = false;
     words_ = 0;
     reading_.reset();
+    watched_until_.reset();
     uint32_t status = kValid | (by_command ? kByReboot : 0);
-    Image image = read_image(flash_, address, idcode_, false);
+    Image image = load(address);
     for (unsigned hop = 0; image.end == Image::End::Reboot && hop < kHops; hop++) {
         address = uint64_t{image.warm_boot} << 8;
         status |= kByReboot;
-        image = read_image(flash_, address, idcode_, false);
+        image = load(address);
     }
     if (image.end == Image::End::Good) {
         note(status);
         return {false, address, image};
     }
+    bool endless = image.end == Image::End::Reboot || image.end == Image::End::NoSync;
+    if (endless && !(timer_ & kWatchConfiguration)) return {true, address, image};
     note(status | error_bit(image.end));
-    image = read_image(flash_, 0, idcode_, true);
+    return fall_back();
+}
+
+// The watchdog is off during a fallback and behind it.
+Boot Configuration::fall_back() {
+    timer_ = 0;
+    Image image = read_image(flash_, 0, idcode_, true);
     if (image.end != Image::End::Good) return {true, 0, image};
     note(kValid | kFallback | (image.has_reboot ? kByReboot : 0));
     return {false, 0, image};
 }
 
+// --- watchdog ------------------------------------------------------------------------------------
+
+void Configuration::watch(Time now) {
+    watched_until_.reset();
+    if (timer_ & kWatchImage) watched_until_ = now + (timer_ & kCount) * kWatchPeriod;
+}
+
+bool Configuration::take_timeout(Time now) {
+    if (!watched_until_ || now < *watched_until_) return false;
+    watched_until_.reset();
+    return true;
+}
+
+Boot Configuration::time_out() {
+    synchronised_ = false;
+    words_ = 0;
+    reading_.reset();
+    boot_status_ |= kTimeOut;
+    return fall_back();
+}
+
 // --- ICAPE3 --------------------------------------------------------------------------------------
 
-uint32_t Configuration::clock(bool csib, bool rdwrb, uint32_t in) {
+uint32_t Configuration::clock(bool csib, bool rdwrb, uint32_t in, Time now) {
     if (!csib && !last_csib_ && rdwrb != last_rdwrb_ && broken_.size() < 100)
         broken_.push_back("RDWRB changed while CSIB was low: that aborts");
     last_csib_ = csib;
     last_rdwrb_ = rdwrb;
     if (csib) return ~0u;
     if (!rdwrb) {
-        take(mirrored(in));
+        take(mirrored(in), now);
         return ~0u;
     }
     bool there = reading_ && ++read_clocks_ >= kReadClocks;
     return there && *reading_ == kBootStatus ? mirrored(boot_status_) : ~0u;
 }
 
-void Configuration::take(uint32_t word) {
+void Configuration::take(uint32_t word, Time now) {
     if (!synchronised_) {
         synchronised_ = word == kSync;
         return;
     }
     if (words_) {
         words_--;
-        return write(word);
+        return write(word, now);
     }
     unsigned operation = word >> 27 & 3;
     if (word >> 29 != 1 || operation == 0) return;
@@ -102,8 +143,12 @@ void Configuration::take(uint32_t word) {
     }
 }
 
-void Configuration::write(uint32_t word) {
+void Configuration::write(uint32_t word, Time now) {
     if (register_ == kWarmBoot) warm_boot_ = word & 0x1fffffff;
+    if (register_ == kTimer) {
+        timer_ = word;
+        watch(now);
+    }
     if (register_ != kCommand) return;
     if (word == kReboot) asked_ = true;
     if (word == kDesync) synchronised_ = false;

@@ -6,7 +6,11 @@
 // keeps the history of its configurations in BOOTSTS (UG570).
 //
 // If an image fails, the golden image at address 0 is started, and IPROG in it is ignored. If that
-// fails, too, the part stays without a configuration: the card is bricked.
+// fails, too, the part stays without a configuration: the card is bricked. It is bricked as well if
+// it finds no whole image while its watchdog (TIMER) does not count the clocks of a configuration.
+//
+// In an image that has started, the watchdog counts periods of 5.12 us if bit 31 of TIMER says so.
+// At its end the golden image is started.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +21,7 @@
 
 #include "card/flash_memory.hpp"
 #include "card/image.hpp"
+#include "link/units.hpp"
 
 namespace lanebox {
 
@@ -34,9 +39,17 @@ public:
     Boot power_on();
     // Starts the image whose address is in WBSTAR, as after IPROG.
     Boot reboot() { return start(uint64_t{warm_boot_} << 8, true); }
+    // Starts the golden image after the watchdog's end.
+    Boot time_out();
+
+    // Call it at the end of a configuration, from which on the watchdog counts.
+    void watch(Time now);
+    bool watching() const { return watched_until_.has_value(); }
+    // Returns true once at the watchdog's end.
+    bool take_timeout(Time now);
 
     // One clock of ICAPE3, with its pins' levels before the rising edge. Returns the output.
-    uint32_t clock(bool csib, bool rdwrb, uint32_t in);
+    uint32_t clock(bool csib, bool rdwrb, uint32_t in, Time now);
     // Returns true once after each IPROG.
     bool take_reboot() { return std::exchange(asked_, false); }
     uint32_t boot_status() const { return boot_status_; }
@@ -45,12 +58,15 @@ public:
 
 private:
     Boot start(uint64_t address, bool by_command);
-    void take(uint32_t word);
-    void write(uint32_t word);
+    Boot fall_back();
+    Image load(uint64_t address);
+    void take(uint32_t word, Time now);
+    void write(uint32_t word, Time now);
     void note(uint32_t status) { boot_status_ = boot_status_ << 8 | status; }
 
     const FlashMemory &flash_;
-    uint32_t idcode_, boot_status_ = 0, warm_boot_ = 0;
+    uint32_t idcode_, boot_status_ = 0, warm_boot_ = 0, timer_ = 0;
+    std::optional<Time> watched_until_;
     bool synchronised_ = false, asked_ = false;
     unsigned register_ = 0;
     uint32_t words_ = 0;  // words of the packet that are still to come

@@ -20,6 +20,11 @@ namespace {
 // words for its length in bytes, its checksum and its digest.
 constexpr uint32_t kMagic = 0x584f424c;
 constexpr size_t kBytes = 2, kCrc = 3, kDigest = 6;
+// The notes of the frame data that stand for a defect: "NOLK" and "NOFW".
+constexpr uint32_t kNoLink = 0x4e4f4c4b, kNoFirmware = 0x4e4f4657;
+// An image of the management CPU (gateware/card/cpu/layout.py) that jumps to itself for ever. Its
+// words are the jump, the magic number, the size with the CRC-32 behind it, and an instruction.
+const std::vector<uint32_t> kHang = {0x0000006f, 0x5746424c, 20, 0x00000013};
 // The memory of the table has one array, and one file, for each of eight lanes of 32 bits.
 constexpr size_t kLanes = 8;
 
@@ -80,6 +85,18 @@ void set_digest(const fs::path &folder, const Digest &digest) {
     for (size_t n = 0; n < kLanes; n++) write_words(paths[n], lanes[n]);
 }
 
+// Puts an image into the management CPU's memory that never gives a heartbeat.
+void set_hanging(const fs::path &folder) {
+    Words words = kHang;
+    words.push_back(crc32(kHang));
+    for (const auto &entry : fs::directory_iterator(folder)) {
+        std::string name = entry.path().filename();
+        if (name.find("firmware") == std::string::npos) continue;
+        words.resize(read_words(entry.path()).size());
+        write_words(entry.path(), words);
+    }
+}
+
 }  // namespace
 
 std::optional<Digest> digest_of(const Image &image) {
@@ -87,7 +104,15 @@ std::optional<Digest> digest_of(const Image &image) {
     return image.data;
 }
 
-IdentityFolder::IdentityFolder(const fs::path &folder, const Digest &digest) {
+Defect defect_of(const Image &image) {
+    switch (image.note) {
+        case kNoLink: return Defect::NoLink;
+        case kNoFirmware: return Defect::NoFirmware;
+        default: return Defect::None;
+    }
+}
+
+IdentityFolder::IdentityFolder(const fs::path &folder, const Digest &digest, Defect defect) {
     std::string name = fs::temp_directory_path() / "lanebox-identity-XXXXXX";
     if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder for an identity");
     path_ = name;
@@ -95,6 +120,7 @@ IdentityFolder::IdentityFolder(const fs::path &folder, const Digest &digest) {
         if (entry.path().extension() == ".init")
             fs::copy_file(entry.path(), path_ / entry.path().filename());
     set_digest(path_, digest);
+    if (defect == Defect::NoFirmware) set_hanging(path_);
 }
 
 IdentityFolder::~IdentityFolder() {

@@ -6,7 +6,8 @@
 //
 // An image for the simulator has the digest of a gateware's sources in its first eight words of
 // frame data, and its user id has the digest's first four bytes. The gateware that runs is always
-// the one that was compiled; only the digest in its capability table becomes the image's.
+// the one that was compiled; only the digest in its capability table becomes the image's. The ninth
+// word may say that the image has a defect, which a test wants to see the card survive.
 #pragma once
 
 #include <array>
@@ -20,15 +21,20 @@ namespace lanebox {
 
 using Digest = std::array<uint32_t, 8>;
 
+// An image with a defect never brings its link up, or its management CPU never gives a heartbeat.
+enum class Defect { None, NoLink, NoFirmware };
+
+Defect defect_of(const Image &image);
+
 // Returns the digest in an image for the simulator; nothing for another image.
 std::optional<Digest> digest_of(const Image &image);
 
 // A temporary folder with the memory contents (*.init) of `folder`, in which the capability table
-// has another digest. The folder is removed with this object. Throws std::runtime_error if
-// `folder` has no capability table.
+// has another digest, and the management CPU an image with the defect. The folder is removed with
+// this object. Throws std::runtime_error if `folder` has no capability table.
 class IdentityFolder {
 public:
-    IdentityFolder(const std::filesystem::path &folder, const Digest &digest);
+    IdentityFolder(const std::filesystem::path &folder, const Digest &digest, Defect defect);
     ~IdentityFolder();
     const std::filesystem::path &path() const { return path_; }
 

@@ -10,7 +10,15 @@ namespace {
 
 constexpr uint32_t kSync = 0xaa995566;
 constexpr uint32_t kRevision = 0xf0000000;
-enum Register { kCrc = 0, kFrames = 2, kCommand = 4, kIdcode = 12, kUserId = 13, kWarmBoot = 16 };
+enum Register {
+    kCrc = 0,
+    kFrames = 2,
+    kCommand = 4,
+    kIdcode = 12,
+    kUserId = 13,
+    kWarmBoot = 16,
+    kTimer = 17
+};
 enum Command { kResetCrc = 7, kDesync = 13, kReboot = 15 };
 
 // CRC of the configuration: CRC-32C, lowest bit first, over the 32 bits of each word and then the
@@ -80,11 +88,14 @@ private:
         crc_ = crc_step(crc_, reg, value);
         if (reg == kFrames) {
             checked_ = false;
-            if (frames_ < image_.data.size()) image_.data[frames_++] = value;
+            if (frames_ == image_.data.size()) image_.note = value;
+            if (frames_ < image_.data.size()) image_.data[frames_] = value;
+            frames_++;
         }
         if (reg == kIdcode && ((value ^ idcode_) & ~kRevision)) end(Image::End::WrongPart);
         if (reg == kUserId) image_.user_id = value;
         if (reg == kWarmBoot) image_.warm_boot = value;
+        if (reg == kTimer) image_.timer = value;
         if (reg == kCommand) command(value);
     }
 

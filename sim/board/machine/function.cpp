@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "card/identity.hpp"
+
 namespace lanebox {
 
 namespace {
@@ -164,9 +166,11 @@ void Function::link_back() {
 // and for ever if it is bricked.
 void Function::start(const Boot &boot) {
     hooks_.power_cycled();
-    link_down(boot.bricked ? kNever : machine_.now() + kConfigurationTime,
-              ConfigSpace::Reset::Power);
+    Time configured = machine_.now() + kConfigurationTime;
+    bool away = boot.bricked || defect_of(boot.image) == Defect::NoLink;
+    link_down(away ? kNever : configured, ConfigSpace::Reset::Power);
     machine_.configure(boot);
+    if (!boot.bricked) machine_.configuration.watch(configured);
     machine_.root.configure();
     vectors_.reset();
     if (boot.bricked) fprintf(stderr, "board: no image starts from the flash: bricked\n");
@@ -202,6 +206,8 @@ void Function::strike() {
 void Function::run() {
     if (machine_.faults.event_waiting()) strike();
     if (machine_.configuration.take_reboot()) start(machine_.configuration.reboot());
+    if (machine_.configuration.take_timeout(machine_.now()))
+        start(machine_.configuration.time_out());
     if (link_up()) return;
     // While the link is down the hard block does not run the root complex. The root complex still
     // has to answer the host's outstanding reads, so it is run here.

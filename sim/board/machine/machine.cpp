@@ -67,7 +67,9 @@ void Machine::start_from_flash() {
     if (options.flash.empty()) return;
     flash.memory().keep_in(options.flash);
     Boot boot = configuration.power_on();
-    if (!boot.bricked) configure(boot);
+    if (boot.bricked) return;
+    configure(boot);
+    configuration.watch(now());
 }
 
 Boot Machine::lose_card_power() {
@@ -78,14 +80,16 @@ Boot Machine::lose_card_power() {
 void Machine::configure(const Boot &boot) {
     std::optional<Digest> digest = boot.bricked ? std::nullopt : digest_of(boot.image);
     if (!digest) return gateware.configure(executable_folder());
-    IdentityFolder identity(executable_folder(), *digest);
+    IdentityFolder identity(executable_folder(), *digest, defect_of(boot.image));
     gateware.configure(identity.path());
 }
 
 bool Machine::working() const {
     // The hard block waits for the gateware to acknowledge a reset or a new power state.
     bool asked = config.flr_in_process() || config.power_change_pending();
-    return asked || gateware.busy() || !peer.idle() || !hard_block.idle(now());
+    // The part's watchdog is a timer that is armed.
+    bool watching = configuration.watching();
+    return asked || watching || gateware.busy() || !peer.idle() || !hard_block.idle(now());
 }
 
 void Machine::tick() {

@@ -5,7 +5,7 @@
 """The management CPU with its firmware, Verilated, beside the registers that the firmware uses.
 
 The rest of the card is left out: cages and sensors have their registers alone, the host has a
-Wishbone bus, and link and temperature are inputs.
+Wishbone bus, and the temperature is an input.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ from pathlib import Path
 from litex.build.generic_platform import Pins, Subsignal
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
-from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRStorage
 from migen import ClockDomain
 
 from gateware import numbers
@@ -40,7 +40,7 @@ TOP = "cpu_bench"
 CLOCK = numbers.SYS_CLK_FREQ
 PINS = [
     ("clock", 0, Subsignal("clk", Pins(1)), Subsignal("rst", Pins(1))),
-    ("inputs", 0, Subsignal("hot", Pins(1)), Subsignal("link", Pins(1))),
+    ("inputs", 0, Subsignal("hot", Pins(1))),
     ("state", 0, Subsignal("busy", Pins(1)), Subsignal("irq", Pins(1))),
     (
         "host",
@@ -61,25 +61,6 @@ class Sensors(LiteXModule):
     def __init__(self, hot):
         self.over_temperature = hot
         self._clear = CSRStorage(5)
-
-
-class Phy(LiteXModule):
-    """The register of the link."""
-
-    def __init__(self, link):
-        self._link_status = CSRStatus(fields=[CSRField("status", size=1)])
-        self.comb += self._link_status.fields.status.eq(link)
-
-
-class Reboot(LiteXModule):
-    """The registers of the reboot, of which `bootsts` can be written by the host, as `set`."""
-
-    def __init__(self):
-        self._address = CSRStorage(32, reset=0xFFFF)
-        self._go = CSRStorage(32)
-        self._bootsts = CSRStatus(32)
-        self._set = CSRStorage(32)
-        self.comb += self._bootsts.status.eq(self._set.storage)
 
 
 class CpuSoC(RegisterBridgeSoC):
@@ -109,7 +90,7 @@ class CpuSoC(RegisterBridgeSoC):
             pins.dat_r.eq(host.dat_r),
             pins.ack.eq(host.ack | host.err),
         ]
-        self.sensors, self.pcie_phy, self.reboot = Sensors(inputs.hot), Phy(inputs.link), Reboot()
+        self.sensors = Sensors(inputs.hot)
         self.module0, self.module1 = Module(CLOCK), Module(CLOCK)
         self.busy = 0
         self.device_time = DeviceTime(with_csr=False)
@@ -228,5 +209,5 @@ class CpuBench(Mailbox):
     def rings(self):
         return self.code.cpu_count(self.handle, 2)
 
-    def inputs(self, hot=False, link=False):
-        self.code.cpu_inputs(self.handle, hot | link << 1)
+    def inputs(self, hot=False):
+        self.code.cpu_inputs(self.handle, hot)

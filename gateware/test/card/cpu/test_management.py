@@ -6,8 +6,6 @@
 heat, wrong images, and firmware that hangs or runs wild.
 """
 
-import re
-
 import pytest
 
 from gateware import numbers
@@ -20,10 +18,6 @@ DIVIDER = layout.CLOCK_DIVIDER
 # The starter takes 18 cycles for a word of the image, and some around them.
 CHECK_CYCLES = 18
 THOUSAND = 1000
-
-BOOTED, FELL_BACK = 0b101, 0b111  # BOOTSTS: valid, by reboot; the latter after a fallback
-# A minute of the tests has three ticks of 4096 cycles.
-TICKS, TICK_CYCLES = 3, 1 << 12
 
 HANG = "int main(void) { for (;;); }"
 # Writes to the DMA, to the flash, to a cage and over its own image.
@@ -104,57 +98,6 @@ def test_heat_quiets_both_modules(cpu):
     cpu.settle()
     assert [cpu.read(f"module{n}_control") for n in range(2)] == [LOW_POWER] * 2
     assert cpu.log() == "start\nhot: modules in reset\ncool: modules in low power\n"
-
-
-def watch(cpu, bootsts):
-    """Start the card's own firmware with a short minute, without a link, after a boot that left
-    this BOOTSTS."""
-    header = cpu.header
-    for name, value in (("UPDATE_SECONDS", f"{TICKS}u"), ("TICK_SECOND", "TICK_SHORTEST")):
-        header, found = re.subn(rf"(?m)^#define {name} .*", f"#define {name} {value}", header)
-        assert found == 1
-    cpu.inputs(link=False)
-    cpu.write("reboot_set", bootsts)
-    cpu.load(image.compile_image(header, image.Firmware(image.DEFAULT)))
-    cpu.settle()
-
-
-def boots_golden(cpu):
-    """Return whether the firmware has ordered a boot of the image at address 0."""
-    ordered = cpu.read("reboot_go") == numbers.FLASH_LAYOUT["reboot"]
-    return ordered and cpu.read("reboot_address") == 0
-
-
-def test_without_a_link_the_golden_image_is_booted_after_a_minute(cpu):
-    """An application whose link does not come up is left for the golden image after a minute, and
-    not before. The CPU wakes for each tick by itself, since no host can ring.
-    """
-    watch(cpu, BOOTED)
-    cpu.run((TICKS - 2) * TICK_CYCLES)
-    cpu.settle()
-    assert not boots_golden(cpu)
-    cpu.run(2 * TICK_CYCLES)
-    cpu.settle()
-    assert boots_golden(cpu)
-    assert cpu.log() == "start\nstart\nno link: golden image\n"
-
-
-def test_a_link_in_time_keeps_the_application(cpu):
-    """A link that comes up within the minute ends the watch, also if it goes down again."""
-    watch(cpu, BOOTED)
-    cpu.inputs(link=True)
-    cpu.run(TICK_CYCLES)
-    cpu.settle()
-    cpu.inputs(link=False)
-    cpu.run(3 * TICKS * TICK_CYCLES)
-    assert not boots_golden(cpu) and cpu.log() == "start\nstart\nlink is up\n"
-
-
-def test_the_golden_image_is_never_left(cpu):
-    """The golden image, which the part has started after a fallback, stays without a link."""
-    watch(cpu, FELL_BACK)
-    cpu.run(3 * TICKS * TICK_CYCLES)
-    assert not boots_golden(cpu) and cpu.log() == "start\nstart\n"
 
 
 def test_a_firmware_that_hangs_is_given_up_after_three_starts(cpu, tmp_path):
