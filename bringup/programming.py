@@ -121,7 +121,7 @@ def find_image(arguments):
 
     The address is that of the application, or of the golden image if --golden was given.
     """
-    name  = "lanebox_golden.bit" if arguments.golden else "lanebox.bit"
+    name  = "lanebox_golden.bit" if arguments.golden else "lanebox_application.bit"
     first = GOLDEN if arguments.golden else APPLICATION
     built = Path(arguments.output_dir)/"vivado"/name
     image = find_bitstream(arguments, built)

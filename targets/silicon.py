@@ -11,8 +11,9 @@ files of tools.verilog.build, and
     gateware/core.tcl                 the properties of the vendor's PCIe core
     synthesis/netlist.edif, netlist.v the mapped netlist
     report.json                       area by block, the deepest paths, problems
-    vivado/lanebox.bit                the bitstream, with reports beside it, if Vivado is there;
-                                      lanebox_golden.bit is for the flash's first half
+    vivado/lanebox.bit                the bitstream for JTAG, with reports beside it, if Vivado is
+                                      there; lanebox_golden.bit is for the flash's first half, and
+                                      lanebox_application.bit for its second
     spi_proxy/                        the same files of the design that writes the flash
 """
 

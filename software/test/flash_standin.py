@@ -54,7 +54,11 @@ class FlashStandin:
         return next((name for name, at in PLACES.items() if BASE + at == offset), None)
 
     def read(self, name):
-        return self.value[name]
+        if name != "page_data":
+            return self.value[name]
+        word = int.from_bytes(self.page[4 * self.index : 4 * self.index + 4], "little")
+        self.index = (self.index + 1) % (PAGE // 4)
+        return word
 
     def write(self, name, value):
         self.value[name] = value
@@ -82,5 +86,7 @@ class FlashStandin:
         if opcode in (READ, READ_PAIRS):
             pages = range(address - address % PAGE, address + length, PAGE)
             whole = b"".join(self.contents.get(at, b"\xff" * PAGE) for at in pages)
-            self.value["crc"] = zlib.crc32(whole[address % PAGE :][:length])
+            found = whole[address % PAGE :][:length]
+            self.page[: min(PAGE, length)] = found[:PAGE]
+            self.value["crc"] = zlib.crc32(found)
             self.value["crc"] ^= self.one_line and opcode == READ_PAIRS

@@ -14,6 +14,7 @@ from software.test.flash_standin import PAGE, SECTOR, FlashStandin
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 ROOM, SPARE = numbers.FLASH_LAYOUT["room"], numbers.FLASH_LAYOUT["spare"]
 IMAGE = image(1, payload=range(300))
+SYNC = bytes.fromhex("aa995566")  # the word with which a part begins to take an image
 # {reason: words of the rule in the sentence}
 RULES = {
     Refusal.UNKNOWN: "not in the engine's list",
@@ -42,6 +43,11 @@ def flash(card, util, device, tmp_path):
     return flash
 
 
+def has_image(engine):
+    """Return whether a part would begin to take an image from the application's first page."""
+    return SYNC in engine.contents.get(APPLICATION, b"")
+
+
 def test_an_image_is_written_and_verified(flash):
     """Without a refusal an image is in the flash at the application's address, and nowhere else."""
     engine = FlashStandin()
@@ -67,6 +73,31 @@ def test_every_sector_of_an_image_is_erased_and_no_other(flash, tmp_path):
     assert found[len(whole) + PAGE : 3 * SECTOR].strip(b"\xff") == b""
 
 
+def test_the_flash_has_a_whole_image_or_none_at_every_step(flash):
+    """An update ends the old image before it erases, and begins the new one when all else is right.
+
+    After each command of the update the flash has the old image whole, the new one whole, or no
+    synchronisation word.
+    """
+    old = image(2, payload=range(7, 500))
+    engine, seen = FlashStandin(), []
+    for at in range(0, len(old), PAGE):
+        engine.contents[APPLICATION + at] = old[at : at + PAGE].ljust(PAGE, b"\xff")
+    command = engine.command
+
+    def watched(*arguments):
+        command(*arguments)
+        pages = range(APPLICATION, APPLICATION + len(old) + PAGE, PAGE)
+        found = b"".join(engine.contents.get(at, b"\xff" * PAGE) for at in pages)
+        whole = [name for name, data in (("old", old), ("new", IMAGE)) if found.startswith(data)]
+        seen.extend(whole or ["broken" if SYNC in found else "none"])
+
+    engine.command = watched
+    assert flash(engine, "write") == (0, "")
+    order = [name for n, name in enumerate(seen) if n == 0 or seen[n - 1] != name]
+    assert order == ["old", "none", "new"]
+
+
 def test_a_flash_with_one_line_is_written(flash):
     """A flash that does not send data on two lines is compared on one line."""
     assert flash(FlashStandin(one_line=True), "write") == (0, "")
@@ -76,15 +107,14 @@ def test_a_flash_with_one_line_is_written(flash):
 @pytest.mark.parametrize("opcode", [ERASE_SECTOR, PROGRAM, READ_PAIRS], ids=hex)
 def test_a_refusal_is_a_failure_with_command_address_and_rule(flash, opcode, reason):
     """Each command that the engine refuses, for each of its reasons, ends the update with one
-    sentence: the command, its address and the rule. The image's first page is not written then.
+    sentence: the command, its address and the rule. The flash has no image then.
     """
     engine = FlashStandin({opcode: reason})
     status, said = flash(engine, "write")
     assert status == 1 and said.count("\n") == 1
-    address = APPLICATION if opcode == ERASE_SECTOR else APPLICATION + 256
-    assert f"refused command {opcode:#04x} at {address:#010x}: " in said
+    assert f"refused command {opcode:#04x} at {APPLICATION:#010x}: " in said
     assert RULES[reason] in said
-    assert APPLICATION not in engine.contents
+    assert not has_image(engine)
 
 
 def test_every_reason_of_the_engine_has_a_rule():
@@ -100,7 +130,7 @@ def test_a_refusal_that_only_the_count_shows_is_a_failure(flash, opcode):
     engine = FlashStandin({opcode: Refusal.BUSY}, hidden=(opcode,))
     status, said = flash(engine, "write")
     assert status == 1 and "another program uses the flash" in said, said
-    assert APPLICATION not in engine.contents
+    assert not has_image(engine)
 
 
 @pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["longest", "too long"])

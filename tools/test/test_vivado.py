@@ -6,6 +6,7 @@
 
 import importlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -84,8 +85,7 @@ def test_every_name_is_in_the_list(output, program, tmp_path):
         "opt_design",
         "place_design",
         "route_design",
-        "write_bitstream",
-        "write_bitstream",
+        *["write_bitstream"] * 3,
     ]
     assert [name for name in done if name in order] == order
     assert "read_edif" not in done
@@ -112,6 +112,22 @@ def test_a_bitstream_has_the_gateware_s_digest_as_user_id(program, tmp_path):
     assert "BITSTREAM.CONFIG.USERID 01234567" in log.partition("write_bitstream")[0]
 
 
+def test_each_image_has_its_watchdog(program, tmp_path):
+    """The bitstream for JTAG has no watchdog. The application's one has the watchdog of the first
+    minute, within the tolerance of its clock; the golden image's one has that of the search, and no
+    other.
+    """
+    output = make_output(KU5P, tmp_path / "out")
+    vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
+    jtag, application, golden, _ = (tmp_path / "log").read_text().split("write_bitstream -force")
+    assert "TIMER" not in jtag
+    (value,) = re.findall(r"BITSTREAM.CONFIG.TIMER_USR (0x\w+)", application)
+    assert 50 < int(value, 16) * 256 / 50e6 / 1.15 < 60 and "TIMER_CFG" not in application
+    values = re.findall(r"TIMER_(\w+) (0x\w+)", golden)
+    assert values == [("USR", "0x00000000"), ("CFG", "0x00100000")]
+    assert (output / "vivado" / "lanebox_application.bit").exists()
+
+
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
     """The golden image is written last.
 
@@ -120,8 +136,8 @@ def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
     output = make_output(KU5P, tmp_path / "out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     log = (tmp_path / "log").read_text()
-    after = log.partition("write_bitstream -force")[2]
-    assert "NEXT_CONFIG_ADDR" not in log.partition("write_bitstream")[0]
+    before, _, after = log.rpartition("write_bitstream -force")[0].rpartition("write_bitstream")
+    assert "NEXT_CONFIG_ADDR" not in before
     assert f"NEXT_CONFIG_ADDR {vivado.APPLICATION:#010x}" in after
     assert "CONFIGFALLBACK ENABLE" in log
     assert (output / "vivado" / "lanebox_golden.bit").exists()

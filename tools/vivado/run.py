@@ -26,6 +26,10 @@ VENDOR, DEVICE, SUBSYSTEM = 0x10EE, 0x9038, 0x4C42
 
 # Address in the flash of the application, which the golden image starts (see programming.py).
 APPLICATION = FLASH_LAYOUT["application"]
+# The first minute of an application, in periods of 5.12 us of the part's watchdog. The clock of the
+# watchdog differs by up to 15 percent from part to part (UG570).
+WATCH = round(60 / 5.12e-6)
+TIMER_VALUE = (1 << 30) - 1  # the bits of the register TIMER that count
 # The user id of a bitstream without an identifier, which is also Vivado's default.
 NO_USER_ID = "FFFFFFFF"
 CLASS_CODE = 0x058000  # PCI class of the card: a memory controller of no special kind
@@ -169,6 +173,8 @@ def place_and_route(vivado, board, output, top, synthesis):
 
     If Vivado writes no bitstream, a RuntimeError has the end of its log.
     """
+    from gateware.card.reboot import SEARCH
+
     command = [
         vivado,
         "-mode",
@@ -185,6 +191,8 @@ def place_and_route(vivado, board, output, top, synthesis):
         synthesis,
         f"{APPLICATION:#010x}",
         user_id(output),
+        f"{WATCH:#010x}",
+        f"{SEARCH & TIMER_VALUE:#010x}",
     ]
     done = subprocess.run(
         command,

@@ -4,10 +4,11 @@
 #
 # From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
 # folder, the top module, the synthesis to use (vivado or yosys), the application's address in the
-# flash, and the user id in hexadecimal. With negative slack the script fails and writes no bitstream. Every command and
-# property here is in names.txt with its source.
+# flash, the user id in hexadecimal, and two values of the part's watchdog: for the application's
+# first minute, and for the search for it. With negative slack the script fails and writes no
+# bitstream. Every command and property here is in names.txt with its source.
 
-lassign $argv part folder top synthesis application user_id
+lassign $argv part folder top synthesis application user_id watch search
 set gateware $folder/gateware
 set results  $folder/vivado
 file mkdir $results
@@ -87,7 +88,14 @@ if {$card} {
 }
 write_bitstream -force $results/$top.bit
 if {$card} {
-    # The golden image is the same design. It starts the application, and stays if that fails.
+    # The application in the flash arms the part's watchdog, which starts the golden image if the
+    # design does not disarm it. A design that comes over JTAG may wait for its link for longer.
+    set_property BITSTREAM.CONFIG.TIMER_USR $watch [current_design]
+    write_bitstream -force $results/${top}_application.bit
+    set_property BITSTREAM.CONFIG.TIMER_USR 0x00000000 [current_design]
+    # The golden image is the same design. It starts the application, and stays if that fails. The
+    # watchdog ends the part's search for an application that is not there.
+    set_property BITSTREAM.CONFIG.TIMER_CFG $search [current_design]
     set_property BITSTREAM.CONFIG.NEXT_CONFIG_ADDR $application [current_design]
     write_bitstream -force $results/${top}_golden.bit
 }

@@ -64,7 +64,7 @@ def place(tmp_path):
         program.parent.mkdir(exist_ok=True)
         program.write_text(text)
         program.chmod(0o755)
-    bitstream = tmp_path / "build" / "ku5p" / "vivado" / "lanebox.bit"
+    bitstream = tmp_path / "build" / "ku5p" / "vivado" / "lanebox_application.bit"
     bitstream.parent.mkdir(parents=True)
     bitstream.write_bytes(bit_file(sample("old")))
     module = tmp_path / "module.bin"

@@ -178,6 +178,7 @@ bool bitstream_read(struct util *util, const char *name, struct bitstream *bitst
 			  name, BITSTREAM_SYNC);
 		return false;
 	}
+	bitstream->sync = at - WORD;
 	if (!walk(util, bitstream, at))
 		return false;
 	if (!bitstream->idcode)

@@ -8,8 +8,10 @@
  * The command flash: look at the card's configuration flash, read it, and write the application's
  * image into it.
  *
- * The first page of an image is written last, when the card has found all other pages right. So an
- * image that is not complete has no beginning, and the golden image starts in its place.
+ * A part takes an image from its synchronisation word on.  So the old image's word is destroyed
+ * before anything is erased, and the new one's is written last, when the card has found all other
+ * bytes right.  At any moment the flash has a complete image or none, and with none the golden image
+ * starts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,12 +19,14 @@
 #include <string.h>
 
 #include "bitstream.h"
+#include "bitstream_format.h"
 #include "flash.h"
 #include "litepcie_capability.h"
 #include "progress.h"
 #include "util.h"
 
-#define KIB	1024.0
+#define KIB		1024.0
+#define SYNC_BYTES	4u
 
 struct work {
 	struct flash		flash;
@@ -191,19 +195,70 @@ static bool compare(struct util *util, struct work *work, uint64_t from, uint64_
 	return found == expected;
 }
 
+/* Program the synchronisation word at @offset of the application's room, or destroy it with 0. */
+static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
+{
+	uint8_t pages[2 * FLASH_PAGE];
+	uint64_t page = offset - offset % FLASH_PAGE;
+
+	/* ones leave the flash as it is */
+	memset(pages, 0xff, sizeof(pages));
+	for (unsigned int i = 0; i < SYNC_BYTES; i++)
+		pages[offset - page + i] = (uint8_t)(word >> (24 - 8 * i));
+	return flash_program(&work->flash, (uint32_t)(work->flash.application + page), pages,
+			     sizeof(pages), NULL, NULL);
+}
+
+/* Destroy the synchronisation word of the image that the flash has, if it has one. */
+static bool end_old_image(struct work *work)
+{
+	uint8_t page[FLASH_PAGE];
+
+	if (!flash_read(&work->flash, work->flash.application, page, sizeof(page)))
+		return false;
+	for (size_t at = 0; at + SYNC_BYTES <= sizeof(page); at++) {
+		uint32_t word = (uint32_t)page[at] << 24 | (uint32_t)page[at + 1] << 16 |
+				(uint32_t)page[at + 2] << 8 | page[at + 3];
+
+		if (word == BITSTREAM_SYNC)
+			return program_sync(work, at, 0);
+	}
+	return true;
+}
+
+/*
+ * Program all pages of the image, without its synchronisation word, and compare them.  Reading the
+ * flash takes as long as sending to it, so each byte is compared once only.
+ */
+static bool program_rest(struct util *util, struct work *work)
+{
+	uint64_t sync = work->image.sync, first = sync - sync % FLASH_PAGE;
+	uint64_t behind = first + 2 * FLASH_PAGE;
+	uint8_t pages[2 * FLASH_PAGE];
+
+	if (behind > work->bytes)
+		behind = work->bytes;
+	memcpy(pages, work->image.data + first, (size_t)(behind - first));
+	memset(pages + (sync - first), 0xff, SYNC_BYTES);
+	return program(util, work, 0, first) &&
+	       flash_program(&work->flash, (uint32_t)(work->address + first), pages,
+			     (size_t)(behind - first), NULL, NULL) &&
+	       program(util, work, behind, work->bytes) && compare(util, work, 0, sync) &&
+	       compare(util, work, sync + SYNC_BYTES, work->bytes);
+}
+
 /* Verbs --------------------------------------------------------------------------------------- */
 
 static void do_write(struct util *util, struct work *work)
 {
-	uint64_t first;
+	uint64_t sync;
 
-	if (!take_image(util, work) || !erase_all(util, work))
+	if (!take_image(util, work) || !end_old_image(work) || !erase_all(util, work))
 		return;
-	first = work->bytes < FLASH_PAGE ? work->bytes : FLASH_PAGE;
-	/* reading the flash takes as long as sending to it, so each byte is compared once only */
-	if (program(util, work, FLASH_PAGE, work->bytes) &&
-	    compare(util, work, FLASH_PAGE, work->bytes) && flash_all_taken(&work->flash) &&
-	    program(util, work, 0, first) && compare(util, work, 0, first))
+	sync = work->image.sync;
+	if (program_rest(util, work) && flash_all_taken(&work->flash) &&
+	    program_sync(work, sync, BITSTREAM_SYNC) &&
+	    compare(util, work, sync, sync + SYNC_BYTES))
 		flash_all_taken(&work->flash);
 }
 
@@ -337,7 +392,7 @@ const struct command cmd_flash = {
 		"\n"
 		"  info           identification, place of the images, BOOTSTS\n"
 		"  write FILE     write the application's image: erase, write, compare, and the\n"
-		"                 first page last, so that an image cut short never starts\n"
+		"                 word that starts it last, so an image cut short never starts\n"
 		"  verify FILE    compare the flash with an image\n"
 		"  read FILE      copy the flash to a file\n"
 		"\n"
@@ -350,6 +405,6 @@ const struct command cmd_flash = {
 	.takes = "one of info, read, write, verify, and a file for all but info",
 	.examples =
 		"example:\n"
-		"  sudo litepcie_util flash write build/ku5p/vivado/lanebox.bit\n",
+		"  sudo litepcie_util flash write build/ku5p/vivado/lanebox_application.bit\n",
 	.run = run,
 };

@@ -204,6 +204,6 @@ const struct command cmd_reboot = {
 	.takes = "one file",
 	.examples =
 		"example:\n"
-		"  sudo litepcie_util reboot build/ku5p/vivado/lanebox.bit\n",
+		"  sudo litepcie_util reboot build/ku5p/vivado/lanebox_application.bit\n",
 	.run = run,
 };
