@@ -20,10 +20,15 @@ def digest(name):
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def sample(name, pages=3, **options):
-    """Return an image whose card has the digest of `name`."""
+# What an image with a defect has behind its digest (sim/board/card/identity.hpp).
+NO_LINK, NO_FIRMWARE = (int.from_bytes(text, "big") for text in (b"NOLK", b"NOFW"))
+
+
+def sample(name, pages=3, defect=None, **options):
+    """Return an image whose card has the digest of `name`, and this defect if there is one."""
     text = digest(name)
     words = list(struct.unpack("<8I", bytes.fromhex(text)))
+    words += [defect] if defect else []
     noise = random.Random(name).choices(range(1 << 32), k=64 * pages)
     return image(int(text[:8], 16), [*words, *noise], **options)
 

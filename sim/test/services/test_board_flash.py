@@ -25,15 +25,15 @@ FALLBACK = 2  # bit of BOOTSTS
 
 
 class Updated:
-    """A board with a flash, and litepcie_util at it."""
+    """A board with a flash, and litepcie_util at it. With `firmware` it has the management CPU."""
 
-    def __init__(self, folder, **contents):
+    def __init__(self, folder, firmware=False, **contents):
         self.folder = folder
         self.flash = flash_file(folder / "flash.bin", **contents)
-        self.util = artefacts.utility(build_gateware(card=True) / "include")
+        self.util = artefacts.utility(build_gateware(card=True, firmware=firmware) / "include")
         # 150 ms of an erase become 15 us.
         options = ["--flash", str(self.flash), "--flash-speed", "10000"]
-        self.process = BoardProcess(build_executable(card=True), options)
+        self.process = BoardProcess(build_executable(card=True, firmware=firmware), options)
 
     def __enter__(self):
         self.board = self.process.__enter__()
@@ -52,6 +52,12 @@ class Updated:
         out, err = started.communicate(timeout=SECONDS)
         assert started.returncode == status, err
         return json.loads(out)
+
+    def try_run(self, *words):
+        """Run litepcie_util. Return its JSON, or None if it fails, as without a link."""
+        started = self.begin(*words)
+        out, _ = started.communicate(timeout=SECONDS)
+        return json.loads(out) if started.returncode == 0 else None
 
     def put(self, name, data):
         file = self.folder / name
