@@ -45,9 +45,9 @@ def parse_arguments(board, description):
         help="the capture block and its generator of frames (default: none)")
     target.add_argument("--card", action="store_true",
         help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
-    target.add_argument("--firmware", default="none", metavar="NAME",
+    target.add_argument("--firmware", default="default", metavar="NAME",
         help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
-            "or none for no CPU (default: none)")
+            "or none for no CPU (default: default, or none without the RISC-V compiler)")
     target.add_argument("--virtio", action="store_true",
         help="a virtio console that answers with what it is sent, and a virtio net device "
             "(default: none)")

@@ -42,6 +42,8 @@ def test_what_is_not_said_has_the_boards_default(monkeypatch):
     assert (arguments.endpoint, arguments.synthesis) == ("lanebox", "vivado")
     assert not (arguments.msix or arguments.completion_pool or arguments.capture or arguments.card)
     assert arguments.compat is None and not arguments.golden
+    # With --card a board has the management CPU, unless --firmware none says otherwise.
+    assert arguments.firmware == "default"
 
 
 @pytest.mark.parametrize("lanes", BOARD.lanes)
