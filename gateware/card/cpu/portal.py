@@ -6,9 +6,12 @@
 
     core -> request, held in `cpu` -> `go` -> card's registers (bus) or own registers -> `done`
 
-`cpu` is `sys` divided, with common edges. A request stands still in registers while `go` is high,
-and an answer while `done` is. Both are single registers, so either side may see them an edge early
-or late.
+`cpu` is `sys` divided, with common edges. A request stands still while `go` is high, and an answer
+while `done` is. Both are single registers, so either side may see them an edge early or late.
+
+Each side takes the other's signals into registers first. No logic depends on both domains, so a
+simulation computes that of the core at the core's clock only, and that of the registers' bus never
+for it.
 
 The CPU's clock stops in one place only: while a write to `sleep` waits for an event.
 """
@@ -37,7 +40,7 @@ class Portal(LiteXModule):
         self.write   = Signal()   # i
         self.value   = Signal(32) # i
         self.ack     = Signal()   # o
-        # o. It is written before `done`, so a reset of the card need not clear it.
+        # o. It is written before `ack`, so a reset of the card need not clear it.
         self.answer  = Signal(32, reset_less=True)
         # Signals of the clock domain `sys`.
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -54,25 +57,39 @@ class Portal(LiteXModule):
         # # #
 
         self.go,   self.done    = Signal(), Signal()
-        self.held, self.address_held = Signal(), Signal(30)
+        self.held, self.address_held = Signal(), Signal(30) # The request, in `sys`.
         self.value_held = Signal(32)
-        self.comb += self.ack.eq(self.go & self.done)
+        self.found      = Signal(32, reset_less=True)       # The answer, in `sys`.
+        access   = [(self.held, self.write), (self.address_held, self.address),
+            (self.value_held, self.value)]
+        kept     = [Signal(len(core)) for _, core in access] # The request, in `cpu`.
+        answered = Signal()
+        self.comb += self.ack.eq(self.go & answered)
         self.sync.cpu += [
+            answered.eq(self.done),
+            self.answer.eq(self.found),
             If(self.ack,
                 self.go.eq(0),
-            ).Elif(self.request & ~self.done & ~self.go,
+            ).Elif(self.request & ~answered & ~self.go,
                 self.go.eq(1),
-                self.held.eq(self.write),
-                self.address_held.eq(self.address),
-                self.value_held.eq(self.value),
+                *[copy.eq(core) for copy, (_, core) in zip(kept, access)],
             )
         ]
         own, asked = Signal(), Signal()
-        self.comb += [
-            own.eq(self.address_held[log2_int((OWN_BASE - PORTAL_BASE)//WORD)]),
-            asked.eq(self.go & ~self.done),
+        self.finish = Signal() # The access that is asked for ends in this cycle.
+        self.comb += own.eq(self.address_held[log2_int((OWN_BASE - PORTAL_BASE)//WORD)])
+        self.sync += [
+            *[taken.eq(copy) for copy, (taken, _) in zip(kept, access)],
+            If(~self.go,
+                asked.eq(0),
+                self.done.eq(0),
+            ).Elif(self.finish,
+                asked.eq(0),
+                self.done.eq(1),
+            ).Elif(~self.done,
+                asked.eq(1),
+            ),
         ]
-        self.sync += If(~self.go, self.done.eq(0))
         self.add_bus(asked & ~own, writable)
         self.add_own(asked & own)
 
@@ -91,9 +108,10 @@ class Portal(LiteXModule):
             bus.adr.eq(numbers.CSR_BASE//WORD | self.address_held[:log2_int(words)]),
             bus.dat_w.eq(self.value_held),
         ]
+        self.comb += If(asked & (~allowed | bus.ack | bus.err), self.finish.eq(1))
         self.sync += [
-            If(asked & ~allowed, self.done.eq(1), self.refused.eq(self.refused + 1)),
-            If(asked & allowed & (bus.ack | bus.err), self.done.eq(1), self.answer.eq(bus.dat_r)),
+            If(asked & ~allowed, self.refused.eq(self.refused + 1)),
+            If(asked, self.found.eq(bus.dat_r)),
         ]
 
     def add_own(self, asked):
@@ -109,14 +127,14 @@ class Portal(LiteXModule):
             self.heartbeat.eq(chosen["heartbeat"] & self.held),
             self.ring.eq(chosen["doorbell"] & self.held),
         ]
+        self.comb += If(asked & ~self.asleep, self.finish.eq(1))
         self.sync += [
-            If(asked & ~self.asleep,
-                self.done.eq(1),
+            If(asked,
                 Case(number, {
-                    OWN["events"]//WORD:   self.answer.eq(events),
-                    OWN["hot"]//WORD:      self.answer.eq(self.hot),
-                    OWN["failures"]//WORD: self.answer.eq(self.failures),
-                    "default":             self.answer.eq(0),
+                    OWN["events"]//WORD:   self.found.eq(events),
+                    OWN["hot"]//WORD:      self.found.eq(self.hot),
+                    OWN["failures"]//WORD: self.found.eq(self.failures),
+                    "default":             self.found.eq(0),
                 }),
             ),
             If(chosen["events"] & self.held, events.eq(events & ~self.value_held)),
