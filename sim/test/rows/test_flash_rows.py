@@ -21,6 +21,7 @@ def test_the_engine_s_own_time_is_about_a_tenth_of_the_flash_s():
     # An erase takes its whole sector, so its share of these bytes is what counts.
     share = flash.ERASE_MS * BYTES / flash.SECTOR + flash.PROGRAM_MS * BYTES / flash.PAGE
     # The program's looks at the status, and the beginning, weigh more with so few pages. On a busy
-    # machine pages are loaded behind the transfer of the one before, and not beside it.
-    assert row.value <= 0.12 * share and 0.55 < row.ratio <= 1
+    # machine pages are loaded behind the transfer of the one before, and not beside it: then all
+    # loading counts, which is some 0.4 ms here.
+    assert row.value <= 0.15 * share and 0.5 < row.ratio <= 1
     assert row.conditions["accesses_per_page"] <= 70
