@@ -58,12 +58,14 @@ def build(
     card: bool = False,
     virtio: bool = False,
     firmware: str = "none",
+    port: str = "echo",
 ) -> Artefacts:
     """Build gateware and board for `endpoint`, with `example` in the user slot. Return their paths.
 
     `waves` makes a board that can record waves, `msix` gateware with MSI-X. `capture` adds the
     capture block and its generator of frames, `card` the card services, `virtio` the virtio
-    console, `firmware` the management CPU of the card services (targets/sim.py --firmware).
+    devices with the far side `port`, `firmware` the management CPU of the card services
+    (targets/sim.py --firmware).
     `completion_pool` makes the gateware count completion headers and data in one pool.
     `memories` has the files with the contents of memory 0 and 1 (.hex, .coe, .bin; see
     mmio/memory.py).
@@ -74,6 +76,7 @@ def build(
     variant += ["capture"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
+    variant += [port] if port != "echo" else []
     variant += ["firmware"] if firmware != "none" else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
@@ -96,7 +99,7 @@ def build(
     if card:
         command.append("--card")
     if virtio:
-        command.append("--virtio")
+        command += ["--virtio", "--port", port]
     if firmware != "none":
         command += ["--firmware", firmware]
     for number, file in (memories or {}).items():

@@ -52,7 +52,8 @@ def parse_arguments(board, description):
         help="a virtio console that answers with what it is sent, and a virtio net device "
             "(default: none)")
     target.add_argument("--port", default="echo", metavar="NAME",
-        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP")
+        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
+            "needs a MAC, which only the simulation has")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",

@@ -64,7 +64,8 @@ def parse_arguments():
         help="a virtio console that answers with what it is sent, and a virtio net device "
             "(default: none)")
     target.add_argument("--port", default="echo", metavar="NAME",
-        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP")
+        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
+            "leads to a socket of the board (its option --wire)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="gateware.user.loopback:Loopback",
@@ -107,6 +108,8 @@ def make_soc(arguments, user, memories, firmware):
         for signal in (side.valid, side.ready, side.last)]
     if arguments.card:
         add_cages(soc)
+    if arguments.virtio and arguments.port == "wire":
+        add_mac(soc)
     soc.comb += [
         platform.request("busy").eq(soc.busy),
         platform.request("user_slot").eq(Cat(*sides)),
@@ -134,6 +137,36 @@ def add_cages(soc):
             o_int_n    = pins.int_n,
         )
 
+def add_mac(soc):
+    """Connect the wire behind the SoC's net device to the simulation's model of a MAC."""
+    from migen import ClockSignal, Instance, ResetSignal
+
+    h2c, c2h = soc.port.transmit, soc.port.receive
+    soc.comb += [
+        c2h.head.original.eq(c2h.head.kept),
+        c2h.head.port.eq(0),
+        c2h.head.flags.eq(0),
+        c2h.error.eq(0),
+    ]
+    soc.specials += Instance("frame_port",
+        i_clk       = ClockSignal(),
+        i_rst       = ResetSignal(),
+        i_h2c_valid = h2c.valid,
+        o_h2c_ready = h2c.ready,
+        i_h2c_last  = h2c.last,
+        i_h2c_data  = h2c.data,
+        i_h2c_bytes = h2c.bytes,
+        i_h2c_error = h2c.error,
+        o_c2h_valid = c2h.valid,
+        i_c2h_ready = c2h.ready,
+        o_c2h_last  = c2h.last,
+        o_c2h_data  = c2h.data,
+        o_c2h_bytes = c2h.bytes,
+        o_c2h_kept  = c2h.head.kept,
+        o_c2h_time  = c2h.head.time,
+        o_link      = soc.port.up,
+    )
+
 def build(arguments):
     """Check all options and read all input files, then build the gateware if it is not up to date.
 
@@ -155,7 +188,8 @@ def build(arguments):
     check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_capture(arguments.capture, arguments.endpoint)
     check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port)
+    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port,
+        with_mac=True)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     firmware = choose_firmware(arguments.firmware, arguments.card)
     user     = find_occupant(arguments.user)

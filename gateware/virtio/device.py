@@ -41,11 +41,11 @@ DEVICES = tuple(Device(f"virtio_{name}", number, 2,
     cause = numbers.VIRTIO_CAUSE + 3*n)
     for n, (name, number) in enumerate((("console", 3), ("net", 1))))
 
-def check_virtio(virtio, endpoint, compat=None, port="echo"):
+def check_virtio(virtio, endpoint, compat=None, port="echo", with_mac=False):
     """Raises ValueError if the virtio devices are asked for, as `virtio` says, with a card that
-    cannot have them, or with a far side `port` that is not there.
+    cannot have them, or with a far side `port` that is not there. `with_mac`: the target has a MAC.
     """
-    check_port(port)
+    check_port(port, with_mac)
     if virtio and endpoint != "lanebox":
         raise ValueError("--virtio: LitePCIe's endpoint has no byte enables, which the virtio "
             "device needs; leave it out, or build with --endpoint lanebox")

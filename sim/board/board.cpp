@@ -6,6 +6,8 @@
 
 #include <poll.h>
 
+#include <iterator>
+
 namespace lanebox {
 
 namespace {
@@ -82,15 +84,20 @@ void Board::serve_client() {
 // Waits for the sockets and serves them. The client is served before new connections: if it has
 // left, the board is free, and the next caller must not be refused.
 void Board::wait(int signal_fd, int timeout_ms) {
+    FrameSocket &wire = machine_.wire.socket();
     pollfd fds[] = {{signal_fd, POLLIN, 0},
                     {client_fd(), POLLIN, 0},
                     {server_.callers_fd(), POLLIN, 0},
-                    {control_.fd(), POLLIN, 0}};
-    if (poll(fds, 4, timeout_ms) <= 0) return;
+                    {control_.fd(), POLLIN, 0},
+                    {wire.callers_fd(), POLLIN, 0},
+                    {wire.peer_fd(), wire.events(), 0}};
+    if (poll(fds, std::size(fds), timeout_ms) <= 0) return;
     if (fds[0].revents) quit_ = true;
     if (fds[1].revents) serve_client();
     if (fds[2].revents) server_.answer_callers();
     if (fds[3].revents) control_.serve();
+    if (fds[5].revents) wire.serve();
+    if (fds[4].revents) wire.answer_caller();
 }
 
 void Board::run(int signal_fd) {

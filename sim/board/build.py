@@ -38,7 +38,7 @@ CACHE = ROOT / "build" / "board"
 # The model's folders. A file includes only what is in its own folder, or in one to the left.
 MODEL = ("text", "link", "trace", "faults", "host", "block")
 # All of the board's folders in that order: the machine answers the socket, and commands steer it.
-LAYERS = (*MODEL, "card", "vfio_user", "machine", "control")
+LAYERS = (*MODEL, "card", "vfio_user", "port", "machine", "control")
 # How many built boards are kept, of a few MB each. The test suite needs about ten at a time.
 KEPT = 40
 

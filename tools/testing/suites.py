@@ -105,6 +105,7 @@ ELSEWHERE: Table = {
     "gateware/port": {
         "EchoVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "echo": "sim/test/virtio/test_board_virtio.py",
+        "wire": "sim/test/port/test_board_wire.py",
     },
     "gateware/user": {
         "axi_memory": "sim/test/card/test_board_axi.py",
@@ -193,6 +194,10 @@ ELSEWHERE: Table = {
         "msix_vectors": "sim/test/interrupt/test_board_msix.py",
         "options": "sim/test/board/test_board_process.py",
         "parts_pins": "sim/test/services/test_board_modules.py",
+    },
+    "sim/board/port": {
+        "frame_socket": "sim/test/port/test_wire_socket.py",
+        REST: ("sim/test/port/test_board_wire.py", "It sends frames over the wire of two boards."),
     },
     "sim/board/text": {
         "words": "sim/test/board/test_words.py",

@@ -14,11 +14,18 @@ from gateware.port.sides import FAR_SIDES, check_port
 def test_each_far_side_is_there():
     """Each far side that can be chosen has its class in its module."""
     for name, (module, kind) in FAR_SIDES.items():
-        check_port(name)
+        check_port(name, with_mac=True)
         assert callable(getattr(import_module(module), kind))
 
 
 def test_an_unknown_far_side_is_refused():
     """The error names the far side that is not there, and those that are."""
     with pytest.raises(ValueError, match="--port nothing: there is no such far side.*echo"):
-        check_port("nothing")
+        check_port("nothing", with_mac=True)
+
+
+def test_a_card_without_a_mac_has_no_wire():
+    """Only the simulation has a MAC. A real card is built with the echo."""
+    check_port("echo", with_mac=False)
+    with pytest.raises(ValueError, match="--port wire: the card has no MAC.*choose echo"):
+        check_port("wire", with_mac=False)

@@ -37,6 +37,26 @@ Json peer_json(const Peer &peer) {
         .number("busy", uint64_t{!peer.idle()});
 }
 
+Json wire_json(const Wire &wire) {
+    const FrameSocket::Counters &socket = wire.socket().counters;
+    Json h2c = Json()
+                   .number("frames", wire.h2c().frames)
+                   .number("bytes", wire.h2c().bytes)
+                   .number("bad", wire.h2c().bad)
+                   .number("no_peer", socket.no_peer)
+                   .number("full", socket.full);
+    Json c2h = Json()
+                   .number("frames", wire.c2h().frames)
+                   .number("bytes", wire.c2h().bytes)
+                   .number("too_long", socket.too_long)
+                   .number("cut", socket.cut)
+                   .number("waiting", wire.waiting());
+    return Json()
+        .number("peer", uint64_t{wire.socket().connected()})
+        .object("h2c", h2c)
+        .object("c2h", c2h);
+}
+
 Json violations_json(const Rules &rules) {
     Json violations;
     for (unsigned i = 0; i < static_cast<unsigned>(Rule::kCount); i++)
@@ -86,6 +106,7 @@ std::string Statistics::text(uint64_t planned) const {
         .number("faults", machine_.faults.struck())
         .object("struck", struck)
         .object("peer", peer_json(machine_.peer))
+        .object("wire", wire_json(machine_.wire))
         .number("planned", planned)
         .object("marks", marks)
         .object("violations", violations_json(machine_.rules))
@@ -110,6 +131,7 @@ void Statistics::clear() {
     machine_.gateware.clear_slot();
     machine_.rules.clear();
     machine_.root.counters = {};
+    machine_.wire.clear();
     cleared_at_ = machine_.gateware.cycles();
     cpu_cleared_ = cpu_seconds();
 }

@@ -151,11 +151,12 @@ std::filesystem::path executable_folder() {
 }
 
 Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, CardParts &parts,
-                   const Waves &waves, uint64_t seed)
+                   Wire &wire, const Waves &waves, uint64_t seed)
     : hard_block_(hard_block),
       config_(config),
       card_(card),
       parts_(parts),
+      wire_(wire),
       waves_(waves),
       seed_(seed) {
     elaborate();
@@ -296,6 +297,11 @@ void *Gateware::bind(int layout) {
     return this;
 }
 
+Wire *Gateware::wire() {
+    wire_.bind();
+    return &wire_;
+}
+
 uint32_t Gateware::manage(unsigned dword, bool write, uint32_t data) {
     if (failure_) return 0;
     try {
@@ -318,6 +324,11 @@ extern "C" void *pcie4_bind(int layout) {
 extern "C" void *parts_bind() {
     void *gateware = svGetUserData(svGetScope(), &lanebox::user_data_key);
     return static_cast<lanebox::Gateware *>(gateware)->parts();
+}
+
+extern "C" void *wire_bind() {
+    void *gateware = svGetUserData(svGetScope(), &lanebox::user_data_key);
+    return static_cast<lanebox::Gateware *>(gateware)->wire();
 }
 
 extern "C" int pcie4_manage(void *model, int dword, int is_write, int data) {

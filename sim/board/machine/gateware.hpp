@@ -16,6 +16,7 @@
 #include "link/config_space.hpp"
 #include "machine/slot.hpp"
 #include "pcie_border.hpp"
+#include "port/wire.hpp"
 
 class VerilatedContext;
 class Vlanebox;
@@ -35,7 +36,7 @@ class Gateware {
 public:
     // Throws std::runtime_error when waves are asked for and the board was built without them.
     Gateware(HardBlock &hard_block, ConfigSpace &config, CardPins &card, CardParts &parts,
-             const Waves &waves, uint64_t seed);
+             Wire &wire, const Waves &waves, uint64_t seed);
     ~Gateware();
 
     // Lets one cycle pass. Rethrows an exception that the model of the hard block threw.
@@ -63,6 +64,8 @@ public:
     void *bind(int layout);
     // Returns the model of the card's parts to the Verilog modules of card/.
     CardParts *parts() { return &parts_; }
+    // Returns the model of the wire to the Verilog module frame_port.
+    Wire *wire();
     // Called by the pcie_usp instance for each access on cfg_mgmt_*. Returns the dword of
     // configuration space that was read.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
@@ -78,6 +81,7 @@ private:
     ConfigSpace &config_;
     CardPins &card_;
     CardParts &parts_;
+    Wire &wire_;
     Waves waves_;
     uint64_t seed_;
     uint64_t cycles_ = 0;

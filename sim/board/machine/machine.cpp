@@ -48,7 +48,8 @@ Machine::Machine(const Options &chosen, Host &host)
       flash(kMt25qu256, chosen.flash_speed, chosen.seed),
       configuration(flash.memory(), kIdcode),
       card{flash, configuration, [this] { return now(); }},
-      gateware(hard_block, config, card, parts, chosen.waves, chosen.seed) {
+      wire(chosen.wire),
+      gateware(hard_block, config, card, parts, wire, chosen.waves, chosen.seed) {
     parts.sensors.set(chosen.environment);
     for (size_t i = 0; i < parts.cages.size(); i++) parts.cages[i].set(chosen.cages[i]);
     root.timing = chosen.timing;
@@ -59,6 +60,7 @@ Machine::Machine(const Options &chosen, Host &host)
     root.configure();
     for (const auto &fault : chosen.faults) faults.arm(fault);
     start_from_flash();
+    open_wire();
 }
 
 // Starts the card from its flash, if that is kept in a file and holds an image. Otherwise the
@@ -70,6 +72,14 @@ void Machine::start_from_flash() {
     if (boot.bricked) return;
     configure(boot);
     configuration.watch(now());
+}
+
+void Machine::open_wire() {
+    if (!options.wire.path.empty() && !wire.bound())
+        throw std::invalid_argument("--wire " + options.wire.path +
+                                    ": this gateware has no wire; build it with targets/sim.py "
+                                    "--virtio --port wire");
+    wire.open();
 }
 
 Boot Machine::lose_card_power() {
@@ -89,11 +99,13 @@ bool Machine::working() const {
     bool asked = config.flr_in_process() || config.power_change_pending();
     // The part's watchdog is a timer that is armed.
     bool watching = configuration.watching();
-    return asked || watching || gateware.busy() || !peer.idle() || !hard_block.idle(now());
+    return asked || watching || gateware.busy() || !peer.idle() || wire.working() ||
+           !hard_block.idle(now());
 }
 
 void Machine::tick() {
     peer.run(now());
+    wire.run(now());
     gateware.tick();
     script.run(now(), hard_block.received());
 }

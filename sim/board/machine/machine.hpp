@@ -25,6 +25,7 @@
 #include "link/numbers.hpp"
 #include "machine/gateware.hpp"
 #include "machine/options.hpp"
+#include "port/wire.hpp"
 
 namespace lanebox {
 
@@ -48,6 +49,8 @@ struct Machine {
     void lose_link();
 
     void start_from_flash();
+    // Opens the socket of --wire. Throws std::invalid_argument if the gateware has no wire.
+    void open_wire();
 
     Time now() const { return gateware.now(); }
 
@@ -64,6 +67,7 @@ struct Machine {
     Configuration configuration;
     CardPins card;
     CardParts parts;
+    Wire wire;
     Gateware gateware;
 };
 

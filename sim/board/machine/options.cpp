@@ -63,6 +63,8 @@ enum Id {
     ModuleB,
     ModuleAFault,
     ModuleBFault,
+    WireSocket,
+    WireRate,
     Once
 };
 
@@ -132,6 +134,9 @@ const Row kRows[] = {
      "what is wrong with the module in cage A (none)", ModuleAFault},
     {"module-b-fault", "none|silent|clock-held|stuck:CLOCKS|stretch:US",
      "the same for cage B (none)", ModuleBFault},
+    {"wire", "listen:PATH|connect:PATH",
+     "socket at the end of the net device's wire, as of QEMU's -netdev stream (none)", WireSocket},
+    {"wire-rate", "10|25|40", "rate of the wire in Gbit/s (10)", WireRate},
     {"once", nullptr, "end when the first client leaves", Once},
 };
 
@@ -284,6 +289,17 @@ bool apply_cage(std::array<CageContents, 2> &cages, const Row &row, const char *
     }
 }
 
+// Parses listen:PATH or connect:PATH.
+void set_wire(WireOptions &wire, const std::string &value) {
+    for (const std::string &verb : {"listen:", "connect:"}) {
+        if (value.rfind(verb, 0) != 0 || value.size() == verb.size()) continue;
+        wire.path = value.substr(verb.size());
+        wire.listens = verb == "listen:";
+        return;
+    }
+    throw std::invalid_argument("--wire " + value + ": must be listen:PATH or connect:PATH");
+}
+
 void apply(Options &options, const Row &row, const char *value) {
     if (apply_timing(options.timing, row, value)) return;
     if (apply_environment(options.environment, row, value)) return;
@@ -321,6 +337,8 @@ void apply(Options &options, const Row &row, const char *value) {
         case Fault: options.faults.push_back(value); break;
         case FaultScriptFile: options.fault_script = value; break;
         case RulesMode: options.rules = rules_mode(value); break;
+        case WireSocket: set_wire(options.wire, value); break;
+        case WireRate: options.wire.gigabits = one_of(name, value, {10, 25, 40}); break;
         case Once: options.once = true; break;
         default: break;
     }

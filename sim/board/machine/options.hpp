@@ -13,6 +13,7 @@
 #include "link/numbers.hpp"
 #include "link/rules.hpp"
 #include "machine/gateware.hpp"
+#include "port/wire.hpp"
 
 namespace lanebox {
 
@@ -31,6 +32,7 @@ struct Options {
     Rules::Mode rules = Rules::Mode::Fatal;
     Waves waves;
     Environment environment;
+    WireOptions wire;
     std::array<CageContents, 2> cages;  // what is in cage A and in cage B
     std::vector<std::string> faults;
     std::string fault_script;

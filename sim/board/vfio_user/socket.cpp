@@ -110,6 +110,15 @@ Fd Listener::accept() const {
     return client;
 }
 
+Fd connect_to(const std::string &path) {
+    sockaddr_un address = address_of(path);
+    Fd peer(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!peer) fail("cannot make a socket");
+    if (connect(peer.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address))
+        fail("cannot connect to " + path);
+    return peer;
+}
+
 bool receive(int socket, Message &message) {
     iovec vector{&message.header, sizeof message.header};
     alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))];

@@ -40,6 +40,9 @@ private:
     std::pair<dev_t, ino_t> identity_{};
 };
 
+// Connects to a socket on which another process listens. Throws std::runtime_error if that fails.
+Fd connect_to(const std::string &path);
+
 struct Message {
     Header header{};
     std::vector<uint8_t> body;

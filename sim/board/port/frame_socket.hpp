@@ -1,0 +1,77 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Frames on a UNIX socket, framed as QEMU's `-netdev stream` does: 4 bytes with the length of the
+// frame, the most significant one first, and then the frame. There is one peer at a time.
+//
+// No function blocks. A frame that goes out waits for a peer that reads slowly, up to a limit.
+// Frames that come in wait in take()'s queue. If the queue is full, the socket is not read, so the
+// peer waits.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "link/numbers.hpp"
+#include "vfio_user/socket.hpp"
+
+namespace lanebox {
+
+using Frame = std::vector<uint8_t>;
+
+class FrameSocket {
+public:
+    // An Ethernet header, a VLAN tag and room for a second one stand in front of the MTU's bytes.
+    static constexpr size_t kLongest = numbers::kVirtioMtu + 22;
+
+    struct Counters {
+        uint64_t no_peer = 0;   // frames out that were lost because there was no peer
+        uint64_t full = 0;      // frames out that were lost because the peer does not read
+        uint64_t too_long = 0;  // frames in that were longer than kLongest
+        uint64_t cut = 0;       // frames in whose peer left before their end
+    };
+
+    // Both throw std::runtime_error if the socket cannot be used.
+    void listen(const std::string &path);
+    void connect(const std::string &path);
+
+    bool connected() const { return bool(peer_); }
+    // Sends a frame, or counts why it is lost.
+    void send(const Frame &frame);
+    bool empty() const { return waiting_.empty(); }
+    size_t waiting() const { return waiting_.size(); }
+    Frame take();  // Returns the frame that has waited longest. There must be one.
+
+    // The sockets to wait on, -1 for none, and the events of poll() for the peer's.
+    int callers_fd() const { return listener_ ? listener_->fd() : -1; }
+    int peer_fd() const { return events() ? peer_.get() : -1; }
+    short events() const;
+    // Accepts a caller. If there is a peer, the caller's connection is closed.
+    void answer_caller();
+    // Reads and writes what the peer's socket takes at once.
+    void serve();
+
+    Counters counters;
+
+private:
+    bool room() const;
+    bool receive();
+    bool parse();
+    bool flush();
+    void leave(const std::string &why);
+
+    std::string path_;
+    std::unique_ptr<vfio_user::Listener> listener_;
+    vfio_user::Fd peer_;
+    std::vector<uint8_t> in_, out_;  // bytes received and not yet parsed; bytes to send
+    size_t sent_ = 0;                // bytes of `out_` that the socket has taken
+    size_t skip_ = 0;                // bytes of a frame that is too long, which are still to come
+    bool told_ = false;              // the user was told of a frame that is too long
+    std::deque<Frame> waiting_;
+};
+
+}  // namespace lanebox

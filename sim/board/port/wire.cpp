@@ -1,0 +1,126 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "port/wire.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lanebox {
+
+namespace {
+
+constexpr size_t kBeat = sizeof WireInputs::data;
+constexpr size_t kAhead = 2;  // frames that may wait in the MAC for the line, in each direction
+// Cycles after which the net device has seen a new state of the link, or a frame that was given to
+// it. Its own logic says from then on whether there is work.
+constexpr unsigned kSettle = 64;
+
+// Bits of WireInputs::bits and WireOutputs::bits.
+constexpr uint32_t kInValid = 1, kInLast = 2, kInError = 4, kInReset = 8, kInReady = 16;
+constexpr uint32_t kOutValid = 1, kOutLast = 2, kOutReady = 4, kOutLink = 8;
+constexpr unsigned kBytesFrom = 8, kBytesMask = 31, kKeptFrom = 16;
+
+}  // namespace
+
+Wire::Wire(const WireOptions &options)
+    : options_(options), up_(options.gigabits), down_(options.gigabits) {}
+
+void Wire::open() {
+    if (options_.path.empty()) return;
+    if (options_.listens)
+        socket_.listen(options_.path);
+    else
+        socket_.connect(options_.path);
+}
+
+bool Wire::working() const {
+    if (!bound_ || in_reset_) return false;
+    return !leaving_.empty() || !coming_.empty() || !socket_.empty() || settling_ ||
+           link_ != socket_.connected();
+}
+
+void Wire::clear() {
+    h2c_ = c2h_ = {};
+    socket_.counters = {};
+}
+
+void Wire::run(Time now) {
+    now_ = now;
+    while (!leaving_.empty() && leaving_.front().slot.end <= now) {
+        socket_.send(leaving_.front().frame);
+        leaving_.pop_front();
+    }
+    while (!socket_.empty() && coming_.size() < kAhead) {
+        Frame frame = socket_.take();
+        Line::Slot slot = down_.send(frame.size(), now);
+        coming_.push_back({slot, std::move(frame)});
+    }
+}
+
+// The gateware is in reset: it has lost the part of a frame that it had given or taken.
+void Wire::reset() {
+    taken_.clear();
+    given_ = 0;
+    taking_ = giving_ = false;
+}
+
+void Wire::take_beat(const WireInputs &inputs) {
+    bool last = inputs.bits & kInLast;
+    size_t bytes = inputs.bits >> kBytesFrom & kBytesMask;
+    const auto *data = reinterpret_cast<const uint8_t *>(inputs.data);
+    taken_.insert(taken_.end(), data, data + (last && bytes ? bytes : kBeat));
+    if (!last) return;
+    if (inputs.bits & kInError) {
+        h2c_.bad++;
+    } else {
+        h2c_.frames++;
+        h2c_.bytes += taken_.size();
+        Line::Slot slot = up_.send(taken_.size(), now_);
+        leaving_.push_back({slot, std::move(taken_)});
+    }
+    taken_.clear();
+}
+
+void Wire::give_beat(WireOutputs &outputs) const {
+    const Frame &frame = coming_.front().frame;
+    size_t bytes = std::min(frame.size() - given_, kBeat);
+    memcpy(outputs.data, frame.data() + given_, bytes);
+    uint64_t time = coming_.front().slot.start / kNanosecond;
+    memcpy(outputs.time, &time, sizeof time);
+    bool last = given_ + bytes == frame.size();
+    outputs.bits |= kOutValid | (last ? kOutLast : 0) |
+                    static_cast<uint32_t>(bytes & kBytesMask) << kBytesFrom |
+                    static_cast<uint32_t>(frame.size()) << kKeptFrom;
+}
+
+void Wire::beat_given() {
+    size_t bytes = coming_.front().frame.size();
+    given_ += kBeat;
+    if (given_ < bytes) return;
+    c2h_.frames++;
+    c2h_.bytes += bytes;
+    coming_.pop_front();
+    given_ = 0;
+    settling_ = kSettle;
+}
+
+void Wire::step(const WireInputs &inputs, WireOutputs &outputs) {
+    outputs = {};
+    in_reset_ = inputs.bits & kInReset;
+    if (in_reset_) reset();
+    if (taking_ && inputs.bits & kInValid) take_beat(inputs);
+    if (settling_) settling_--;
+    if (giving_ && inputs.bits & kInReady) beat_given();
+    if (link_ != socket_.connected()) settling_ = kSettle;
+    link_ = socket_.connected();
+    // The MAC takes a beat if at most one frame waits for the line.
+    taking_ = !in_reset_ &&
+              (leaving_.size() < kAhead || leaving_[leaving_.size() - kAhead].slot.start <= now_);
+    giving_ = !in_reset_ && !coming_.empty() && coming_.front().slot.end <= now_;
+    outputs.bits = (taking_ ? kOutReady : 0) | (link_ ? kOutLink : 0);
+    if (giving_) give_beat(outputs);
+}
+
+}  // namespace lanebox

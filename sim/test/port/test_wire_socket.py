@@ -1,0 +1,198 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The wire without a gateware, run by wire_probe.cpp: frames take the time of the line, pass
+unchanged, and what a peer does wrong ends in a sentence."""
+
+import contextlib
+import random
+import socket
+import struct
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from sim.board import build
+from sim.test.model.probe_build import build_program
+from sim.test.port.wire_ends import CYCLE_NS, LONGEST, End, framed, line_cycles
+from tools.testing.seeds import SHIFT
+
+SOURCE = Path(__file__).with_name("wire_probe.cpp")
+# Cycles beside the line's time and the beats of a frame: 64 for the net device behind the last
+# frame, and the wire's looks at the line, which come once a cycle.
+BESIDE = 75
+BEAT_BYTES = 32
+SECONDS = 60
+
+
+class Counts(NamedTuple):
+    """What wire_probe prints at its end."""
+
+    cycles: int
+    h2c: int
+    c2h: int
+    no_peer: int
+    full: int
+    too_long: int
+    cut: int
+
+
+@pytest.fixture(scope="module")
+def program():
+    folders = [build.BOARD / name for name in ("port", "vfio_user")]
+    sources = [folders[0] / name for name in ("frame_socket.cpp", "wire.cpp")]
+    sources += [SOURCE, folders[1] / "socket.cpp"]
+    headers = [path for folder in folders for path in sorted(folder.glob("*.hpp"))]
+    return build_program("wire_probe", sources, [*headers, build.numbers_header()])
+
+
+class Run:
+    """A probe that runs, and the socket to it."""
+
+    def __init__(self, process, end):
+        self.process, self.end = process, end
+
+    def finish(self):
+        """Return the counts and stderr of the probe when it has ended."""
+        out, err = self.process.communicate(timeout=SECONDS)
+        assert self.process.returncode == 0, err
+        return Counts(*map(int, out.split())), err
+
+
+@pytest.fixture
+def probe(program, tmp_path):
+    """Return a function that starts wire_probe with arguments: `probe(10, "serve")`."""
+    with contextlib.ExitStack() as stack:
+
+        def start(gigabits, *arguments):
+            path = tmp_path / "wire"
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(str(path))
+            listener.listen()
+            listener.settimeout(SECONDS)
+            process = subprocess.Popen(
+                [program, path, str(gigabits), *map(str, arguments)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            end = End(listener.accept()[0], SECONDS)
+            stack.callback(end.close)
+            path.unlink()
+            return Run(process, end)
+
+        yield start
+
+
+@pytest.mark.parametrize("size", [60, 64, 128, 576, 1514])
+@pytest.mark.parametrize("gigabits", [10, 25, 40])
+def test_frames_take_the_time_of_the_line(probe, gigabits, size):
+    """200 frames in a row take as many cycles as the rate gives, in each direction: preamble, FCS
+    and gap are counted."""
+    count = 200
+    expected = line_cycles(size, count, gigabits)
+    run = probe(gigabits, "send", size, count)
+    for n in range(count):
+        assert run.end.receive() == bytes([n]) * size
+    sent, _ = run.finish()
+    run = probe(gigabits, "take", count)
+    run.end.send(*(bytes(size) for _ in range(count)))
+    taken, _ = run.finish()
+    print(f"{gigabits}G {size}: {sent.cycles} h2c, {taken.cycles} c2h, {float(expected):.1f} due")
+    assert sent.h2c == taken.c2h == count
+    for cycles in (sent.cycles, taken.cycles):
+        assert expected <= cycles <= expected + BESIDE + size / BEAT_BYTES
+
+
+def test_ten_gigabits_are_14_88_million_frames_a_second():
+    """This is the rate that the tests compute for frames of 64 bytes with FCS."""
+    cycles = line_cycles(60, 2, 10) - line_cycles(60, 1, 10)
+    assert round(Fraction(10**9, CYCLE_NS) / cycles) == 14_880_952
+
+
+def test_a_short_frame_takes_the_time_of_a_padded_one(probe):
+    """42 bytes take as long as 60, and come over as 42."""
+    run = probe(10, "send", 42, 100)
+    assert run.end.receive() == bytes(42)
+    counts, _ = run.finish()
+    assert line_cycles(60, 100, 10) <= counts.cycles <= line_cycles(60, 100, 10) + BESIDE
+
+
+def test_frames_of_all_lengths_come_back_unchanged_and_in_order(probe):
+    """Frames of 1 to 1522 bytes pass both directions, whatever the pieces in which the socket gives
+    and takes them."""
+    print(f"seed {SHIFT}")
+    source = random.Random(SHIFT)
+    frames = [source.randbytes(size) for size in range(1, LONGEST + 1)]
+    run = probe(40, "serve")
+    rest, back = framed(*frames), []
+    while rest:
+        # At most a few frames are out, so that neither side waits for the other.
+        size = source.choice((1, 3, 5, 1000, 20000))
+        run.end.connection.sendall(rest[:size])
+        rest = rest[size:]
+        run.end.connection.settimeout(0.001)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                back.append(run.end.receive())
+    run.end.connection.settimeout(SECONDS)
+    while len(back) < len(frames):
+        back.append(run.end.receive())
+    assert back == frames
+    run.end.close()
+    counts, _ = run.finish()
+    assert counts[1:] == (len(frames), len(frames), 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("size", [0, 69633, 0x8000_0000, 0xFFFF_FFFF])
+def test_a_length_that_no_frame_has_closes_the_connection(probe, size):
+    """The frames before it are carried. A sentence names the length and the rule."""
+    run = probe(10, "serve")
+    run.end.connection.sendall(framed(b"before") + struct.pack(">I", size) + b"rest")
+    assert run.end.receive() in (b"before", None)
+    counts, said = run.finish()
+    assert f"a frame of {size} bytes; it must have 1 to {LONGEST}" in said
+    assert counts.c2h == 1
+
+
+def test_a_frame_beyond_the_mtu_is_lost_and_counted(probe):
+    """The frame is passed over, those around it are carried, and the user is told once."""
+    run = probe(10, "serve")
+    run.end.send(b"one", bytes(LONGEST + 1), b"two", bytes(65000), b"three")
+    assert [run.end.receive() for _ in range(3)] == [b"one", b"two", b"three"]
+    run.end.close()
+    counts, said = run.finish()
+    assert counts.too_long == 2 and said.count("lower the peer's MTU") == 1
+
+
+@pytest.mark.parametrize("part", [1, 4, 9])
+def test_a_peer_that_leaves_in_the_middle_of_a_frame_is_told_of(probe, part):
+    """Frames that were whole are carried. The rest is counted."""
+    run = probe(10, "serve")
+    run.end.send(b"whole")
+    assert run.end.receive() == b"whole"
+    run.end.connection.sendall(framed(b"a frame")[:part])
+    run.end.close()
+    counts, said = run.finish()
+    assert "the peer left in the middle of a frame" in said
+    assert (counts.c2h, counts.cut) == (1, 1)
+
+
+def test_a_peer_that_does_not_read_loses_frames_and_stops_nothing(probe):
+    """More frames than the socket and the wire hold are sent to a peer that reads none. The rest is
+    lost and counted; those that are kept are whole."""
+    count = 8000
+    run = probe(40, "send", 1514, count)
+    run.process.wait(SECONDS)
+    counts, _ = run.finish()
+    assert counts.full > 0 and counts.h2c == count
+    got = 0
+    with contextlib.suppress(AssertionError):
+        while run.end.receive() is not None:
+            got += 1
+    assert got >= 20
