@@ -56,7 +56,8 @@ options of sim, board and shell:
   MSIX=1           a card with MSI-X in place of MSI
   ENDPOINT=NAME    lanebox, or litepcie: LitePCIe's own endpoint (lanebox)
   VIRTIO=1         a card with a virtio console and net device, which the
-                   guest's own drivers drive; the table is by the card's clock
+                   guest's own drivers drive: ping and iperf3 through card and
+                   wire; the table's latencies are by the card's clock
   MEMORY0=FILE     contents of the memory at BAR0 + 0x10000: .hex, .coe or .bin
   MEMORY1=FILE     contents of the memory at BAR0 + 0x14000
   GUEST=debian     with Debian's Python, lspci, fio, ... in the guest (small)

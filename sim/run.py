@@ -316,9 +316,12 @@ def _reports(result: guest_run.Result) -> dict[str, dict]:
 
 def shell(plan: Plan) -> int:
     """Run an interactive guest connected to the board. Return its exit status."""
+    if plan.virtio:
+        hint = ["echo " + shlex.quote(guest_virtio.HINT)]
+        with virtio.wired(plan) as (board, more):
+            return plan.run_guest(board, hint, interactive=True, timeout=None, **more).rc
     with plan.board() as board:
-        hint = ["echo " + shlex.quote(guest_virtio.HINT)] if plan.virtio else []
-        return plan.run_guest(board, hint, [], interactive=True, timeout=None).rc
+        return plan.run_guest(board, [], [], interactive=True, timeout=None).rc
 
 
 # Command line ------------------------------------------------------------------------------------
@@ -459,11 +462,12 @@ def run(args: argparse.Namespace) -> int:
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
     parts = _parts(args)
     phase(1, parts)
-    built = artefacts.build(
-        args.endpoint, example, args.waves, memories, args.msix, virtio=args.virtio
-    )
     stays = args.board or (args.shell and args.vm == "0")
     with_guest = not stays and (args.vm == "1" or args.shell)
+    port = virtio.far_side(args.virtio and with_guest)
+    built = artefacts.build(
+        args.endpoint, example, args.waves, memories, args.msix, virtio=args.virtio, port=port
+    )
     at = Conditions(
         args.endpoint,
         mps=args.mps,
@@ -493,7 +497,7 @@ def run(args: argparse.Namespace) -> int:
         return shell(plan)
     phase(parts - 1, parts)
     if args.virtio:
-        return virtio.finish(virtio.measured(plan))
+        return virtio.finish(virtio.measured(plan, args.msix))
     started = time.monotonic()
     rows = in_guest(plan) if guest else without_guest(plan)
     if example:

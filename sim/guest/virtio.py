@@ -22,6 +22,10 @@ STOCK = ("virtio_net", "virtio_console")
 HINT = """
 The card's virtio console is /dev/hvc0, which virtio_console in the kernel drives through
 litepcie_virtio.ko. What is sent comes back: `echo hello | virtio_console`
+The card's net device is eth0. At the other end of its wire is a second network
+card: `wire_up` puts that into a namespace of its own, in which `far` runs
+commands. Then `ping 10.0.0.2`, or
+`far iperf3 -s -D; iperf3 -c 10.0.0.2 -n 1M; ethtool -S eth0`
 """
 
 

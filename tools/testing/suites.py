@@ -223,6 +223,7 @@ ELSEWHERE: Table = {
         "built": "sim/test/driver/test_guest_built.py",
         "driver": "sim/test/driver/test_guest_driver.py",
         "modules": "sim/test/driver/test_guest_driver_power.py",
+        "wire": "sim/test/port/test_guest_wire.py",
         "virtio": "sim/test/commands/test_virtio.py",
         "run": "test_guest_supervise.py",
     },

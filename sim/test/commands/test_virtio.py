@@ -37,12 +37,16 @@ def sim(*arguments, module="sim.run"):
 )
 def test_the_console_echoes_in_a_guest_and_the_table_follows(results_kept, msix):
     """16 KiB that a program in the guest writes to the console come back unchanged, with MSI and
-    with MSI-X. The table has that, and the rows by the card's clock."""
+    with MSI-X. iperf3 carries its bytes through card and wire. The table has that, and the rows by
+    the card's clock."""
     done = sim("--virtio", *msix)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert re.search(rf"virtio/console +{virtio.BYTES:,} +bytes", done.stdout), done.stdout
     rows = {entry["id"]: entry for entry in results.load()}
     assert rows["virtio/console"]["violations"] == 0
+    assert rows["virtio/pings"]["value"] == virtio.PINGS
+    for name in virtio.TRANSFERS:
+        assert rows[f"virtio/iperf3/{name}"]["value"] >= virtio.IPERF3_BYTES // 2
     assert {"virtio/reads/split", "virtio/reads/notify", "virtio/own/64"} <= rows.keys()
 
 

@@ -1,0 +1,77 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fetches Debian's iperf3 and ethtool for the guest: the usual programs to measure a network, and
+to ask a network interface for its counters.
+
+Promises: the guest gets the programs, their loader and exactly the libraries that the loader asks
+for, from the same release as the kernel. None of them needs files of the host. They are fetched
+once, into build/net. In the guest each program is a command, in /bin.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sim.guest import SetupError, debian, mirror, packages
+from sim.guest.debian import FOLDERS, LOADER
+from sim.guest.packages import BUILD
+
+PROGRAMS = ("iperf3", "ethtool")
+PLACE = "net"  # the folder in the guest with the programs and their libraries
+COMMAND = '#!/bin/sh\nexec /{place}/{loader} --library-path /{place} /{place}/{name} "$@"\n'
+
+
+def program(root: Path, name: str) -> Path:
+    """Return the path of a program in an unpacked tree of Debian's packages."""
+    found = [root / folder / name for folder in FOLDERS if (root / folder / name).is_file()]
+    if not found:
+        raise SetupError(f"Debian's {mirror.suite()} has no {name} where it was before.")
+    return found[0]
+
+
+def closure(root: Path) -> list[tuple[str, Path]]:
+    """Return the programs, their loader and libraries in an unpacked tree.
+
+    They are pairs (name in the guest, path).
+    """
+    paths = [program(root, name) for name in PROGRAMS]
+    found = [(LOADER, debian.loader(root)), *((path.name, path) for path in paths)]
+    return [*found, *debian.libraries(root, paths).items()]
+
+
+def keep(tree: Path) -> None:
+    """Reduce the unpacked tree to the files that the guest gets, all in one folder."""
+    root, kept = tree / "root", tree / "kept"
+    kept.mkdir()
+    for name, path in closure(root):
+        shutil.copy(path, kept / name)
+    for name in PROGRAMS:
+        script = kept / f"{name}.sh"
+        script.write_text(COMMAND.format(place=PLACE, loader=LOADER, name=name))
+        script.chmod(0o755)
+    shutil.rmtree(root)
+    kept.rename(root)
+
+
+def ensure() -> list[tuple[Path, str]]:
+    """Return pairs (host path, guest path) of the files of the programs.
+
+    They are fetched if they are not there.
+    """
+    directory = BUILD / "net" / mirror.suite()
+    if not packages.manifest(directory):
+        sources = mirror.sources()
+        packages.unpack(
+            directory,
+            "iperf3 and ethtool",
+            sources,
+            lambda archive: archive.plan_closure(sources[0][1], *PROGRAMS),
+            keep,
+        )
+    files = sorted((directory / "root").iterdir())
+    return [
+        (path, f"bin/{path.stem}" if path.suffix == ".sh" else f"{PLACE}/{path.name}")
+        for path in files
+    ]

@@ -1,0 +1,173 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's virtio_net drives the card, and a second network card of the same guest is at the other
+end of the wire. Pings, TCP and UDP pass, and all counters agree to the frame.
+
+All tests run in one guest.
+"""
+
+import json
+
+import pytest
+
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.guest import kernel, virtio, wire
+from sim.test.board.board_process import WatchedBoard
+from sim.test.driver.live_guest import LiveGuest
+from sim.test.virtio.virtio_guest import check_quiet
+from tools.testing.seeds import SHIFT
+
+pytestmark = pytest.mark.guest
+BYTES = 128 * 1024  # bytes of a transfer of iperf3
+# Sizes of iperf3's writes and of TCP's windows. The receiver stops when the sender has given its
+# bytes to the kernel, so a window at the most is missing in what it has counted.
+SMALL = "-l 4K -w 16K"
+BEHIND = 2  # sent frames whose buffers a driver may not have taken back yet
+# Shell functions: `counts FILE` writes what ethtool and the kernel have counted on both sides.
+# `served` starts iperf3's server on the far side, for one client. `known` tells both ends each
+# other's address, so that no ARP is sent between the looks at the counters.
+FUNCTIONS = """
+statistics() {
+	for name in tx_packets rx_packets rx_errors rx_dropped; do
+		echo "$name: $(cat /sys/class/net/$1/statistics/$name)"
+	done
+}
+counts() {
+	{ ethtool -S eth0; statistics eth0; } >/out/near-$1
+	{ far ethtool -S eth1; far cat /proc/net/dev; } >/out/far-$1
+}
+known() {
+	. /lib/wire
+	arp -s $far $far_mac
+	far arp -s $near $near_mac
+}
+served() {
+	far iperf3 -4 -s -1 >/dev/null &
+	far sh -c 'until grep -q :1451 /proc/net/tcp; do sleep 0.1; done'
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wire") / "wire"
+    built = artefacts.build(DEFAULT, virtio=True, port="wire")
+    csr = json.loads((built.gateware / "csr.json").read_text())
+    options = ["--seed", str(SHIFT + 1), "--wire", f"listen:{path}"]
+    chosen = kernel.ensure()
+    with LiveGuest(
+        files=[*virtio.files(chosen), *wire.files(chosen)],
+        board=lambda: WatchedBoard(built.board, csr, options, None),
+        devices=wire.devices(path),
+    ) as guest:
+        yield guest
+
+
+def step(guest, *commands):
+    """Run commands in the guest between two looks at all counters. Returns the files of /out, and
+    by how much each counter has grown."""
+    guest.run(["wire_up", FUNCTIONS, "known; sleep 0.5"], then="")
+    before = guest.board.stats()["wire"]
+    found = guest.run([FUNCTIONS, "counts before", *commands, "sleep 1; counts after"], then="")
+    after = guest.board.stats()["wire"]
+    check_quiet(found)
+    return found, Growth(found, before, after)
+
+
+class Growth:
+    """By how much the counters have grown: those of the card's driver, of the wire, and of the
+    driver of the second card."""
+
+    def __init__(self, found, before, after):
+        near, far = (
+            {
+                name: count - _counts(found[f"{side}-before"])[name]
+                for name, count in _counts(found[f"{side}-after"]).items()
+            }
+            for side in ("near", "far")
+        )
+        self.near, self.far = near, far
+        self.h2c, self.c2h = (
+            {name: after[way][name] - before[way][name] for name in after[way]}
+            for way in ("h2c", "c2h")
+        )
+
+    @property
+    def dropped(self):
+        """Return how many frames from the wire the net device has dropped, since its engine is
+        slower than the line."""
+        return self.c2h["frames"] - self.near["rx_packets"]
+
+    def check(self, least, dropped=0):
+        """Check that at least `least` frames went each way, and that nobody lost one but the net
+        device, which dropped `dropped` frames of the wire.
+
+        A driver has received each frame that the wire has carried. It counts a frame that it has
+        sent when it takes its buffer back, which may be when it sends the next one.
+        """
+        got = self.near["rx_packets"]
+        assert self.near["rx_queue_0_packets"] == got >= least and self.dropped == dropped
+        assert self.far["rx_queue_0_packets"] == self.h2c["frames"] >= least
+        assert abs(self.near["tx_queue_0_packets"] - self.h2c["frames"]) <= BEHIND
+        assert abs(self.far["tx_queue_0_packets"] - self.c2h["frames"]) <= BEHIND
+        assert self.near["rx_errors"] == self.near["rx_dropped"] == 0
+        lost = ("no_peer", "full", "bad"), ("too_long", "cut", "waiting")
+        assert not any(self.h2c[name] for name in lost[0])
+        assert not any(self.c2h[name] for name in lost[1])
+
+
+def _counts(text):
+    """Return the counters in lines of `name: number`."""
+    pairs = (line.split(":") for line in text.decode().splitlines() if line.count(":") == 1)
+    return {name.strip(): int(value) for name, value in pairs if value.strip().isdigit()}
+
+
+def test_pings_of_all_sizes_pass(guest):
+    """Pings in both directions are answered, those in fragments and a flood of small ones, too."""
+    found, growth = step(
+        guest,
+        f"ping -q -c 10 -i 0.05 -s 1400 -W 20 {wire.FAR} >/out/there",
+        f"far ping -q -c 10 -i 0.05 -s 1 -W 20 {wire.NEAR} >/out/back",
+        f"ping -q -c 3 -i 0.05 -s 4000 -W 20 {wire.FAR} >/out/large",
+        f"ping -q -A -c 200 -W 20 {wire.FAR} >/out/flood",
+    )
+    for name in ("there", "back", "large", "flood"):
+        assert b" 0% packet loss" in found[name], found[name]
+    growth.check(10 + 10 + 9 + 200)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_tcp_passes(guest, back):
+    """iperf3 moves its bytes by TCP. The counters agree to the frame, with retransmitted ones."""
+    found, growth = step(
+        guest,
+        "served",
+        f"iperf3 -4 -c {wire.FAR} -n {BYTES} {SMALL} {'-R' if back else ''} --json >/out/iperf3",
+        "wait",
+    )
+    end = json.loads(found["iperf3"])["end"]
+    assert end["sum_sent"]["bytes"] >= BYTES and end["sum_received"]["bytes"] >= BYTES // 2
+    print(f"{end['sum_received']['bytes']} bytes, {end['sum_sent']['retransmits']} retransmits")
+    growth.check(40)
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
+def test_udp_passes(guest, back):
+    """iperf3 sends datagrams of 1400 bytes at 1 Mbit/s of the guest's clock. None is lost on the
+    way from the card. On the way to the card, frames that have waited for a busy computer come one
+    behind the other at the rate of the line. The net device may drop some of them, and a datagram
+    that iperf3 misses is one of these."""
+    found, growth = step(
+        guest,
+        "served",
+        f"iperf3 -4 -c {wire.FAR} -u -b 1M -l 1400 -n {BYTES} {'-R' if back else ''} --json "
+        ">/out/iperf3",
+        "wait",
+    )
+    total = json.loads(found["iperf3"])["end"]["sum"]
+    print(f"{total['packets']} datagrams, {total['lost_packets']} lost")
+    assert total["packets"] >= BYTES // 1400
+    assert 0 <= total["lost_packets"] <= growth.dropped
+    growth.check(5, growth.dropped if back else 0)
