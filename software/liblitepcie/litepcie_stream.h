@@ -166,6 +166,12 @@ struct litepcie_stream_info {
 	void		*base;
 	size_t		buffer_size;	/* in bytes */
 	unsigned int	buffer_count;
+	/*
+	 * Address of the first buffer for the card; the others follow. The logic in the card's user
+	 * slot may read and write the ring there by commands of its own, while the stream runs. 0
+	 * before the first start, and behind the kernel driver, which tells no addresses.
+	 */
+	uint64_t	address;
 };
 
 /* Opening and running -------------------------------------------------------------------------- */

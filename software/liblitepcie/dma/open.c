@@ -158,6 +158,7 @@ int litepcie_stream_info(struct litepcie_stream *stream, struct litepcie_stream_
 	const struct litepcie_stream_info found = {
 		.base = stream->base, .buffer_size = stream->options.buffer_size,
 		.buffer_count = stream->options.buffer_count,
+		.address = stream->base ? stream->iova : 0,
 	};
 
 	return litepcie_struct_out(stream->dev, info, &found, sizeof(found),

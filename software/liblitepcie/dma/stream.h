@@ -55,7 +55,8 @@ struct litepcie_stream {
 	struct litepcie_memory *memory;
 	/* address of the ring; NULL: it is known only after the start of a run */
 	uint8_t		*base;
-	uint64_t	iova;	/* bus address of the ring's memory; used by table.c only */
+	/* bus address of the ring's memory, set by table.c; 0 behind the kernel driver */
+	uint64_t	iova;
 
 	/* number of buffers that the card has filled (c2h) or fetched (h2c) */
 	_Atomic uint64_t hw;

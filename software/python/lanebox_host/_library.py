@@ -167,6 +167,7 @@ class StreamInfoFields(Sized):
         ("base", c_void_p),
         ("buffer_size", c_size_t),
         ("buffer_count", c_uint),
+        ("address", c_uint64),
     ]
 
 

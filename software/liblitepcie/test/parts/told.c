@@ -53,6 +53,19 @@ static void the_card_is_told_where_to_write(void)
 	CHECK(!card.dirty && !card.late);
 }
 
+/* The library tells the address that the card has for the ring of each stream that runs. */
+static void the_address_of_each_ring_is_told(void)
+{
+	struct litepcie_stream_info info = { .struct_size = sizeof(info) };
+
+	begin();
+	CHECK_EQUAL(litepcie_stream_info(run_stream(&dev, LITEPCIE_C2H), &info), 0);
+	CHECK_EQUAL(info.address, IOVA + LITEPCIE_MEMORY_C2H * 0x1000000u);
+	CHECK_EQUAL(litepcie_stream_info(run_stream(&dev, LITEPCIE_H2C), &info), 0);
+	CHECK_EQUAL(info.address, IOVA + LITEPCIE_MEMORY_H2C * 0x1000000u);
+	CHECK_EQUAL(run_stop(&dev), 0);
+}
+
 /* Counts from memory -------------------------------------------------------------------------- */
 
 /*
@@ -418,6 +431,7 @@ static void who_follows_sleeps(void)
 int main(void)
 {
 	the_card_is_told_where_to_write();
+	the_address_of_each_ring_is_told();
 	records_say_what_is_filled();
 	the_line_says_what_is_fetched();
 	what_cannot_be_is_not_believed();
