@@ -172,6 +172,22 @@ ECHO_MAC   = 0x024c424f5802
 # decides whether it sends an interrupt.
 VIRTIO_PATIENCE   = 12500
 
+# Commands of the user slot ------------------------------------------------------------------------
+
+# A command of user logic reads or writes host memory. The dwords that it touches are at most so
+# many bytes.
+COMMAND_BYTES        = 4096
+COMMAND_BYTES_BITS   = 13
+COMMAND_CONTEXT_BITS = 16 # Width of the number that user logic gives to a command.
+# The most commands that have begun and whose end user logic has not taken: twice the tags, so that
+# a command is ready for each tag that becomes free.
+COMMANDS             = 512
+# The beats of the store in which the data of reads waits for user logic: eight reads of 4 KiB.
+COMMAND_STORE_BEATS  = 1024
+# The error code of a command that breaks a rule and was not carried out. Lower codes are those of
+# ReadError (Requests.scala).
+COMMAND_REFUSED      = 7
+
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
 CSR_BASE     = 0x00000

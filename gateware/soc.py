@@ -33,7 +33,7 @@ from gateware.observe.stamps import add_stamps
 from gateware.observe.tlp_events import tlp_events
 from gateware.phy.hard_block import HARD_BLOCK, UserClock, make_phy
 from gateware.user.loopback import Loopback
-from gateware.user.slot import check_built, make_occupant, occupant_sources, watch_slot
+from gateware.user.slot import add_slot, check_built, make_occupant, occupant_sources
 from gateware.virtio.device import add_virtio
 from gateware.vocabulary.windows import COMPAT, default_windows
 
@@ -67,7 +67,7 @@ class LaneboxSoC(RegisterBridgeSoC):
 
         # MMIO, with the user slot's AXI4 bus if it has one ----------------------------------------
         bridged       = mmio == "bridge" and endpoint == "lanebox"
-        self.user     = make_occupant(user, platform, with_axi=bridged)
+        self.user     = make_occupant(user, platform, bridged, endpoint == "lanebox")
         capture       = needs_capture(capture, self.user, endpoint)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
@@ -101,7 +101,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.pcie_counters = PcieCounters(tlp_events(self.pcie_phy), self.device_time.time)
         add_stamps(self)
         add_extras(self)
-        watch_slot(self)
+        add_slot(self)
 
         # Status -----------------------------------------------------------------------------------
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,

@@ -83,6 +83,8 @@ class Occupant:
 # Logic for the user slot with a memory in BAR2, behind the slot's AXI4 bus. The memory answers each
 # access after 50 cycles.
 AXI50 = Occupant("axi50", "gateware.user.axi_memory:SlowMemoryOnAxi")
+# Logic for the user slot that reads host memory by commands, as fast as it can.
+COMMANDS = Occupant("commands", "gateware.user.command_reader:CommandReader")
 
 
 def names() -> list[str]:

@@ -166,6 +166,10 @@ CAPTURE_GROUPS = {
     "account_control": {"account_frames": 0x04, "account_bytes": 0x0c},
 }
 
+# Version of the blocks `user` and `user_window` if the user's logic has commands. It differs from
+# version 1 only in who may write to the block.
+USER_WITH_COMMANDS = 2
+
 # Values of two parameters in the capability table: `kind` of an endpoint, and `delivery` of
 # interrupts (bits for MSI and MSI-X).
 ENDPOINT_KINDS = {"litepcie": 0, "lanebox": 1}
@@ -185,6 +189,7 @@ class Block:
     parameters: dict
     index:      int = 0
     bar:        int = 0
+    version:    int | None = None # None: the version of the block's type.
 
     def words(self):
         """Returns the 32-bit words of the entry. Raises ValueError if its parameters are not
@@ -196,7 +201,7 @@ class Block:
                 f"must be {sorted(kind.parameters)}")
         words = [0, 0, self.offset, self.size, *(self.parameters[n] for n in kind.parameters)]
         words += [0]*(len(words) % 2) # An entry of the capability table has a multiple of 8 bytes.
-        words[ENTRY["type"]]   = kind.version << 16 | kind.number
+        words[ENTRY["type"]]   = (self.version or kind.version) << 16 | kind.number
         words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
         return words
 

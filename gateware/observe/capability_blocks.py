@@ -21,6 +21,7 @@ from gateware.observe.capability import (
     DMA_WAYS,
     ENDPOINT_KINDS,
     HOST_PAGE,
+    USER_WITH_COMMANDS,
     WORD,
     Block,
     check_pages,
@@ -127,17 +128,23 @@ def _user_blocks(soc):
     """Returns a list with the table's entry for the registers of user logic; empty if user logic
     has none. The block reaches to the end of the last host page (4 KiB) that holds such a register.
     No other block may use that page.
+
+    Logic with commands reaches all host memory that the card reaches, and its registers may have
+    addresses. So its block has a version of its own: the driver gives ordinary users no right to
+    write to a version that it does not know (software/kernel/rights.c).
     """
     if "user" not in soc.csr.regions:
         return []
     registers = Registers(soc, "user")
     block     = registers.block("user", cause=soc.constants["USER_INTERRUPT"])
-    return [replace(block, size=_round_up(registers.size, HOST_PAGE))]
+    version   = USER_WITH_COMMANDS if soc.user.commands else None
+    return [replace(block, size=_round_up(registers.size, HOST_PAGE), version=version)]
 
 def _user_window_blocks(soc):
     if soc.user.axi is None:
         return []
-    return [Block("user_window", numbers.AXI_BASE, numbers.AXI_SIZE, {}, bar=2)]
+    version = USER_WITH_COMMANDS if soc.user.commands else None
+    return [Block("user_window", numbers.AXI_BASE, numbers.AXI_SIZE, {}, bar=2, version=version)]
 
 def _lanebox_blocks(soc, endpoint):
     """Returns the table's entries for registers that only the Lanebox endpoint and the MMIO bridge

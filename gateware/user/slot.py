@@ -14,6 +14,8 @@ The occupant of the slot (the user's logic) is a LiteXModule, made by `Class(pla
                        in BAR2 (see gateware/mmio/axi.py, and user/axi_memory.py for one)
     frames  stream.Endpoint(stream_layout())   o, optional: packets that are captured as frames of
                        the last port (gateware/capture); the build then has the capture block
+    commands  UserCommands()   optional: reads and writes of host memory by address (see
+                       gateware/user/commands.py)
     busy    Signal()   o, optional: high while the occupant works without a stream or interrupt
                        moving, so that device time runs in simulation
 
@@ -40,6 +42,7 @@ from migen.fhdl.visit import NodeVisitor
 
 from gateware.mmio.axi import axi_problem
 from gateware.numbers import CSR_PAGE_WORDS, DWORD_WIDTH
+from gateware.user.commands import UserCommands, add_commands
 from gateware.user.mistakes import located, nearest, place, place_of_assignment
 from gateware.user.monitor import SlotMonitor
 from gateware.vocabulary.layouts import plain_stream_layout, stream_layout
@@ -138,6 +141,17 @@ def _check_axi(occupant, with_axi):
         raise ValueError(f"{subject}: `axi` (the host's AXI4 bus) {problem}; it must be "
             "user_axi() of gateware.mmio.axi")
 
+def _check_commands(occupant, with_commands):
+    if occupant.commands is None:
+        return
+    subject = _subject(occupant, "commands")
+    if not with_commands:
+        raise ValueError(f"{subject} has `commands`, which need byte enables, and LitePCIe's "
+            "endpoint has none: build it with --endpoint lanebox")
+    if not isinstance(occupant.commands, UserCommands):
+        raise ValueError(f"{subject}: `commands` (reads and writes of host memory) is "
+            f"{occupant.commands!r}; it must be UserCommands() of gateware.user.commands")
+
 class _Narrowing(NodeVisitor):
     """Visits Migen statements and collects in `found` each assignment of a signal to a narrower
     one, as a pair (target, source).
@@ -221,11 +235,12 @@ def _widen(occupant, *attributes):
         occupant.comb += (outer.connect(inner, omit={"bytes", "error"}) if attribute == "sink"
             else inner.connect(outer))
 
-def make_occupant(occupant_class, platform, with_axi=True):
+def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
     """Makes the user logic of this class. If it does not fit the slot, a ValueError says why.
 
     `with_axi` says that the gateware has a master for an AXI4 bus of user logic. Only Lanebox's
-    MMIO bridge is such a master.
+    MMIO bridge is such a master. `with_commands` says that the endpoint can carry out commands of
+    user logic. Only Lanebox's endpoint can.
     """
     with located(Path(inspect.getfile(occupant_class)).parent):
         occupant = occupant_class(platform)
@@ -240,10 +255,11 @@ def make_occupant(occupant_class, platform, with_axi=True):
     if not hasattr(occupant, "busy"):
         occupant.busy = Signal()
     _check_signal(occupant, "busy", "works without moving a stream")
-    for optional in ("axi", "frames"):
+    for optional in ("axi", "frames", "commands"):
         if not hasattr(occupant, optional):
             setattr(occupant, optional, None)
     _check_axi(occupant, with_axi)
+    _check_commands(occupant, with_commands)
     if occupant.frames is not None:
         _check_endpoint(occupant, "frames", "captured frames")
         _widen(occupant, "frames")
@@ -251,6 +267,9 @@ def make_occupant(occupant_class, platform, with_axi=True):
 
 # SoC ----------------------------------------------------------------------------------------------
 
-def watch_slot(soc):
-    """Adds the monitor of the slot's two streams, with its registers, to the SoC."""
+def add_slot(soc):
+    """Adds what belongs to the user's logic to the SoC: the block that carries out its commands, if
+    it has any, and the monitor of the slot's two streams, with its registers.
+    """
+    add_commands(soc)
     soc.slot = SlotMonitor(soc.user.sink, soc.user.source, soc.pcie_counters.time_late)

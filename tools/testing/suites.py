@@ -109,6 +109,9 @@ ELSEWHERE: Table = {
     },
     "gateware/user": {
         "axi_memory": "sim/test/card/test_board_axi.py",
+        "command_reader commands": "sim/test/virtio/test_board_commands.py",
+        "HostCommandsVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "CommandPlan CommandReads CommandRequests HostCommand": "HostCommandsTest.scala",
     },
     "gateware/virtio": {
         "Violation": "VirtioHostileTest.scala",
@@ -236,6 +239,7 @@ ELSEWHERE: Table = {
     "sim/rows": {
         "bins": "test_report.py",
         "capture": "test_capture_rows.py",
+        "commands": "sim/test/virtio/test_board_commands.py",
         "flash": "test_flash_rows.py",
         "capture_ring": "test_capture_line.py",
         "held idle_reads": "test_streams.py",

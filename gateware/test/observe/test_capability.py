@@ -7,6 +7,7 @@
 The table describes the gateware that was built, and software that was built earlier can read it.
 """
 
+import dataclasses
 import json
 import re
 import struct
@@ -172,6 +173,13 @@ def test_what_users_map_has_pages_of_its_own(built):
 
 
 USER = Block("user", 0x8000, 0x1000, {"cause": 2})
+
+
+def test_a_block_may_have_another_version_than_its_type():
+    """The entry of a block says the version of its type, unless the block has one of its own."""
+    mine = dataclasses.replace(USER, version=capability.USER_WITH_COMMANDS)
+    place = capability.ENTRY["type"]
+    assert [block.words()[place] >> 16 for block in (USER, mine)] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from litex.soc.interconnect.csr import CSRStatus
 from migen import Case, If, Instance, Module, Signal
 
 from gateware.user.axi_memory import MemoryOnAxi
+from gateware.user.commands import UserCommands
 from gateware.user.loopback import Loopback
 from gateware.user.slot import check_built, find_occupant, make_occupant, occupant_sources
 from gateware.vocabulary.layouts import plain_stream_layout, stream_layout
@@ -88,6 +89,18 @@ class AxiIsABool(Good):
         self.axi = True
 
 
+class CommandsAreABool(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.commands = True
+
+
+class GivesCommands(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.commands = UserCommands()
+
+
 class NotLiteX(Module):
     def __init__(self, platform):
         self.sink = stream.Endpoint(stream_layout())
@@ -107,6 +120,7 @@ class NotLiteX(Module):
         (MisspeltBusy, "MisspeltBusy: `busy` .* is None; .* Did you mean `bussy`\\?$"),
         (BusyIsABool, "BusyIsABool: `busy` .* is True"),
         (AxiIsABool, "AxiIsABool: `axi` .* is True; it must be user_axi\\(\\)"),
+        (CommandsAreABool, "CommandsAreABool: `commands` .* is True; it must be UserCommands"),
         (NotLiteX, "NotLiteX is not a LiteXModule"),
     ],
 )
@@ -325,6 +339,13 @@ def test_an_axi_bus_needs_the_bridge():
     """User logic with an AXI4 bus is refused if the endpoint has no bridge for it."""
     with pytest.raises(ValueError, match="MemoryOnAxi has an AXI4 bus.*--endpoint lanebox"):
         make_occupant(MemoryOnAxi, platform=None, with_axi=False)
+
+
+def test_commands_need_the_lanebox_endpoint():
+    """User logic with commands is refused if the endpoint has no byte enables."""
+    assert make_occupant(GivesCommands, platform=None).commands is not None
+    with pytest.raises(ValueError, match="GivesCommands has `commands`.*--endpoint lanebox"):
+        make_occupant(GivesCommands, platform=None, with_commands=False)
 
 
 def test_find_by_dotted_name():

@@ -181,6 +181,7 @@ COMPONENTS = {
     "capture.generator.Generator": {},
     "capture.player.Player": {},
     "port.Echo": {},
+    "user.HostCommands": {},
     "virtio.VirtioDevices": {},
     "completer.Completer": {},
     "endpoint.Requester": dict(clients="rw,w,r", msixVectors=numbers.MSI_WIDTH),
