@@ -11,6 +11,7 @@ data counts as cost. Both drivers are counted by the same programs.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gateware import numbers
-from sim import artefacts
+from sim import artefacts, host_record
 from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.errors import SimError, TestFailed
@@ -124,6 +125,7 @@ def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
     if driver == "lanebox":
         counted.append(f"cost calls {SPINNING} {rest}")
         counted += [NO_REP, "cost disk /dev/litepcie0 /dev/nvme0n1", *fio_commands()]
+        counted += host_record.commands()
     lines = ["{", "cost clock", *counted, "} >/out/cost"]
     return [*lines, TRACE.format(traced=f"cost abi {rest}")]
 
@@ -150,11 +152,16 @@ def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> di
     Return the text of each file in its /out, by name.
     """
     guest = guest_run.prepare(headers=built.headers, choice=driver)
-    files = [(program(), "bin/cost"), *(fio.ensure() if driver == "lanebox" else [])]
-    with BoardProcess(built.board) as board, tempfile.NamedTemporaryFile() as disk:
-        disk.truncate(DISK_BYTES)
-        devices = ("-drive", f"file={disk.name},if=none,id=disk,format=raw")
-        devices += ("-device", "nvme,drive=disk,serial=1")
+    files = [(program(), "bin/cost")]
+    if driver == "lanebox":
+        files += [(host_record.program(), "bin/capture_cost"), *fio.ensure()]
+    with BoardProcess(built.board) as board, contextlib.ExitStack() as disks:
+        devices = []
+        for number, size in enumerate((DISK_BYTES, host_record.DISK_BYTES)):
+            disk = disks.enter_context(tempfile.NamedTemporaryFile())
+            disk.truncate(size)
+            devices += ["-drive", f"file={disk.name},if=none,id=disk{number},format=raw"]
+            devices += ["-device", f"nvme,drive=disk{number},serial={number}"]
         result = guest_run.run_guest(
             board.socket,
             commands(driver, built.gateware, buffers),
@@ -162,7 +169,7 @@ def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> di
             guest=guest,
             timeout=SECONDS,
             icount=0,
-            devices=devices,
+            devices=tuple(devices),
             alive=board.gone,
             memory=MEMORY,
             logs=[("the board's log", board.log)],
@@ -278,6 +285,7 @@ def rows(ours: Counted, stock: Counted) -> list[Row]:
         ),
         *_without_calls(ours, stock),
         *o_direct(ours),
+        recorder(ours),
     ]
     return found + [ladder(ours, rung) for rung in ours.disk("bounce") + ours.disk("direct")]
 
@@ -369,6 +377,25 @@ def o_direct(ours: Counted) -> list[Row]:
         limit = Limit(1.0, "simulator")
         found.append(row(name, cost / ring[0], "of fio's", limit, conditions=conditions))
     return found
+
+
+def recorder(ours: Counted) -> Row:
+    """Return the row of the recorder of packets beside fio, which writes as much to the same disk.
+
+    Raises TestFailed if the recorder has not written as it should: by io_uring, from registered
+    memory, past the page cache.
+    """
+    ways = set(re.findall(r"io_uring (\d) fixed (\d) direct (\d)", ours.texts["cost"]))
+    if ways != {("1", "1", "1")}:
+        raise TestFailed(f"the recorder wrote by (io_uring, fixed, direct) = {ways or 'no way'}")
+    cost = {name: _further(ours, ours.disk(name)) for name in ("recorder", "fio_record")}
+    conditions = {
+        "peer": f"fio, io_uring, 1 MiB, depth {host_record.DEPTH}, batches of {host_record.BATCH}",
+        "pages": "4 KiB",
+        "insn_per_gb": cost,
+    }
+    ratio = cost["fio_record"] / cost["recorder"]
+    return row(host_record.NAME, ratio, "of fio's", Limit(1.0, "simulator"), conditions=conditions)
 
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:

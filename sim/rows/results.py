@@ -36,6 +36,7 @@ BY_CLIENT = (
     "host/",
     "capture/insn/",
     "capture/syscalls",
+    "record/",
     "card/flash/",
     "virtio/",
     "sim/",

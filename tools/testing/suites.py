@@ -137,7 +137,7 @@ ELSEWHERE: Table = {
         "bench": "sim/test/rows/test_rows_by_client.py",
         "check": "sim/test/commands/test_check.py",
         "examples": "examples/test/test_examples.py",
-        "host": "sim/test/rows/test_host.py",
+        "host host_record": "sim/test/rows/test_host.py",
         "pcap": "sim/test/commands/test_pcap.py",
         "serve": "sim/test/commands/test_serve.py",
         "util": "sim/test/util/test_software_examples.py",

@@ -75,9 +75,10 @@ def counted(factor):
     text += "calls index calls=0 copied=0 bytes=1000\n"
     for kind in ("bounce", "direct", "ring", "own"):
         text += f"disk {kind} chunk=1024 threads=1 instructions=10 nanoseconds=10 bytes=1000\n"
-    for peer in ("fio", "fio_huge"):
+    for peer in ("fio", "fio_huge", "recorder", "fio_record"):
         for size in (1000, 3000):
             text += f"disk {peer} instructions={size} nanoseconds=1 bytes={size}\n"
+    text += RECORDED
     trace = " 1: irq_handler_entry: x\n 2: sys_exit: x\n"
     return host.Counted({"cost": text, "trace": trace, "fio": TERSE, "fio_huge": TERSE})
 
@@ -132,6 +133,37 @@ def test_what_fio_does_once_is_taken_off():
         host.o_direct(host.Counted({**texts, "cost": same}))
 
 
+RECORDED = "packets 9 bytes 9 naps 1 io_uring 1 fixed 1 direct 1\n"
+
+
+def recorded(each, ways=RECORDED):
+    """Return the counts of a recorder and of fio that take so many instructions for a byte, and
+    another number for their start."""
+    text = "clock loop=1 nothing=0 idle_second=0\n" + ways
+    for name, start in (("recorder", 10**9), ("fio_record", 5)):
+        for size in (1000, 3000):
+            used = start + each[name] * size
+            text += f"disk {name} instructions={used} nanoseconds=10 bytes={size}\n"
+    return host.Counted({"cost": text})
+
+
+def test_the_recorder_is_compared_with_fio_without_their_starts():
+    """The row has fio's instructions over the recorder's, for each byte more that a long run
+    writes. A recorder that costs more than fio has a value below 1."""
+    entry = host.recorder(recorded({"recorder": 10, "fio_record": 12}))
+    assert (entry.id, entry.value, entry.ratio) == ("record/fio", 1.2, 1.2)
+    assert entry.conditions["insn_per_gb"] == {"recorder": 10e9, "fio_record": 12e9}
+    assert host.recorder(recorded({"recorder": 10, "fio_record": 8})).value == 0.8
+
+
+@pytest.mark.parametrize("ways", ["", RECORDED.replace("fixed 1", "fixed 0")])
+def test_a_recorder_that_writes_in_another_way_has_no_row(ways):
+    """If the recorder did not write by io_uring from registered memory with O_DIRECT, what it cost
+    says nothing."""
+    with pytest.raises(TestFailed, match="the recorder wrote by"):
+        host.recorder(recorded({"recorder": 1, "fio_record": 1}, ways))
+
+
 @pytest.mark.guest
 @pytest.mark.soak  # this test boots two guests
 def test_the_driver_costs_less_than_litepcie_s():
@@ -155,6 +187,7 @@ def test_the_driver_costs_less_than_litepcie_s():
     assert rows["host/copied_per_gb"].conditions["stock_read"] > 0.9e9
     for name in ("host/o_direct", "host/o_direct/huge"):
         assert rows[name].ratio >= 0.9, name
+    assert rows["record/fio"].ratio >= 0.97
     for size in ("128K", "512K", "2048K", "8192K", "16384K", "32768K"):
         for threads in (1, 4):
             rungs = [rows[f"host/ladder/{way}/{size}/x{threads}"] for way in ("direct", "bounce")]

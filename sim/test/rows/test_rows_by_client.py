@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim import bench, host
+from sim import bench, host, host_record
 from sim.rows import results
 from sim.rows.measure import Conditions
 from sim.rows.results import Row
@@ -136,7 +136,7 @@ def test_no_entry_of_the_list_is_idle(faked):
     """Each entry of BY_CLIENT (a prefix of ids) stands for a result row that exists."""
     names = [name.removeprefix("stock/") for name, _ in measured()]
     # ids of result rows that `make bench VM=1` makes
-    names += [name for _, _, name in host.O_DIRECT]
+    names += [*(name for _, _, name in host.O_DIRECT), host_record.NAME]
     for begins in results.BY_CLIENT:
         assert any(name.startswith(begins) for name in names), begins
 
