@@ -9,6 +9,7 @@ card to memory that the driver has taken from it.
 
 import json
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -38,6 +39,23 @@ FLOWS = (
     f"while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; {FOLD}; "
     "[ $(pinned) -gt 0 ]; }"
 )
+# {call: all results with which a random call of the node may end}
+STORM = {
+    "ring": {"ok", "EFAULT", "EINVAL", "EBUSY", "EMSGSIZE", "ENOMEM"},
+    "start": {"ok", "EFAULT", "EINVAL", "EBUSY"},
+    "stop": {"ok", "EFAULT", "EINVAL", "EBUSY"},
+    "limit": {"ok", "EFAULT", "EINVAL", "EBUSY"},
+    "wake": {"ok", "EFAULT", "EINVAL", "EBUSY", "EBADF"},
+    "generate": {"ok", "EFAULT", "EINVAL", "EBUSY"},
+    "info": {"ok", "EFAULT", "EINVAL"},
+    "unknown": {"ENOTTY"},
+    "read": {"ok", "EFAULT", "EINVAL", "EBUSY", "EAGAIN"},
+    "mmap": {"ok", "EINVAL", "EPERM"},
+    "mprotect": {"EACCES"},
+    "poll": {"ok"},
+    "open": {"ok"},
+}
+STORM_CALLS = 2000
 GENERATOR = ("size", "period", "count", "seed", "port_mask", "control")
 
 
@@ -89,6 +107,25 @@ def test_a_process_that_forks_or_is_killed_does_no_harm(guest):
     """A fork() leaves the ring with the parent. If the owner is killed, the card is quiet, nothing
     stays pinned, and the next program can capture."""
     assert guest.run(parts("forked", "killed"))["capture"] == b"forked: ok\nkilled: ok\n"
+
+
+def test_random_calls_end_as_they_must(guest):
+    """Random calls of the node by several files of a user without rights end with each of their
+    possible results and with no other. Then no page is pinned, and the capture is free."""
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    found = guest.run(
+        [
+            PINNED,
+            f"chmod 666 {NODE}; capture storm {NODE} {STORM_CALLS} {seed} >/out/storm",
+            f"{NONE_PINNED}; capture small {NODE}",
+        ]
+    )["storm"].decode()
+    print(found)
+    ends = defaultdict(set)
+    for call, result in re.findall(r"^storm (\w+) (\w+) \d+$", found, re.MULTILINE):
+        ends[call].add(result)
+    assert ends == STORM
 
 
 # Recordings ---------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@
  * Shows that no lock of the driver is held while no program uses the card, for the tests in
  * sim/test.
  *
- *   locks DEV		make a call for each lock, in a process of its own; each call must return
+ *   locks DEV		make a call for each lock, in a process of its own; each call must return.
+ *			If DEV-capture exists, its locks are tried, too
  *
  * A process that waits for a mutex cannot be killed. So its parent waits for it, with a time
  * limit, and says in which call it hangs. These calls also take the spinlocks: if one is held, the
@@ -22,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../uapi/litepcie_capture_node.h"
 #include "calls.h"
 
 #define PATIENCE_MS	10000
@@ -105,6 +107,38 @@ static void way_io(int fd)
 	need(!fsync(fd), "fsync()");
 }
 
+/*
+ * Make calls that take the locks of the capture's node: capture->mutex, capture->wait.lock and
+ * file->io. Nobody has the capture, so calls for its owner fail.
+ */
+static void capture_calls(const char *device)
+{
+	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
+	struct litepcie_capture_wake wake = { .fd = -1 };
+	struct litepcie_capture_stop end = { 0 };
+	char node[64], data[64];
+	int fd;
+
+	snprintf(node, sizeof(node), "%s-capture", device);
+	if (access(node, F_OK))
+		return;
+	*stage = "open() of the capture";
+	fd = open(node, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	need(fd >= 0, node);
+	*stage = "INFO of the capture";
+	need(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_INFO, &info), *stage);
+	*stage = "WAKE of the capture";
+	ends(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), EINVAL, *stage);
+	*stage = "STOP of the capture";
+	need(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_STOP, &end), *stage);
+	*stage = "read() of the capture";
+	need(read(fd, data, sizeof(data)) == sizeof(data), *stage);
+	*stage = "WAKE beside read()";
+	ends(ioctl(fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), EBUSY, *stage);
+	*stage = "close(), which stops the capture";
+	close(fd);
+}
+
 static void every_call(const char *device)
 {
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
@@ -129,6 +163,7 @@ static void every_call(const char *device)
 	need(!small_ring(fd, LITEPCIE_WAY_H2C) && !run_h2c(fd, 1, NULL), "start");
 	*stage = "close(), which stops the DMA";
 	close(fd);
+	capture_calls(device);
 	exit(0);
 }
 

@@ -4,7 +4,8 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Tests the node of the card's capture block, for the tests in sim/test. The card's generator makes
- * the frames: bytes 16 to 19 of a frame of 20 bytes or more have its number.
+ * the frames: bytes 16 to 19 of a frame of 20 bytes or more have its number. capture_storm.c has the
+ * part of random calls.
  */
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 
 #include "../uapi/litepcie_capture_node.h"
 #include "calls.h"
+#include "capture_storm.h"
 
 #define HUGE		(2u << 20)
 #define MBUF		(16u << 10)
@@ -268,6 +270,8 @@ static int refuse(void)
 		EPERM, "the status page for writing");
 	refused(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096) == MAP_FAILED ? -1 : 0, EINVAL,
 		"a page behind the status page");
+	refused(mprotect((void *)status, 4096, PROT_READ | PROT_WRITE), EACCES,
+		"the status page that is made writable");
 	refuse_shapes(base);
 	need(!ring(base, BYTES, MBUF), "RING: %s", strerror(errno));
 	refuse_calls();
@@ -448,8 +452,10 @@ static int hold(const char *flag, int error)
 
 int main(int argc, char **argv)
 {
-	need(argc >= 3, "usage: capture PART NODE [FLAG]");
+	need(argc >= 3, "usage: capture PART NODE [FLAG | N SEED]");
 	device = argv[2];
+	if (!strcmp(argv[1], "storm") && argc == 5)
+		return storm(device, strtoul(argv[3], NULL, 0), (unsigned int)atol(argv[4]));
 	open_node();
 	if (!strcmp(argv[1], "own"))
 		return own();

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ */
+#ifndef CAPTURE_STORM_H
+#define CAPTURE_STORM_H
+
+/*
+ * Make @count random calls of the capture's node @device with the rights of nobody, and print how
+ * often each call ended in each way. Returns the exit status.
+ */
+int storm(const char *device, unsigned long count, unsigned int seed);
+
+#endif /* CAPTURE_STORM_H */
