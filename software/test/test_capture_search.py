@@ -191,6 +191,15 @@ def test_a_folder_that_cannot_be_tried_is_refused(tool, tmp_path, arguments, sen
     assert sentence in report["failures"][0] and "written_bytes" not in report
 
 
+@pytest.mark.parametrize("option, size", [("--ring", "96M"), ("--mbuf", "96K")])
+def test_a_size_that_is_no_power_of_two_is_refused(tool, tmp_path, option, size):
+    """Ring and MBUF of a trial are powers of two, as those of a recording are. Another size is
+    refused with the rule, and nothing is written."""
+    done = tool.run("disk", option, size, tmp_path)
+    assert done.returncode == 2 and f"{option} {size}: it must be a power of two" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def has_begun(process):
     """Say whether the trial has begun to write: its file, which has no name, has more than a page
     of header."""

@@ -124,6 +124,14 @@ def test_a_file_that_is_no_pcapng_is_told(tool, tmp_path):
     assert done.stdout.count("result       broken") == 3
 
 
+def test_a_recording_without_an_mbuf_says_so(tool, tmp_path):
+    """A file that has a filler and no seal is a recording. What only a seal tells is null."""
+    file = tmp_path / "a.pcapng"
+    file.write_bytes(section("<") + interface("<") + block("<", 0x80004C46, bytes(20)))
+    _, (found,) = check(tool, file)
+    assert (found["recording"], found["mbufs"], found["stopped"]) == (True, None, None)
+
+
 def bad_blocks(order):
     """Return {name: (bytes, sentence)} of blocks that stand behind a section and an interface."""
     word = order + "I"
@@ -296,9 +304,9 @@ def test_the_manual_page_knows_every_option_and_every_key(tool):
     texts = [tool.run(*name, "--help").stdout for name in ([], *zip(COMMANDS))]
     options = set(re.findall(r"--([a-z-]+)", " ".join(texts))) - {"help"}
     assert len(options) > 10 and all(f"-{option}" in words for option in options)
-    sources = (TOOLS / "lanebox_capture").glob("*.c")
+    sources = (TOOLS / "lanebox_capture").rglob("*.c")
     keys = set().union(
-        *(re.findall(r'(?:json|print)_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources)
+        *(re.findall(r'emit_\w+\(out, "(\w+)"', path.read_text()) for path in sources)
     )
     assert len(keys) > 20 and keys - words == set()
 

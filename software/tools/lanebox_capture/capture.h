@@ -12,6 +12,8 @@
 #ifndef LANEBOX_CAPTURE_H
 #define LANEBOX_CAPTURE_H
 
+#include <limits.h>
+
 #include "../litepcie_util/util.h"
 
 extern const struct command cmd_record;
@@ -22,17 +24,26 @@ extern const struct command cmd_find;
 extern const struct command cmd_live;
 extern const struct command cmd_disk;
 
-/*
- * Take an option that every command has: -d, --json, --help, or one that getopt has refused. @word
- * is the argument. Returns -1 to go on, or an exit status.
- */
-int capture_option(struct util *util, const struct command *command, int option, const char *word);
+/* The options that every command has, before the command or behind it. */
+struct capture_common {
+	const char	*device;
+	bool		json;
+};
 
-/* The options that every command has, for getopt_long(). */
-#define CAPTURE_OPTIONS \
-	{ "device", required_argument, NULL, 'd' }, \
-	{ "json", no_argument, NULL, 'j' }, \
-	{ "help", no_argument, NULL, 'h' }, \
+extern struct capture_common capture_common;
+
+/* number of files that a command takes: as many as there are */
+#define CAPTURE_FILES	UINT_MAX
+
+/* Ends of tables of options: of a command that opens no card, and of one that does. */
+#define JSON_OPTION \
+	{ .name = "json", .to = &capture_common.json, \
+	  .help = "one JSON object on stdout instead of text" }, \
 	{ 0 }
+#define CARD_OPTIONS \
+	{ .name = "device", .letter = 'd', .value = "DEVICE", .parse = option_text, \
+	  .to = &capture_common.device, \
+	  .help = "the card, as lanebox-capture --help explains it (/dev/litepcie0)" }, \
+	JSON_OPTION
 
 #endif /* LANEBOX_CAPTURE_H */

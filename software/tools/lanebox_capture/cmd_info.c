@@ -8,8 +8,6 @@
  * The command info: say what the card's capture block has, and what became of the frames of each
  * port since its accounts were cleared.
  */
-#include <getopt.h>
-
 #include "capture.h"
 #include "litepcie_capability.h"
 #include "litepcie_capture.h"
@@ -30,64 +28,51 @@ static bool is_used(const struct litepcie_port_accounts *port)
 	       port->lost_staging.frames;
 }
 
-static void print_text(const struct util *util, const void *result)
+static void emit_account(const struct emit *out, const char *key, const char *format,
+			 const struct litepcie_account *account)
+{
+	emit_object(out, key);
+	emit_unsigned(out, "frames", format, account->frames);
+	emit_unsigned(out, "bytes", NULL, account->bytes);
+	emit_object_end(out);
+}
+
+/* The text has no line for a port without a frame. */
+static void emit_port(const struct emit *out, unsigned int number,
+		      const struct litepcie_port_accounts *port)
+{
+	if (!out->json && !is_used(port))
+		return;
+	emit_object(out, NULL);
+	emit_unsigned(out, "port", "  %4llu", number);
+	emit_account(out, "delivered", "  %12llu", &port->delivered);
+	emit_text(out, "  %14llu", (unsigned long long)port->delivered.bytes);
+	emit_account(out, "bad", "  %10llu", &port->bad);
+	emit_account(out, "lost_ring", "  %10llu", &port->lost_ring);
+	emit_account(out, "lost_staging", " %10llu\n", &port->lost_staging);
+	emit_object_end(out);
+}
+
+static void print(const struct emit *out, const void *result)
 {
 	const struct info *info = result;
 	bool any = false;
 
-	printf("info           %s\n", util->device);
-	printf("  version      %u of the capture block\n", info->block.version);
-	printf("  staging      %u bytes on the card\n",
-	       parameter(info, LITEPCIE_CAPTURE_STAGING_BYTES));
-	printf("  segments     %u at most in a ring\n", parameter(info, LITEPCIE_CAPTURE_SEGMENTS));
-	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
-		const struct litepcie_port_accounts *port = &info->stats.port[i];
-
-		if (!is_used(port))
-			continue;
-		if (!any)
-			puts("  port     delivered           bytes         bad   lost: ring    "
-			     "staging");
-		any = true;
-		printf("  %4u  %12llu  %14llu  %10llu  %10llu %10llu\n", i,
-		       (unsigned long long)port->delivered.frames,
-		       (unsigned long long)port->delivered.bytes,
-		       (unsigned long long)port->bad.frames,
-		       (unsigned long long)port->lost_ring.frames,
-		       (unsigned long long)port->lost_staging.frames);
-	}
-	if (!any)
-		puts("  ports        no frame of any port is in the accounts");
-}
-
-static void account_json(struct json *json, const char *key, const struct litepcie_account *account)
-{
-	json_begin_object(json, key);
-	json_unsigned(json, "frames", account->frames);
-	json_unsigned(json, "bytes", account->bytes);
-	json_end_object(json);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct info *info = result;
-
-	json_unsigned(json, "version", info->block.version);
-	json_unsigned(json, "staging_bytes", parameter(info, LITEPCIE_CAPTURE_STAGING_BYTES));
-	json_unsigned(json, "segments", parameter(info, LITEPCIE_CAPTURE_SEGMENTS));
-	json_begin_array(json, "ports");
-	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
-		const struct litepcie_port_accounts *port = &info->stats.port[i];
-
-		json_begin_object(json, NULL);
-		json_unsigned(json, "port", i);
-		account_json(json, "delivered", &port->delivered);
-		account_json(json, "bad", &port->bad);
-		account_json(json, "lost_ring", &port->lost_ring);
-		account_json(json, "lost_staging", &port->lost_staging);
-		json_end_object(json);
-	}
-	json_end_array(json);
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++)
+		any |= is_used(&info->stats.port[i]);
+	emit_text(out, "info           %s\n", out->util->device);
+	emit_unsigned(out, "version", "  version      %llu of the capture block\n",
+		      info->block.version);
+	emit_unsigned(out, "staging_bytes", "  staging      %llu bytes on the card\n",
+		      parameter(info, LITEPCIE_CAPTURE_STAGING_BYTES));
+	emit_unsigned(out, "segments", "  segments     %llu at most in a ring\n",
+		      parameter(info, LITEPCIE_CAPTURE_SEGMENTS));
+	emit_text(out, any ? "  port     delivered           bytes         bad   lost: ring    "
+		  "staging\n" : "  ports        no frame of any port is in the accounts\n");
+	emit_array(out, "ports");
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++)
+		emit_port(out, i, &info->stats.port[i]);
+	emit_array_end(out);
 }
 
 /* The accounts are cleared by a start only, so they are still those of the last capture. */
@@ -112,35 +97,28 @@ static bool ask(struct util *util, struct info *info)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = { CAPTURE_OPTIONS };
 	struct info info = { 0 };
-	int option, status;
 	bool known;
 
-	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
-		status = capture_option(util, &cmd_info, option, argv[optind - 1]);
-		if (status >= 0)
-			return status;
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: info takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	known = util_open(util) && ask(util, &info);
-	return util_finish(util, known ? &info : NULL, print_text, print_json);
+	return util_emit(util, known ? &info : NULL, print);
 }
 
-static const char help[] =
-	"info [-d DEVICE] [--json]\n"
-	"\n"
-	"Say what the card's capture block has, and what became of the frames of each\n"
-	"port: delivered, bad, lost because the ring was full, or because the card's\n"
-	"staging memory was. The accounts are those since the last recording began.\n"
-	"\n"
-	"example:\n"
-	"  lanebox-capture info -d sim:build/board.sock\n";
+static const struct util_option options[] = { CARD_OPTIONS };
 
 const struct command cmd_info = {
 	.name = "info",
 	.summary = "the capture block, and its accounts by port",
-	.help = help,
+	.usage = "info [-d DEVICE] [--json]",
+	.about =
+		"Say what the card's capture block has, and what became of the frames of each\n"
+		"port: delivered, bad, lost because the ring was full, or because the card's\n"
+		"staging memory was. The accounts are those since the last recording began.\n",
+	.examples =
+		"example:\n"
+		"  lanebox-capture info -d sim:build/board.sock\n",
+	.options = options,
 	.run = run,
 };

@@ -9,7 +9,6 @@
  * accounts and takes nothing, so behind the kernel driver it may look at the recording of another
  * program. Rates are those of the host's clock.
  */
-#include <getopt.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,14 +19,17 @@
 #define CLEAR_TERMINAL	"\033[H\033[J"
 
 struct live {
-	/* what the command line wants */
-	double				interval_s;
-	uint64_t			count;		/* of tables; 0: until a signal comes */
 	/* what the card says now, and what it said before */
 	struct litepcie_capture_stats	now, before;
 	double				now_s, before_s;
 	bool				clears;		/* stdout is a terminal */
 };
+
+/* What the command line wants. */
+static struct {
+	double		interval_s;
+	uint64_t	count;	/* of tables; 0: until a signal comes */
+} wanted = { .interval_s = 1 };
 
 /* What became of the frames of one port, or of all, in one interval. */
 struct rates {
@@ -95,61 +97,52 @@ static struct rates sum_of(const struct live *live)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void print_line(const char *name, struct rates rates)
+static void emit_rates(const struct emit *out, const char *name, struct rates rates)
 {
-	printf("%4s  %14.0f  %10.4f  %14.0f  %16llu\n", name, rates.packets, rates.bytes * 8 / 1e9,
-	       rates.lost, (unsigned long long)rates.all_lost);
+	emit_text(out, "%4s", name);
+	emit_number(out, "packets_per_s", "  %14.0f", rates.packets);
+	emit_number(out, "bytes_per_s", NULL, rates.bytes);
+	emit_text(out, "  %10.4f", rates.bytes * 8 / 1e9);
+	emit_number(out, "lost_per_s", "  %14.0f", rates.lost);
+	emit_unsigned(out, "lost", "  %16llu\n", rates.all_lost);
 }
 
-static void print_text(const struct util *util, const struct live *live)
+static void emit_ports(const struct emit *out, const struct live *live)
 {
-	if (live->clears)
-		fputs(CLEAR_TERMINAL, stdout);
-	printf("%s: %.3f of %.3f GB in the ring were given back\n", util->device,
-	       (double)live->now.released / 1e9, (double)live->now.position / 1e9);
-	puts("port       packets/s        Gb/s          lost/s    lost since start");
-	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
-		char name[8];
+	char name[8];
 
+	emit_array(out, "ports");
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
 		if (!is_used(live, i))
 			continue;
 		snprintf(name, sizeof(name), "%u", i);
-		print_line(name, rates_of(live, i));
+		emit_object(out, NULL);
+		emit_unsigned(out, "port", NULL, i);
+		emit_rates(out, name, rates_of(live, i));
+		emit_object_end(out);
 	}
-	print_line("all", sum_of(live));
-	putchar('\n');
+	emit_array_end(out);
 }
 
-static void print_rates(struct json *json, struct rates rates)
-{
-	json_number(json, "packets_per_s", rates.packets);
-	json_number(json, "bytes_per_s", rates.bytes);
-	json_number(json, "lost_per_s", rates.lost);
-	json_unsigned(json, "lost", rates.all_lost);
-}
-
-/* Print an object for one interval. */
-static void print_json(const struct live *live)
+/* Print a table, or an object, for one interval. */
+static void show(const struct util *util, const struct live *live)
 {
 	struct json json = { .file = stdout };
+	const struct emit emit = { util, util->json ? &json : NULL }, *out = &emit;
 
-	json_begin_object(&json, NULL);
-	json_string(&json, "command", "live");
-	json_number(&json, "seconds", live->now_s - live->before_s);
-	json_unsigned(&json, "position", live->now.position);
-	json_unsigned(&json, "released", live->now.released);
-	print_rates(&json, sum_of(live));
-	json_begin_array(&json, "ports");
-	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
-		if (!is_used(live, i))
-			continue;
-		json_begin_object(&json, NULL);
-		json_unsigned(&json, "port", i);
-		print_rates(&json, rates_of(live, i));
-		json_end_object(&json);
-	}
-	json_end_array(&json);
-	json_end_object(&json);
+	emit_object(out, NULL);
+	emit_string(out, "command", NULL, "live");
+	emit_number(out, "seconds", NULL, live->now_s - live->before_s);
+	emit_unsigned(out, "position", NULL, live->now.position);
+	emit_unsigned(out, "released", NULL, live->now.released);
+	emit_text(out, "%s%s: %.3f of %.3f GB in the ring were given back\n",
+		  live->clears ? CLEAR_TERMINAL : "", util->device,
+		  (double)live->now.released / 1e9, (double)live->now.position / 1e9);
+	emit_text(out, "port       packets/s        Gb/s          lost/s    lost since start\n");
+	emit_ports(out, live);
+	emit_rates(out, "all", sum_of(live));
+	emit_text(out, "\n");
+	emit_object_end(out);
 }
 
 /* The card ------------------------------------------------------------------------------------ */
@@ -181,14 +174,11 @@ static void follow(struct util *util, struct litepcie_capture *capture, struct l
 
 	if (!ask(util, capture, live))
 		return;
-	while (!live->count || shown < live->count) {
-		rest(live->interval_s);
+	while (!wanted.count || shown < wanted.count) {
+		rest(wanted.interval_s);
 		if (util_interrupted() || !ask(util, capture, live))
 			break;
-		if (util->json)
-			print_json(live);
-		else
-			print_text(util, live);
+		show(util, live);
 		shown++;
 		if (fflush(stdout) != 0)
 			break;
@@ -196,24 +186,6 @@ static void follow(struct util *util, struct litepcie_capture *capture, struct l
 }
 
 /* Command ------------------------------------------------------------------------------------- */
-
-enum { INTERVAL = 256, COUNT };
-
-static int parse_option(struct util *util, int option, const char *word, struct live *live)
-{
-	switch (option) {
-	case INTERVAL:
-		if (util_parse_seconds(optarg, &live->interval_s))
-			return -1;
-		return util_usage(util, "--interval %s: it must be seconds above 0", optarg);
-	case COUNT:
-		if (util_parse_number(optarg, 1, UINT64_MAX, &live->count))
-			return -1;
-		return util_usage(util, "--count %s: it must be a number above 0", optarg);
-	default:
-		return capture_option(util, &cmd_live, option, word);
-	}
-}
 
 /* Print the failures, and an object for them if something failed and nothing else said so. */
 static int finish(struct util *util)
@@ -229,25 +201,15 @@ static int finish(struct util *util)
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "interval", required_argument, NULL, INTERVAL },
-		{ "count", required_argument, NULL, COUNT },
-		CAPTURE_OPTIONS
-	};
 	struct litepcie_capture_config config = {
 		.struct_size = sizeof(config), .ring_bytes = LITEPCIE_CAPTURE_RING_SMALLEST,
 	};
-	struct live live = { .interval_s = 1, .clears = isatty(STDOUT_FILENO) };
+	struct live live = { .clears = isatty(STDOUT_FILENO) };
 	struct litepcie_capture *capture = NULL;
-	int option, status, rc;
+	int rc;
 
-	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
-		status = parse_option(util, option, argv[optind - 1], &live);
-		if (status >= 0)
-			return status;
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: live takes no argument", argv[optind]);
+	(void)argc;
+	(void)argv;
 	if (util_open(util)) {
 		rc = litepcie_capture_open(util->dev, &config, &capture);
 		util_check(util, rc, "asking the capture block");
@@ -258,25 +220,27 @@ static int run(struct util *util, int argc, char **argv)
 	return finish(util);
 }
 
-static const char help[] =
-	"live [-d DEVICE] [--json] [--interval S] [--count N]\n"
-	"\n"
-	"Show packets, bits and losses of each port in a second, again and again, until\n"
-	"Ctrl-C. Nothing is taken from the card: another program records meanwhile, and\n"
-	"behind the kernel driver its counts are shown. The seconds are the host's. With\n"
-	"--json each interval is an object of its own.\n"
-	"\n"
-	"options:\n"
-	"      --interval S     seconds from one table to the next; 1\n"
-	"      --count N        end after so many tables\n"
-	"\n"
-	"examples:\n"
-	"  lanebox-capture live\n"
-	"  lanebox-capture live --json --count 60 >minute.json\n";
+static const struct util_option options[] = {
+	{ .name = "interval", .value = "S", .parse = option_seconds, .to = &wanted.interval_s,
+	  .rule = OPTION_SECONDS, .help = "seconds from one table to the next (1)" },
+	{ .name = "count", .value = "N", .parse = option_number, .to = &wanted.count, .low = 1,
+	  .rule = "it must be a number above 0", .help = "end after so many tables" },
+	CARD_OPTIONS
+};
 
 const struct command cmd_live = {
 	.name = "live",
 	.summary = "rates and losses by port, again and again",
-	.help = help,
+	.usage = "live [-d DEVICE] [--json] [--interval S] [--count N]",
+	.about =
+		"Show packets, bits and losses of each port in a second, again and again, until\n"
+		"Ctrl-C. Nothing is taken from the card: another program records meanwhile, and\n"
+		"behind the kernel driver its counts are shown. The seconds are the host's. With\n"
+		"--json each interval is an object of its own.\n",
+	.examples =
+		"examples:\n"
+		"  lanebox-capture live\n"
+		"  lanebox-capture live --json --count 60 >minute.json\n",
+	.options = options,
 	.run = run,
 };

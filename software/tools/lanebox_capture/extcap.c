@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record.h"
+#include "record/record.h"
 
 #define NODES		"/dev/litepcie*-capture"
 #define VARIABLE	"LANEBOX_CAPTURE"

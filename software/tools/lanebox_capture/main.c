@@ -6,7 +6,7 @@
 
 /*
  * The command line of lanebox-capture. The options that all commands have may stand before the
- * command or behind it. The command parses those behind it.
+ * command or behind it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -25,6 +25,9 @@ static const struct command *const commands[] = {
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* Tables of options point to it, so it is a global. */
+struct capture_common capture_common = { .device = DEFAULT_DEVICE };
 
 /* Signals that end the program ---------------------------------------------------------------- */
 
@@ -107,7 +110,8 @@ static int finish_help(void)
 
 int util_help(const struct command *command)
 {
-	printf("usage: " PROGRAM " %s", command->help);
+	fputs("usage: " PROGRAM " ", stdout);
+	options_help(command);
 	return finish_help();
 }
 
@@ -132,25 +136,6 @@ int util_bad_option(const struct util *util, int option, const char *word)
 			  util->command ? "" : " before the command");
 }
 
-int capture_option(struct util *util, const struct command *command, int option, const char *word)
-{
-	switch (option) {
-	case 'd':
-		util->device = optarg;
-		return -1;
-	case 'j':
-		util->json = true;
-		return -1;
-	case 'h':
-		if (command)
-			return util_help(command);
-		print_help();
-		return finish_help();
-	default:
-		return util_bad_option(util, option, word);
-	}
-}
-
 /* The main program ---------------------------------------------------------------------------- */
 
 static const struct command *find_command(const char *name)
@@ -161,50 +146,70 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* Take the options before the name of the command. Returns -1 to go on, or an exit status. */
+/*
+ * Take the options before the name of the command, which are those that every command has. Returns
+ * -1 to go on, or an exit status.
+ */
 static int parse_globals(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = { CAPTURE_OPTIONS };
-	int option, status = -1;
+	static const struct option options[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	int option;
 
 	opterr = 0;
-	while (status < 0 && (option = getopt_long(argc, argv, "+:d:h", options, NULL)) != -1)
-		status = capture_option(util, NULL, option, argv[optind - 1]);
-	return status;
+	while ((option = getopt_long(argc, argv, "+:d:h", options, NULL)) != -1) {
+		if (option == 'd') {
+			capture_common.device = optarg;
+		} else if (option == 'j') {
+			capture_common.json = true;
+		} else if (option == 'h') {
+			print_help();
+			return finish_help();
+		} else {
+			return util_bad_option(util, option, argv[optind - 1]);
+		}
+	}
+	return optind == argc ? util_usage(util, "a command is missing") : -1;
+}
+
+/* Run the command that @argv begins with. */
+static int run(struct util *util, int argc, char **argv)
+{
+	const struct command *command = find_command(argv[0]);
+	int status;
+
+	if (!command)
+		return util_usage(util, "%s: there is no such command", argv[0]);
+	util->command = command->name;
+	/* in glibc, 0 lets getopt start again, with the options of the command */
+	optind = 0;
+	status = options_parse(util, command, &argc, &argv);
+	if (status >= 0)
+		return status;
+	util->device = capture_common.device;
+	util->json = capture_common.json;
+	return command->run(util, argc, argv);
 }
 
 int main(int argc, char **argv)
 {
 	struct util *util = calloc(1, sizeof(*util));
-	const struct command *command;
 	int status;
 
 	if (!util)
 		return EXIT_FAILED;
 	util->program = PROGRAM;
-	util->device = DEFAULT_DEVICE;
+	catch_signals();
 	if (extcap_asks(argc, argv)) {
-		catch_signals();
 		status = extcap(util, argc, argv);
-		free(util);
-		return status;
-	}
-	status = parse_globals(util, argc, argv);
-	if (status < 0 && optind == argc)
-		status = util_usage(util, "a command is missing");
-	if (status < 0) {
-		command = find_command(argv[optind]);
-		if (!command) {
-			status = util_usage(util, "%s: there is no such command", argv[optind]);
-		} else {
-			util->command = command->name;
-			argc -= optind;
-			argv += optind;
-			/* in glibc, 0 lets getopt start again, with the options of the command */
-			optind = 0;
-			catch_signals();
-			status = command->run(util, argc, argv);
-		}
+	} else {
+		status = parse_globals(util, argc, argv);
+		if (status < 0)
+			status = run(util, argc - optind, argv + optind);
 	}
 	free(util);
 	return status;

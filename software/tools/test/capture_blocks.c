@@ -16,8 +16,8 @@
 #include "capture/capture.h"
 #include "check.h"
 
-#include "../lanebox_capture/check.c"
-#include "../lanebox_capture/check_recording.c"
+#include "../lanebox_capture/check/check.c"
+#include "../lanebox_capture/check/check_recording.c"
 
 #define MBUF		4096u
 #define MBUFS		6u

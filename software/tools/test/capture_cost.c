@@ -137,12 +137,12 @@ static int card_nap(const struct timespec *nap, struct timespec *left)
 }
 
 #define nanosleep card_nap
-#include "../lanebox_capture/output.c"
+#include "../lanebox_capture/disk/output.c"
 #include "../lanebox_capture/processor.c"
-#include "../lanebox_capture/record.c"
+#include "../lanebox_capture/record/record.c"
 #undef nanosleep
 #undef RECORD
-#include "../lanebox_capture/uring.c"
+#include "../lanebox_capture/disk/uring.c"
 #include "capture_player.h"
 
 static int card_readl(struct litepcie *ours, uint32_t offset, uint32_t *value)

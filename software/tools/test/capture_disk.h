@@ -57,8 +57,8 @@ static ssize_t disk_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 /* What processor.c writes goes to no disk. */
 #include "../lanebox_capture/processor.c"
 #define write disk_write
-#include "../lanebox_capture/output.c"
-#include "../lanebox_capture/record.c"
+#include "../lanebox_capture/disk/output.c"
+#include "../lanebox_capture/record/record.c"
 #undef write
 
 /* Let write number @at, counted from the opening of a file on, go wrong. */

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "../lanebox_capture/play.h"
+#include "../lanebox_capture/play/play.h"
 
 int play_begin(struct util *util, struct play *play)
 {

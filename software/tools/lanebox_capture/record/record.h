@@ -10,8 +10,8 @@
 
 #include "../litepcie_util/util.h"
 #include "litepcie_capture.h"
-#include "output.h"
-#include "play.h"
+#include "disk/output.h"
+#include "play/play.h"
 
 struct recording {
 	/* what the command line wants */

@@ -11,7 +11,7 @@
  * it is left, however the command ends.
  */
 #include <errno.h>
-#include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -214,164 +214,131 @@ static void release(struct trial *trial)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void print_text(const struct util *util, const void *result)
+/* What there is only if a rate was asked for. */
+static void emit_asked(const struct emit *out, const struct trial *trial)
 {
-	const struct trial *trial = result;
-
-	(void)util;
-	printf("disk           %s\n", trial->folder);
-	printf("  written      %llu bytes in %.3f s, %.3f GB/s%s%s\n",
-	       (unsigned long long)trial->done, trial->took,
-	       (double)trial->done / trial->took / 1e9, trial->output.direct ? ", by O_DIRECT" : "",
-	       trial->output.async ? " and io_uring" : "");
-	if (*trial->output.note)
-		printf("  note         %s\n", trial->output.note);
-	if (trial->slowest > 0)
-		printf("  slowest      %.3f GB/s in a second\n", trial->slowest / 1e9);
-	if (trial->rate <= 0)
+	emit_number(out, "asked_bytes_per_s", NULL, trial->rate > 0 ? trial->rate : NAN);
+	if (trial->rate <= 0) {
+		emit_null(out, "most_waiting_bytes");
+		emit_null(out, "lost_bytes");
 		return;
-	printf("  ring         %llu bytes of %llu were full at most\n",
-	       (unsigned long long)trial->most_waiting, (unsigned long long)trial->ring_bytes);
-	printf("  result       %s %.3f GB/s\n", trial->lost ? "it does not hold" : "it holds",
-	       trial->rate / 1e9);
+	}
+	emit_unsigned(out, "most_waiting_bytes", "  ring         %llu bytes",
+		      trial->most_waiting);
+	emit_text(out, " of %llu were full at most\n", (unsigned long long)trial->ring_bytes);
+	emit_unsigned(out, "lost_bytes", NULL, trial->lost);
+	emit_text(out, "  result       %s %.3f GB/s\n",
+		  trial->lost ? "it does not hold" : "it holds", trial->rate / 1e9);
 }
 
-static void print_json(struct json *json, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct trial *trial = result;
+	const struct output *output = &trial->output;
+	double rate = (double)trial->done / trial->took;
 
-	json_string(json, "folder", trial->folder);
-	json_unsigned(json, "written_bytes", trial->done);
-	json_number(json, "seconds", trial->took);
-	json_number(json, "bytes_per_s", (double)trial->done / trial->took);
+	emit_string(out, "folder", "disk           %s\n", trial->folder);
+	emit_unsigned(out, "written_bytes", "  written      %llu bytes", trial->done);
+	emit_number(out, "seconds", " in %.3f s", trial->took);
+	emit_number(out, "bytes_per_s", NULL, rate);
+	emit_bool(out, "o_direct", output->direct);
+	emit_bool(out, "io_uring", output->async);
+	emit_text(out, ", %.3f GB/s%s%s\n", rate / 1e9, output->direct ? ", by O_DIRECT" : "",
+		  output->async ? " and io_uring" : "");
+	emit_string(out, "note", NULL, emit_filled(output->note));
+	if (*output->note)
+		emit_text(out, "  note         %s\n", output->note);
+	emit_number(out, "slowest_bytes_per_s", NULL, trial->slowest > 0 ? trial->slowest : NAN);
 	if (trial->slowest > 0)
-		json_number(json, "slowest_bytes_per_s", trial->slowest);
-	else
-		json_null(json, "slowest_bytes_per_s");
-	json_bool(json, "o_direct", trial->output.direct);
-	json_bool(json, "io_uring", trial->output.async);
-	if (*trial->output.note)
-		json_string(json, "note", trial->output.note);
-	else
-		json_null(json, "note");
-	json_unsigned(json, "ring_bytes", trial->ring_bytes);
-	if (trial->rate > 0) {
-		json_number(json, "asked_bytes_per_s", trial->rate);
-		json_unsigned(json, "most_waiting_bytes", trial->most_waiting);
-		json_unsigned(json, "lost_bytes", trial->lost);
-	} else {
-		json_null(json, "asked_bytes_per_s");
-		json_null(json, "most_waiting_bytes");
-		json_null(json, "lost_bytes");
-	}
+		emit_text(out, "  slowest      %.3f GB/s in a second\n", trial->slowest / 1e9);
+	emit_unsigned(out, "ring_bytes", NULL, trial->ring_bytes);
+	emit_asked(out, trial);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
 
-enum { RATE = 256, SECONDS, RING, MBUF };
+static struct trial trial = {
+	.seconds = 10, .ring_bytes = (uint64_t)64 << 20, .mbuf_bytes = (uint64_t)1 << 20,
+	.output.fd = -1,
+};
 
-/* Parse a size that must be a power of two from @least to @most. Returns -1, or a status. */
-static int parse_power(struct util *util, const char *name, uint64_t least, uint64_t most,
-		       uint64_t *bytes)
-{
-	if (util_parse_size(optarg, bytes) && *bytes >= least && *bytes <= most &&
-	    !(*bytes & (*bytes - 1)))
-		return -1;
-	return util_usage(util, "%s %s: it must be a power of two from %llu to %llu", name, optarg,
-			  (unsigned long long)least, (unsigned long long)most);
-}
-
-static int parse_option(struct util *util, int option, const char *word, struct trial *trial)
+static bool option_rate(const struct util_option *option, const char *text)
 {
 	uint64_t rate;
 
-	switch (option) {
-	case RATE:
-		if (!util_parse_size(optarg, &rate))
-			return util_usage(util, "--rate %s: it must be bytes a second, like 1200M",
-					  optarg);
-		trial->rate = (double)rate;
-		return -1;
-	case SECONDS:
-		if (util_parse_seconds(optarg, &trial->seconds))
-			return -1;
-		return util_usage(util, "--seconds %s: it must be a number above 0", optarg);
-	case RING:
-		return parse_power(util, "--ring", LITEPCIE_CAPTURE_RING_SMALLEST,
-				   LITEPCIE_CAPTURE_RING_LARGEST, &trial->ring_bytes);
-	case MBUF:
-		return parse_power(util, "--mbuf", LITEPCIE_CAPTURE_MBUF_SMALLEST,
-				   LITEPCIE_CAPTURE_MBUF_LARGEST, &trial->mbuf_bytes);
-	default:
-		return capture_option(util, &cmd_disk, option, word);
-	}
+	*(double *)option->to = 0;
+	if (!util_parse_size(text, &rate))
+		return false;
+	*(double *)option->to = (double)rate;
+	return true;
+}
+
+static bool option_power(const struct util_option *option, const char *text)
+{
+	const uint64_t *bytes = option->to;
+
+	return option_size(option, text) && !(*bytes & (*bytes - 1));
 }
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "rate", required_argument, NULL, RATE },
-		{ "seconds", required_argument, NULL, SECONDS },
-		{ "ring", required_argument, NULL, RING },
-		{ "mbuf", required_argument, NULL, MBUF },
-		CAPTURE_OPTIONS
-	};
-	struct trial trial = {
-		.seconds = 10, .ring_bytes = (uint64_t)64 << 20, .mbuf_bytes = (uint64_t)1 << 20,
-		.output.fd = -1,
-	};
-	int option, status;
+	int status;
 
-	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
-		status = parse_option(util, option, argv[optind - 1], &trial);
-		if (status >= 0)
-			return status;
-	}
+	(void)argc;
 	util->device = NULL;	/* no card is opened */
-	if (argc - optind != 1)
-		return util_usage(util, "disk needs one folder");
 	if (trial.mbuf_bytes > trial.ring_bytes / 4)
 		return util_usage(util, "--mbuf %llu: it must be a quarter of --ring %llu at most",
 				  (unsigned long long)trial.mbuf_bytes,
 				  (unsigned long long)trial.ring_bytes);
-	trial.folder = argv[optind];
+	trial.folder = argv[0];
 	if (prepare(util, &trial) && !try_disk(&trial))
 		disk_failed(util, &trial);
 	if (trial.lost)
 		util_fail(util, "%s: the disk does not hold %.3f GB/s: %llu bytes had no room in "
 			  "the ring", trial.folder, trial.rate / 1e9,
 			  (unsigned long long)trial.lost);
-	status = util_finish(util, trial.ran ? &trial : NULL, print_text, print_json);
+	status = util_emit(util, trial.ran ? &trial : NULL, print);
 	release(&trial);
 	return status;
 }
 
-static const char help[] =
-	"disk [--json] [options] FOLDER\n"
-	"\n"
-	"Try a disk before a recording. Bytes come into a ring in memory at a rate, as a\n"
-	"card would write them, and go to a file in the folder as record would write\n"
-	"it: whole MBUFs, by O_DIRECT and io_uring. The result says whether the disk\n"
-	"holds the rate, how full the ring has been, and what the disk did in its\n"
-	"slowest second. Try longer than the disk's own cache lasts. No card is needed,\n"
-	"and nothing is left in the folder.\n"
-	"\n"
-	"options:\n"
-	"      --rate BYTES     bytes a second, like 1200M. Without it the disk gets as\n"
-	"                       much as it takes\n"
-	"      --seconds S      duration; 10\n"
-	"      --ring BYTES     size of the ring: a power of two; 64M\n"
-	"      --mbuf BYTES     size of an MBUF: a power of two; 1M\n"
-	"\n"
-	"exit status: 1 if the ring ran over, so that a card would have lost frames\n"
-	"\n"
-	"examples:\n"
-	"  lanebox-capture disk out/\n"
-	"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n";
+static const struct util_option options[] = {
+	{ .name = "rate", .value = "BYTES", .parse = option_rate, .to = &trial.rate,
+	  .rule = "it must be bytes a second, like 1200M",
+	  .help = "bytes a second, like 1200M. Without it the disk gets as much as it takes" },
+	{ .name = "seconds", .value = "S", .parse = option_seconds, .to = &trial.seconds,
+	  .rule = OPTION_SECONDS, .help = "duration (10)" },
+	{ .name = "ring", .value = "BYTES", .parse = option_power, .to = &trial.ring_bytes,
+	  .low = LITEPCIE_CAPTURE_RING_SMALLEST, .high = LITEPCIE_CAPTURE_RING_LARGEST,
+	  .rule = "it must be a power of two from 64K to 1G",
+	  .help = "size of the ring: a power of two from 64K to 1G (64M)" },
+	{ .name = "mbuf", .value = "BYTES", .parse = option_power, .to = &trial.mbuf_bytes,
+	  .low = LITEPCIE_CAPTURE_MBUF_SMALLEST, .high = LITEPCIE_CAPTURE_MBUF_LARGEST,
+	  .rule = "it must be a power of two from 4K to 4M",
+	  .help = "size of an MBUF: a power of two from 4K to 4M (1M)" },
+	JSON_OPTION
+};
 
 const struct command cmd_disk = {
 	.name = "disk",
 	.summary = "try a disk at a rate before a recording",
-	.help = help,
+	.usage = "disk [--json] [options] FOLDER",
+	.about =
+		"Try a disk before a recording. Bytes come into a ring in memory at a rate, as a\n"
+		"card would write them, and go to a file in the folder as record would write\n"
+		"it: whole MBUFs, by O_DIRECT and io_uring. The result says whether the disk\n"
+		"holds the rate, how full the ring has been, and what the disk did in its\n"
+		"slowest second. Try longer than the disk's own cache lasts. No card is needed,\n"
+		"and nothing is left in the folder.\n",
+	.examples =
+		"exit status: 1 if the ring ran over, so that a card would have lost frames\n"
+		"\n"
+		"examples:\n"
+		"  lanebox-capture disk out/\n"
+		"  lanebox-capture disk --rate 1200M --seconds 300 --ring 1G /mnt/nvme\n",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.takes = "one folder",
 	.run = run,
 };

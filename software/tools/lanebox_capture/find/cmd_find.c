@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@
 #include "capture.h"
 #include "filter.h"
 #include "litepcie_capture.h"
-#include "source.h"
+#include "play/source.h"
 
 #define SECTION		0x0a0d0d0au
 #define INTERFACE	1u
@@ -32,8 +32,7 @@ struct search {
 	int		count;
 	const char	*text;		/* of the filter */
 	const char	*target;	/* file to write, or NULL */
-	double		from_s, to_s;	/* times of packets, in s */
-	bool		has_from, has_to;
+	double		from_s, to_s;	/* least and largest time of a packet, in s */
 	/* what it became */
 	struct filter	*filter;
 	FILE		*out;
@@ -56,8 +55,7 @@ static bool is_in_time(const struct search *search, uint64_t time_ns)
 {
 	double time_s = (double)time_ns / 1e9;
 
-	return !(search->has_from && time_s < search->from_s) &&
-	       !(search->has_to && time_s > search->to_s);
+	return time_s >= search->from_s && time_s <= search->to_s;
 }
 
 /* Look at a packet. @block has its time in ns. Returns true if it was sought. */
@@ -158,72 +156,30 @@ static void close_target(struct util *util, struct search *search)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void print_text(const struct util *util, const void *result)
+static void print(const struct emit *out, const void *result)
 {
 	const struct search *search = result;
 
-	(void)util;
-	printf("find           %s\n", search->text);
-	printf("  packets      %llu of %llu, %llu bytes\n", (unsigned long long)search->found,
-	       (unsigned long long)search->packets, (unsigned long long)search->bytes);
-	if (search->found)
-		printf("  time         %llu.%09llu to %llu.%09llu s\n",
-		       (unsigned long long)search->first_ns / 1000000000,
-		       (unsigned long long)search->first_ns % 1000000000,
-		       (unsigned long long)search->last_ns / 1000000000,
-		       (unsigned long long)search->last_ns % 1000000000);
-	if (search->target)
-		printf("  written      %s\n", search->target);
-}
-
-static void print_json(struct json *json, const void *result)
-{
-	const struct search *search = result;
-
-	json_string(json, "filter", search->text);
-	json_unsigned(json, "packets", search->packets);
-	json_unsigned(json, "found", search->found);
-	json_unsigned(json, "bytes", search->bytes);
+	emit_string(out, "filter", "find           %s\n", search->text);
+	emit_unsigned(out, "found", "  packets      %llu", search->found);
+	emit_unsigned(out, "packets", " of %llu", search->packets);
+	emit_unsigned(out, "bytes", ", %llu bytes\n", search->bytes);
 	if (search->found) {
-		json_unsigned(json, "first_ns", search->first_ns);
-		json_unsigned(json, "last_ns", search->last_ns);
+		emit_unsigned(out, "first_ns", NULL, search->first_ns);
+		emit_unsigned(out, "last_ns", NULL, search->last_ns);
+		emit_text(out, "  time         %llu.%09llu to %llu.%09llu s\n",
+			  (unsigned long long)search->first_ns / 1000000000,
+			  (unsigned long long)search->first_ns % 1000000000,
+			  (unsigned long long)search->last_ns / 1000000000,
+			  (unsigned long long)search->last_ns % 1000000000);
 	} else {
-		json_null(json, "first_ns");
-		json_null(json, "last_ns");
+		emit_null(out, "first_ns");
+		emit_null(out, "last_ns");
 	}
-	json_string(json, "target", search->target);
+	emit_string(out, "target", search->target ? "  written      %s\n" : NULL, search->target);
 }
 
 /* Command ------------------------------------------------------------------------------------- */
-
-enum { FROM = 256, TO, WRITE };
-
-/* Parse a time in seconds, which may be 0. */
-static int parse_time(struct util *util, const char *name, double *seconds, bool *given)
-{
-	char *end;
-
-	*seconds = strtod(optarg, &end);
-	*given = true;
-	if (end != optarg && !*end && *seconds >= 0)
-		return -1;
-	return util_usage(util, "%s %s: it must be a time in seconds, 0 or more", name, optarg);
-}
-
-static int parse_option(struct util *util, int option, const char *word, struct search *search)
-{
-	switch (option) {
-	case FROM:
-		return parse_time(util, "--from", &search->from_s, &search->has_from);
-	case TO:
-		return parse_time(util, "--to", &search->to_s, &search->has_to);
-	case WRITE:
-		search->target = optarg;
-		return -1;
-	default:
-		return capture_option(util, &cmd_find, option, word);
-	}
-}
 
 static void find(struct util *util, struct search *search)
 {
@@ -241,56 +197,60 @@ static void find(struct util *util, struct search *search)
 	filter_close(search->filter);
 }
 
+static struct search search = { .from_s = 0, .to_s = INFINITY };
+
+/* Parse a time in seconds, which may be 0. */
+static bool option_time(const struct util_option *option, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	*(double *)option->to = seconds;
+	return end != text && !*end && seconds >= 0;
+}
+
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "from", required_argument, NULL, FROM },
-		{ "to", required_argument, NULL, TO },
-		{ "write", required_argument, NULL, WRITE },
-		CAPTURE_OPTIONS
-	};
-	struct search search = { 0 };
-	int option, status;
-	bool told;
+	bool told = !search.target || strcmp(search.target, STDOUT);
 
-	while ((option = getopt_long(argc, argv, ":d:h", options, NULL)) != -1) {
-		status = parse_option(util, option, argv[optind - 1], &search);
-		if (status >= 0)
-			return status;
-	}
 	util->device = NULL;	/* no card is opened */
-	if (argc - optind < 2)
-		return util_usage(util, "find needs a file and a filter");
-	search.files = argv + optind;
-	search.count = argc - optind - 1;
+	search.files = argv;
+	search.count = argc - 1;
 	search.text = argv[argc - 1];
-	told = !search.target || strcmp(search.target, STDOUT);
 	if (!told && util->json)
 		return util_usage(util, "--write -: packets and --json would both go to stdout");
 	find(util, &search);
-	return util_finish(util, told && search.filter ? &search : NULL, print_text, print_json);
+	return util_emit(util, told && search.filter ? &search : NULL, print);
 }
 
-static const char help[] =
-	"find [--json] [options] FILE... FILTER\n"
-	"\n"
-	"Look for packets in recordings. The filter is one of tcpdump's, by libpcap, and\n"
-	"'' takes all packets. The packets that are found are counted, and may be written\n"
-	"as pcapng with their ports, times, lengths and options.\n"
-	"\n"
-	"options:\n"
-	"      --from S         packets from this time on, in seconds as check shows it\n"
-	"      --to S           packets up to this time\n"
-	"      --write FILE     write the packets to a new file; - is stdout\n"
-	"\n"
-	"examples:\n"
-	"  lanebox-capture find out/*.pcapng 'tcp port 80 and host 10.0.0.1'\n"
-	"  lanebox-capture find --from 10 --to 10.5 --write b.pcapng a.pcapng ''\n"
-	"  lanebox-capture find --write - a.pcapng 'vlan 7' | tshark -r -\n";
+static const struct util_option options[] = {
+	{ .name = "from", .value = "S", .parse = option_time, .to = &search.from_s,
+	  .rule = "it must be a time in seconds, 0 or more",
+	  .help = "packets from this time on, in seconds as check shows it" },
+	{ .name = "to", .value = "S", .parse = option_time, .to = &search.to_s,
+	  .rule = "it must be a time in seconds, 0 or more",
+	  .help = "packets up to this time" },
+	{ .name = "write", .value = "FILE", .parse = option_text, .to = &search.target,
+	  .help = "write the packets to a new file; - is stdout" },
+	JSON_OPTION
+};
 
 const struct command cmd_find = {
 	.name = "find",
 	.summary = "look for packets in recordings by a filter and by time",
-	.help = help,
+	.usage = "find [--json] [options] FILE... FILTER",
+	.about =
+		"Look for packets in recordings. The filter is one of tcpdump's, by libpcap, and\n"
+		"'' takes all packets. The packets that are found are counted, and may be written\n"
+		"as pcapng with their ports, times, lengths and options.\n",
+	.examples =
+		"examples:\n"
+		"  lanebox-capture find out/*.pcapng 'tcp port 80 and host 10.0.0.1'\n"
+		"  lanebox-capture find --from 10 --to 10.5 --write b.pcapng a.pcapng ''\n"
+		"  lanebox-capture find --write - a.pcapng 'vlan 7' | tshark -r -\n",
+	.options = options,
+	.least = 2,
+	.most = CAPTURE_FILES,
+	.takes = "one file or more, and a filter",
 	.run = run,
 };

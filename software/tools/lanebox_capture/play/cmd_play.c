@@ -1,0 +1,323 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command play: parse its options, let the card play files, record what comes of it if that is
+ * asked for, and print the summary.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture.h"
+#include "play.h"
+#include "record/record.h"
+
+struct playing {
+	struct play		play;
+	struct recording	recording;	/* with a target, if the frames are recorded */
+};
+
+/* Output -------------------------------------------------------------------------------------- */
+
+/* Returns the device time from the first frame's begin to the last one's end, in s. */
+static double seconds_of(const struct litepcie_played *played)
+{
+	if (!played->packets || played->ended_ns < played->begun_ns)
+		return NAN;
+	return (double)(played->ended_ns - played->begun_ns) / 1e9;
+}
+
+/* Returns the number of packets that were delivered, or that were lost. */
+static uint64_t sum_of(const struct litepcie_capture_stats *stats, bool lost)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
+		const struct litepcie_port_accounts *port = &stats->port[i];
+
+		sum += lost ? port->lost_ring.frames + port->lost_staging.frames :
+			      port->delivered.frames;
+	}
+	return sum;
+}
+
+/* Returns how many packets of the files cannot become frames. */
+static uint64_t left_out(const struct play *play, bool empty)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < play->count; i++)
+		sum += empty ? play->sources[i].empty : play->sources[i].timeless;
+	return sum;
+}
+
+static void emit_recording(const struct emit *out, const struct recording *recording)
+{
+	if (!recording->output.count || !recording->counted) {
+		emit_null(out, "recorded");
+		emit_null(out, "lost");
+		emit_null(out, "recording");
+		return;
+	}
+	emit_unsigned(out, "recorded", "  packets      %llu recorded",
+		      sum_of(&recording->stats, false));
+	emit_unsigned(out, "lost", ", %llu lost\n", sum_of(&recording->stats, true));
+	emit_array(out, "recording");
+	for (size_t i = 0; i < recording->output.count; i++) {
+		emit_object(out, NULL);
+		emit_string(out, "path", "  recorded     %s", recording->output.files[i].path);
+		emit_unsigned(out, "bytes", ": %llu bytes\n", recording->output.files[i].bytes);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+}
+
+static void emit_sources(const struct emit *out, const struct play *play)
+{
+	emit_array(out, "files");
+	for (unsigned int i = 0; i < play->count; i++) {
+		const struct source *source = &play->sources[i];
+
+		emit_object(out, NULL);
+		emit_text(out, "  %-11s  ", i ? "" : "files");
+		emit_string(out, "path", "%s\n", source->path);
+		emit_unsigned(out, "packets", NULL, source->packets);
+		emit_unsigned(out, "bytes", NULL, source->bytes);
+		emit_unsigned(out, "empty", NULL, source->empty);
+		emit_unsigned(out, "left_out", NULL, source->timeless);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+}
+
+static void emit_rate(const struct emit *out, const struct litepcie_played *played)
+{
+	double seconds = seconds_of(played), rate = (double)played->packets / seconds;
+	double bytes = (double)played->bytes / seconds;
+
+	emit_number(out, "device_s", NULL, seconds);
+	emit_number(out, "packets_per_s", NULL, rate);
+	emit_number(out, "bytes_per_s", NULL, bytes);
+	if (seconds > 0)
+		emit_text(out, "  rate         %.3f M packets/s, %.3f Gb/s, in %.9f s of device "
+			  "time\n", rate / 1e6, bytes * 8 / 1e9, seconds);
+}
+
+static void print(const struct emit *out, const void *result)
+{
+	const struct playing *playing = result;
+	const struct litepcie_played *played = &playing->play.played;
+	uint64_t empty = left_out(&playing->play, true);
+	uint64_t timeless = left_out(&playing->play, false);
+
+	emit_text(out, "play           %s\n", out->util->device);
+	emit_sources(out, &playing->play);
+	emit_unsigned(out, "packets", "  packets      %llu", played->packets);
+	emit_unsigned(out, "bytes", ", %llu bytes\n", played->bytes);
+	emit_unsigned(out, "skipped_blocks", NULL, played->skipped);
+	emit_unsigned(out, "empty", NULL, played->empty);
+	emit_rate(out, played);
+	if (empty)
+		emit_text(out, "  empty        %llu packets of no bytes, which are no frames\n",
+			  (unsigned long long)empty);
+	if (timeless)
+		emit_text(out, "  left out     %llu packets in blocks without a time or of the old "
+			  "kind: editcap -F pcapng converts them\n",
+			  (unsigned long long)timeless);
+	emit_recording(out, &playing->recording);
+}
+
+/* Options ------------------------------------------------------------------------------------- */
+
+static struct playing playing = {
+	.play.settings.struct_size = sizeof(playing.play.settings),
+	.recording.config.struct_size = sizeof(playing.recording.config),
+	.recording.generator.struct_size = sizeof(playing.recording.generator),
+	.recording.stats.struct_size = sizeof(playing.recording.stats),
+	.recording.output.fd = -1,
+};
+/* Paces that are options without a value. */
+static bool fast, recorded;
+
+/*
+ * Parse a rate: bits a second of an Ethernet line, with K, M or G behind them, or packets a second,
+ * with pps behind that.
+ */
+static bool option_rate(const struct util_option *option, const char *text)
+{
+	struct litepcie_player *player = option->to;
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || !(value > 0))
+		return false;
+	if (*end == 'K' || *end == 'M' || *end == 'G')
+		value *= *end == 'K' ? 1e3 : *end == 'M' ? 1e6 : 1e9;
+	end += *end == 'K' || *end == 'M' || *end == 'G';
+	if (strcmp(end, "pps") == 0) {
+		player->pace = LITEPCIE_PACE_PACKETS;
+		player->packets_per_s = value;
+		return true;
+	}
+	if (*end || value / 8 > 1e12)
+		return false;
+	player->pace = LITEPCIE_PACE_LINE;
+	player->bytes_per_s = (uint64_t)(value / 8 + 0.5);
+	player->overhead = LITEPCIE_LINE_OVERHEAD;
+	player->least = LITEPCIE_LINE_LEAST;
+	return true;
+}
+
+static bool option_port(const struct util_option *option, const char *text)
+{
+	struct litepcie_player *player = option->to;
+	uint64_t port;
+
+	if (!util_parse_number(text, 0, LITEPCIE_CAPTURE_PORTS - 1, &port))
+		return false;
+	player->fixed_port = true;
+	player->port = (uint32_t)port;
+	return true;
+}
+
+/* Open all files. Returns false if one cannot be played; each such file has a sentence. */
+static bool open_files(struct util *util, char **paths)
+{
+	struct play *play = &playing.play;
+
+	play->sources = calloc(play->count, sizeof(*play->sources));
+	if (!play->sources) {
+		util_fail(util, "%s", strerror(ENOMEM));
+		return false;
+	}
+	for (unsigned int i = 0; i < play->count; i++)
+		if (!source_open(&play->sources[i], paths[i], play->settings.fixed_port))
+			util_fail(util, "%s", play->sources[i].why);
+	return !util->failed;
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+/* Play without a recording. Returns true if there is something to tell about. */
+static bool play_alone(struct util *util, struct play *play, int *rc)
+{
+	const struct timespec nap = { .tv_nsec = 10000000 };
+
+	*rc = play_begin(util, play);
+	if (*rc != -EINVAL)
+		util_check(util, *rc, "starting the player");
+	if (*rc < 0)
+		return false;
+	while (!play->ended && !util_interrupted())
+		nanosleep(&nap, NULL);
+	play_stop(play);
+	play_end(util, play);
+	return true;
+}
+
+/* Play, and record what the card captures meanwhile. */
+static bool play_recorded(struct util *util, struct playing *playing, int *rc)
+{
+	struct recording *recording = &playing->recording;
+	bool made;
+
+	recording->play = &playing->play;
+	/* Frames without a time to keep can wait for room. */
+	recording->config.lossless = playing->play.settings.pace == LITEPCIE_PACE_FAST;
+	*rc = litepcie_capture_open(util->dev, &recording->config, &recording->capture);
+	util_check(util, *rc, "opening the capture");
+	made = *rc == 0 && record(util, recording);
+	if (recording->refused)
+		*rc = -EINVAL;
+	return made && !recording->refused;
+}
+
+/*
+ * End a command whose settings the library has refused: that is an error of the command line, which
+ * the sentence is about.
+ */
+static int refuse(struct util *util)
+{
+	int status = util_usage(util, "%s", litepcie_why(util->dev));
+
+	litepcie_close(util->dev);
+	return status;
+}
+
+static int play_card(struct util *util)
+{
+	bool made = false;
+	int rc = 0;
+
+	if (util_open(util))
+		made = playing.recording.target ? play_recorded(util, &playing, &rc) :
+						  play_alone(util, &playing.play, &rc);
+	return rc == -EINVAL ? refuse(util) : util_emit(util, made ? &playing : NULL, print);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	struct litepcie_player *player = &playing.play.settings;
+	int status;
+
+	if (fast || recorded)
+		player->pace = recorded ? LITEPCIE_PACE_RECORDED : LITEPCIE_PACE_FAST;
+	playing.play.count = (unsigned int)argc;
+	status = open_files(util, argv) ? play_card(util) : util_emit(util, NULL, print);
+	for (unsigned int i = 0; playing.play.sources && i < playing.play.count; i++)
+		source_close(&playing.play.sources[i]);
+	free(playing.play.sources);
+	output_free(&playing.recording.output);
+	free(playing.recording.header);
+	return status;
+}
+
+static const struct util_option options[] = {
+	{ .name = "fast", .to = &fast,
+	  .help = "as fast as the card takes frames (the default). Frames wait for room; at "
+		  "another pace they are lost and counted" },
+	{ .name = "recorded", .to = &recorded,
+	  .help = "at the distances at which the packets were recorded" },
+	{ .name = "rate", .value = "RATE", .parse = option_rate, .to = &playing.play.settings,
+	  .rule = "it must be bits a second like 10G, or packets a second like 2.5Mpps",
+	  .help = "at so many bits a second of an Ethernet line, like 10G, with preamble, "
+		  "checksum and gap; or at so many packets a second, like 2.5Mpps" },
+	{ .name = "port", .value = "N", .parse = option_port, .to = &playing.play.settings,
+	  .rule = "it must be a number up to 15",
+	  .help = "all frames come from port N. Otherwise the number of its interface in the "
+		  "file is the port of a packet" },
+	{ .name = "keep-time", .to = &playing.play.settings.keep_time,
+	  .help = "frames have their recorded times. Otherwise they have the device times at "
+		  "which they are played" },
+	{ .name = "record", .value = "FOLDER|FILE", .parse = option_text,
+	  .to = &playing.recording.target,
+	  .help = "record what the card captures meanwhile, as record does" },
+	CARD_OPTIONS
+};
+
+const struct command cmd_play = {
+	.name = "play",
+	.summary = "let the card play pcapng files as frames",
+	.usage = "play [-d DEVICE] [--json] [options] FILE...",
+	.about =
+		"Let the card play pcapng files: each packet in them becomes a frame again, and\n"
+		"the capture block takes it. The files go through h2c, which the user slot does\n"
+		"not get meanwhile. All files are looked at first, and none is played if the\n"
+		"card would refuse one: it takes little-endian pcapng, Ethernet, and packets of\n"
+		"up to 16383 bytes. editcap -F pcapng converts other captures.\n",
+	.examples =
+		"examples:\n"
+		"  lanebox-capture play -d vfio:0000:22:00.0 --rate 10G a.pcapng\n"
+		"  lanebox-capture play -d sim:build/board.sock --record b.pcapng a.pcapng\n",
+	.options = options,
+	.least = 1,
+	.most = CAPTURE_FILES,
+	.takes = "one file or more",
+	.run = run,
+};

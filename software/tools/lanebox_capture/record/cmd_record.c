@@ -1,0 +1,349 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The command record: parse its options, and print the summary of a recording. record.c makes the
+ * recording.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "record.h"
+
+/* Output -------------------------------------------------------------------------------------- */
+
+/* Returns what all ports have together. */
+static struct litepcie_port_accounts sum_of(const struct litepcie_capture_stats *stats)
+{
+	struct litepcie_port_accounts sum = { 0 };
+
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
+		const struct litepcie_port_accounts *port = &stats->port[i];
+
+		sum.delivered.frames += port->delivered.frames;
+		sum.delivered.bytes += port->delivered.bytes;
+		sum.bad.frames += port->bad.frames;
+		sum.bad.bytes += port->bad.bytes;
+		sum.lost_ring.frames += port->lost_ring.frames;
+		sum.lost_ring.bytes += port->lost_ring.bytes;
+		sum.lost_staging.frames += port->lost_staging.frames;
+		sum.lost_staging.bytes += port->lost_staging.bytes;
+	}
+	return sum;
+}
+
+/* Returns the time from the first packet to the last, in s; NAN if it is not known. */
+static double seconds_of(const struct recording *recording)
+{
+	if (recording->first_ns == UINT64_MAX)
+		return 0;
+	if (recording->last_ns == UINT64_MAX)
+		return NAN;
+	return (double)(recording->last_ns - recording->first_ns) / 1e9;
+}
+
+static void emit_files(const struct emit *out, const struct output *output)
+{
+	uint64_t bytes = 0, mbufs = 0;
+
+	emit_array(out, "files");
+	for (size_t i = 0; i < output->count; i++) {
+		const struct output_file *file = &output->files[i];
+
+		emit_object(out, NULL);
+		emit_text(out, "  %-11s  ", i ? "" : "files");
+		emit_string(out, "path", "%s\n", file->path);
+		emit_unsigned(out, "bytes", NULL, file->bytes);
+		emit_unsigned(out, "mbufs", NULL, file->mbufs);
+		emit_object_end(out);
+		bytes += file->bytes;
+		mbufs += file->mbufs;
+	}
+	emit_array_end(out);
+	emit_bool(out, "o_direct", output->direct);
+	emit_string(out, "note", NULL, emit_filled(output->note));
+	emit_text(out, "  written      %llu bytes: %llu MBUFs%s\n", (unsigned long long)bytes,
+		  (unsigned long long)mbufs, output->direct ? ", by O_DIRECT" : "");
+	if (*output->note)
+		emit_text(out, "  note         %s\n", output->note);
+}
+
+/* The accounts of a port, or of all. Those of one port are in JSON only. */
+static void emit_accounts(const struct emit *out, const struct litepcie_port_accounts *accounts)
+{
+	emit_unsigned(out, "packets", NULL, accounts->delivered.frames);
+	emit_unsigned(out, "bytes", NULL, accounts->delivered.bytes);
+	emit_unsigned(out, "bad", NULL, accounts->bad.frames);
+	emit_unsigned(out, "bad_bytes", NULL, accounts->bad.bytes);
+	emit_unsigned(out, "lost_ring", NULL, accounts->lost_ring.frames);
+	emit_unsigned(out, "lost_ring_bytes", NULL, accounts->lost_ring.bytes);
+	emit_unsigned(out, "lost_staging", NULL, accounts->lost_staging.frames);
+	emit_unsigned(out, "lost_staging_bytes", NULL, accounts->lost_staging.bytes);
+}
+
+static void emit_ports(const struct emit *out, const struct litepcie_capture_stats *stats)
+{
+	emit_array(out, "ports");
+	for (unsigned int i = 0; i < LITEPCIE_CAPTURE_PORTS; i++) {
+		emit_object(out, NULL);
+		emit_unsigned(out, "port", NULL, i);
+		emit_accounts(out, &stats->port[i]);
+		emit_object_end(out);
+	}
+	emit_array_end(out);
+}
+
+/* The times of the recording, and the rate in between. */
+static void emit_rate(const struct emit *out, double seconds,
+		      const struct litepcie_account *delivered)
+{
+	double rate = seconds > 0 ? (double)delivered->frames / seconds : NAN;
+	double bytes = seconds > 0 ? (double)delivered->bytes / seconds : NAN;
+
+	emit_number(out, "packets_per_s", NULL, rate);
+	emit_number(out, "bytes_per_s", NULL, bytes);
+	if (seconds > 0)
+		emit_text(out, "  rate         %.3f M packets/s, %.3f Gb/s, in %.6f s of device "
+			  "time\n", rate / 1e6, bytes * 8 / 1e9, seconds);
+}
+
+/* What the card has counted. */
+static void emit_counted(const struct emit *out, const struct recording *recording)
+{
+	struct litepcie_port_accounts sum = sum_of(&recording->stats);
+
+	emit_accounts(out, &sum);
+	emit_text(out, "  packets      %llu, %llu bytes\n",
+		  (unsigned long long)sum.delivered.frames,
+		  (unsigned long long)sum.delivered.bytes);
+	emit_rate(out, seconds_of(recording), &sum.delivered);
+	emit_text(out, "  lost         %llu: %llu for the ring, %llu for the card's staging "
+		  "memory\n",
+		  (unsigned long long)(sum.lost_ring.frames + sum.lost_staging.frames),
+		  (unsigned long long)sum.lost_ring.frames,
+		  (unsigned long long)sum.lost_staging.frames);
+	if (sum.bad.frames)
+		emit_text(out, "  bad          %llu, which are not recorded without --keep-bad\n",
+			  (unsigned long long)sum.bad.frames);
+	emit_unsigned(out, "limit_writes", NULL, recording->stats.limits);
+	emit_ports(out, &recording->stats);
+}
+
+static void emit_nothing_counted(const struct emit *out)
+{
+	static const char *const keys[] = {
+		"packets", "bytes", "bad", "bad_bytes", "lost_ring", "lost_ring_bytes",
+		"lost_staging", "lost_staging_bytes", "packets_per_s", "bytes_per_s",
+		"limit_writes", "ports",
+	};
+
+	emit_text(out, "  packets      unknown: the card's accounts could not be read\n");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		emit_null(out, keys[i]);
+}
+
+static void print(const struct emit *out, const void *result)
+{
+	const struct recording *recording = result;
+
+	emit_text(out, "record         %s\n", out->util->device);
+	emit_files(out, &recording->output);
+	emit_unsigned(out, "ring_bytes", NULL, recording->config.ring_bytes);
+	emit_unsigned(out, "mbuf_bytes", NULL, recording->config.mbuf_bytes);
+	emit_number(out, "device_s", NULL, seconds_of(recording));
+	emit_known(out, "generated", recording->made_known ? (int64_t)recording->made : -1);
+	if (recording->counted)
+		emit_counted(out, recording);
+	else
+		emit_nothing_counted(out);
+}
+
+/* Options ------------------------------------------------------------------------------------- */
+
+static struct recording recording = {
+	.config.struct_size = sizeof(recording.config),
+	.generator.struct_size = sizeof(recording.generator),
+	.stats.struct_size = sizeof(recording.stats),
+	.output.fd = -1,
+};
+
+bool record_generator(const char *text, struct litepcie_generator *generator)
+{
+	uint32_t *const fields[] = { &generator->size, &generator->period, &generator->count };
+	char copy[64], *rest = copy, *word;
+	uint64_t value;
+	size_t n = 0;
+
+	if (strlen(text) >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	while ((word = strsep(&rest, ","))) {
+		if (n == sizeof(fields) / sizeof(fields[0]) ||
+		    !util_parse_number(word, 0, UINT32_MAX, &value))
+			return false;
+		*fields[n++] = (uint32_t)value;
+	}
+	return true;
+}
+
+static bool option_generator(const struct util_option *option, const char *text)
+{
+	recording.generates = true;
+	return record_generator(text, option->to);
+}
+
+/* A size, or a number, of 32 bits. */
+static bool option_size32(const struct util_option *option, const char *text)
+{
+	uint64_t value;
+
+	if (!util_parse_size(text, &value) || value > UINT32_MAX)
+		return false;
+	*(uint32_t *)option->to = (uint32_t)value;
+	return true;
+}
+
+static bool option_number32(const struct util_option *option, const char *text)
+{
+	uint64_t value;
+
+	if (!util_parse_number(text, 0, UINT32_MAX, &value))
+		return false;
+	*(uint32_t *)option->to = (uint32_t)value;
+	return true;
+}
+
+static bool option_wait(const struct util_option *option, const char *text)
+{
+	uint32_t *ns = option->to;
+	bool right = option_number32(option, text);
+
+	if (right && !*ns)
+		*ns = LITEPCIE_CAPTURE_AT_ONCE;
+	return right;
+}
+
+static bool option_processor(const struct util_option *option, const char *text)
+{
+	recording.pinned = true;
+	return option_number32(option, text);
+}
+
+/*
+ * End a command whose settings the library has refused: that is an error of the command line, which
+ * the sentence is about.
+ */
+static int refuse(struct util *util)
+{
+	int status = util_usage(util, "%s", litepcie_why(util->dev));
+
+	litepcie_close(util->dev);
+	return status;
+}
+
+static int record_card(struct util *util)
+{
+	bool made = false;
+	int rc;
+
+	if (util_open(util)) {
+		rc = litepcie_capture_open(util->dev, &recording.config, &recording.capture);
+		if (rc == -EINVAL)
+			return refuse(util);
+		util_check(util, rc, "opening the capture");
+		made = rc == 0 && record(util, &recording);
+		if (recording.refused)
+			return refuse(util);
+	}
+	return util_emit(util, made ? &recording : NULL, print);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	int status;
+
+	(void)argc;
+	recording.target = argv[0];
+	status = record_card(util);
+	output_free(&recording.output);
+	free(recording.header);
+	return status;
+}
+
+#define SIZE_RULE	"it must be a number of bytes; K, M and G may follow"
+#define NUMBER_RULE	"it must be a number up to 4294967295"
+
+static const struct util_option options[] = {
+	{ .name = "ring", .value = "BYTES", .parse = option_size,
+	  .to = &recording.config.ring_bytes, .rule = SIZE_RULE,
+	  .help = "memory of the ring, a power of two from 64K to 1G (64M)" },
+	{ .name = "mbuf", .value = "BYTES", .parse = option_size32,
+	  .to = &recording.config.mbuf_bytes, .rule = SIZE_RULE,
+	  .help = "size of an MBUF, a power of two from 4K to 4M, at most a quarter of the ring "
+		  "(1M)" },
+	{ .name = "size", .value = "BYTES", .parse = option_size, .to = &recording.file_bytes,
+	  .rule = SIZE_RULE, .help = "begin a new file in the folder before one is larger" },
+	{ .name = "seconds", .value = "S", .parse = option_seconds, .to = &recording.seconds,
+	  .rule = OPTION_SECONDS, .help = "end after S seconds of the host's clock" },
+	{ .name = "packets", .value = "N", .parse = option_number, .to = &recording.packets,
+	  .low = 1, .rule = "it must be a number above 0",
+	  .help = "end when N packets are in the ring; there may be more" },
+	{ .name = "snap", .value = "BYTES", .parse = option_size32, .to = &recording.config.snap,
+	  .rule = SIZE_RULE, .help = "keep so many bytes of a packet at most (all)" },
+	{ .name = "wait", .value = "NS", .parse = option_wait, .to = &recording.config.wait_ns,
+	  .rule = NUMBER_RULE,
+	  .help = "time for which packets wait in the card for more (1000)" },
+	{ .name = "keep-bad", .to = &recording.config.keep_bad,
+	  .help = "record the frames that their source found bad, too" },
+	{ .name = "lossless", .to = &recording.config.lossless,
+	  .help = "let frames wait for room; only the generator can wait" },
+	{ .name = "link-type", .value = "N", .parse = option_number32,
+	  .to = &recording.config.link_type, .rule = NUMBER_RULE,
+	  .help = "what the frames are, in the header of files: 147 to 162 are the types of "
+		  "users, as for a sensor (1: Ethernet)" },
+	{ .name = "cpu", .value = "N", .parse = option_processor, .to = &recording.cpu,
+	  .rule = NUMBER_RULE,
+	  .help = "run on processor N only, best on the card's NUMA node" },
+	{ .name = "generate", .value = "FRAMES", .parse = option_generator,
+	  .to = &recording.generator,
+	  .rule = "it must be SIZE[,PERIOD[,COUNT]], like 64,1000,20000",
+	  .help = "FRAMES is SIZE[,PERIOD[,COUNT]]: let the card make frames of SIZE bytes every "
+		  "PERIOD/256 clock cycles (0: as fast as it can). The recording ends after COUNT "
+		  "frames (0: without end)" },
+	{ .name = "seed", .value = "N", .parse = option_number32, .to = &recording.generator.seed,
+	  .rule = NUMBER_RULE, .help = "seed of the frames' data (0)" },
+	{ .name = "port-mask", .value = "N", .parse = option_number32,
+	  .to = &recording.generator.port_mask, .rule = NUMBER_RULE,
+	  .help = "frame n comes from port n & N (0)" },
+	CARD_OPTIONS
+};
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "write what the card captures to files",
+	.usage = "record [-d DEVICE] [--json] [options] FOLDER|FILE",
+	.about =
+		"Record what the card captures until Ctrl-C. In a folder the files have the time\n"
+		"of the start in their names; a / behind a name that does not exist makes the\n"
+		"folder. A file that exists is not overwritten. A pipe is written, too.\n"
+		"\n"
+		"A file is a page of header and then MBUFs as they are in the ring, so each file\n"
+		"is valid by itself. It is written past the page cache where the filesystem can\n"
+		"do that. If the disk is too slow the ring runs full, and the card loses frames.\n"
+		"The next packet of the port says how many; the summary says why.\n",
+	.examples =
+		"examples:\n"
+		"  lanebox-capture record -d sim:build/board.sock --generate 69,0,9999 a.pcapng\n"
+		"  lanebox-capture record -d vfio:0000:22:00.0 --ring 1G --size 4G out/\n",
+	.options = options,
+	.least = 1,
+	.most = 1,
+	.takes = "one file or folder",
+	.run = run,
+};
