@@ -70,7 +70,7 @@ CAMPAIGNS = {
     "stock": Campaign(2, ("test_sim_guest",)),
     "cost": Campaign(4, ("test_host", "test_guest_fio")),
     "rows": Campaign(1, ("test_streams",)),
-    "captures": Campaign(5, ("test_capture_play",)),
+    "captures": Campaign(6, ("test_capture_play", "test_sensor_example")),
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, ("test_readme",)),
     "hour": Campaign(5, ("test_first_hour", "test_check")),

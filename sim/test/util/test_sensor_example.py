@@ -15,8 +15,10 @@ import pytest
 from examples.test.test_sensor import frame
 from sim import artefacts, examples
 from sim.board.process import BoardProcess
+from sim.guest import run as guest_run
 from sim.rows.measure import Conditions
 from sim.test.board.board_builds import ROOT
+from sim.test.driver.driver_guest import boot
 
 SECONDS = 120  # wall time that a program may take
 USER0 = 147
@@ -99,3 +101,30 @@ def test_the_recorder_gives_frames_a_link_type(built, board, tmp_path):
         [*command, "--link-type", "70000", tmp_path / "b"], capture_output=True, text=True
     )
     assert done.returncode == 2 and "link type 70000: it must be at most" in done.stderr
+
+
+@pytest.mark.guest
+@pytest.mark.soak  # a guest of its own
+def test_the_recorder_records_the_sensor(built, board, tmp_path, monkeypatch):
+    """Behind the driver lanebox-capture records the sensor's frames, and another program starts and
+    stops the sensor meanwhile. tshark finds each frame in the recording."""
+    monkeypatch.setattr(guest_run, "PLACE", tmp_path / "guest")
+    files = [
+        (artefacts.capture_tool(built.headers, static=True), "bin/lanebox-capture"),
+        (artefacts.utility(built.headers, static=True), "bin/litepcie_util"),
+        (built.gateware / "csr.json", "csr.json"),
+    ]
+    recording, kept = "/out/sensor.pcapng", tmp_path / "sensor.pcapng"
+    commands = [
+        "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled; export LANEBOX_CSR=/csr.json",
+        f"lanebox-capture record --link-type {USER0} --ring 1M --packets 1000 {recording} & r=$!",
+        f"while [ ! -s {recording} ]; do kill -0 $r; sleep 0.05; done",
+        "litepcie_util poke user_run 1; wait $r; litepcie_util poke user_run 0",
+        f"lanebox-capture check {recording}",
+    ]
+    kept.write_bytes(boot(board, commands, programs=(), files=files).files["sensor.pcapng"])
+    found = read(kept)
+    # The sensor may have started a moment before the recording.
+    first = int.from_bytes(found[0][1][:4], "little")
+    assert len(found) >= 1000
+    assert found == [(PORT, frame(first + n)) for n in range(len(found))]
