@@ -8,7 +8,7 @@ import spinal.core._
 
 import lanebox.vocabulary.Frames
 
-/** What the parser knows about a frame: the fields by which rules and the spread over queues choose.
+/** The parser's result for a frame: the fields by which rules and the spread over queues choose.
   *
   * A field whose header is missing, cut off or not understood is 0, and the bit that would tell of
   * it is low. So no frame is refused, whatever is in it.

@@ -101,7 +101,7 @@ object FrameSorter {
   /** Beats that wait for a verdict: those of the frames that parser and rules have in hand. */
   val StoreBeats = 32
 
-  /** What is done with a frame. */
+  /** The decision about a frame: whether it is discarded, how much of it is kept, and its queue. */
   case class Verdict() extends Bundle {
     val discard = Bool()
     val snap    = UInt(Frames.LengthWidth bits)      // Bytes to keep of the frame; 0: no change.

@@ -74,7 +74,7 @@ object HeaderWindow {
   val Dwords        = (Beats * Frames.BeatBytes - EthernetBytes) / 4
   val DwordWidth    = log2Up(Dwords + 1)
 
-  /** What the source of a frame tells of it. */
+  /** The facts about a frame that its source tells, and that rules compare. */
   case class Facts() extends Bundle {
     val port   = UInt(Frames.PortWidth bits)
     val length = UInt(16 bits)

@@ -44,7 +44,7 @@ object FlowFrames {
   private def address6(r: Random) =
     Seq(0x20, 1, 0xd, 0xb8, 0, 0, 0, r.nextInt(4)) ++ random(r, 7) :+ r.nextInt(2)
 
-  /** What follows an IP header: up to `most` extension headers, and ports. */
+  /** Makes the bytes behind an IP header: up to `most` extension headers, and ports. */
   private def behind(r: Random, protocol: Int, most: Int): Seq[Int] = protocol match {
     case 0 | 43 | 44 | 51 | 60 if most > 0 =>
       val next  = pick(r, 0, 6, 17, 44, 51, 60, 59)
