@@ -125,6 +125,11 @@ CAPTURE_CELLS    = 256
 CAPTURE_CELLS_PER_LINE = 4
 CAPTURE_LENGTH_BITS    = 14 # Width of the length of a frame, in bytes.
 CAPTURE_PORT_BITS      = 4  # Width of the number of the port that a frame comes from.
+CAPTURE_QUEUES         = (1, 2, 4, 8, 16) # A capture block may have so many queues.
+CAPTURE_QUEUE_BITS     = 4  # Width of the number of a queue.
+CAPTURE_SPREAD_BITS    = 7  # Width of the number of an entry of the table that names queues.
+CAPTURE_RULE_BITS      = 4  # Width of the number of a rule.
+CAPTURE_WORD_BITS      = 4  # Width of the number of a word of 32 bits of a rule.
 CAPTURE_FATE_BITS      = 2  # Width of the number of what became of a frame (Accounts.scala).
 
 # The player of pcapng files. A block's length has this many bits: a block has less than 16 MiB, as
@@ -276,6 +281,7 @@ CSR_LOCATIONS = {
     "flash":            19,
     "reboot":           20,
     "player":           21,
+    "capture_queues":   22,
     "slot":             23,
     "sensors":          24,
     "module0":          25,

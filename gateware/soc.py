@@ -44,8 +44,8 @@ class LaneboxSoC(RegisterBridgeSoC):
     `pads` are the PCIe pins, `leds` the board's LEDs, `target` its name. `endpoint` is "lanebox" or
     "litepcie"; `mmio` is "bridge", or "litepcie" for LitePCIe's bus master. `user` is the class of
     the user slot's logic. `memories`: the first words of the two block memories. `msix` adds MSI-X,
-    `capture` a capture of frames, `virtio` a console and a net device with this far side. `card`:
-    its cages ("a", "b"), or None; `firmware` of its CPU. `clock`: in Hz. `compat`: windows.py.
+    `capture` a capture of so many queues, `virtio` a console and a net device with this far side.
+    `card`: its cages ("a", "b"), or None; `firmware` of its CPU. `clock`: Hz. `compat`: windows.py.
     """
     csr_map = numbers.CSR_LOCATIONS
     msix    = None # The registers of the MSI-X table, if MSI-X is built.
@@ -53,7 +53,7 @@ class LaneboxSoC(RegisterBridgeSoC):
 
     def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
         user = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE), msix = False, compat = None,
-        clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = False, card = None,
+        clock = numbers.SYS_CLK_FREQ, completion_pool = False, capture = 0, card = None,
         virtio = None, firmware = None):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,

@@ -41,8 +41,9 @@ def parse_arguments(board, description):
     target.add_argument("--completion-pool", action="store_true",
         help="count headers and data of read completions together: for a host or hard block that "
             "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
-    target.add_argument("--capture", action="store_true",
-        help="the capture block and its generator of frames (default: none)")
+    target.add_argument("--capture", type=int, nargs="?", const=1, default=0, metavar="QUEUES",
+        help="the capture block and its generator of frames, with 1 (default), 2, 4, 8 or 16 "
+            "queues (default: none)")
     target.add_argument("--card", action="store_true",
         help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
     target.add_argument("--firmware", default="default", metavar="NAME",

@@ -28,52 +28,18 @@ case class Accounts() extends Component {
     val busy     = out Bool ()
     // `index` selects the shown account: its port in the upper bits, its fate in the lower two.
     val index   = in UInt (Accounts.Width bits)
-    val account = out(Accounts.Account())
+    val account = out(AccountTable.Account())
   }
-  import Accounts.{Account, Entries, Width}
-
-  val accounts = Mem(Account(), Entries)
-  val copies   = Mem(Account(), Entries)
-  val copy     = copies.readAsync(io.index)
-  val shown    = RegNext(copy)
-  io.account := shown
-
-  val walk = new Area {
-    // Number of accounts that the running snapshot or clear has not visited yet.
-    val left   = Reg(UInt(Width + 1 bits)) init 0
-    val clears = RegInit(False)
-    val active = left =/= 0
-    when(active) { left := left - 1 }
-    when(!active) { clears := False }
-    when(io.clear || io.snapshot) { left := Entries }
-    when(io.clear) { clears := True }
-    val entry = (left - 1).resize(Width)
-  }
-  io.busy := walk.active
-
-  // Counting a frame takes two cycles: the account of its port and fate is read, then written.
-  val queue  = io.fates.queue(16).m2sPipe()
-  val adds   = RegInit(False)
-  val entry  = queue.port @@ queue.fate.asBits.asUInt
-  val before = accounts.readAsync(walk.active ? walk.entry | entry)
-  val sum    = Reg(Account())
-  sum.frames := before.frames + 1
-  sum.bytes  := before.bytes + queue.bytes
-  val begins = queue.valid && !adds && !walk.active && !io.clear && !io.snapshot
-  // An event is taken in the cycle in which its account is written, one cycle after its look-up.
-  adds        := begins
-  queue.ready := adds
-
-  val zero = Account()
-  zero.frames := 0
-  zero.bytes  := 0
-  val clears = walk.active && walk.clears
-  accounts.write(
-    address = clears ? walk.entry | entry,
-    data = clears ? zero | sum,
-    enable = adds || clears
-  )
-  copies.write(walk.entry, clears ? zero | before, walk.active)
+  val tally = AccountTable(Accounts.Width)
+  val count = AccountTable.Count(Accounts.Width)
+  count.entry := io.fates.port @@ io.fates.fate.asBits.asUInt
+  count.bytes := io.fates.bytes
+  tally.io.counts << io.fates.translateWith(count)
+  tally.io.clear    := io.clear
+  tally.io.snapshot := io.snapshot
+  tally.io.index    := io.index
+  io.busy           := tally.io.busy
+  io.account        := tally.io.account
 }
 
 object Accounts {
@@ -96,12 +62,5 @@ object Accounts {
     val fate  = Fate()
     val port  = UInt(Frames.PortWidth bits)
     val bytes = UInt(16 bits) // Length of the frame at its source, in bytes.
-  }
-
-  /** The number of frames of one port that had one fate, and the bytes that these frames had at
-    * their source.
-    */
-  case class Account() extends Bundle {
-    val frames, bytes = UInt(64 bits)
   }
 }

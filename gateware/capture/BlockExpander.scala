@@ -14,7 +14,7 @@ import lanebox.vocabulary.{Frames, HardBlock}
   * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
   * lanes. One rotation per block therefore puts each of its dwords into its lane.
   */
-case class BlockExpander() extends Component {
+case class BlockExpander(queue: Int = 0) extends Component {
   val io = new Bundle {
     val block  = slave(Stream(Block()))
     val layout = master(Stream(Layout()))
@@ -70,12 +70,12 @@ case class BlockExpander() extends Component {
       head.kept.asBits.resize(32),
       head.original.asBits.resize(32)
     )
-    val reason = block.seal.reason.asBits.resize(16) ## B(0, 16 bits)
+    val reason = block.seal.reason.asBits.resize(16) ## B(queue, 16 bits)
     val seal = Seq(
       dword(BlockExpander.Seal),
       bytes,
       dword(BlockExpander.SealMagic),
-      reason // The lower half is the number of the capture queue: 0.
+      reason // The lower half is the number of the capture queue.
     ) ++ halves(block.seal.number) ++ halves(block.seal.time).take(1)
     val filler = Seq(dword(BlockExpander.Filler), bytes) ++ Seq.fill(5)(dword(0))
     for (i <- 0 until RecordSizer.HeaderDwords)

@@ -7,7 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
-import lanebox.vocabulary.{Frames, Request}
+import lanebox.vocabulary.Frames
 
 /** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.
   *
@@ -24,7 +24,7 @@ import lanebox.vocabulary.{Frames, Request}
   *                     +--- read, release -------------+   +-----------------+
   * }}}
   *
-  * The capture has one queue. A frame is delivered whole or lost whole, and each frame is counted
+  * A Capture has one queue. A frame is delivered whole or lost whole, and each frame is counted
   * once, by its fate. Room in the ring and in the staging memory is reserved before a record is
   * begun, so of all stages behind MbufPlacer only HostWriter ever waits for the host.
   *
@@ -32,38 +32,15 @@ import lanebox.vocabulary.{Frames, Request}
   * `run` has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle`
   * rises, and nothing more is written.
   */
-case class Capture(p: CaptureParam) extends Component {
-  setDefinitionName("Capture")
-  val io = new Bundle {
-    val settings = in(Capture.Settings(p))
-    val clear    = in Bool ()
-    // A pulse closes the MBUF (part of the ring) that is being filled, with fillers and a seal.
-    val seal = in Bool ()
-    // Ring position up to which the card may write, in bytes since the start of the capture.
-    val limit   = slave(Flow(UInt(64 bits)))
-    val segment = slave(Flow(RingSegments.Segment(p)))
-    // Ring position beyond which the card calls the host once.
-    val wake     = slave(Flow(UInt(64 bits)))
-    val call     = out Bool ()       // A pulse: interrupt the host.
-    val calls    = out Bool ()       // A written `wake` is being compared.
-    val now      = in UInt (64 bits) // The card's time in ns.
-    val frames   = slave(Frames())
-    val request  = master(Stream(Fragment(Request())))
-    val position = out UInt (64 bits)
-    val idle     = out Bool ()
-
-    val snapshot     = in Bool ()
-    val accountsBusy = out Bool ()
-    val index        = in UInt (Accounts.Width bits)
-    val account      = out(Accounts.Account())
-  }
-  noIoPrefix()
+case class Capture(p: CaptureParam) extends CaptureBlock(p) {
+  // Each queue is a module of its own, since its seals have its number.
+  setDefinitionName(if (p.queue == 0) "Capture" else s"CaptureOfQueue${p.queue}")
 
   val trim     = FrameTrim()
   val sizer    = RecordSizer()
   val placer   = MbufPlacer(p)
   val limit    = RingLimit()
-  val builder  = RecordBuilder()
+  val builder  = RecordBuilder(p.queue)
   val staging  = Staging(p)
   val writer   = HostWriter(p)
   val accounts = Accounts()

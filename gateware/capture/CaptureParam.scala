@@ -10,16 +10,33 @@ import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** The parameters of the capture. `cells` is the number of cells, of 4 KiB each, in the staging
   * memory on the card. `segments` is the most segments that the ring in host memory may have.
+  *
+  * With several `queues` each queue has an equal part of the cells and of the segments. `queue` is
+  * the number of the queue that one Capture fills, which its seals tell.
   */
 case class CaptureParam(
     cells: Int = Numbers.CaptureCells,
-    segments: Int = Numbers.CaptureSegments
+    segments: Int = Numbers.CaptureSegments,
+    queues: Int = 1,
+    queue: Int = 0
 ) {
   require(
     isPow2(cells) && cells >= 8,
     s"$cells cells: a power of two, and at least 8, since the longest record touches 6"
   )
   require(isPow2(segments) && segments >= 2, s"$segments segments: a power of two, 2 or more")
+  require(
+    Numbers.CaptureQueues.contains(queues),
+    s"$queues queues: it is one of ${Numbers.CaptureQueues.mkString(", ")}"
+  )
+  require(
+    queues == 1 || cells / queues >= 8,
+    s"$queues queues: of $cells cells each queue has ${cells / queues}, and needs at least 8"
+  )
+
+  /** The parameters of the Capture that fills queue `number`. */
+  def part(number: Int): CaptureParam =
+    CaptureParam(cells / queues, segments / queues, queue = number)
 
   def cellWidth: Int    = log2Up(cells)
   def rowWidth: Int     = cellWidth + log2Up(CaptureParam.CellRows)

@@ -9,6 +9,7 @@ import spinal.lib._
 
 import lanebox.capture.generator.Generator
 import lanebox.capture.player.{FrameSources, Player, SlotFrames}
+import lanebox.capture.queues.CaptureQueues
 import lanebox.vocabulary.{Frames, Request}
 
 /** Connects the sources of frames, the generator and the player, with Capture, which records them.
@@ -49,9 +50,11 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
     val snapshot     = in Bool ()
     val accountsBusy = out Bool ()
     val index        = in UInt (Accounts.Width bits)
-    val account      = out(Accounts.Account())
+    val account      = out(AccountTable.Account())
   }
   noIoPrefix()
+  // Registers that only a capture with several queues has.
+  val sort = (p.queues > 1) generate CaptureQueues.Ports()
 
   /** The host's settings of the generator. Generator explains the fields. */
   case class GeneratorSettings() extends Bundle {
@@ -65,7 +68,7 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
     val portMask = UInt(Frames.PortWidth bits)
   }
 
-  val capture   = Capture(p)
+  val capture   = if (p.queues == 1) Capture(p) else CaptureQueues(p)
   val generator = Generator()
   val player    = Player()
   val sources   = FrameSources(if (fromSlot) 3 else 2)
@@ -108,6 +111,10 @@ case class CaptureUnit(p: CaptureParam, fromSlot: Boolean = false) extends Compo
   io.call        := capture.io.call
   capture.io.now := io.now
   capture.io.frames << sources.io.output
+  capture match {
+    case several: CaptureQueues => several.sort <> sort
+    case _                      =>
+  }
   io.request << capture.io.request
   io.position         := capture.io.position
   io.idle             := capture.io.idle

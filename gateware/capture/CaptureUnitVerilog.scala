@@ -6,10 +6,11 @@ package lanebox.capture
 
 import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
-/** Writes CaptureUnit.v into the folder args(0). A further word may be `fromSlot=true`. */
+/** Writes CaptureUnit.v into the folder args(0). Further words may be `fromSlot=true`
+  * and `queues=N`. */
 object CaptureUnitVerilog extends App {
-  val words = Arguments(args.drop(1).toSeq, "fromSlot")
+  val words = Arguments(args.drop(1).toSeq, "fromSlot", "queues")
   LaneboxConfig(args(0)).generateVerilog(
-    CaptureUnit(CaptureParam(), words.flag("fromSlot", false))
+    CaptureUnit(CaptureParam(queues = words.int("queues", 1)), words.flag("fromSlot", false))
   )
 }

@@ -16,7 +16,7 @@ import lanebox.vocabulary.HardBlock
   * B + 1 cycles, and one more if its options need it. Nothing can hold the beats up, since
   * MbufPlacer has reserved their room before.
   */
-case class RecordBuilder() extends Component {
+case class RecordBuilder(queue: Int = 0) extends Component {
   val io = new Bundle {
     val blocks = slave(Stream(Block()))
     val data   = slave(Stream(Bits(HardBlock.DataWidth bits)))
@@ -25,7 +25,7 @@ case class RecordBuilder() extends Component {
   }
   val Dwords = HardBlock.Dwords
 
-  val expander = BlockExpander()
+  val expander = BlockExpander(queue)
   expander.io.block << io.blocks
   val layout = expander.io.layout.m2sPipe()
 

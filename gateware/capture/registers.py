@@ -15,6 +15,7 @@ from migen import *
 
 from gateware import numbers
 from gateware.capture.bits import ACCOUNT_CONTROL, CONTROL, GENERATOR_CONTROL, STATUS
+from gateware.capture.queues.registers import CaptureQueues
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
@@ -27,18 +28,23 @@ SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
 INDEX_BITS = numbers.CAPTURE_FATE_BITS + numbers.CAPTURE_PORT_BITS
 
 def check_capture(capture, endpoint):
-    """Raises ValueError if `capture` is asked for with LitePCIe's endpoint, which does not cut
-    writes of 4 KiB to the payload size that the host allows.
+    """Raises ValueError if `capture`, the number of queues or 0 for no capture, is none that a
+    build may have. Also if it is asked for with LitePCIe's endpoint, which does not cut writes of
+    4 KiB to the payload size that the host allows.
     """
+    if capture and capture not in numbers.CAPTURE_QUEUES:
+        raise ValueError(f"--capture {capture}: the number of queues is one of "
+            f"{', '.join(map(str, numbers.CAPTURE_QUEUES))}")
     if capture and endpoint != "lanebox":
         raise ValueError("--capture, or user logic with `frames`: LitePCIe's endpoint does not cut "
             "the capture block's writes; leave it out, or build with --endpoint lanebox")
 
 def needs_capture(capture, occupant, endpoint):
-    """Returns whether the gateware has a capture block: if it is asked for (`capture`), or if the
-    user slot's occupant has frames for it.
+    """Returns how many queues the gateware's capture block has, and 0 if there is none. It has a
+    capture block if one is asked for (`capture`, a number of queues), or if the user slot's
+    occupant has frames for it.
     """
-    needed = capture or occupant.frames is not None
+    needed = int(capture or occupant.frames is not None)
     check_capture(needed, endpoint)
     return needed
 
@@ -48,9 +54,10 @@ class Capture(LiteXModule):
 
     `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
     times in ns since the card's reset. `frames` is the user slot's stream of packets, if it has
-    one: each packet becomes a frame of the last port.
+    one: each packet becomes a frame of the last port. `queues` has the registers of several queues.
     """
-    def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS, frames=None):
+    def __init__(self, platform, port, time, player, cycle_ns=numbers.TICK_NS, frames=None,
+        queues=None):
         # o, the capture block or a source of frames has work, so device time must run.
         self.busy = Signal()
         self.irq  = Signal() # o, one cycle: the status line is beyond `wake`.
@@ -65,7 +72,9 @@ class Capture(LiteXModule):
 
         request = stream.Endpoint(layouts.request_layout())
         slot    = {} if frames is None else stream_ports("slot", frames, "sink")
-        verilog = generate("capture.CaptureUnit", **({"fromSlot": "true"} if slot else {}))
+        sort    = {} if queues is None else queues.ports(self)
+        verilog = generate("capture.CaptureUnit", **({"fromSlot": "true"} if slot else {}),
+            **({"queues": queues.count} if sort else {}))
         platform.add_source(verilog)
         control, accounts = self._control.fields, self._account_control.fields
         self.specials += spinal_instance(verilog,
@@ -117,6 +126,7 @@ class Capture(LiteXModule):
             **stream_ports("request", request, "source"),
             **player.ports,
             **slot,
+            **sort,
         )
         self.connect_port(request, port)
 
@@ -248,14 +258,15 @@ class Capture(LiteXModule):
 
 # SoC ----------------------------------------------------------------------------------------------
 
-def add_capture(soc, wanted):
-    """Adds the capture block to the SoC, if it is wanted. The block writes to host memory through a
-    write-only master port of its own, and has an interrupt cause of its own.
+def add_capture(soc, count):
+    """Adds the capture block with `count` queues to the SoC, if it is not 0. The block writes to
+    host memory through a write-only master port of its own, and has an interrupt cause of its own.
     """
-    if not wanted:
+    if not count:
         return
+    soc.capture_queues = CaptureQueues(count) if count > 1 else None
     port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
     soc.capture = Capture(soc.platform, port, soc.device_time.time, soc.player,
-        cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames)
+        cycle_ns = round(1e9/soc.sys_clk_freq), frames=soc.user.frames, queues=soc.capture_queues)
     soc.busy = soc.busy | soc.capture.busy
     soc.add_interrupts({"CAPTURE": soc.capture.irq})

@@ -171,9 +171,11 @@ def _capture_blocks(soc):
         if places != group:
             raise ValueError(f"capture: registers are at {places} from {first} on; version "
                 f"{BLOCK_TYPES['capture'].version} of the block has them at {group}")
+    # Each queue has an equal part.
+    queues = soc.capture_queues.count if soc.capture_queues else 1
     values = {
-        "segments":      numbers.CAPTURE_SEGMENTS,
-        "staging_bytes": numbers.CAPTURE_CELLS*numbers.PAGE_BYTES,
+        "segments":      numbers.CAPTURE_SEGMENTS//queues,
+        "staging_bytes": numbers.CAPTURE_CELLS*numbers.PAGE_BYTES//queues,
         "cause":         soc.constants["CAPTURE_INTERRUPT"],
     }
     return [

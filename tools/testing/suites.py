@@ -32,7 +32,8 @@ REST = "*"  # all other sources of the folder
 ELSEWHERE: Table = {
     "gateware/capture": {
         "Block BlockExpander": "RecordBuilderTest.scala",
-        "CaptureParam": "CaptureTest.scala",
+        "CaptureBlock CaptureParam": "CaptureTest.scala",
+        "AccountTable": "AccountsTest.scala",
         "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
@@ -49,6 +50,7 @@ ELSEWHERE: Table = {
     "gateware/capture/queues": {
         "FlowKey HeaderWindow": "FrameParserTest.scala",
         "FrameSorterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
+        "DiscardAccounts": "CaptureQueuesTest.scala",
         "Rule RuleTable Spread": "FrameSorterTest.scala",
     },
     "gateware/card": {

@@ -6,7 +6,7 @@ package lanebox.capture.queues
 
 import spinal.core._
 
-import lanebox.vocabulary.Frames
+import lanebox.vocabulary.{Frames, Numbers}
 
 /** A rule: what a frame must be like, and what is done with it. It has 16 words of 32 bits, which
   * the host writes one by one.
@@ -43,10 +43,10 @@ case class Rule() extends Bundle {
 }
 
 object Rule {
-  val Words      = 16
+  val Words      = 1 << Numbers.CaptureWordBits
   val ActionWord = 15
 
-  /** What a rule does with a frame. */
+  /** The action of a rule on each frame that matches it first. */
   case class Action() extends Bundle {
     val snap  = UInt(Frames.LengthWidth bits) // Bytes to keep of the frame; 0: no change.
     val queue = UInt(Spread.QueueWidth bits)

@@ -7,6 +7,8 @@ package lanebox.capture.queues
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers
+
 /** Finds the first of up to 16 rules that a frame matches.
   *
   * `units` rules are compared in a cycle, so a frame takes `count` / `units` cycles, and one if no
@@ -109,7 +111,7 @@ case class RuleTable(units: Int = 4) extends Component {
 }
 
 object RuleTable {
-  val Rules      = 16
+  val Rules      = 1 << Numbers.CaptureRuleBits
   val CountWidth = log2Up(Rules + 1)
 
   /** Cycles from a key's last row to its result. */

@@ -7,6 +7,8 @@ package lanebox.capture.queues
 import spinal.core._
 import spinal.lib._
 
+import lanebox.vocabulary.Numbers
+
 /** Chooses the queue of each frame by a table of 128 entries, which the host fills.
   *
   * The entry is chosen by the hash of addresses and ports, so that all frames of a connection go to
@@ -44,8 +46,8 @@ case class Spread(key: BigInt = Toeplitz.Symmetric) extends Component {
 }
 
 object Spread {
-  val Entries    = 128
-  val QueueWidth = 4
+  val Entries    = 1 << Numbers.CaptureSpreadBits
+  val QueueWidth = Numbers.CaptureQueueBits
   val Latency    = 3
 
   /** An entry of the table that the host writes. */

@@ -53,7 +53,8 @@ object Pcapng {
       bytes: Long,
       lostRing: Int,
       lostNoCell: Int,
-      size: Int
+      size: Int,
+      queue: Int = 0
   ) extends Item
   case class Filler(size: Int) extends Item
 
@@ -88,7 +89,8 @@ object Pcapng {
           in.getLong(at + 40),
           in.getInt(at + 48),
           in.getInt(at + 52),
-          size
+          size,
+          in.getInt(at + 12) & 0xffff
         )
       case 0x80004c46 =>
         assert(size <= 4096, s"a filler of $size bytes")

@@ -18,8 +18,16 @@ import lanebox.vocabulary.Request
   * The model checks each request against the rules of the endpoint's clients, and allows writes to
   * the ring and the status line only. Bytes of the ring below `position` must never change again.
   * `stream` keeps them: all bytes of the recording, also when the ring has wrapped.
+  *
+  * Several queues that share the port have a model each. `owns` tells which addresses of requests
+  * are a model's own, and its bench calls `sample` of all models before `drive` of one.
   */
-class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.Ring) {
+class RingHost(
+    port: Stream[Fragment[Request]],
+    random: Random,
+    ring: RingHost.Ring,
+    owns: BigInt => Boolean = _ => true
+) {
   import ring._
   var pauses                  = 0.0
   val memory                  = Array.fill(segments.size)(Array.fill(segmentBytes)(0xa5.toByte))
@@ -39,10 +47,14 @@ class RingHost(port: Stream[Fragment[Request]], random: Random, ring: RingHost.R
   val size                       = segments.size.toLong * segmentBytes
 
   def cycle(): Unit = {
-    cycles += 1
-    if (port.valid.toBoolean && port.ready.toBoolean) take()
-    port.ready #= random.nextDouble() >= pauses
+    sample()
+    drive()
   }
+  def sample(): Unit = {
+    cycles += 1
+    if (port.valid.toBoolean && port.ready.toBoolean && owns(port.address.toBigInt)) take()
+  }
+  def drive(): Unit = port.ready #= random.nextDouble() >= pauses
 
   private def take(): Unit = {
     beats += 1

@@ -1,0 +1,84 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+/** A table of 2^`width` accounts, each of which counts frames and their bytes.
+  *
+  * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of
+  * the copy a cycle later. While the copy is made, counts wait in a queue, and frames wait if the
+  * queue is full. `clear` sets all accounts to zero. It is also needed after reset, and takes as
+  * long as a snapshot.
+  */
+case class AccountTable(width: Int) extends Component {
+  val io = new Bundle {
+    val counts   = slave(Stream(AccountTable.Count(width)))
+    val clear    = in Bool ()
+    val snapshot = in Bool ()
+    val busy     = out Bool ()
+    val index    = in UInt (width bits)
+    val account  = out(AccountTable.Account())
+  }
+  import AccountTable.Account
+  val entries = 1 << width
+
+  val accounts = Mem(Account(), entries)
+  val copies   = Mem(Account(), entries)
+  val copy     = copies.readAsync(io.index)
+  val shown    = RegNext(copy)
+  io.account := shown
+
+  val walk = new Area {
+    // Number of accounts that the running snapshot or clear has not visited yet.
+    val left   = Reg(UInt(width + 1 bits)) init 0
+    val clears = RegInit(False)
+    val active = left =/= 0
+    when(active) { left := left - 1 }
+    when(!active) { clears := False }
+    when(io.clear || io.snapshot) { left := entries }
+    when(io.clear) { clears := True }
+    val entry = (left - 1).resize(width)
+  }
+  io.busy := walk.active
+
+  // Counting a frame takes two cycles: its account is read, then written.
+  val queue  = io.counts.queue(16).m2sPipe()
+  val adds   = RegInit(False)
+  val before = accounts.readAsync(walk.active ? walk.entry | queue.entry)
+  val sum    = Reg(Account())
+  sum.frames := before.frames + 1
+  sum.bytes  := before.bytes + queue.bytes
+  val begins = queue.valid && !adds && !walk.active && !io.clear && !io.snapshot
+  // An event is taken in the cycle in which its account is written, one cycle after its look-up.
+  adds        := begins
+  queue.ready := adds
+
+  val zero = Account()
+  zero.frames := 0
+  zero.bytes  := 0
+  val clears = walk.active && walk.clears
+  accounts.write(
+    address = clears ? walk.entry | queue.entry,
+    data = clears ? zero | sum,
+    enable = adds || clears
+  )
+  copies.write(walk.entry, clears ? zero | before, walk.active)
+}
+
+object AccountTable {
+
+  /** A frame that is counted in the account `entry`. */
+  case class Count(width: Int) extends Bundle {
+    val entry = UInt(width bits)
+    val bytes = UInt(16 bits) // Length of the frame at its source, in bytes.
+  }
+
+  /** A number of frames, and the bytes that these frames had at their source. */
+  case class Account() extends Bundle {
+    val frames, bytes = UInt(64 bits)
+  }
+}

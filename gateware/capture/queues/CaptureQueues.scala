@@ -1,0 +1,171 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.queues
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.capture._
+import lanebox.vocabulary.Frames
+
+/** Sorts frames into several queues, each of which is a Capture with a ring of its own.
+  *
+  * {{{
+  *                              +--- discarded ---> DiscardAccounts
+  *   frames ---> FrameSorter ---+--- queue 0 ---> Capture ---+
+  *                              +--- queue 1 ---> Capture ---+---> request
+  *                              +--- ...                     |
+  * }}}
+  *
+  * Each queue has its own part of the staging memory, its own limit, status line and accounts. So a
+  * queue whose host has stopped loses its own frames and no others. Queues take turns with their
+  * requests to host memory, which have up to 4 KiB.
+  *
+  * While `sorts` is low, the rules are not used and all frames go to queue 0. The number of a queue
+  * counts modulo the number of queues in the build.
+  *
+  * `limit`, `segment`, `wake`, `seal`, `position` and the accounts are those of the queue that
+  * `select` names. This queue also gets the address of the status line and the last segment of the
+  * settings, when they are written. All other settings are common to all queues. A queue ignores
+  * `newest` until it has the address of a status line, since it would write to an unknown ring.
+  */
+case class CaptureQueues(p: CaptureParam) extends CaptureBlock(p) {
+  require(p.queues > 1, s"$p: one queue needs no CaptureQueues")
+  setDefinitionName("CaptureQueues")
+  val sort = CaptureQueues.Ports()
+
+  val sorter   = FrameSorter()
+  val discards = DiscardAccounts()
+
+  /** Lets the frames through that begin while `run` is on. The queues run until these frames have
+    * reached them.
+    */
+  val gate = new Area {
+    val first  = RegNextWhen(io.frames.last, io.frames.fire) init True
+    val inside = RegInit(False)
+    val opens  = first ? io.settings.run | inside
+    when(io.frames.fire) { inside := opens && !io.frames.last }
+    sorter.io.frames << io.frames.throwWhen(!opens).m2sPipe()
+  }
+
+  sorter.io.count  := sort.sorts ? sort.count | U(0)
+  sorter.io.byPort := sort.byPort
+  sorter.io.rule << sort.rule
+  sorter.io.spread << sort.spread
+
+  /** Gives each sorted frame to its queue, or drops it and counts it with its first beat. */
+  val route = new Area {
+    val routed = CaptureQueues.RoutedBeat(p)
+    routed.beat    := sorter.io.sorted.fragment
+    routed.number  := sort.sorts ? sorter.io.verdict.queue.resize(log2Up(p.queues)) | U(0)
+    routed.discard := sorter.io.verdict.discard
+    routed.rule    := sorter.io.verdict.rule
+    val fragment = Fragment(CaptureQueues.RoutedBeat(p))
+    fragment.fragment := routed
+    fragment.last     := sorter.io.sorted.last
+    val out   = sorter.io.sorted.translateWith(fragment).m2sPipe()
+    val first = RegNextWhen(out.last, out.fire) init True
+
+    val Seq(kept, dropped) = StreamDemux(out, out.discard.asUInt, 2).toSeq
+    val discard            = DiscardAccounts.Discard()
+    discard.rule  := dropped.rule
+    discard.port  := dropped.beat.head.port
+    discard.bytes := dropped.beat.head.original
+    discards.io.discards << dropped.throwWhen(!first).translateWith(discard)
+
+    val frame = Fragment(Frames.Beat())
+    frame.fragment := kept.beat
+    frame.last     := kept.last
+    val outputs = StreamDemux(kept.translateWith(frame), kept.number, p.queues)
+    val busy    = gate.inside || sorter.io.busy || sorter.io.frames.valid || out.valid
+  }
+
+  // `busy` of the sorter is a cycle late, and frames may be between two stages in this cycle.
+  val lingers = Seq(1, 2, 3).map(Delay(route.busy, _, init = False)).reduce(_ || _)
+  val runs    = RegNext(io.settings.run || route.busy || lingers) init False
+
+  val queues =
+    for (number <- 0 until p.queues) yield new Area {
+      val own     = p.part(number)
+      val capture = Capture(own)
+      val chosen  = sort.select === number
+
+      val status = RegNextWhen(io.settings.statusAddress, sort.statusWritten && chosen)
+      val last   = RegNextWhen(io.settings.lastSegment, sort.lastWritten && chosen)
+      val placed = RegInit(False) setWhen (sort.statusWritten && chosen)
+
+      val settings = capture.io.settings
+      settings.run           := runs
+      settings.keepBad       := io.settings.keepBad
+      settings.lossless      := io.settings.lossless
+      settings.newest        := io.settings.newest && placed
+      settings.relaxed       := io.settings.relaxed
+      settings.snap          := io.settings.snap
+      settings.patience      := io.settings.patience
+      settings.mbufLog2      := io.settings.mbufLog2
+      settings.segmentLog2   := io.settings.segmentLog2
+      settings.lastSegment   := last.resized
+      settings.statusAddress := status
+
+      capture.io.now   := io.now
+      capture.io.clear := io.clear
+      capture.io.seal  := io.seal && chosen
+      capture.io.limit << io.limit.takeWhen(chosen)
+      capture.io.wake << io.wake.takeWhen(chosen)
+      val segment = RingSegments.Segment(own)
+      segment.index := io.segment.index.resized
+      segment.page  := io.segment.page
+      capture.io.segment << io.segment.takeWhen(chosen).translateWith(segment)
+
+      capture.io.frames << route.outputs(number)
+      capture.io.snapshot := io.snapshot
+      capture.io.index    := io.index
+    }
+  val captures = queues.map(_.capture.io)
+
+  // Each queue's last request is in its own register until the endpoint takes it. So a queue knows
+  // when its status line has left, and calls the host behind it.
+  val turns = StreamArbiterFactory().roundRobin.fragmentLock.on(captures.map(_.request))
+  io.request << turns
+
+  io.call     := captures.map(_.call).orR
+  io.calls    := captures.map(_.calls).orR
+  io.idle     := RegNext(!io.settings.run && !runs && captures.map(_.idle).andR) init False
+  io.position := RegNext(Vec(captures.map(_.position))(sort.select.resized))
+  io.account  := Vec(captures.map(_.account))(sort.select.resized)
+
+  discards.io.clear    := io.clear
+  discards.io.snapshot := io.snapshot
+  discards.io.index    := sort.index
+  sort.discarded       := discards.io.account
+  io.accountsBusy      := captures.map(_.accountsBusy).orR || discards.io.busy
+}
+
+object CaptureQueues {
+
+  /** The registers that the host has beside those of one queue. */
+  case class Ports() extends Bundle {
+    val select        = in UInt (Spread.QueueWidth bits)
+    val statusWritten = in Bool () // The address of the selected queue's status line was written.
+    val lastWritten   = in Bool () // The number of the selected queue's last segment was written.
+
+    val sorts  = in Bool ()
+    val byPort = in Bool ()                          // The spread goes by port, and not by hash.
+    val count  = in UInt (RuleTable.CountWidth bits) // Rules in use, from rule 0 on.
+    val rule   = slave(Flow(RuleTable.Write()))
+    val spread = slave(Flow(Spread.Write()))
+
+    val index     = in UInt (DiscardAccounts.IndexWidth bits)
+    val discarded = out(AccountTable.Account())
+  }
+
+  /** A beat of a frame that has been sorted, with what is done with the frame. */
+  case class RoutedBeat(p: CaptureParam) extends Bundle {
+    val beat    = Frames.Beat()
+    val number  = UInt(log2Up(p.queues) bits) // The queue to which the frame goes.
+    val discard = Bool()
+    val rule    = UInt(log2Up(RuleTable.Rules) bits)
+  }
+}

@@ -1,0 +1,149 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture.queues
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.capture.{CaptureParam, CaptureSetup}
+import lanebox.vocabulary.{LaneboxSim, Seed}
+
+/** Every frame is recorded in the queue that rules and spread choose, lost there, or discarded by a
+  * rule, and is counted once with its cause.
+  */
+class CaptureQueuesTest extends AnyFunSuite {
+  val param         = CaptureParam(cells = 32, segments = 64, queues = 4)
+  lazy val compiled = LaneboxSim(CaptureQueues(param))
+
+  def run(name: String, setup: CaptureSetup)(body: CaptureQueuesBench => Unit): Unit =
+    compiled.doSim(name, Seed.value) { dut =>
+      val bench = new CaptureQueuesBench(dut, new Random(Seed.value), setup)
+      bench.reset()
+      body(bench)
+    }
+
+  val ports = IndexedSeq.tabulate(Spread.Entries)(identity(_) % 16)
+
+  val moods = Seq(
+    CaptureSetup(limits = 0.5, framePauses = 0.1),
+    CaptureSetup(hostPauses = 0.6, limits = 0.02, segments = 1, keepBad = true, seals = 0.001),
+    CaptureSetup(
+      hostPauses = 0.3,
+      limits = 0.003,
+      segments = 1,
+      mbufLog2 = 13,
+      waits = 0,
+      snap = 120
+    ),
+    CaptureSetup(newest = true, segmentLog2 = 14, hostPauses = 0.97),
+    CaptureSetup(lossless = true, limits = 0.05, hostPauses = 0.5)
+  )
+  test(s"every frame is in its queue or counted, in all moods, seed ${Seed.value}") {
+    compiled.doSim("moods", Seed.value) { dut =>
+      var lost = 0
+      for (round <- 0 until 2 * moods.size) {
+        val random = new Random(Seed.value + round)
+        val setup  = moods(round % moods.size)
+        val bench  = new CaptureQueuesBench(dut, random, setup)
+        bench.rules = Seq.fill(random.nextInt(17))(RuleModel.random(random))
+        bench.spread = IndexedSeq.fill(Spread.Entries)(random.nextInt(16))
+        bench.byPort = round % 3 == 2
+        bench.reset(first = round == 0)
+        bench.begin()
+        bench.offer(if (setup.newest) 1200 else 400, bad = 5)
+        if (round % 2 == 0) bench.drain(60000) else bench.cycles(500 + random.nextInt(1000))
+        // A host that takes little would need long for all that is staged.
+        bench.hosts.head.pauses = setup.hostPauses min 0.5
+        bench.stop()
+        val delivered = bench.check()
+        assert(delivered.count(_.nonEmpty) > 1, "all frames are in one queue")
+        val good = bench.seen.map(_.count(setup.keepBad || !_.error)).sum
+        lost += good - delivered.map(_.size).sum
+        // A stopped block takes and drops the frames that it had not taken before its stop.
+        while (bench.source.nonEmpty || !bench.driver.idle) bench.cycle()
+      }
+      assert(lost > 50, s"$lost frames lost")
+    }
+  }
+
+  test("a queue whose host has stopped costs the others nothing") {
+    run("stopped", CaptureSetup(limits = 1, segmentLog2 = 15, framePauses = 0.3)) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.stopped += 2
+      bench.offerSize(4000, 120)
+      bench.drain(40000)
+      bench.stop()
+      val delivered = bench.check().map(_.size)
+      assert(delivered(2) < 900, s"$delivered: queue 2 has no room for more")
+      for (queue <- Seq(0, 1, 3)) assert(delivered(queue) == 1000, s"$delivered")
+    }
+  }
+
+  test("queues share a saturated host within 2 percent") {
+    val setup = CaptureSetup(limits = 1, segmentLog2 = 15, hostPauses = 0.7, mbufLog2 = 14)
+    run("fair", setup) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.offerSize(2800, 1500)
+      bench.cycles(5000)
+      val before = bench.hosts.map(_.beats)
+      bench.cycles(120000)
+      assert(bench.source.nonEmpty, "the frames do not saturate the host")
+      val beats = bench.hosts.zip(before).map { case (host, earlier) => host.beats - earlier }
+      info(beats.mkString(", ") + " beats")
+      assert(beats.max <= 1.02 * beats.min, s"$beats")
+    }
+  }
+
+  test("without sorting all frames go to queue 0, whatever the rules say") {
+    run("unsorted", CaptureSetup(limits = 0.5)) { bench =>
+      bench.rules = Seq(RuleModel(discard = true))
+      bench.spread = ports
+      bench.sorts = false
+      bench.begin()
+      bench.offer(200)
+      bench.drain(10000)
+      bench.stop()
+      assert(bench.check().map(_.size) == Seq(200, 0, 0, 0))
+    }
+  }
+
+  test("a queue without a ring loses its frames, and writes nowhere") {
+    run("ringless", CaptureSetup(newest = true)) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin(placed = 2)
+      bench.offerSize(400, 100)
+      bench.drain(10000)
+      bench.stop()
+      val (own, _) = bench.accounts()
+      assert(own.map(_.values.map(_.delivered._1).sum) == Seq(100, 100, 0, 0))
+      assert(own.map(_.values.map(_.lostRing._1).sum) == Seq(0, 0, 100, 100))
+    }
+  }
+
+  test("a queue calls its host for its own position only") {
+    run("wake", CaptureSetup(limits = 0.5)) { bench =>
+      bench.spread = ports
+      bench.byPort = true
+      bench.begin()
+      bench.wake(queue = 1, position = 0)
+      def offer(port: Int): Unit = {
+        bench.offerSize(2, 100)
+        bench.source.mapInPlace(_.copy(port = port))
+        bench.cycles(400)
+      }
+      offer(0)
+      offer(2)
+      assert(bench.calls == 0 && bench.hosts(0).position > 0 && bench.hosts(1).position == 0)
+      offer(1)
+      assert(bench.calls == 1 && bench.hosts(1).position > 0)
+    }
+  }
+}

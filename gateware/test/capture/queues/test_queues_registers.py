@@ -1,0 +1,82 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Tests of capture/queues/registers.py: the registers of a capture block with several queues."""
+
+from types import SimpleNamespace
+
+import pytest
+from litex.soc.interconnect.csr import CSRStorage
+from migen import run_simulation
+
+from gateware import numbers
+from gateware.capture.queues.registers import CaptureQueues
+from gateware.capture.registers import check_capture, needs_capture
+from gateware.vocabulary.spinal_instance import read_ports
+from tools.verilog.spinal_build import generate
+
+
+def made():
+    """Return the registers of four queues, and their ports. A stand-in has those of one queue."""
+    queues = CaptureQueues(4)
+    one = SimpleNamespace(
+        _status_base=CSRStorage(64, name="status_base"),
+        _last_segment=CSRStorage(11, name="last_segment"),
+    )
+    return queues, queues.ports(one)
+
+
+def test_the_component_has_exactly_these_ports():
+    """All ports that only several queues need are connected, with their direction and width."""
+    direction = {"i": "input", "o": "output"}
+    given = {
+        name.partition("_")[2]: (direction[name.partition("_")[0]], len(signal))
+        for name, signal in made()[1].items()
+    }
+    ports = read_ports(generate("capture.CaptureUnit", queues=4))
+    assert given == {name: port for name, port in ports.items() if name.startswith("sort_")}
+
+
+def test_an_index_names_a_rule_and_its_word():
+    """The upper half of `rule_index` is the rule, and the lower half is the word of the rule."""
+    queues, ports = made()
+    seen = []
+
+    def write():
+        for rule, word in ((0, 0), (15, 3), (2, 15)):
+            yield queues._rule_index.storage.eq(16 * rule + word)
+            yield
+            seen.append(
+                (
+                    (yield ports["i_sort_rule_payload_rule"]),
+                    (yield ports["i_sort_rule_payload_word"]),
+                )
+            )
+
+    run_simulation(queues, write())
+    assert seen == [(0, 0), (15, 3), (2, 15)]
+
+
+@pytest.mark.parametrize("count", numbers.CAPTURE_QUEUES)
+def test_a_build_has_a_number_of_queues_that_it_can_have(count):
+    """Every number of queues that the gateware knows is accepted, and is what the build gets."""
+    check_capture(count, "lanebox")
+    assert needs_capture(count, SimpleNamespace(frames=None), "lanebox") == count
+
+
+@pytest.mark.parametrize("count", [-1, 3, 5, 32])
+def test_another_number_of_queues_is_refused(count):
+    """The sentence names the number, and the numbers that there are."""
+    with pytest.raises(
+        ValueError, match=f"^--capture {count}: the number of queues is one of 1, 2, 4, 8, 16$"
+    ):
+        check_capture(count, "lanebox")
+
+
+def test_frames_of_the_user_slot_need_one_queue():
+    """User logic with frames makes a capture block of one queue, if no other number is said."""
+    slot = SimpleNamespace(frames=object())
+    assert needs_capture(0, slot, "lanebox") == 1
+    assert needs_capture(8, slot, "lanebox") == 8
+    assert needs_capture(0, SimpleNamespace(frames=None), "lanebox") == 0
