@@ -12,9 +12,18 @@ import lanebox.vocabulary.{HardBlock, ReadData, ReadError, Request}
 /** Makes requests to host memory, and tells which part of the device a read's data is for. */
 object HostRequests {
 
-  /** Numbers in a request's context, which comes back with the data of a read. */
-  val Transmit = 0 // This bit is 1 for transmit queues.
-  val Payload  = 1 // This bit is 1 for data of a buffer, and 0 for parts of a ring.
+  /** Kinds of reads. The kind is in the request's context, which comes back with the data: bit 0 is 1
+    * for transmit queues, and the kind is in the bits above.
+    */
+  val Ring       = 0 // Parts of a ring for QueueRunner.
+  val Payload    = 1 // Data of a buffer.
+  val Entry      = 2 // An entry of the available ring for HeadReader.
+  val Descriptor = 3 // A descriptor for HeadReader.
+  val KindWidth  = 2
+
+  /** Returns the context of reads of this kind. */
+  def context(transmit: Boolean, kind: UInt): Bits =
+    (kind.resize(KindWidth) ## Bool(transmit)).resize(16)
 
   /** A place in host memory: `bytes` bytes from any byte address on. */
   case class Place(width: Int) extends Bundle {
@@ -32,7 +41,7 @@ object HostRequests {
   }
 
   /** Returns a request that reads the whole dwords of `place`. */
-  def read(place: Stream[Place], context: Int): Stream[Fragment[Request]] = {
+  def read(place: Stream[Place], context: Bits): Stream[Fragment[Request]] = {
     val request = Stream(Fragment(Request()))
     request.arbitrationFrom(place)
     val dwords = place.dwords
@@ -49,9 +58,9 @@ object HostRequests {
   }
 
   /** Returns the beats of `data` whose read was asked for with `context`. */
-  def returned(data: Stream[Fragment[ReadData]], context: Int): Flow[Fragment[Returned]] = {
+  def returned(data: Stream[Fragment[ReadData]], context: Bits): Flow[Fragment[Returned]] = {
     val beat = Flow(Fragment(Returned()))
-    beat.valid  := data.fire && data.context(1 downto 0) === context
+    beat.valid  := data.fire && data.context(KindWidth downto 0) === context(KindWidth downto 0)
     beat.last   := data.last
     beat.data   := data.data
     beat.failed := data.error =/= ReadError.none

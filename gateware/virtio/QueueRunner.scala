@@ -10,21 +10,24 @@ import spinal.lib.fsm._
 
 import lanebox.vocabulary.ModuleName
 
-/** Serves the queues of one direction, one chain after the other: it reads the available ring and
-  * the chain's descriptors, gives the buffers to a mover, and writes the used ring.
+/** Serves the queues of one direction, one chain after the other: it takes the chain's head from
+  * HeadReader, gives the buffers to a mover, and writes the used ring.
   *
   * {{{
-  *   pick -> serve -+-> [index] -> next -> [entry] -> [descriptor] -> give -> move -> element, count
-  *     ^            +---------------^ ^                    ^--------------------+          |
-  *     |                              +----------------------------------------------------+
+  *   pick -> serve -+-> [index] -> next -> check -> move -> element, count
+  *     ^            +---------------^ ^     ^         |             |
+  *     |                              |     +---------+             |
+  *     |                              |  [further descriptors]      |
+  *     |                              +-----------------------------+
   *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
   * }}}
   *
-  * States in brackets read host memory. When there is nothing more to do, the device asks to be
+  * States in brackets read host memory, and `next` waits for HeadReader to do so. When there is nothing more to do, the device asks to be
   * notified of the next chain (`arm`) and reads the available index again before it rests, since the
-  * driver may have added a chain before it saw that. An interrupt is decided by what is read behind
-  * the used index, so a driver that looks for used entries after it has allowed interrupts misses
-  * none.
+  * driver may have added a chain before it saw that. Whether the driver needs no interrupt is decided
+  * by what is read behind the used index, so a driver that looks for used entries after it has
+  * allowed interrupts misses none. If it wanted the last one, it gets the next one at once, in front
+  * of that read: the read then only says whether it wanted this one, too.
   *
   * If a queue is not live any more, its chain is given up as soon as no read and no write of it is
   * under way. With `drain` and all queues at rest, a read that comes back shows that everything that
@@ -42,11 +45,18 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val kick     = slave(Flow(Kick(p.pairWidth)))
     val drain    = in Bits (p.pairs bits)
     val drained  = out Bits (p.pairs bits)
-    val ask      = master(Stream(HostRequests.Place(5)))
-    val answer   = slave(Flow(RingReader.Answer()))
-    val write    = master(Stream(RingWriter.Write()))
-    val buffer   = master(Stream(HostBuffer()))
-    val moved    = slave(Flow(Moved(p.frameWidth)))
+    // The heads that HeadReader has read, for those pairs for which it has. It is told how far it
+    // may read, and when a head was taken.
+    val heads   = in(Vec(HeadReader.Head(p.sizeWidth), p.pairs))
+    val read    = in Bits (p.pairs bits)
+    val reading = in Bits (p.pairs bits) // HeadReader reads for these pairs.
+    val take    = out Bits (p.pairs bits)
+    val known   = out(Vec(UInt(16 bits), p.pairs))
+    val ask     = master(Stream(HostRequests.Place(5)))
+    val answer  = slave(Flow(RingReader.Answer()))
+    val write   = master(Stream(RingWriter.Write()))
+    val buffer  = master(Stream(HostBuffer()))
+    val moved   = slave(Flow(Moved(p.frameWidth)))
     // For each pair: a frame waits for buffers, or there is room for one. Without it no chain is
     // begun.
     val frames = in Bits (p.pairs bits)
@@ -55,6 +65,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     val gaveUp = out Bool ()                 // The chain was given up.
     // The chain has ended, but not its frame, which is lost: the device receives whole frames.
     val overran   = out Bool ()
+    val posted    = in Bool () // All writes have been handed over to the endpoint.
     val announced = out Bits (p.pairs bits)
     val violation = master(Flow(Violation()))
     val busy      = out Bool ()
@@ -63,17 +74,18 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   /** The state of each queue. */
   val state = new Area {
     def every[T <: Data](kind: HardType[T]): Vec[T] = Vec(Reg(kind()), p.pairs)
-    val taken   = every(UInt(16 bits)) // Chains that were taken: the device's available index.
-    val known   = every(UInt(16 bits)) // The available index as far as the device knows it.
-    val used    = every(UInt(16 bits)) // The used index.
-    val told    = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
-    val hint    = every(UInt(16 bits)) // The available index that came with a notification.
-    val hinted  = Reg(Bits(p.pairs bits)) init 0
-    val kicked  = Reg(Bits(p.pairs bits)) init 0
+    val taken  = every(UInt(16 bits)) // Chains that were taken: the device's available index.
+    val known  = every(UInt(16 bits)) // The available index as far as the device knows it.
+    val used   = every(UInt(16 bits)) // The used index.
+    val told   = every(UInt(16 bits)) // The used index at the last decision about an interrupt.
+    val hint   = every(UInt(16 bits)) // The available index that came with a notification.
+    val hinted = Reg(Bits(p.pairs bits)) init 0
+    val kicked = Reg(Bits(p.pairs bits)) init 0
+    val eager = Reg(Bits(p.pairs bits)) init 0 // The driver wanted to know of the last used entry.
     val waiting = Vec((0 until p.pairs).map(n => taken(n) =/= known(n))).asBits
   }
   // A queue that has chains left is served again when a frame comes, or when there is room again.
-  val wanted = RegNext(io.live & (state.kicked | (state.waiting & io.frames))) init 0
+  val wanted = io.live & (state.kicked | (state.waiting & io.frames & io.read))
   val queue  = Reg(UInt(p.pairWidth bits)) init 0
   // These pairs are drained: all that was written for them is in host memory.
   val clean = Reg(Bits(p.pairs bits)) init 0
@@ -81,7 +93,8 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   /** A queue that always has chains gives way to the other ones, and to a reset, after some chains. */
   val turn = new Area {
     val chains = Reg(UInt(log2Up(ChainsInTurn) + 1 bits)) init 0
-    val others = (wanted & ~UIntToOh(queue, p.pairs)).orR || (io.drain & ~clean).orR
+    val rivals = RegNext(wanted) init 0
+    val others = (rivals & ~UIntToOh(queue, p.pairs)).orR || (io.drain & ~clean).orR
     val over   = RegNext(chains === ChainsInTurn && others) init False
   }
 
@@ -90,7 +103,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     if (p.pairs == 1) U(0, 1 bits)
     else {
       val behind = UIntToOh(queue, p.pairs).rotateLeft(1)
-      OHToUInt(OHMasking.roundRobin(wanted & io.live, behind)).resize(p.pairWidth)
+      OHToUInt(OHMasking.roundRobin(wanted, behind)).resize(p.pairWidth)
     }
 
   def of[T <: Data](vector: Vec[T]): T = if (p.pairs == 1) vector(0) else vector(queue)
@@ -109,8 +122,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val cut      = RegInit(False) // The queue was not live at some time since it was picked.
   val wrote    = RegInit(False) // Something was written since it last was surely in host memory.
   val features = RegNext(of(io.features))
-  io.drained := clean
+  io.drained := clean & ~io.reading
   io.pair    := queue
+  io.known   := state.known
 
   /** The address of what is read or written next is computed in two cycles. */
   val aim = new Area {
@@ -133,35 +147,24 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   }
 
   val chain = new Area {
-    val head    = Reg(UInt(p.sizeWidth - 1 bits))
-    val entry   = Reg(UInt(16 bits)) // Number of the descriptor in its table.
-    val inTable = Reg(Bool())        // The descriptors are those of an indirect table.
-    val limit   = Reg(UInt(16 bits)) // Descriptors in the table, at most 65535 of them.
-    val count   = Reg(UInt(p.sizeWidth bits))
-    val bytes   = Reg(UInt(32 bits)) // Bytes that were written to the chain.
-    val more    = Reg(Bool())        // Another descriptor follows.
-    val moved   = Reg(Moved(p.frameWidth))
+    val head    = Reg(UInt(p.sizeWidth - 1 bits)) // Number of the first descriptor.
+    val entry   = Reg(UInt(16 bits))              // Number of the descriptor in its table.
+    val inTable = Reg(Bool())                     // The descriptors are those of an indirect table.
+    val limit = Reg(UInt(16 bits)) // Descriptors in the table, at most 65535 of them.
+    val count = Reg(UInt(p.sizeWidth bits))
+    val bytes = Reg(UInt(32 bits)) // Bytes that were written to the chain.
+    val more  = Reg(Bool())        // Another descriptor follows.
   }
 
   val answer = Reg(RingReader.Answer())
   when(io.answer.valid) { answer := io.answer.payload }
 
-  /** A descriptor (VirtIO 1.2, 2.7.5), checked in the cycle behind `answer`. */
-  val descriptor = new Area {
-    val address  = answer.data(63 downto 0).asUInt
-    val bytes    = answer.data(95 downto 64).asUInt
-    val more     = answer.data(96)
-    val write    = answer.data(97)
-    val indirect = answer.data(98)
-    val next     = answer.data(127 downto 112).asUInt
-    val entries  = (bytes >> 4)
-    val ragged   = bytes(3 downto 0) =/= 0 || bytes === 0
-    val badTable = RegNext(!features.indirect || chain.inTable || more || ragged)
-    val empty    = RegNext(bytes === 0)
-    val wrongWay = RegNext(write === Bool(transmit))
-    val loops    = RegNext(chain.count === size)
-    val badNext  = RegNext(more && next >= chain.limit)
-  }
+  // The descriptor in `answer`, and what is wrong with it in the cycle behind.
+  val descriptor = Descriptor(answer.data)
+  val loops      = chain.count === size
+  val faults     = Reg(Descriptor.Faults())
+  faults := descriptor.faults(transmit, features, chain.limit, chain.inTable)
+  val first = of(io.heads) // The head of the next chain.
 
   // Used entries may wait for this long while more chains follow.
   val patience = new Area {
@@ -170,15 +173,17 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     when(used === told) { cycles := 0 } elsewhen (!over) { cycles := cycles + 1 }
   }
 
-  val overruns = if (transmit) False else !chain.moved.ended && bit(B(p.whole, p.pairs bits))
+  val overruns = if (transmit) False else !io.moved.ended && bit(B(p.whole, p.pairs bits))
   // Comparisons of 16-bit indices, a cycle behind the indices.
   val compare = new Area {
-    val ahead     = answer.data(31 downto 16).asUInt - taken
-    val tooFar    = RegNext(ahead > size)
-    val hintAhead = of(state.hint) - taken
-    val hintFits  = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
-    val tooHigh   = RegNext(answer.data(15 downto 0).asUInt >= size)
-    val event     = Reg(UInt(16 bits))
+    val ahead      = answer.data(31 downto 16).asUInt - taken
+    val knownAhead = known - taken
+    val tooFar     = RegNext(ahead > size)
+    val further    = RegNext(ahead > knownAhead)
+    val hintAhead  = of(state.hint) - taken
+    val hintFits   = RegNext(bit(state.hinted) && hintAhead =/= 0 && hintAhead <= size)
+    val hintAdds   = RegNext(hintAhead > knownAhead)
+    val event      = Reg(UInt(16 bits))
     // VirtIO 1.2, 2.7.10: the driver wants an interrupt when the used index passes its event index.
     val passed = RegNext((used - event - 1) < (used - told))
     val untold = used =/= told
@@ -187,13 +192,15 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   val silent = Reg(Bool()) // The driver's flag: it wants no interrupt.
   // The driver wants to know of the used entries that it was not told of.
   val announces = compare.untold && (features.eventIndex ? compare.passed | !silent)
-  val settling  = RegInit(False) // No chain is begun until the interrupt is decided.
-  val goal      = Reg(Task())    // The runner reads this.
-  val puts      = Reg(Put())     // The runner writes this.
+  // It wanted to know the last time, so it is told at once of used entries.
+  val hasty    = compare.untold && bit(state.eager)
+  val hurried  = RegInit(False) // It was told before it was asked.
+  val settling = RegInit(False) // No chain is begun until the interrupt is decided.
+  val goal     = Reg(Task())    // The runner reads this.
+  val puts     = Reg(Put())     // The runner writes this.
 
   val length = goal.mux(
     Task.descriptor -> U(16, 5 bits),
-    Task.entry      -> U(2, 5 bits),
     Task.event      -> U(2, 5 bits),
     default         -> U(4, 5 bits)
   )
@@ -215,17 +222,40 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   io.buffer.bytes      := descriptor.bytes
   io.ended             := False
   io.gaveUp            := False
+  io.take              := 0
   io.overran           := False
   io.announced         := 0
   io.violation.valid   := False
   io.violation.payload := Violation.none
   val heard = False // The queue's notification is being acted on.
 
+  /** An available index that comes with a notification is known at once, so that HeadReader begins
+    * before the runner gets to the queue. The index never goes back. While the runner judges an
+    * index that it has read, the notification is left to `serve`.
+    */
+  val hint = new Area {
+    val kick                             = io.kick.m2sPipe
+    def its[T <: Data](parts: Vec[T]): T = if (p.pairs == 1) parts(0) else parts(kick.pair)
+    val now                              = its(state.taken)
+    val ahead                            = kick.index - now
+    val adds = RegNext(
+      kick.valid && kick.hinted && ahead <= its(io.contexts).size && ahead > its(state.known) - now
+    ) init False
+    val pair   = RegNext(kick.pair)
+    val index  = RegNext(kick.index)
+    val judged = Bool()
+    for (n <- 0 until p.pairs) when(adds && pair === n && !judged) {
+      state.known(n)  := index
+      state.kicked(n) := False
+      state.hinted(n) := False
+    }
+  }
+
   val machine = new StateMachine {
-    val pick = new State with EntryPoint
-    val enter, serve, ask, await, look, judge, next, follow, give, move, close = new State
-    val putWait, putDone, settle, question, decide, conclude, leave            = new State
-    // Two cycles for a read descriptor or index to pass the registers of its checks.
+    val pick                                                      = new State with EntryPoint
+    val serve, ask, await, look, judge, next, follow, check, move = new State
+    val put, settle, question, decide, conclude, leave, enter     = new State
+    // An answer is in `answer` for a cycle before the registers of its checks are valid.
     def read(what: Task.E): Unit = {
       goal := what
       goto(ask)
@@ -236,30 +266,33 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       goto(leave)
     }
 
+    def announce(): Unit = for (n <- 0 until p.pairs) io.announced(n) := queue === n
+
     pick.whenIsActive {
       cut      := False
+      hurried  := False
       settling := False
       when((io.drain & ~clean).orR) {
         aim(Ring.used, 0)
         when(wrote)(read(Task.flush)) otherwise (clean := io.drain)
-      } elsewhen ((wanted & io.live).orR) {
-        queue   := chosen
-        context := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
-        goto(enter)
+      } elsewhen (wanted.orR) {
+        queue       := chosen
+        context     := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
+        turn.chains := 0
+        val kicked = if (p.pairs == 1) state.kicked(0) else state.kicked(chosen)
+        when(kicked)(goto(enter)) otherwise goto(next)
       }
     }
-    enter.whenIsActive {
-      turn.chains := 0
-      goto(serve)
-    }
+    // The hint is compared for the queue that was picked.
+    enter.whenIsActive(goto(serve))
     serve.whenIsActive {
-      when(cut)(goto(leave)) elsewhen (bit(state.kicked) && compare.hintFits) {
-        known := of(state.hint)
+      when(cut)(goto(leave)) elsewhen (compare.hintFits) {
+        when(compare.hintAdds) { known := of(state.hint) }
         goto(next)
-      } elsewhen (bit(state.kicked)) {
+      } otherwise {
         aim(Ring.available, 0)
         read(Task.index)
-      } otherwise goto(next)
+      }
       heard := True
     }
     ask.whenIsActive {
@@ -267,7 +300,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       when(io.ask.fire)(goto(await))
     }
     await.whenIsActive(when(io.answer.valid)(goto(look)))
-    look.whenIsActive(goto(judge))
+    look.whenIsActive {
+      when(goal === Task.descriptor)(goto(check)) otherwise goto(judge)
+    }
     judge.whenIsActive {
       when(goal === Task.flush) {
         wrote := False
@@ -277,52 +312,43 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         switch(goal) {
           is(Task.index) {
             when(compare.tooFar)(violate(Violation.index)) otherwise {
-              known  := answer.data(31 downto 16).asUInt
+              when(compare.further) { known := answer.data(31 downto 16).asUInt }
               silent := answer.data(0)
               when(settling)(goto(decide)) otherwise goto(next)
             }
           }
-          is(Task.entry) {
-            chain.head    := answer.data.asUInt.resized
-            chain.entry   := answer.data.asUInt.resized
-            chain.inTable := False
-            chain.limit   := size.resized
-            chain.count   := 0
-            chain.bytes   := 0
-            when(compare.tooHigh)(violate(Violation.head)) otherwise goto(follow)
-          }
-          is(Task.event) {
+          default { // The event index
             compare.event := answer.data(15 downto 0).asUInt
             when(compare.empty) {
               aim(Ring.available, 0)
               read(Task.index)
             } otherwise goto(decide)
           }
-          default { // A descriptor
-            when(descriptor.indirect) {
-              aim.table     := descriptor.address
-              chain.inTable := True
-              chain.entry   := 0
-              chain.limit := (descriptor.entries >> 16 =/= 0) ? U(
-                0xffff
-              ) | descriptor.entries.resize(16)
-              when(descriptor.badTable)(violate(Violation.indirect)) otherwise goto(follow)
-            } elsewhen (descriptor.empty)(violate(Violation.empty)) elsewhen (descriptor.wrongWay) {
-              violate(Violation.direction)
-            } elsewhen (descriptor.loops)(violate(Violation.loop)) elsewhen (descriptor.badNext) {
-              violate(Violation.next)
-            } otherwise goto(give)
-          }
         }
       }
     }
     next.whenIsActive {
-      aim(Ring.available, ((taken.resize(p.sizeWidth - 1) & mask) @@ U"0") +^ U(RingHead, 4 bits))
+      chain.head    := first.number
+      chain.inTable := False
+      chain.limit   := size.resized
+      chain.count   := 0
+      chain.bytes   := 0
       when(cut)(goto(leave)) elsewhen (
         compare.empty || !frame || patience.over || turn.over
       ) {
-        goto(settle)
-      } otherwise read(Task.entry)
+        // An interrupt passes no write that was handed over before it.
+        when(!hasty || io.posted) {
+          hurried := hasty
+          when(hasty)(announce())
+          goto(settle)
+        }
+      } elsewhen (bit(io.read)) {
+        for (n <- 0 until p.pairs) io.take(n) := queue === n
+        answer.data   := first.descriptor.asBits
+        answer.failed := first.failed
+        faults        := first.faults
+        when(first.tooHigh && !first.failed)(violate(Violation.head)) otherwise goto(check)
+      }
     }
     follow.whenIsActive {
       // A queue's table has its own place in the context, so only the base differs.
@@ -330,54 +356,62 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       when(chain.inTable)(aim.ring := Ring.indirect)
       read(Task.descriptor)
     }
-    give.whenIsActive {
-      chain.more      := descriptor.more
-      chain.entry     := descriptor.next
-      io.buffer.valid := True
-      when(io.buffer.ready) {
-        chain.count          := chain.count + 1
-        if (!transmit) wrote := True
-        goto(move)
+    check.whenIsActive {
+      chain.more  := descriptor.more
+      chain.entry := descriptor.next
+      when(cut)(goto(leave)) elsewhen (answer.failed)(violate(Violation.read)) elsewhen (
+        descriptor.indirect
+      ) {
+        aim.table     := descriptor.address
+        chain.inTable := True
+        chain.entry   := 0
+        chain.limit   := (descriptor.bytes >> 20 =/= 0) ? U(0xffff) | descriptor.bytes(19 downto 4)
+        when(faults.badTable)(violate(Violation.indirect)) otherwise goto(follow)
+      } elsewhen (faults.empty)(violate(Violation.empty)) elsewhen (faults.wrongWay) {
+        violate(Violation.direction)
+      } elsewhen (loops)(violate(Violation.loop)) elsewhen (faults.badNext) {
+        violate(Violation.next)
+      } otherwise {
+        io.buffer.valid := True
+        aim(Ring.used, ((used.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
+        when(io.buffer.ready) {
+          chain.count          := chain.count + 1
+          if (!transmit) wrote := True
+          goto(move)
+        }
       }
     }
     move.whenIsActive {
-      chain.moved := io.moved.payload
-      when(io.moved.valid)(goto(close))
-    }
-    close.whenIsActive {
-      chain.bytes := chain.bytes + chain.moved.bytes
-      puts        := Put.element
-      aim(Ring.used, ((used.resize(p.sizeWidth - 1) & mask) @@ U"000") +^ U(RingHead, 4 bits))
-      when(cut)(goto(leave)) elsewhen (chain.moved.failed)(violate(Violation.read)) elsewhen (
-        chain.more && !chain.moved.ended
-      )(goto(follow)) otherwise {
-        io.ended := True
-        when(overruns) {
-          io.overran  := True
-          chain.bytes := 0
+      puts := Put.element
+      when(io.moved.valid) {
+        chain.bytes := chain.bytes + io.moved.bytes
+        when(cut)(goto(leave)) elsewhen (io.moved.failed)(violate(Violation.read)) elsewhen (
+          chain.more && !io.moved.ended
+        )(goto(follow)) otherwise {
+          io.ended := True
+          when(overruns) {
+            io.overran  := True
+            chain.bytes := 0
+          }
+          goto(put)
         }
-        goto(putWait)
       }
     }
-    putWait.whenIsActive {
+    put.whenIsActive {
       io.write.valid := aim.ready
       when(io.write.fire) {
         wrote := True
-        goto(putDone)
-      }
-    }
-    putDone.whenIsActive {
-      switch(puts) {
-        is(Put.element) {
-          used  := used + 1
-          taken := taken + 1
-          when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
-          puts := Put.count
-          aim(Ring.used, 0)
-          goto(putWait)
+        switch(puts) {
+          is(Put.element) {
+            used  := used + 1
+            taken := taken + 1
+            when(turn.chains =/= ChainsInTurn) { turn.chains := turn.chains + 1 }
+            puts := Put.count
+            aim(Ring.used, 0)
+          }
+          is(Put.count)(goto(next))
+          is(Put.event)(goto(question))
         }
-        is(Put.count)(goto(next))
-        is(Put.event)(goto(question))
       }
     }
     settle.whenIsActive {
@@ -385,7 +419,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       puts     := Put.event
       aim(Ring.used, (size @@ U"000") + U(RingHead, 4 bits))
       when(cut)(goto(leave)) elsewhen (features.eventIndex && compare.empty) {
-        goto(putWait)
+        goto(put)
       } otherwise goto(question)
     }
     question.whenIsActive {
@@ -401,8 +435,9 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
     conclude.whenIsActive {
       settling := False
       when(cut)(goto(leave)) otherwise {
+        when(announces && !hurried)(announce())
         for (n <- 0 until p.pairs)
-          when(queue === n) { io.announced(n) := announces }
+          when(queue === n && compare.untold) { state.eager(n) := announces }
         told := used
         goto(pick)
       }
@@ -416,6 +451,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       for (n <- 0 until p.pairs) when(!io.drain(n)) { clean(n) := False }
     }
     val rests = isActive(pick)
+    hint.judged := isActive(look) || isActive(judge)
   }
 
   for (n <- 0 until p.pairs) {
@@ -433,9 +469,10 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
       Seq(state.taken, state.known, state.used, state.told).foreach(_(n) := 0)
       state.kicked(n) := True
       state.hinted(n) := False
+      state.eager(n)  := False
     }
   }
-  val busy = RegNext(!machine.rests || (wanted & io.live).orR || io.drain.orR) init False
+  val busy = RegNext(!machine.rests || wanted.orR || io.drain.orR) init False
   io.busy := busy
 }
 
@@ -451,7 +488,7 @@ object QueueRunner {
     * writes have arrived.
     */
   object Task extends SpinalEnum {
-    val index, entry, descriptor, event, flush = newElement()
+    val index, descriptor, event, flush = newElement()
   }
 
   /** The runner writes one of these to the used ring: an element, the used index, or the index for

@@ -41,7 +41,7 @@ case class ReceiveMover(p: EngineParam) extends Component {
   // Bytes of the frame of each pair that are written.
   val positions = Vec(Reg(UInt(p.frameWidth bits)) init 0, p.pairs)
   val position  = if (p.pairs == 1) positions(0) else positions(io.pair)
-  val queue     = StreamFifo(Fragment(Request()), 16, latency = 2)
+  val queue     = StreamFifo(Fragment(Request()), 16, latency = 1)
 
   /** One write is prepared, carried out, and has left before the next one is prepared. */
   val step = new Area {
@@ -49,9 +49,10 @@ case class ReceiveMover(p: EngineParam) extends Component {
     val left  = RegNext(io.frame.payload - position)
     val most  = RegNext((buffer.bytes < left) ? buffer.bytes.resize(p.frameWidth) | left)
     val size  = RegNext(buffer.chunk(most))
-    // Cycles until `size` fits `buffer` and `position`.
-    val sized  = count === 4
-    val copies = RegInit(False)
+    // Cycles until `size` fits `buffer` and `position`. For a new buffer `left` fits already.
+    val sized    = count === 4
+    val copies   = RegInit(False)
+    val finished = RegInit(False) // All writes of the buffer have left.
     when(active && !sized && !copies) { count := count + 1 }
 
     io.buffer.ready := !active && io.frame.valid
@@ -59,18 +60,20 @@ case class ReceiveMover(p: EngineParam) extends Component {
       active := True
       buffer := io.buffer.payload
       moved  := 0
-      count  := 0
+      count  := 2
     }
-    val done   = active && sized && !copies && most === 0
-    val begins = active && sized && !copies && most =/= 0
-    val ended  = left === 0
+    val begins = active && sized && !copies && !finished
+    val over   = RegNextWhen(size === most, begins) // This write is the last one of its buffer.
+    val ended  = RegNextWhen(most === left, begins) // This buffer has the end of the frame.
+    val done   = finished
     io.moved.valid  := done
     io.moved.bytes  := moved
     io.moved.ended  := ended
     io.moved.failed := False
     io.frame.ready  := (done && ended) || io.lose
     when(done) {
-      active := False
+      active   := False
+      finished := False
       when(ended) { position := U(0, p.frameWidth bits) }
     }
     when(io.forget || io.lose) { position := U(0, p.frameWidth bits) }
@@ -143,7 +146,8 @@ case class ReceiveMover(p: EngineParam) extends Component {
     // The write has left when its last beat is taken.
     when(io.request.fire && io.request.last) {
       step.copies    := False
-      step.count     := 0
+      step.finished  := step.over
+      step.count     := 1
       position       := position + step.size
       moved          := moved + step.size
       buffer.address := buffer.address + step.size

@@ -49,7 +49,7 @@ case class TransmitMover(p: EngineParam) extends Component {
     // A read may end in one row more than it has beats, and `free` is some cycles old.
     val needs = ((inFlight +^ 2) * (ChunkBeats + 2)).resize(p.rowWidth + 1)
     val room  = RegNext(io.free > needs) init False
-    val may   = RegNext(sized && inFlight < Chunks - 1) init False
+    val may   = RegNext(inFlight < Chunks - 1) init False
     val asks  = RegInit(False) // The next read is offered, until it is taken.
 
     io.buffer.ready := !active
@@ -64,9 +64,11 @@ case class TransmitMover(p: EngineParam) extends Component {
     val skipped = sized && skips
     size := skips ? ((buffer.bytes < left) ? buffer.bytes.resize(9) | left.resize(9)) | buffer
       .chunk(buffer.bytes)
-    sized := active && !ended && !io.request.fire && !skipped
+    // `size` fits in the next cycle, if `buffer` stays as it is.
+    val stays = active && !ended && !io.request.fire && !skipped
+    sized := stays
 
-    when(sized && may && room && !dropping && !skips) { asks := True }
+    when(stays && may && room && !dropping && !skips) { asks := True }
     io.request.valid   := asks
     io.request.address := buffer.address
     io.request.bytes   := size

@@ -15,22 +15,22 @@ import lanebox.vocabulary.{ReadData, Request}
   * {{{
   *   registers --- VirtioRegisters --- contexts, live, kicks ---> two QueueRunners
   *
-  *   transmit: QueueRunner --- buffers ---> TransmitMover ---> BytePacker ---> rows
-  *                  |                            |
-  *             RingReader, RingWriter            +--- reads ----+
-  *                  |                                           v
-  *                  +---------------------------------------> arbiter ---> request
-  *                  |                                           ^
-  *             RingReader, RingWriter            +--- writes ---+
-  *                  |                            |
-  *   receive:  QueueRunner --- buffers ---> ReceiveMover <--- frames
+  *   transmit: HeadReader ---> QueueRunner --- buffers ---> TransmitMover ---> BytePacker ---> rows
+  *                 |                |                            |
+  *                 |           RingReader, RingWriter            +--- reads ----+
+  *                 |                |                                           v
+  *                 +----------------+---------------------------------------> arbiter ---> request
+  *                 |                |                                           ^
+  *                 |           RingReader, RingWriter            +--- writes ---+
+  *                 |                |                            |
+  *   receive:  HeadReader ---> QueueRunner --- buffers ---> ReceiveMover <--- frames
   * }}}
   *
   * Requests of one direction come one behind the other, so the arbiter keeps their order: data, used
   * element, used index.
   */
 case class VirtioEngine(p: EngineParam) extends Component {
-  import HostRequests.{Payload, Transmit}
+  import HostRequests.{Descriptor, Entry, Payload, Ring}
 
   val io = new Bundle {
     val registers = Vec(slave(RegisterPort(VirtioRegisters.AddressBits)), p.devices.size)
@@ -57,6 +57,7 @@ case class VirtioEngine(p: EngineParam) extends Component {
   class Direction(transmit: Boolean) extends Area {
     val number = if (transmit) 1 else 0
     val runner = QueueRunner(p, transmit)
+    val heads  = HeadReader(p, transmit)
     val reader = RingReader()
     val writer = RingWriter()
     for ((owner, pair) <- p.owners.zipWithIndex) {
@@ -77,12 +78,31 @@ case class VirtioEngine(p: EngineParam) extends Component {
       runner.io.kick.index  := kick.index
       runner.io.kick.pair   := (kick.pair.resize(p.pairWidth) + p.firstPair(n)).resized
     }
+    heads.io.contexts := runner.io.contexts
+    heads.io.live     := runner.io.live
+    heads.io.features := runner.io.features
+    heads.io.known    := runner.io.known
+    heads.io.take     := runner.io.take
+    runner.io.heads   := heads.io.heads
+    runner.io.read    := heads.io.valid
+    runner.io.reading := heads.io.reading
+
+    /** Returns the context of this direction's reads of a kind, and the data that they bring. */
+    def context(kind: Int): Bits = HostRequests.context(transmit, U(kind))
+    def returned(kind: Int)      = HostRequests.returned(io.data, context(kind))
+    heads.io.entry << returned(Entry)
+    heads.io.descriptor << returned(Descriptor)
     reader.io.ask << runner.io.ask
-    reader.io.data << HostRequests.returned(io.data, number << Transmit)
+    reader.io.data << returned(Ring)
     runner.io.answer << reader.io.answer
     writer.io.write << runner.io.write
-    val reads  = HostRequests.read(reader.io.request, number << Transmit)
+    val reads  = HostRequests.read(reader.io.request, context(Ring))
     val writes = writer.io.request
+    // The last write to the used ring is still in the register in front of the endpoint.
+    val leaving = RegInit(False)
+    when(io.request.fire) { leaving := False }
+    when(writes.fire) { leaving := True }
+    runner.io.posted := !leaving
 
     /** Returns the element of `parts` that belongs to the pair whose chain is under way. */
     def present[T <: Data](parts: Seq[T]): T =
@@ -91,17 +111,16 @@ case class VirtioEngine(p: EngineParam) extends Component {
   }
 
   val transmit = new Direction(true) {
-    val mover   = TransmitMover(p)
-    val packer  = BytePacker()
-    val context = number << Transmit | 1 << Payload
+    val mover  = TransmitMover(p)
+    val packer = BytePacker()
     mover.io.buffer << runner.io.buffer
     runner.io.moved << mover.io.moved
     runner.io.frames := far.map(_.room).asBits()
     mover.io.ends    := runner.io.ended || runner.io.gaveUp
     mover.io.free    := present(far.map(_.free))
     mover.io.skip    := present(p.owners.map(n => U(p.devices(n).header, 4 bits)))
-    mover.io.data << HostRequests.returned(io.data, context)
-    val payload = HostRequests.read(mover.io.request, context)
+    mover.io.data << returned(Payload)
+    val payload = HostRequests.read(mover.io.request, context(Payload))
     // A frame that lacks bytes is none. A console's driver gets the bytes that are there.
     val frames = present(p.owners.map(n => Bool(p.devices(n).frames)))
     val void   = frames && mover.io.lacks
@@ -142,9 +161,11 @@ case class VirtioEngine(p: EngineParam) extends Component {
       receive.mover.io.request,
       receive.writes,
       receive.reads,
+      receive.heads.io.request,
       transmit.payload,
       transmit.writes,
-      transmit.reads
+      transmit.reads,
+      transmit.heads.io.request
     )
     val arbiter = StreamArbiterFactory().roundRobin.fragmentLock.on(requests)
     io.request << arbiter.m2sPipe()
@@ -175,6 +196,8 @@ case class VirtioEngine(p: EngineParam) extends Component {
     count        := count + RegNext(more, U(0, 32 bits))
     page.dropped := count
   }
-  val works = RegNext(transmit.runner.io.busy || receive.runner.io.busy) init False
+  val works = RegNext(
+    Seq(transmit, receive).flatMap(way => Seq(way.runner.io.busy, way.heads.io.busy)).orR
+  ) init False
   io.busy := works
 }

@@ -73,14 +73,14 @@ object ConsoleBench {
   /** The simulation of the console, which suites in one Java virtual machine share. */
   lazy val compiled = LaneboxSim {
     val dut = VirtioDevices(Seq(param))
-    for (runner <- Seq(dut.engine.transmit.runner, dut.engine.receive.runner))
-      indices(runner).foreach(_.simPublic())
+    indices(dut).foreach(_.simPublic())
     dut
   }
 
-  /** The registers with the indices of the queues of one direction. */
-  def indices(runner: QueueRunner): Seq[UInt] = {
-    val state = runner.state
-    Seq(state.taken, state.known, state.used, state.told).flatten
-  }
+  /** The registers with the indices of all queues. */
+  def indices(dut: VirtioDevices): Seq[UInt] =
+    Seq(dut.engine.transmit, dut.engine.receive).flatMap { way =>
+      val state = way.runner.state
+      Seq(state.taken, state.known, state.used, state.told, way.heads.state.next).flatten
+    }
 }

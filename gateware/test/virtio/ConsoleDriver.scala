@@ -112,11 +112,7 @@ class ConsoleDriver(
 
   /** Lets all indices of an idle device and its driver begin at `start`. */
   def startAt(start: Int): Unit = {
-    for (
-      runner <- Seq(dut.engine.transmit.runner, dut.engine.receive.runner);
-      index  <- ConsoleBench.indices(runner)
-    )
-      index #= start
+    ConsoleBench.indices(dut).foreach(_ #= start)
     queues.foreach(_.startAt(start))
     step()
   }

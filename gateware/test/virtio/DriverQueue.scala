@@ -26,11 +26,12 @@ class DriverQueue(
 
   /** A chain that the device has: its descriptors in the table, its buffers, and what to free. */
   case class Chain(entries: Seq[Int], buffers: Seq[(Long, Int)], table: Option[(Long, Int)])
-  val chains        = mutable.HashMap[Int, Chain]()
-  private val free  = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
-  private var shown = 0 // The available index that the device was told of.
-  private var index = 0 // The available index with the chains that are not published yet.
-  private var seen  = 0 // The used index up to which the driver has looked.
+  val chains         = mutable.HashMap[Int, Chain]()
+  private val free   = mutable.ListBuffer(random.shuffle((0 until size).toList): _*)
+  private var stacks = false // The descriptor that was given back last is used again next.
+  private var shown  = 0     // The available index that the device was told of.
+  private var index  = 0     // The available index with the chains that are not published yet.
+  private var seen   = 0     // The used index up to which the driver has looked.
 
   memory.grant(descriptors, 16 * size, 1)
   memory.grant(available, 6 + 2 * size, 1)
@@ -48,6 +49,23 @@ class DriverQueue(
     memory.put(used + 2, BigInt(start), 2)
     memory.put(used + 4 + 8 * size, BigInt(start), 2)
     wantInterrupt(0)
+  }
+
+  /** Lets the driver use its descriptors in order, as Linux does: in turn, or with `stacked` the one
+    * first that was given back last.
+    */
+  def inOrder(stacked: Boolean): Unit = {
+    val ordered = free.sorted
+    free.clear()
+    free ++= ordered
+    stacks = stacked
+  }
+
+  /** Lets the driver use its descriptors in an order in which none is the one before or behind it. */
+  def unguessable(): Unit = {
+    val ordered = free.sortBy(n => (n * 3 % size, n))
+    free.clear()
+    free ++= ordered
   }
 
   def room: Int                                     = free.size
@@ -119,7 +137,7 @@ class DriverQueue(
       val chain = chains.remove(head).get
       assert(bytes <= (if (writes) chain.buffers.map(_._2).sum else 0), s"$bytes bytes in $chain")
       for ((at, length) <- chain.buffers ++ chain.table) memory.grant(at, length, 0)
-      free ++= chain.entries
+      if (stacks) chain.entries ++=: free else free ++= chain.entries
       seen = short(seen + 1)
       Some((chain, bytes))
     }

@@ -115,7 +115,8 @@ class VirtioConsoleTest extends ConsoleBench {
     ) {
       run(s"reads${bits.mkString("_")}", features(bits: _*)) { driver =>
         driver.initialise(16)
-        for (_ <- 0 until 20) {
+        driver.transmit.inOrder(stacked = driver.random.nextBoolean())
+        for (n <- 0 until 20) {
           driver.step(500)
           val before = driver.host.reads - driver.host.payloads
           driver.interrupts(1)
@@ -123,14 +124,26 @@ class VirtioConsoleTest extends ConsoleBench {
           driver.publish(1)
           driver.until("the interrupt")(driver.interrupts(1) > 0)
           driver.step(500)
-          assert(driver.host.reads - driver.host.payloads - before == reads)
+          // Another head than the one that was guessed is read again.
+          val came = driver.host.reads - driver.host.payloads - before
+          assert(if (n < 2) came <= reads + 1 else came == reads)
           driver.collect()
           driver.transmit.wantInterrupt(0)
         }
       }
     }
 
-  test(s"with event indices a driver is left alone as it asks, seed ${Seed.value}") {
+  test("the device asks for the first notification, whatever the ring held") {
+    run("first") { driver =>
+      driver.initialise(16, ok = false)
+      val events = driver.queues.map(queue => queue.used + 4 + 8 * queue.size)
+      events.foreach(driver.memory.put(_, BigInt(0x1234), 2))
+      driver.write(Status, 15)
+      driver.until("the event indices")(events.forall(driver.memory.number(_, 2) == 0))
+    }
+  }
+
+  test(s"with event indices a driver is left alone soon after it asks, seed ${Seed.value}") {
     run("event") { driver =>
       driver.initialise(16)
       driver.step(300)
@@ -142,7 +155,9 @@ class VirtioConsoleTest extends ConsoleBench {
         driver.until("the used index")(driver.memory.number(driver.transmit.used + 2, 2) == n)
         driver.step(500)
         driver.collect()
-        assert(driver.host.interrupts(1) == (if (n >= 10) 1 else 0), s"after $n chains")
+        // A driver that wanted an interrupt gets the next one, too, before it is asked.
+        val wanted = if (n < 10) 0 else if (n == 10) 1 else 2
+        assert(driver.host.interrupts(1) == wanted, s"after $n chains")
       }
     }
   }

@@ -18,6 +18,7 @@ import lanebox.vocabulary.ReadError
   */
 class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
   var latency       = 30    // Most cycles from a read to its data.
+  var steady        = false // All reads take `latency`, and all requests are taken at once.
   var pauses        = 0.2   // Share of the cycles in which no request is taken.
   var fails         = 0.0   // Share of the reads that fail.
   var reads, writes = 0
@@ -64,9 +65,9 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
     // At times no request is taken for long, so that requests gather in the device.
     if (stalled == 0 && random.nextInt(300) == 0) stalled = random.nextInt(100)
     stalled = (stalled - 1) max 0
-    request.ready #= random.nextDouble() >= pauses && stalled == 0
+    request.ready #= steady || (random.nextDouble() >= pauses && stalled == 0)
     if (beats.isEmpty && asked.nonEmpty && asked.head.due <= now) answer(asked.dequeue())
-    data.valid #= beats.nonEmpty && random.nextDouble() >= pauses / 2
+    data.valid #= beats.nonEmpty && (steady || random.nextDouble() >= pauses / 2)
     for ((word, last, context, failed) <- beats.headOption) {
       data.fragment.data #= word
       data.last #= last
@@ -94,7 +95,8 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
     if (!request.write.toBoolean) {
       assert(request.last.toBoolean)
       reads += 1
-      payloads += request.context.toInt >> HostRequests.Payload & 1
+      // The kind of the read is above bit 0 of its context.
+      if ((request.context.toInt >> 1) == HostRequests.Payload) payloads += 1
       if (random.nextBoolean()) land(writes)
       val now   = (0 until dwords).map(i => memory.readDword(address + 4 * i))
       val early = if (posted.isEmpty) Some(now) else None
@@ -102,7 +104,7 @@ class VirtioHost(dut: VirtioDevices, random: Random, memory: HostMemory) {
         address,
         dwords,
         request.context.toInt,
-        this.now + 2 + random.nextInt(latency),
+        this.now + (if (steady) latency else 2 + random.nextInt(latency)),
         writes,
         early
       )

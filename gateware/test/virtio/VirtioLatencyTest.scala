@@ -1,0 +1,80 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.virtio
+
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.vocabulary.Seed
+
+/** Tests how many reads of host memory wait for each other between the notification of a message and
+  * the interrupt of its answer, and how many cycles the device adds.
+  */
+class VirtioLatencyTest extends ConsoleBench {
+  import VirtioParam.{EventIndex, NotificationData}
+
+  val Bytes = 64
+
+  /** Returns the cycles from the notification to the interrupt, for messages one at a time. */
+  def echoes(driver: ConsoleDriver, latency: Int, count: Int): Seq[Int] = {
+    driver.host.latency = latency
+    for (_ <- 0 until count) yield {
+      driver.step(2000)
+      driver.collect()
+      driver.interrupts(0)
+      driver.receive.wantInterrupt(0)
+      val data = Seq.fill(Bytes)(driver.random.nextInt().toByte)
+      val at   = driver.memory.make(Bytes, 64)
+      driver.memory.put(at, data)
+      driver.sent ++= data
+      driver.transmit.add(Seq((at, Bytes)))
+      assert(driver.transmit.publish(), "the device does not ask for a notification")
+      driver.notify(1)
+      var cycles = 0
+      driver.until("the interrupt") {
+        cycles += 1
+        driver.interrupts(0) > 0
+      }
+      driver.collect()
+      assert(driver.received == driver.sent, "other bytes came back")
+      cycles
+    }
+  }
+
+  def offerAll(driver: ConsoleDriver): Unit = {
+    while (driver.receive.room > 0)
+      driver.receive.add(Seq((driver.memory.make(256, 64), 256)))
+    driver.publish(0)
+  }
+
+  /** A kind of driver: its features, whether its heads can be guessed, the reads that wait
+    * for each other, and the most cycles that the device may take beside the host.
+    */
+  for (
+    (name, bits, guessable, reads, most) <- Seq(
+      ("without the index in its notification", Seq(EventIndex), false, 4, 56),
+      ("with the index in its notification", Seq(EventIndex, NotificationData), false, 3, 47),
+      ("whose heads follow one another", Seq(EventIndex, NotificationData), true, 2, 44)
+    )
+  )
+    test(s"an echo for a driver $name waits for $reads reads, seed ${Seed.value}") {
+      run(name.replace(' ', '_'), features(bits: _*)) { driver =>
+        driver.initialise(16)
+        driver.host.steady = true
+        driver.receive.inOrder(stacked = false)
+        if (guessable) driver.transmit.inOrder(stacked = driver.random.nextBoolean())
+        else driver.transmit.unguessable()
+        offerAll(driver)
+        // The device learns of the driver's habits at first.
+        echoes(driver, 10, 3)
+        val near  = echoes(driver, 10, 3)
+        val far   = echoes(driver, 210, 3)
+        val slope = (far.sum - near.sum) / 3.0 / 200
+        assert(math.abs(slope - reads) < 0.05, s"$slope reads, $near $far")
+        val own = near.sum / 3 - 10 * reads
+        assert(own <= most, s"$own cycles of the device")
+      }
+    }
+}
