@@ -72,6 +72,12 @@ SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 DEADLY_WARNINGS = re.compile(r"^%(?:Warning|Error)-ALWNEVER.*$", re.MULTILINE)
 
 
+# Verilog of others may make variables public to C++ by comments. The board reads none of them, and
+# Verilator would compute all logic behind such a variable at each edge of any clock: C++ might have
+# written it.
+PUBLIC = re.compile(r"/\*\s*verilator public\w*\s*\*/")
+
+
 def build_board(
     gateware: Path, waves: bool = False, quiet: bool = False, sanitize: bool = False
 ) -> Path:
@@ -118,7 +124,23 @@ def _gateware_sources(gateware: Path) -> list[Path]:
     listing = gateware / "gateware" / "sources.txt"
     if not listing.exists():
         raise BuildError(f"{listing} is missing: run targets/sim.py --build first")
-    return [Path(line) for line in listing.read_text().split()]
+    return [_without_public(Path(line)) for line in listing.read_text().split()]
+
+
+def _without_public(source: Path) -> Path:
+    """Return the path of the Verilog `source`, or of a copy in which no variable is public."""
+    text = source.read_text()
+    plain = PUBLIC.sub("", text)
+    if plain == text:
+        return source
+    digest = hashlib.sha256(plain.encode()).hexdigest()[:16]
+    copy = ROOT / "build" / "plain" / digest / source.name
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        staging = copy.with_name(f"{copy.name}.{os.getpid()}")
+        staging.write_text(plain)
+        staging.replace(copy)
+    return copy
 
 
 def numbers_header() -> Path:

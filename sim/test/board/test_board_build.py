@@ -92,6 +92,16 @@ def test_what_the_build_depends_on(gateware, tmp_path):
     assert build._digest([copy, *sources[1:]], flags) != digest
 
 
+def test_no_variable_of_others_verilog_is_public(tmp_path):
+    """Comments that make variables public to C++ are left out of what Verilator gets, and nothing
+    else. A source without them is taken as it is."""
+    source = tmp_path / "core.v"
+    source.write_text("reg [3:0] a /* verilator public */ ;\nwire b /*verilator public_flat*/;\n")
+    copy = build._without_public(source)
+    assert copy.name == "core.v" and copy.read_text() == "reg [3:0] a  ;\nwire b ;\n"
+    assert build._without_public(copy) == copy
+
+
 def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
     """A change in any source of sim/board needs a new build. This includes headers and Verilog leaf
     cells."""
