@@ -86,21 +86,24 @@ void FrameSocket::send(const Frame &frame) {
     for (unsigned shift : {24, 16, 8, 0})
         out_.push_back(static_cast<uint8_t>(frame.size() >> shift));
     out_.insert(out_.end(), frame.begin(), frame.end());
-    if (!flush()) leave("");
+    if (!flush()) counters.no_peer++;
 }
 
-// Gives the socket what it takes. Returns false if the peer has left.
+// Gives the socket what it takes. Returns false if the peer has left: what waits for it is lost. It
+// is forgotten in serve(), when all that it has sent was read.
 bool FrameSocket::flush() {
     while (sent_ < out_.size()) {
         ssize_t count = ::send(peer_.get(), out_.data() + sent_, out_.size() - sent_,
                                MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+        if (count < 0) break;
         sent_ += static_cast<size_t>(count);
     }
+    bool done = sent_ == out_.size();
     out_.clear();
     sent_ = 0;
-    return true;
+    return done;
 }
 
 // --- from the peer -------------------------------------------------------------------------------
@@ -158,10 +161,11 @@ bool FrameSocket::parse() {
 }
 
 void FrameSocket::serve() {
-    if (!flush()) return leave("");
+    flush();
     if (!room()) return;
     bool there = receive();
-    if (parse() && !there) leave("");
+    // Frames for which there is no room yet are parsed before the peer is forgotten.
+    if (parse() && !there && room()) leave("");
 }
 
 }  // namespace lanebox

@@ -183,6 +183,17 @@ def test_a_peer_that_leaves_in_the_middle_of_a_frame_is_told_of(probe, part):
     assert (counts.c2h, counts.cut) == (1, 1)
 
 
+def test_all_frames_of_a_peer_that_leaves_at_once_are_carried(probe):
+    """The peer sends more frames than wait in the wire at a time, and leaves. All are carried."""
+    count = 600
+    run = probe(10, "serve")
+    run.end.send(*(bytes([n & 255]) * 20 for n in range(count)))
+    run.end.close()
+    counts, said = run.finish()
+    assert (counts.c2h, counts.cut, said) == (count, 0, "")
+    assert counts.h2c == count and counts.no_peer > 0
+
+
 def test_a_peer_that_does_not_read_loses_frames_and_stops_nothing(probe):
     """More frames than the socket and the wire hold are sent to a peer that reads none. The rest is
     lost and counted; those that are kept are whole."""
