@@ -21,7 +21,7 @@ from sim import artefacts
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
-from sim.examples import AXI50
+from sim.examples import AXI50, COMMANDS
 from sim.report import page
 from sim.report.record import Recording, record
 from sim.rows import (
@@ -31,6 +31,7 @@ from sim.rows import (
     capture_cost,
     capture_host,
     capture_line,
+    commands,
     cpu,
     flash,
     held,
@@ -113,6 +114,9 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         slow = artefacts.build(bench.endpoint, AXI50)
         at = bench.at(user=AXI50.name)
         yield from peer.axi_rows(slow.board, slow.gateware / "csr.json", at)
+        reader = artefacts.build(bench.endpoint, COMMANDS)
+        at = bench.at(user=COMMANDS.name)
+        yield from commands.rows(reader.board, reader.gateware / "csr.json", at)
         built = artefacts.build(bench.endpoint, capture=True)
         for module in (capture, capture_line, capture_both, capture_cost):
             yield from module.rows(built.board, built.gateware / "csr.json", bench.at())

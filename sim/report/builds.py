@@ -18,8 +18,9 @@ from sim.rows.results import commit
 PLAIN = "loopback"  # the logic in the user slot if `make` gets no EXAMPLE=
 # prefix of the ids of benchmark rows that were measured through the user slot's logic
 USER = "user/"
-# Prefixes of the ids of benchmark rows with a memory in the user slot. They count as rows of PLAIN.
-BESIDE = ("p2p_read_axi50/",)
+# Prefixes of the ids of benchmark rows that need logic of their own in the user slot. They count as
+# rows of PLAIN.
+BESIDE = ("p2p_read_axi50/", "slot.commands/")
 
 Build = tuple[str, str]  # a build of the gateware: (commit, logic in the user slot)
 

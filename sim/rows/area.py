@@ -5,8 +5,9 @@
 
 The first thing measured is the endpoint with the MMIO bridge, without DMA engines and
 target memories; LitePCIe's endpoint is measured beside it. The others are each of the two DMA
-engines, the user slot's monitor, the capture block, the card services and the management CPU,
-which have budgets of cells, and the depth of the whole gateware.
+engines, the user slot's monitor, the block that carries out its commands, the capture block, the
+card services and the management CPU, which have budgets of cells, and the depth of the whole
+gateware.
 A synthesis takes a minute or two, and its result is kept until the gateware changes.
 """
 
@@ -21,6 +22,7 @@ from sim.rows.results import Row, commit
 from tools.synthesis.gateware import (
     capture_rows,
     card_rows,
+    commands_rows,
     cpu_rows,
     endpoint_rows,
     engine_rows,
@@ -37,6 +39,7 @@ def rows(gateware: Path) -> Iterator[Row]:
     try:
         found = endpoint_rows(gateware) + engine_rows(gateware / "engines")
         found += monitor_rows(gateware / "monitor") + capture_rows(gateware / "capture")
+        found += commands_rows(gateware / "commands")
         found += card_rows(gateware / "card") + cpu_rows(gateware / "cpu") + flat_rows(gateware)
     except (ValueError, RuntimeError) as error:
         raise BuildError(f"area and depth: {error}") from error

@@ -22,6 +22,7 @@ ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
 ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
 MONITOR_BUDGET = {"lut": 300, "ff": None}
 CAPTURE_BUDGET = {"lut": 7000, "lutram": None, "ff": None, "bram": 35, "uram": 32}
+COMMANDS_BUDGET = {"lut": 1000, "lutram": None, "ff": None, "bram": 10}
 CARD_BUDGET = {"lut": 2000, "lutram": None, "ff": None, "bram": 2}
 CPU_BUDGET = {"lut": 1200, "lutram": None, "ff": None, "bram": None}
 ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
@@ -106,6 +107,16 @@ def capture_rows(folder):
     design = Design(verilog.stem, [verilog], pads=False)
     found = report.analyse(design, Path(folder) / "synthesis", find_yosys())
     return report.block_rows(found, "capture", CAPTURE_BUDGET)
+
+
+def commands_rows(folder):
+    """Return the rows area/slot.commands/* and depth/slot.commands of the block that carries out
+    the commands of the user slot's logic.
+    """
+    verilog = spinal_build.generate("user.HostCommands")
+    design = Design(verilog.stem, [verilog], pads=False)
+    found = report.analyse(design, Path(folder) / "synthesis", find_yosys())
+    return report.block_rows(found, "slot.commands", COMMANDS_BUDGET)
 
 
 def card_rows(folder):

@@ -95,6 +95,7 @@ def faked(monkeypatch):
     monkeypatch.setattr(bench.idle_reads, "rows", rows("mmio_read_cycles/bram"))
     monkeypatch.setattr(bench.peer, "rows", rows("p2p_read/64", "mmio_write/64"))
     monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
+    monkeypatch.setattr(bench.commands, "rows", rows("slot.commands/64@0.6us"))
     monkeypatch.setattr(bench.capture, "rows", rows("capture/c2h/64"))
     monkeypatch.setattr(bench.flash, "rows", by_software("card/flash/update"))
     monkeypatch.setattr(bench.cpu, "rows", by_software("sim/cpu/awake"))

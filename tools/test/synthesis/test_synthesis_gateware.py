@@ -182,6 +182,26 @@ def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
     assert rows["depth/slot"]["limit"] == 8
 
 
+def test_the_block_of_commands_is_synthesised_alone_and_has_a_budget(tmp_path, monkeypatch):
+    """The design is the block that carries out the user slot's commands, with 1000 LUTs and eight
+    levels at the most.
+    """
+    designs = []
+
+    def analyse(design, *_):
+        designs.append(design)
+        return found(all=927)
+
+    verilog = tmp_path / "HostCommands.v"
+    monkeypatch.setattr(gateware.spinal_build, "generate", lambda name: verilog)
+    monkeypatch.setattr(gateware, "find_yosys", lambda: None)
+    monkeypatch.setattr(gateware.report, "analyse", analyse)
+    rows = {entry["id"]: entry for entry in gateware.commands_rows(tmp_path)}
+    assert [(each.top, each.files) for each in designs] == [("HostCommands", [verilog])]
+    assert rows["area/slot.commands/lut"]["limit"] == 1000
+    assert rows["depth/slot.commands"]["limit"] == 8
+
+
 def test_the_card_services_are_all_there_with_their_primitives(tmp_path, monkeypatch):
     """The design has the registers of all card services and the vendor's primitives behind them.
     The cages' pins are ports, and the budget is 2000 LUTs.
