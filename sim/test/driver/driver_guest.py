@@ -83,6 +83,11 @@ stopped() {
 	wait $user
 }
 """
+# Path in a guest of the driver that was built with software/kernel/test/faults.
+FAULTY = "/faulty/litepcie.ko"
+# Shell text that puts that driver in place of the usual one, and the other way round.
+WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
+WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 # Matches a line of the guest's kernel log that no test may cause.
 COMPLAINT = re.compile(
     r"^.*(WARNING:|BUG:|Oops|Call Trace|KASAN|refcount_t|possible circular|sleeping function|"

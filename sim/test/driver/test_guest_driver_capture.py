@@ -12,16 +12,26 @@ import re
 from collections import defaultdict
 
 import pytest
+import test_guest_driver_unwind as unwind
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
+from sim.guest import kernel as guest_kernel
 from sim.guest import run
 from sim.test.board.board_builds import register_map
 from sim.test.card.test_board_capture import PORT_MASK, Generated
-from sim.test.driver.driver_guest import CARD, PINNED
+from sim.test.driver.driver_guest import (
+    CARD,
+    FAULTY,
+    PINNED,
+    WITH_FAULTS,
+    WITHOUT,
+    faulty_guest,
+)
 from sim.test.driver.live_guest import LiveGuest
 from sim.test.driver.test_guest_driver_power import removal
 from sim.test.util.test_capture_record import compare, packets
+from sim.test.virtio.virtio_guest import helper
 from tools.testing.seeds import SHIFT
 
 pytestmark = pytest.mark.guest
@@ -62,8 +72,12 @@ GENERATOR = ("size", "period", "count", "seed", "port_mask", "control")
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory):
     headers = artefacts.build(DEFAULT, capture=True).headers
-    files = [(artefacts.capture_tool(headers, static=True), "bin/lanebox-capture")]
-    programs = ("capture", "member", "stress")
+    files = [
+        (artefacts.capture_tool(headers, static=True), "bin/lanebox-capture"),
+        (faulty_guest().module, FAULTY[1:]),
+        (helper(guest_kernel.ensure(), "sleep"), "litepcie_sleep.ko"),
+    ]
+    programs = ("capture", "member", "stress", "unwind")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
         append = ("intel_iommu=on", "log_buf_len=4M")
@@ -126,6 +140,14 @@ def test_random_calls_end_as_they_must(guest):
     for call, result in re.findall(r"^storm (\w+) (\w+) \d+$", found, re.MULTILINE):
         ends[call].add(result)
     assert ends == STORM
+
+
+@pytest.mark.soak  # binds the card some 100 times, for a minute
+def test_what_is_refused_leaves_nothing_behind(guest):
+    """If the kernel refuses any single request of the driver, also in the calls of the capture's
+    node, the driver gives back everything that it had got by then."""
+    sweep = unwind.refusals("sweep 1", FAULTY)
+    unwind.check_refusals(guest.run([WITH_FAULTS, *sweep, WITHOUT]))
 
 
 # Recordings ---------------------------------------------------------------------------------------
@@ -213,6 +235,20 @@ def test_a_reset_ends_a_capture_with_an_error(guest):
     captures again."""
     files = guest.run(
         [PINNED, FLOWS, f"flows reset >/out/capture; echo 1 >{CARD}/reset; wait $user", NONE_PINNED]
+    )
+    assert files["capture"] == b"reset: ok\n"
+
+
+def test_a_sleep_ends_a_capture_with_an_error(guest):
+    """When the card has slept and woken up, calls of a capture fail with EIO until STOP. Then the
+    same file captures again. No page stays pinned."""
+    files = guest.run(
+        [
+            PINNED,
+            FLOWS,
+            "flows reset >/out/capture; insmod /litepcie_sleep.ko; rmmod litepcie_sleep",
+            f"wait $user; {NONE_PINNED}",
+        ]
     )
     assert files["capture"] == b"reset: ok\n"
 

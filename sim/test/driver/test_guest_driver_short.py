@@ -24,7 +24,16 @@ from sim.board.process import BoardProcess
 from sim.guest import kernel as guest_kernel
 from sim.guest import run
 from sim.test.board.board_builds import register_map
-from sim.test.driver.driver_guest import FAULTS, HELD, boot, faulty_guest, importer
+from sim.test.driver.driver_guest import (
+    FAULTS,
+    FAULTY,
+    HELD,
+    WITH_FAULTS,
+    WITHOUT,
+    boot,
+    faulty_guest,
+    importer,
+)
 from sim.test.driver.live_guest import LiveGuest
 from tools.testing.seeds import SHIFT
 
@@ -43,11 +52,7 @@ PROGRAMS = (
     "unwind",
     "kexec",
 )
-# Path in the guest of the driver that was built with software/kernel/test/faults.
-FAULTY = "/faulty/litepcie.ko"
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
-WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
-WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
 # Shell text for a guest: it deletes files that the next kernel's initramfs does not need.
 UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"

@@ -6,7 +6,8 @@
  * Makes every call of /dev/litepcieN in which the driver requests something of the kernel. In the
  * test's build of the driver in faults/, each of these requests may be refused.
  *
- *   unwind all DEV		make all calls; print how many failed
+ *   unwind all DEV		make all calls, also those of DEV-capture if it exists; print how
+ *				many failed
  *   unwind export DEV FILE	export a ring and replace it; make FILE, and keep the export until SIGTERM
  *
  * Exit status: 0 if each call succeeded, or failed since a request was refused; 1 otherwise; 2
@@ -18,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../uapi/litepcie_capture_node.h"
 #include "calls.h"
 
 #define PAGES	4u	/* number of pages of a ring, each of which is one buffer */
@@ -26,11 +28,12 @@ static int failures;
 
 /*
  * Check a call of the driver. Returns false after one of the errors that a refused request may
- * become on its way to the caller, and ends the program after any other error.
+ * become on its way to the caller, and ends the program after any other error. EOPNOTSUPP is that
+ * of a capture whose status page could not be mapped at the probe.
  */
 static bool ok(bool done, const char *what)
 {
-	const int errors[] = { ENOMEM, EBADF, EMFILE, EIO };
+	const int errors[] = { ENOMEM, EBADF, EMFILE, EIO, EOPNOTSUPP };
 
 	if (done)
 		return true;
@@ -100,6 +103,66 @@ static void one_way(int fd, uint32_t way)
 		close(exported);
 }
 
+/* Calls of /dev/litepcieN-capture -------------------------------------------------------------- */
+
+#define CAPTURE_RING	0x10000u	/* bytes of the smallest ring */
+#define CAPTURE_MBUF	0x1000u
+
+/* A ring in the program's own memory, which the card fills. */
+static void capture_own(const char *node)
+{
+	struct litepcie_capture_ring ring = {
+		.bytes = CAPTURE_RING, .mbuf_bytes = CAPTURE_MBUF,
+	};
+	struct litepcie_capture_start start = { .wait_cycles = 250, .limit = CAPTURE_RING };
+	struct litepcie_capture_generate frames = { .size = 64, .count = 100 };
+	struct litepcie_capture_info info = { .ask = LITEPCIE_CAPTURE_ASK_ACCOUNTS };
+	struct litepcie_capture_wake wake = { .fd = eventfd(0, 0) };
+	struct litepcie_capture_stop stop = { 0 };
+	char *memory = aligned_alloc(CAPTURE_RING, CAPTURE_RING), *status;
+	int fd = open(node, O_RDWR | O_CLOEXEC);
+
+	ring.address = (uintptr_t)memory;
+	if (ok(fd >= 0, node)) {
+		status = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+		if (ok(status != MAP_FAILED, "status page"))
+			munmap(status, 4096);
+		ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_INFO, &info), "capture info");
+		if (ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_RING, &ring), "capture ring") &&
+		    ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_START, &start), "capture start")) {
+			ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_WAKE, &wake), "capture wake");
+			ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_GENERATE, &frames), "generate");
+			ok(!ioctl(fd, LITEPCIE_IOCTL_CAPTURE_STOP, &stop), "capture stop");
+		}
+		close(fd);
+	}
+	close(wake.fd);
+	free(memory);
+}
+
+/* The header and the first blocks by read(), whose ring is the driver's own. */
+static void capture_read(const char *node)
+{
+	static char data[4096];
+	int fd = open(node, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+	if (!ok(fd >= 0, node))
+		return;
+	ok(read(fd, data, sizeof(data)) == sizeof(data), "the header by read()");
+	close(fd);
+}
+
+static void capture(const char *device)
+{
+	char node[64];
+
+	snprintf(node, sizeof(node), "%s-capture", device);
+	if (access(node, F_OK))
+		return;
+	capture_own(node);
+	capture_read(node);
+}
+
 static int all(const char *device)
 {
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
@@ -114,6 +177,7 @@ static int all(const char *device)
 		ok(!run_h2c(fd, 1, NULL), "start");
 		close(fd);
 	}
+	capture(device);
 	printf("unwind: %d calls failed\n", failures);
 	return 0;
 }
