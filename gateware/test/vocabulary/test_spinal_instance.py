@@ -177,7 +177,7 @@ MEMORIES = [memory.parameter(name) for name, memory in card_memories([[], []]).i
 
 COMPONENTS = {
     "capture.Capture": {},
-    "capture.CaptureUnit": dict(queues=2),
+    "capture.CaptureUnit": {},
     "capture.generator.Generator": {},
     "capture.player.Player": {},
     "port.Echo": {},
