@@ -328,6 +328,7 @@ OUTLIVES = {
             except ValueError:
                 ended(kept)
                 os._exit(0)
+            os._exit(1)  # the error of the stop was lost
     """,
     "the card's block": """
         with card:
