@@ -123,6 +123,7 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", CARD)
     assert status == 1 and f"{CARD} has no driver now" in found["failures"][1]
+    assert found["driver"] is None
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
