@@ -260,6 +260,19 @@ def test_the_user_s_pages_grow_with_its_registers():
         capability.check_pages([block], capability_blocks.register_banks(soc))
 
 
+def test_the_blocks_of_logic_with_commands_have_another_version():
+    """The registers and the window of user logic with commands have version 2, for which the
+    driver gives ordinary users no right. Without commands they have the version of their type.
+    """
+    soc = csr_soc({"user": (0x8000, ["r"])})
+    soc.user.axi = True
+    for commands, version in ((None, None), (True, capability.USER_WITH_COMMANDS)):
+        soc.user.commands = commands
+        for blocks in (capability_blocks._user_blocks, capability_blocks._user_window_blocks):
+            [block] = blocks(soc)
+            assert block.version == version
+
+
 def csr_soc(banks):
     """Make a stand-in for a SoC with what capability.py reads: the addresses of its 32-bit
     registers.
@@ -274,7 +287,11 @@ def csr_soc(banks):
         )
         for name, (origin, registers) in banks.items()
     }
-    return SimpleNamespace(csr=SimpleNamespace(regions=regions), constants={"USER_INTERRUPT": 2})
+    return SimpleNamespace(
+        csr=SimpleNamespace(regions=regions),
+        constants={"USER_INTERRUPT": 2},
+        user=SimpleNamespace(commands=None, axi=None),
+    )
 
 
 def test_a_reader_passes_over_what_it_does_not_know():
