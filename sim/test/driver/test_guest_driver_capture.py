@@ -49,6 +49,26 @@ FLOWS = (
     f"while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; {FOLD}; "
     "[ $(pinned) -gt 0 ]; }"
 )
+# The shell function `recorded A` begins a recording into a ring of 16 MiB, or of the size in $ring.
+# It runs the shell text A once the ring is there, with the program's number in $user, and ends the
+# recording.
+RECORDED = f"""
+recorded() {{
+	rm -f /tmp/a.pcapng
+	lanebox-capture record -d /dev/litepcie0 --ring ${{ring:-16M}} --generate 64,16777215 \\
+		/tmp/a.pcapng >/tmp/record & user=$!
+	while [ ! -s /tmp/a.pcapng ]; do kill -0 $user; sleep 0.05; done
+	until {FOLD}; [ $(pinned) -gt 0 ]; do kill -0 $user; sleep 0.05; done
+	eval "$1"
+	kill $user; wait $user
+	lanebox-capture check /tmp/a.pcapng >/dev/null; {NONE_PINNED}
+}}
+"""
+# Begins a second recording, which is refused.
+SECOND = (
+    "! lanebox-capture record -d /dev/litepcie0 --ring 1M --seconds 1 /tmp/b.pcapng 2>/out/taken"
+)
+HUGE = "/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages"
 # {call: all results with which a random call of the node may end}
 STORM = {
     "ring": {"ok", "EFAULT", "EINVAL", "EBUSY", "EMSGSIZE", "ENOMEM"},
@@ -148,6 +168,28 @@ def test_what_is_refused_leaves_nothing_behind(guest):
     node, the driver gives back everything that it had got by then."""
     sweep = unwind.refusals("sweep 1", FAULTY)
     unwind.check_refusals(guest.run([WITH_FAULTS, *sweep, WITHOUT]))
+
+
+# Memory -------------------------------------------------------------------------------------------
+
+
+def test_a_ring_lies_in_huge_pages(guest):
+    """A ring takes the kernel's pages of 2 MiB if there are enough, and gives them back. A second
+    recorder is refused meanwhile. Without such pages the kernel makes the ring's pages huge."""
+    free = HUGE.format(2048)
+    files = guest.run(
+        [
+            PINNED + RECORDED,
+            f"echo 8 >/proc/sys/vm/nr_hugepages; recorded 'cat {free} >/out/free; {SECOND}'",
+            f"cat {free} >>/out/free; echo 0 >/proc/sys/vm/nr_hugepages",
+            "recorded 'cat /proc/$user/smaps >/out/smaps'",
+            f"[ ! -e /tmp/b.pcapng ]; {NONE_PINNED}",
+        ]
+    )
+    assert files["free"].split() == [b"0", b"8"]
+    assert b"another program has the capture: let it finish first" in files["taken"]
+    huge = re.findall(r"^AnonHugePages: +(\d+) kB", files["smaps"].decode(), re.MULTILINE)
+    assert sum(map(int, huge)) >= 16 << 10
 
 
 # Recordings ---------------------------------------------------------------------------------------
