@@ -21,16 +21,16 @@ def build_gateware(
     endpoint=DEFAULT, msix=False, capture=False, card=False, virtio=False, firmware=False
 ):
     """Build the gateware with this endpoint, unless no source has changed since the last build.
-    Returns the path of its folder."""
+    `capture` is True, or a number of queues. Returns the path of its folder."""
     variant = ([] if endpoint == DEFAULT else [endpoint]) + (["msix"] if msix else [])
-    variant += ["capture"] if capture else []
+    variant += [f"capture{capture if capture > 1 else ''}"] if capture else []
     variant += ["card"] if card else []
     variant += ["virtio"] if virtio else []
     variant += ["firmware"] if firmware else []
     output = ROOT / "build" / "-".join(["sim", *variant])
     command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
     command += ["--msix"] if msix else []
-    command += ["--capture"] if capture else []
+    command += ["--capture", str(int(capture))] if capture else []
     command += ["--card"] if card else []
     command += ["--virtio"] if virtio else []
     command += ["--firmware", "default"] if firmware else []
