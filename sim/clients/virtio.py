@@ -30,6 +30,7 @@ ACKNOWLEDGE, DRIVER, DRIVER_OK, FEATURES_OK = 1, 2, 4, 8
 EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, NOTIFICATION_DATA = 29, 32, 33, 38
 WRITE = 2  # flag of a descriptor: the device writes the buffer
 RECEIVE, TRANSMIT = 0, 1
+STRIDE = 5  # from a descriptor to the next one, for a driver whose descriptors cannot be guessed
 MEMORY = 0x1_0000_0000  # the bus address of the first queue's memory
 MEMORY_STEP = 1 << 21  # the distance of the queues' memories in bytes
 RINGS = 1 << 14  # bytes in front of the buffers of a queue, for its rings
@@ -100,12 +101,22 @@ class EchoDriver:
     """A virtio device whose far side sends every message back, ready for use.
 
     `page` is the place of its registers in BAR0. With `notify` the driver chooses
-    NOTIFICATION_DATA, so that the device need not read the available index. Its interrupt causes
-    must be enabled.
+    NOTIFICATION_DATA, so that the device need not read the available index. With `guessable` the
+    descriptors that it sends with follow one another. Otherwise each is neither the one before nor
+    the one behind it. Its interrupt causes must be enabled.
     """
 
-    def __init__(self, client: VfioClient, page: int, notify: bool, size: int, buffer_bytes: int):
+    def __init__(
+        self,
+        client: VfioClient,
+        page: int,
+        notify: bool,
+        size: int,
+        buffer_bytes: int,
+        guessable: bool = True,
+    ):
         self.client, self.page, self.notify = client, page, notify
+        self.stride = 1 if guessable else STRIDE
         self.eventfd = os.eventfd(0, os.EFD_NONBLOCK)
         client.set_eventfd(self.eventfd)
         self._enable_msi()
@@ -174,22 +185,24 @@ class EchoDriver:
         """Notify the device of what is available in the queue."""
         self.write(QUEUE_NOTIFY, queue.number | (queue.index << 16 if self.notify else 0))
 
-    def echo(self, message: bytes) -> None:
-        """Send a message and wait for the interrupt of its answer. Raise TestFailed if it differs.
+    def echo(self, *messages: bytes) -> None:
+        """Send messages with one notification, and wait for their answers. There may be as many as
+        the queue has entries, but for two. Raise TestFailed if an answer differs.
 
-        The buffers are ready for the next message then.
+        The buffers are ready for the next messages then.
         """
         receive, transmit = self.queues
-        head = transmit.index % transmit.size
-        place = transmit.offset(head)
-        transmit.data[place : place + len(message)] = message
-        transmit.describe(head, len(message))
         # The device asks for an interrupt only when the whole ring was transmitted once more.
         transmit.ask(transmit.index - 2)
         receive.ask(receive.seen)
-        transmit.offer(head)
+        for message in messages:
+            head = transmit.index * self.stride % transmit.size
+            place = transmit.offset(head)
+            transmit.data[place : place + len(message)] = message
+            transmit.describe(head, len(message))
+            transmit.offer(head)
         self.ring(transmit)
-        self._await(message)
+        self._await(b"".join(messages))
         while transmit.seen != transmit.index:
             self._until(transmit)
 

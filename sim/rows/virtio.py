@@ -7,7 +7,8 @@ A message goes out by the transmit queue and comes back by the receive queue, on
 time is device time at the card's pins: from the beat of the notification on CQ (the doorbell) to
 the MSI for the answer. Reading and copying in the guest, its drivers and its programs are not in
 it. The number of dependent reads of host memory is the slope of this time over the time of a read.
-The device is the console, whose far side is an echo in the card.
+The device is the console, whose far side is an echo in the card. It guesses which descriptor comes
+next, and the rows say whether the driver's descriptors can be guessed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gateware import numbers
-from sim.clients.virtio import QUEUE_NOTIFY, TRANSMIT, EchoDriver
+from sim.clients.virtio import (
+    MEMORY,
+    MEMORY_STEP,
+    QUEUE_NOTIFY,
+    RECEIVE,
+    RINGS,
+    TRANSMIT,
+    EchoDriver,
+)
 from sim.errors import TestFailed
 from sim.rows import limits
 from sim.rows.bins import binned
@@ -45,9 +54,10 @@ PERCENTILES = (50, 95, 99, 99.9)
 REAL_HOST = {"read_latency_ns": 600, "jitter_ns": 200, "late_percent": 1.0, "late_ns": 5000}
 # Goals of shared design: round trips by feature, cycles of the card alone at 64 bytes, and ns from
 # doorbell to interrupt when a read takes 600 ns.
-ROUND_TRIPS = {"split": 4, "notify": 3}
-OWN_CYCLES = 145
+ROUND_TRIPS = {"split": 4, "notify": 3, "predicted": 2}
+OWN_CYCLES = {"": 145, "/predicted": 115}
 DOORBELL_NS = 1750
+FRAMES, FRAME_CYCLES = 32, 6  # messages of a batch, and the goal in cycles for each
 
 
 @dataclass(frozen=True)
@@ -72,13 +82,28 @@ def found(tlps: Iterable[Tlp], page: int) -> Iterator[Echo]:
             start = None
 
 
+def pace(tlps: Iterable[Tlp], queue: int) -> float:
+    """Return the ns from one used element of a queue to the next one in a trace of one batch."""
+    used = MEMORY + queue * MEMORY_STEP + (RINGS >> 1)
+    elements = range(used + 4, used + 4 + 8 * QUEUE_SIZE)
+    times = [each.ns for each in tlps if each.kind == "MWr" and each.address in elements]
+    if len(times) != FRAMES:
+        raise TestFailed(f"queue {queue} used {len(times)} elements for {FRAMES} messages")
+    return (times[-1] - times[0]) / (FRAMES - 1)
+
+
 @dataclass(frozen=True)
 class Device:
-    """The virtio device of a board that is measured: board, register map, and NOTIFICATION_DATA."""
+    """The virtio device of a board that is measured: board, register map, and its driver.
+
+    The driver has NOTIFICATION_DATA with `notify`, and its descriptors follow one another with
+    `guessable`.
+    """
 
     board: Path
     csr: Path
-    notify: bool
+    notify: bool = True
+    guessable: bool = True
 
     @property
     def page(self) -> int:
@@ -91,28 +116,42 @@ class Device:
         Returns what each took, and how often the card broke rules. The answers are compared.
         """
         source = random.Random(at.seed)
-        with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
-            trace = Path(folder) / "trace.pcapng"
-            with Bar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
-                bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
-                driver = EchoDriver(bar.client, self.page, self.notify, QUEUE_SIZE, BUFFER_BYTES)
-                for _ in range(WARM_UP + count):
-                    driver.echo(source.randbytes(size))
-                violations = sum(bar.board.stats()["violations"].values())
-                driver.close()
-            echoes = list(found(tlp.load(trace), self.page))
+        batches = [[source.randbytes(size)] for _ in range(WARM_UP + count)]
+        trace, violations = self.trace(at, batches)
+        echoes = list(found(trace, self.page))
         if len(echoes) != WARM_UP + count:
             raise TestFailed(f"{WARM_UP + count} messages had {len(echoes)} interrupts")
         return echoes[WARM_UP:], violations
 
+    def trace(self, at: Conditions, batches: list[list[bytes]]) -> tuple[list[Tlp], int]:
+        """Send batches of messages on a new board, one batch after the other.
+
+        Returns all TLPs, and how often the card broke rules. The answers are compared.
+        """
+        with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
+            trace = Path(folder) / "trace.pcapng"
+            with Bar(self.board, self.csr, at, ["--tlp-log", str(trace)]) as bar:
+                bar.register("pcie_msi_enable", 7 << numbers.VIRTIO_CAUSE)
+                driver = EchoDriver(
+                    bar.client, self.page, self.notify, QUEUE_SIZE, BUFFER_BYTES, self.guessable
+                )
+                for batch in batches:
+                    driver.echo(*batch)
+                violations = sum(bar.board.stats()["violations"].values())
+                driver.close()
+            return list(tlp.load(trace)), violations
+
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Yield the rows of round trips, of the card's own cycles, and of one message at 600 ns."""
+    """Yield the rows of round trips, of the card's own cycles, of one message at 600 ns, and of the
+    cycles for a message in a batch."""
     for name, goal in ROUND_TRIPS.items():
-        yield _round_trips(Device(board, csr, name == "notify"), name, goal, at)
-    device = Device(board, csr, notify=True)
-    yield _own(device, at)
-    yield _doorbell(device, at)
+        device = Device(board, csr, name != "split", name == "predicted")
+        yield _round_trips(device, name, goal, at)
+    for name, goal in OWN_CYCLES.items():
+        yield _own(Device(board, csr, guessable=name != ""), name, goal, at)
+    yield _doorbell(Device(board, csr), at)
+    yield _frames(Device(board, csr), at)
 
 
 def _median(device: Device, at: Conditions, latency: int) -> tuple[float, float, int]:
@@ -139,13 +178,13 @@ def _round_trips(device: Device, name: str, goal: int, at: Conditions) -> Row:
     )
 
 
-def _own(device: Device, at: Conditions) -> Row:
+def _own(device: Device, name: str, goal: int, at: Conditions) -> Row:
     ns, reads, violations = _median(device, at, 0)
     return row(
-        f"virtio/own/{SMALL}",
+        f"virtio/own/{SMALL}{name}",
         ns / limits.CYCLE_NS,
         "cycles",
-        limits.Limit(OWN_CYCLES, "budget"),
+        limits.Limit(goal, "budget"),
         lower_is_better=True,
         violations=violations,
         conditions={**_conditions(replace(at, read_latency_ns=0)), "reads": reads},
@@ -162,6 +201,24 @@ def _doorbell(device: Device, at: Conditions) -> Row:
         lower_is_better=True,
         violations=violations,
         conditions={**_conditions(at), "reads": reads},
+    )
+
+
+def _frames(device: Device, at: Conditions) -> Row:
+    source = random.Random(at.seed)
+    trace, violations = device.trace(at, [[source.randbytes(SMALL) for _ in range(FRAMES)]])
+    cycles = {
+        name: pace(trace, queue) / limits.CYCLE_NS
+        for name, queue in (("transmit", TRANSMIT), ("receive", RECEIVE))
+    }
+    return row(
+        "virtio/frames",
+        max(cycles.values()),
+        "cycles",
+        limits.Limit(FRAME_CYCLES, "budget"),
+        lower_is_better=True,
+        violations=violations,
+        conditions={**_conditions(at), "cycles": cycles},
     )
 
 
@@ -185,7 +242,7 @@ def by_size(board: Path, csr: Path, at: Conditions, count: int) -> Iterator[Row]
     """
     at = replace(at, **REAL_HOST)
     for size in SIZES:
-        echoes, violations = Device(board, csr, notify=True).echoes(at, size, count)
+        echoes, violations = Device(board, csr).echoes(at, size, count)
         times = [echo.ns for echo in echoes]
         told = {f"p{share:g}": percentile(times, share) for share in PERCENTILES}
         yield row(
