@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,30 +111,26 @@ def build(
     return Artefacts(endpoint, example, gateware, board)
 
 
-def utility(headers: Path, static: bool = False) -> Path:
-    """Build litepcie_util with the headers of a gateware, and return its path.
+def utility(headers: Path | None = None, static: bool = False) -> Path:
+    """Build litepcie_util, which every gateware uses, and return its path.
 
-    The guest needs a program that is linked statically (`static`).
+    The guest needs a program that is linked statically (`static`). The program asks the card what
+    it is, so `headers` are not read.
     """
-    return _software(ROOT / "software", "litepcie_util", headers, static)
+    return _software("litepcie_util", static)
 
 
-def capture_tool(headers: Path, static: bool = False) -> Path:
+def capture_tool(headers: Path | None = None, static: bool = False) -> Path:
     """Build lanebox-capture, which every gateware uses, and return its path.
 
-    The guest needs a program that is linked statically (`static`).
+    The arguments are those of utility().
     """
-    return _software(ROOT / "software", "lanebox-capture", headers, static)
+    return _software("lanebox-capture", static)
 
 
 def library() -> Path:
     """Build the shared library liblitepcie, which every gateware uses. Return its path."""
-    out = BUILD / "software" / "library"
-    made = out / "liblitepcie.so"
-    command = ["make", "-s", "-C", str(ROOT / "software"), f"OUT={out}", str(made)]
-    with locked(out.with_suffix(".lock")):
-        _step(made.name, command)
-    return made
+    return _software("liblitepcie.so", static=False)
 
 
 def client(example: Example, headers: Path, static: bool = False) -> Path:
@@ -146,10 +141,15 @@ def client(example: Example, headers: Path, static: bool = False) -> Path:
 def program(source: Path, name: str, headers: Path, static: bool = False) -> Path:
     """Build a program called `name` from one C file and liblitepcie, and return its path.
 
-    The program is compiled with the csr.h in `headers`, which belongs to one gateware.
+    The program is compiled with the csr.h in `headers`, which belongs to one gateware. The library
+    is the same for all of them.
     """
-    more = [f"CLIENT={source}", f"NAME={name}"]
-    return _software(ROOT / "examples", name, headers, static, more)
+    library = software_folder(static)
+    out = BUILD / "software" / headers.parent.name / library.name
+    more = [f"OUT={out}", f"LIBRARY_OUT={library}", f"GENERATED={headers}"]
+    more += [f"CLIENT={source}", f"NAME={name}"]
+    _make(ROOT / "examples", library, static, name, more)
+    return out / name
 
 
 def stock_utility(headers: Path) -> Path:
@@ -166,14 +166,22 @@ def stock_utility(headers: Path) -> Path:
     return out / "user" / "litepcie_util"
 
 
-def _software(
-    directory: Path, program: str, headers: Path, static: bool, more: Sequence[str] = ()
-) -> Path:
-    out = BUILD / "software" / headers.parent.name / ("static" if static else "native")
-    command = ["make", "-s", "-C", str(directory), f"OUT={out}", f"GENERATED={headers}", *more]
-    with locked(out.with_suffix(".lock")):
-        _step(program, [*command, *(["STATIC=1"] if static else []), program])
-    return out / program
+def software_folder(static: bool) -> Path:
+    """Return the folder in which library and tools are built: for a guest (`static`), or not."""
+    return BUILD / "software" / ("static" if static else "native")
+
+
+def _software(name: str, static: bool) -> Path:
+    made = software_folder(static) / name
+    _make(ROOT / "software", made.parent, static, str(made), [f"OUT={made.parent}"])
+    return made
+
+
+def _make(directory: Path, library: Path, static: bool, target: str, more: list[str]) -> None:
+    """Run make for `target` while no other process builds in the folder `library`."""
+    command = ["make", "-s", "-C", str(directory), *more, *(["STATIC=1"] if static else [])]
+    with locked(library.with_suffix(".lock")):
+        _step(Path(target).name, [*command, target])
 
 
 def _step(what: str, command: list[str]) -> None:

@@ -71,9 +71,14 @@ def make(out, *options):
 def build_unchecked(*options):
     """Build the user software without sanitizers, as users do, or with `options` of the Makefile.
 
-    Returns the folder of the build.
+    Returns the folder of the build. Builds with the same options share it: the tools of `make sim`
+    are built without any, build_software() builds with SANITIZE=1.
     """
-    name = "-".join(["test-software", "plain", *(o.split("=")[1] for o in options)])
+    if not options:
+        return make(ROOT / "build" / "software" / "native")
+    if options == ("SANITIZE=1",):
+        return make(OUT, *options)
+    name = "-".join([OUT.name, *(option.split("=")[1] for option in options)])
     return make(ROOT / "build" / name, *options)
 
 

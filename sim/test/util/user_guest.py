@@ -7,6 +7,7 @@ IOMMU and VFIO."""
 import functools
 import subprocess
 
+from sim import artefacts
 from sim.guest import kernel as guest_kernel
 from sim.guest import modules, run
 from sim.test.board.board_builds import ROOT
@@ -25,7 +26,7 @@ BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/
 @functools.cache
 def programs():
     """Build the library's test programs statically; returns their folder."""
-    out = ROOT / "build" / "test-software-static"
+    out = artefacts.software_folder(static=True)
     command = ["make", "-s", "-C", ROOT / "software", "STATIC=1", f"OUT={out}", "tests"]
     with locked(out.with_suffix(".lock")):
         result = subprocess.run(command, capture_output=True, text=True)
