@@ -11,6 +11,13 @@ import spinal.core.sim._
   * synchronous reset).
   */
 object LaneboxSim {
+
+  /** The folder for everything that is compiled. SuiteRunner changes it for each suite. */
+  var workspace = "simWorkspace"
+
   def apply[T <: Component](component: => T): SimCompiled[T] =
-    SimConfig.withConfig(LaneboxConfig(targetDirectory = "tmp")).compile(component)
+    SimConfig
+      .workspacePath(workspace)
+      .withConfig(LaneboxConfig(targetDirectory = "tmp"))
+      .compile(component)
 }
