@@ -7,6 +7,8 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.record.{FrameTrim, MbufPlacer, RecordBuilder, RecordSizer}
+import lanebox.capture.writer.{HostWriter, RingLimit}
 import lanebox.vocabulary.Frames
 
 /** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.

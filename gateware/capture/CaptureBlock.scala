@@ -7,6 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.{Frames, Request}
 
 /** The ports of a capture: Capture has them for one queue, and CaptureQueues for several. */

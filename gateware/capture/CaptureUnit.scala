@@ -10,6 +10,7 @@ import spinal.lib._
 import lanebox.capture.generator.Generator
 import lanebox.capture.player.{FrameSources, Player, SlotFrames}
 import lanebox.capture.queues.CaptureQueues
+import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.{Frames, Request}
 
 /** Connects the sources of frames, the generator and the player, with Capture, which records them.

@@ -7,6 +7,7 @@ package lanebox.capture
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.record.RecordBuilder
 import lanebox.vocabulary.{FreeNumbers, HardBlock}
 
 /** The staging memory, in which blocks wait to be written to the host. It consists of cells of 4

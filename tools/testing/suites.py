@@ -31,12 +31,10 @@ REST = "*"  # all other sources of the folder
 # REST has a suite and the reason why one suite is right for a whole folder.
 ELSEWHERE: Table = {
     "gateware/capture": {
-        "Block BlockExpander": "RecordBuilderTest.scala",
         "CaptureBlock CaptureParam": "CaptureTest.scala",
         "AccountTable": "AccountsTest.scala",
         "CaptureUnit bits registers": "sim/test/card/test_board_capture.py",
         "CaptureUnitVerilog CaptureVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
-        "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
         "StagingMemory": "StagingTest.scala",
     },
     "gateware/capture/generator": {
@@ -52,6 +50,12 @@ ELSEWHERE: Table = {
         "FrameSorterVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "DiscardAccounts": "CaptureQueuesTest.scala",
         "Rule RuleTable Spread": "FrameSorterTest.scala",
+    },
+    "gateware/capture/record": {
+        "Block BlockExpander": "RecordBuilderTest.scala",
+    },
+    "gateware/capture/writer": {
+        "CellReader RequestFormer TransferChooser": "HostWriterTest.scala",
     },
     "gateware/card": {
         "commands": "test_gate.py",
@@ -127,7 +131,7 @@ ELSEWHERE: Table = {
     "gateware/vocabulary": {
         "ByteEnables Targets": "gateware/test/completer/CompleterTest.scala",
         "EventCounter": "gateware/test/mmio/MmioErrorTest.scala",
-        "Frames": "gateware/test/capture/FrameTrimTest.scala",
+        "Frames": "gateware/test/capture/record/FrameTrimTest.scala",
         "HardBlock Requests": "gateware/test/endpoint/RequesterTest.scala",
         "LaneboxConfig PortsFile": "test_spinal_instance.py",
         "MessagePort": "gateware/test/interrupt/MsixTableTest.scala",

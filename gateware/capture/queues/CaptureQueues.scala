@@ -8,6 +8,7 @@ import spinal.core._
 import spinal.lib._
 
 import lanebox.capture._
+import lanebox.capture.writer.RingSegments
 import lanebox.vocabulary.Frames
 
 /** Sorts frames into several queues, each of which is a Capture with a ring of its own.

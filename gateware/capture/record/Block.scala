@@ -2,10 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.record
 
 import spinal.core._
 
+import lanebox.capture.CaptureParam
 import lanebox.vocabulary.Frames
 
 /** Describes one pcapng block, of which RecordBuilder then makes the bytes. */

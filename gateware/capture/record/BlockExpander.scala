@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.record
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.CaptureParam
 import lanebox.vocabulary.{Frames, HardBlock}
 
 /** Lays a pcapng block out: header, data, and the tail of options, zeros and length.

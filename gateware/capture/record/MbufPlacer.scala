@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.record
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.{Accounts, CaptureParam}
 import lanebox.vocabulary.Frames
 
 /** Decides for each frame whether there is room for its record, and closes MBUFs.

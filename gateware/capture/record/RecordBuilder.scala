@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.record
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.CaptureParam
 import lanebox.vocabulary.HardBlock
 
 /** Makes the bytes of blocks: a beat in every cycle, if the frames' data is there.

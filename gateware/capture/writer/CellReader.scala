@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.CaptureParam
 import lanebox.vocabulary.HardBlock
 
 /** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.{CaptureParam, Staging}
 import lanebox.vocabulary.{HardBlock, Request}
 
 /** Writes the staging memory's cells to the ring in host memory, and each status line behind the

@@ -2,10 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import spinal.core._
 import spinal.lib._
+
+import lanebox.capture.CaptureParam
 
 /** Says whether the ring has room for the next MBUF.
   *

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.{CaptureParam, Staging}
 import lanebox.vocabulary.HardBlock
 
 /** Chooses the next write to host memory: a full cell, else complete records that have waited for

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.record
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,6 +10,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.{Accounts, CaptureParam}
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** MbufPlacer places a record wherever it fits, and loses a frame only if it does not. Fillers and

@@ -2,13 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.capture.CaptureParam
 import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Tests that RingSegments gives the ring's cells (4 KiB each) their places in host memory: segment

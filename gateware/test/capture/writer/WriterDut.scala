@@ -2,11 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.capture
+package lanebox.capture.writer
 
 import spinal.core._
 import spinal.lib._
 
+import lanebox.capture.record.RecordBuilder
+import lanebox.capture.{CaptureParam, Staging}
 import lanebox.vocabulary.Request
 
 /** The components Staging and HostWriter, connected as in Capture. The test bench makes the pcapng
