@@ -4,14 +4,16 @@
 """Fetches Debian's iperf3 and ethtool for the guest: the usual programs to measure a network, and
 to ask a network interface for its counters.
 
-Promises: the guest gets the programs, their loader and exactly the libraries that the loader asks
-for, from the same release as the kernel. None of them needs files of the host. They are fetched
-once, into build/net. In the guest each program is a command, in /bin.
+Promises: the guest gets the programs, their loader, the libraries that the loader asks for and the
+one that the C library loads by name, all from the same release as the kernel. None of them needs
+files of the host. They are fetched once, into build/net. In the guest each program is a command, in
+/bin.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from sim.guest import SetupError, debian, mirror, packages
@@ -19,25 +21,35 @@ from sim.guest.debian import FOLDERS, LOADER
 from sim.guest.packages import BUILD
 
 PROGRAMS = ("iperf3", "ethtool")
+# The C library loads this one by name, and ends the program without it, when a thread is cancelled.
+# iperf3 does that from version 3.17 on.
+UNWINDER = "libgcc_s.so.1"
 PLACE = "net"  # the folder in the guest with the programs and their libraries
 COMMAND = '#!/bin/sh\nexec /{place}/{loader} --library-path /{place} /{place}/{name} "$@"\n'
 
 
 def program(root: Path, name: str) -> Path:
     """Return the path of a program in an unpacked tree of Debian's packages."""
-    found = [root / folder / name for folder in FOLDERS if (root / folder / name).is_file()]
+    return one_of(name, [root / folder / name for folder in FOLDERS])
+
+
+def one_of(name: str, paths: Iterable[Path]) -> Path:
+    """Return the first of the paths that is a file."""
+    found = [path for path in paths if path.is_file()]
     if not found:
         raise SetupError(f"Debian's {mirror.suite()} has no {name} where it was before.")
     return found[0]
 
 
 def closure(root: Path) -> list[tuple[str, Path]]:
-    """Return the programs, their loader and libraries in an unpacked tree.
+    """Return the programs, their loader, the unwinder and the libraries in an unpacked tree.
 
     They are pairs (name in the guest, path).
     """
     paths = [program(root, name) for name in PROGRAMS]
-    found = [(LOADER, debian.loader(root)), *((path.name, path) for path in paths)]
+    unwinder = one_of(UNWINDER, root.rglob(UNWINDER))
+    found = [(LOADER, debian.loader(root)), (UNWINDER, unwinder)]
+    found += [(path.name, path) for path in paths]
     return [*found, *debian.libraries(root, paths).items()]
 
 
