@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import pytest
 
+from gateware.numbers import BEAT_BYTES, TICK_NS
 from sim.board import build
 from sim.test.model.probe_build import build_program
-from sim.test.port.wire_ends import CYCLE_NS, LONGEST, End, framed, line_cycles
+from sim.test.port.wire_ends import LONGEST, End, framed, line_cycles
 from tools.testing.seeds import SHIFT
 
 SOURCE = Path(__file__).with_name("wire_probe.cpp")
 # Cycles beside the line's time and the beats of a frame: 64 for the net device behind the last
 # frame, and the wire's looks at the line, which come once a cycle.
 BESIDE = 75
-BEAT_BYTES = 32
 SECONDS = 60
 
 
@@ -112,7 +112,7 @@ def test_frames_take_the_time_of_the_line(probe, gigabits, size):
 def test_ten_gigabits_are_14_88_million_frames_a_second():
     """This is the rate that the tests compute for frames of 64 bytes with FCS."""
     cycles = line_cycles(60, 2, 10) - line_cycles(60, 1, 10)
-    assert round(Fraction(10**9, CYCLE_NS) / cycles) == 14_880_952
+    assert round(Fraction(10**9, TICK_NS) / cycles) == 14_880_952
 
 
 def test_a_short_frame_takes_the_time_of_a_padded_one(probe):

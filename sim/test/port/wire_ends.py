@@ -10,11 +10,12 @@ import socket
 import struct
 from fractions import Fraction
 
+from gateware.numbers import TICK_NS
+
 LONGEST = 1522  # bytes of the longest frame that the wire carries
 # Bytes beside the frame that take time on a line: preamble, FCS, gap.
 PREAMBLE, FCS, GAP = 8, 4, 12
 SHORTEST = 60
-CYCLE_NS = 4
 
 
 def framed(*frames: bytes) -> bytes:
@@ -25,7 +26,7 @@ def framed(*frames: bytes) -> bytes:
 def line_cycles(size: int, count: int, gigabits: int) -> Fraction:
     """Return for how many cycles `count` frames of `size` bytes are on the line."""
     each = PREAMBLE + max(size, SHORTEST) + FCS + GAP
-    return Fraction((each * count - GAP) * 8, gigabits * CYCLE_NS)
+    return Fraction((each * count - GAP) * 8, gigabits * TICK_NS)
 
 
 class End:

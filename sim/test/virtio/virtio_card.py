@@ -32,10 +32,10 @@ PARTS = (
     "link/wire_header.cpp",
     "text/words.cpp",
 )
-BAR_BYTES = 0x20000
+BAR_BYTES = numbers.BAR0_SIZE
 NET, CONSOLE = 0x8000, 0x9000  # the register pages of both virtio devices
 NET_CAUSE, CONSOLE_CAUSE = 4, 7
-QUEUES, QUEUE_SIZE = 2, 256
+QUEUES, QUEUE_SIZE = 2, numbers.VIRTIO_QUEUE_SIZE
 NET_TYPE, CONSOLE_TYPE = 1, 3  # numbers of the device types in the standard
 VECTORS, MSIX_TABLE, MSIX_PENDING = 32, 0x4000, 0x4800
 
