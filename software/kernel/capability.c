@@ -184,7 +184,7 @@ int litepcie_capability_read(struct litepcie *card)
 	}
 	err = unpack_blocks(card, bytes);
 	if (err == -EINVAL)
-		dev_err(dev, "the capability table has a block that cannot be: not driven\n");
+		dev_err(dev, "the capability table has a block that is not valid: the card is not driven\n");
 	if (!err)
 		unpack_identity(card);
 	return err;

@@ -112,7 +112,7 @@ bool litepcie_check_lost(struct litepcie *card)
 		return false;
 	if (!xchg(&card->lost, true)) {
 		dev_err(&card->pdev->dev,
-			"the card answers no more (all ones): open files get ENODEV until it is removed or reset\n");
+			"the card no longer answers (registers read as all ones): open files get ENODEV until it is removed or reset\n");
 		wake_everybody(card);
 	}
 	return true;

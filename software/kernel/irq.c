@@ -237,25 +237,27 @@ int litepcie_irq_init(struct litepcie *card)
 	struct pci_dev *pdev = card->pdev;
 	int count, wanted, err = find_registers(card);
 
-	if (!err)
-		err = litepcie_user_init(card);
 	if (err)
 		return dev_err_probe(&pdev->dev, err,
 				     "the capability table has no usable interrupt block\n");
+	err = litepcie_user_init(card);
+	if (err)
+		return dev_err_probe(&pdev->dev, err,
+				     "the interrupt of the capability table's user block is not free\n");
 	writel(0, card->irq_enable);
 	count = -ENODEV;
 	wanted = count_vectors(card);
 	if (card->msix) {
 		count = pci_alloc_irq_vectors(pdev, wanted, wanted, PCI_IRQ_MSIX);
 		if (count < 0)
-			dev_info(&pdev->dev, "MSI-X has not the %d vectors that there are causes (%d): one MSI for all\n",
+			dev_info(&pdev->dev, "MSI-X offers fewer than the %d vectors that the causes need (%d): all share one MSI\n",
 				 wanted, count);
 	}
 	if (count < 0)
 		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
 	if (count < 0)
 		return dev_err_probe(&pdev->dev, count,
-				     "no message-signalled interrupt to be had: is pci=nomsi set?\n");
+				     "the kernel gives this card no MSI: is pci=nomsi set?\n");
 	err = request_messages(card, count);
 	if (err)
 		return dev_err_probe(&pdev->dev, err, "the interrupt cannot be requested\n");

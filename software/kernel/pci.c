@@ -119,7 +119,7 @@ static int add_nodes(struct litepcie *card)
 	return err;
 }
 
-/* The card made quiet, and taken back into use ---------------------------- */
+/* Stopping the card, and using it again ----------------------------------- */
 
 /*
  * Make the card quiet.  When this function returns, litepcie_enter() fails, no
@@ -174,7 +174,7 @@ static int revive(struct litepcie *card)
 	int err = 0;
 
 	if (!litepcie_capability_same(card)) {
-		dev_err(&card->pdev->dev, "another card or none after the reset: unbind and bind the driver\n");
+		dev_err(&card->pdev->dev, "after the reset the card has other gateware or does not answer: unbind the driver and bind it again\n");
 		WRITE_ONCE(card->lost, true);
 		return -ENODEV;
 	}

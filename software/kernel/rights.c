@@ -65,8 +65,8 @@ static const struct right rights[] = {
 	/*
 	 * Members may read a module's memory, which takes writes to the card.
 	 * A write to a module and its reset take CAP_SYS_RAWIO: they may end
-	 * another user's link.  A read that comes into another user's read
-	 * makes that one wrong, and no more.
+	 * another user's link.  Two users who read a module at the same time
+	 * may get each other's bytes, and no other harm is done.
 	 */
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_READ },
 	{ LITEPCIE_BLOCK_MODULE, LITEPCIE_MODULE_BUFFER_PLACE },

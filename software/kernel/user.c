@@ -50,12 +50,16 @@ void litepcie_user_interrupt(struct litepcie *card)
 }
 
 /*
- * Exchange *@event and the card's eventfd.  Returns -EBUSY if another file has
- * set the card's eventfd.
+ * Exchange *@event and the card's eventfd, and with @live enable the interrupt
+ * exactly while an eventfd is set.  The lock is held throughout, so that the
+ * interrupt's state is that of the last caller.  @live says that the caller is
+ * between litepcie_enter() and litepcie_exit().  Returns -EBUSY if another file
+ * has set the card's eventfd.
  */
-static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
-		      struct eventfd_ctx **event)
+static int swap_event(struct litepcie_file *file, struct eventfd_ctx **event, bool live)
 {
+	struct litepcie *card = file->chan->card;
+	struct litepcie_user *user = &card->user;
 	unsigned long flags;
 	int err = 0;
 
@@ -63,8 +67,16 @@ static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 	if (user->event && user->file != file) {
 		err = -EBUSY;
 	} else {
+		/*
+		 * Drop an interrupt that the user's logic raised before an
+		 * eventfd was set.
+		 */
+		if (live && *event && !user->event)
+			writel(BIT(user->cause), card->irq_clear);
 		user->file = *event ? file : NULL;
 		swap(user->event, *event);
+		if (live)
+			litepcie_cause_enable(card, user->cause, user->event);
 	}
 	spin_unlock_irqrestore(&user->lock, flags);
 	return err;
@@ -78,26 +90,14 @@ static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
  */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
-	struct litepcie *card = file->chan->card;
-	struct litepcie_user *user = &card->user;
-	bool enable = event;
 	int err;
 
-	if (user->cause == LITEPCIE_CAUSES_MAX)
+	if (file->chan->card->user.cause == LITEPCIE_CAUSES_MAX)
 		return -ENXIO;
-	err = swap_event(user, file, &event);
-	if (err)
-		return err;
-	/*
-	 * Drop an interrupt that the user's logic raised before an eventfd was
-	 * set.
-	 */
-	if (enable && !event)
-		writel(BIT(user->cause), card->irq_clear);
-	litepcie_cause_enable(card, user->cause, enable);
-	if (event)
+	err = swap_event(file, &event, true);
+	if (!err && event)
 		eventfd_ctx_put(event);
-	return 0;
+	return err;
 }
 
 /*
@@ -107,14 +107,11 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
  */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {
-	struct litepcie *card = file->chan->card;
 	struct eventfd_ctx *event = NULL;
 
-	if (READ_ONCE(card->user.file) != file)
+	if (READ_ONCE(file->chan->card->user.file) != file)
 		return;
-	if (live)
-		litepcie_user_event(file, NULL);
-	else if (!swap_event(&card->user, file, &event) && event)
+	if (!swap_event(file, &event, live) && event)
 		eventfd_ctx_put(event);
 }
 

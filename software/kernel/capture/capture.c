@@ -22,9 +22,9 @@
 #define WATCH_INTERVAL		HZ
 #define POLL_US			10
 /*
- * Time without progress after which the capture block counts as stuck, and how
- * often it is looked at meanwhile, at least: a virtual machine may stand still
- * for longer.
+ * The capture block is stuck if it has made no progress for this time and for
+ * so many looks.  The looks are counted because a virtual machine may be
+ * paused for longer than this time.
  */
 #define STUCK			msecs_to_jiffies(40 * LITEPCIE_LONGEST_READ_US / USEC_PER_MSEC)
 #define STUCK_LOOKS		500

@@ -80,8 +80,8 @@ static bool has_news(const struct litepcie_capture_file *file)
 }
 
 /*
- * poll() asks the card to wake it, unless there is news already.  For a ring of
- * the program's own the program has asked with WAKE.
+ * poll() asks the card to wake it, unless there is news already.  A program
+ * with a ring of its own has to call WAKE before.
  */
 static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 {
@@ -164,7 +164,7 @@ static int arm(struct litepcie_capture_file *file, u64 position, struct eventfd_
 		swap(capture->event, *event);
 		spin_unlock_irq(&capture->wait.lock);
 		litepcie_capture_arm(capture, position);
-		/* a capture that has ended calls nobody */
+		/* a capture that has ended raises no interrupt, so wake the waiters here */
 		if (!capture->run)
 			litepcie_capture_news(capture);
 	}

@@ -217,8 +217,9 @@ static void give_room(struct litepcie_capture_file *file)
 }
 
 /*
- * Copy what is there.  Returns 0 if there is nothing, or -errno.  What was
- * written before an error is returned before the error.
+ * Copy the header, or the blocks that have arrived.  Returns the number of
+ * bytes, 0 if no block has arrived, or -errno.  Blocks that the card wrote
+ * before an error are returned before the error.
  */
 static ssize_t take(struct litepcie_capture_file *file, struct iov_iter *to)
 {

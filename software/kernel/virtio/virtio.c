@@ -77,7 +77,7 @@ void litepcie_virtio_find(struct litepcie *card)
 			continue;
 		causes = causes_of(block);
 		if (!causes || causes & taken) {
-			dev_warn(&card->pdev->dev, "the capability table's entry of virtio device %u cannot be: the device is left out\n",
+			dev_warn(&card->pdev->dev, "the capability table's entry for virtio device %u is not valid: this device is not used\n",
 				 n);
 			continue;
 		}
