@@ -51,7 +51,7 @@ const char *litepcie_strerror(int error)
 	case ETIMEDOUT:
 		return "nothing came in time";
 	case EBUSY:
-		return "another program runs this DMA direction";
+		return "another program, or another handle, has this part of the card";
 	case EPROTO:
 		return "the peer does not speak the protocol";
 	case EOPNOTSUPP:

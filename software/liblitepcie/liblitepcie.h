@@ -16,8 +16,10 @@
  * gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
- * library prints nothing, touches no signal and makes no thread. Every call that can block takes a
- * timeout, or ends within the timeout of the device string.
+ * library prints nothing, touches no signal and makes no thread. A call that waits for data takes a
+ * timeout. Stopping waits, for at most a few seconds, until the card is at rest, and every other
+ * call ends within the timeout of the device string. LitePCIe's own calls, in litepcie_helpers.h,
+ * print and abort as LitePCIe's do.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
  * timeout it waits for ever. Every wait also ends
@@ -39,6 +41,8 @@
  * Handles are independent of each other. For one handle each call says which threads may be in it:
  *   Threads: any.           at any time, from any number of threads
  *   Threads: per direction. one thread for h2c and one for c2h, which may be two
+ *   Threads: one.           one thread at a time in the calls of one capture or one player; other
+ *                           threads may be in other calls on the same card
  *   Threads: alone.         no other call on this handle at the same time
  *
  * Errors with a meaning of their own:
@@ -49,7 +53,7 @@
  *               was reset while a direction ran, which must be stopped and started again
  *   -ETIMEDOUT  nothing came in time
  *   -ECANCELED  another thread ended what this call waited for
- *   -EBUSY      another program, or another handle, runs this DMA direction
+ *   -EBUSY      another program, or another handle, runs this DMA direction or has this capture
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
  *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs, in which
  *               the card waits for buffers

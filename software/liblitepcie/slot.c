@@ -23,8 +23,6 @@
 #define TRIES		8u
 /* number of counters of each stream of the slot: since, beats, packets, stalls */
 #define COUNTERS	4u
-/* bit of the register h2c.enable: the user's logic has taken all h2c data */
-#define H2C_TAKEN	4u
 
 /* Reading the monitor ------------------------------------------------------------------------- */
 
@@ -182,7 +180,7 @@ static void say_h2c_taken(struct text *text, struct litepcie *dev)
 
 	if (dev->map.h2c_tells_taken && litepcie_get(dev, dev->map.h2c.enable, &state) == 0)
 		say(text, "the user slot has%s taken all that came; ",
-		    state & H2C_TAKEN ? "" : " not");
+		    state & LITEPCIE_DMA_ENABLE_TAKEN ? "" : " not");
 }
 
 static void diagnose_h2c(struct text *text, struct litepcie *dev, const struct litepcie_slot *slot)

@@ -5,7 +5,7 @@
 // What the far side `wire` of the net device is connected to: a MAC and a line of 10, 25 or 40
 // Gbit/s, whose other end is a UNIX socket (frame_socket.hpp).
 //
-//   card -- h2c: frame_port.sv -- Line ----> FrameSocket -- a NIC of QEMU, passt, another board
+//   card -- h2c: frame_port.sv -- Line ----> FrameSocket -- a NIC of QEMU, another board
 //        -- c2h: frame_port.sv <---- Line -- FrameSocket --
 //
 // Frames take the time of the line in device time. They are given on when their last byte has

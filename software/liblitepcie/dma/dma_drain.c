@@ -13,11 +13,10 @@
 #include <stdio.h>
 
 #include "engine.h"
+#include "litepcie_capability.h"
 
 /* longest time in ms from one check whether all h2c data has arrived to the next */
 #define DRAIN_STEP_MS	8
-/* bit of the register h2c.enable: the user's logic has taken all h2c data */
-#define H2C_TAKEN	4u
 
 /*
  * Returns 1 when all submitted data is in the card, else 0. @wanted is the number of bytes that
@@ -83,7 +82,7 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 
 	while (dev->map.h2c_tells_taken) {
 		rc = litepcie_get(dev, dev->map.h2c.enable, &state);
-		if (rc < 0 || state & H2C_TAKEN)
+		if (rc < 0 || state & LITEPCIE_DMA_ENABLE_TAKEN)
 			break;
 		if (deadline - litepcie_now_ms() <= 0)
 			return late(dev, "the card has all data, but its logic has not taken it "

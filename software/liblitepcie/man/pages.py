@@ -29,8 +29,8 @@ THREADS = {
     "any": "It may be called at any time, from any number of threads.",
     "per direction": "One thread may be in it for h2c and one for c2h, and these may be two.",
     "alone": "No other call on the same handle may be under way at the same time.",
-    "one": "One thread at a time may be in the calls of one capture. Other threads may be in "
-    "other calls on the same card.",
+    "one": "One thread at a time may be in the calls of one capture or one player. Other threads "
+    "may be in other calls on the same card.",
 }
 
 

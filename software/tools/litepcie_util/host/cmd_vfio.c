@@ -152,7 +152,7 @@ static void explain_file(struct vfio *vfio, const char *file)
 	int rc = try_file(file);
 
 	if (rc == -EACCES || rc == -EPERM)
-		find(vfio, "%s may be opened by root only: chown it to the user who shall, or set "
+		find(vfio, "%s may be opened by root only: chown it to the user who opens it, or set "
 		     "a udev rule", file);
 	else if (rc < 0)
 		find(vfio, "%s is missing: is the module vfio loaded?", file);
@@ -259,7 +259,7 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 		util_fail(util, "%s is with its driver %s", vfio->function.address,
 			  vfio->function.driver);
 	else
-		util_fail(util, "%s has no driver now: load the one that it shall have",
+		util_fail(util, "%s has no driver now: load the driver that you want for it",
 			  vfio->function.address);
 }
 
