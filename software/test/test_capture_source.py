@@ -105,6 +105,8 @@ def test_all_files_are_looked_at_before_one_is_played(tool, tmp_path):
         (["--rate", "10Gb"], "--rate 10Gb: it must be"),
         (["--port", "16"], "--port 16: it must be a number up to 15"),
         (["--speed", "1"], "--speed: there is no such option"),
+        (["--fast", "--recorded"], "only one of --fast, --recorded and --rate sets the pace"),
+        (["--recorded", "--rate", "10G"], "only one of --fast, --recorded and --rate sets"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

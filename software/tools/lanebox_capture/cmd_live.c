@@ -25,7 +25,7 @@ struct live {
 	bool				clears;		/* stdout is a terminal */
 };
 
-/* What the command line wants. */
+/* The values of the command's options. */
 static struct {
 	double		interval_s;
 	uint64_t	count;	/* of tables; 0: until a signal comes */
@@ -194,7 +194,7 @@ static int finish(struct util *util)
 	int status;
 
 	util->json = json && util->failed;
-	status = util_finish(util, NULL, NULL, NULL);
+	status = util_emit(util, NULL, NULL);
 	util->json = json;
 	return status;
 }

@@ -210,7 +210,7 @@ static int capture_frames(struct util *util, const struct request *request)
 			stream(util, request, capture, fd);
 	}
 	close(fd);
-	return util_finish(util, NULL, NULL, NULL);
+	return util_emit(util, NULL, NULL);
 }
 
 /* Options ------------------------------------------------------------------------------------- */

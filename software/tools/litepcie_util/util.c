@@ -116,24 +116,6 @@ static int close_and_report(struct util *util)
 	return util->failed ? EXIT_FAILED : EXIT_OK;
 }
 
-int util_finish(struct util *util, const void *result,
-		void (*print_text)(const struct util *util, const void *result),
-		void (*print_json)(struct json *json, const void *result))
-{
-	if (util->json) {
-		struct json json = { .file = stdout };
-
-		json_begin_object(&json, NULL);
-		print_envelope(&json, util);
-		if (result)
-			print_json(&json, result);
-		json_end_object(&json);
-	} else if (result) {
-		print_text(util, result);
-	}
-	return close_and_report(util);
-}
-
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result))
 {

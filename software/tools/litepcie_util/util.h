@@ -63,12 +63,9 @@ struct command {
 	/* least and most words behind the options, and what they are: "NAME takes ..." */
 	unsigned int least, most;
 	const char *takes;
-	/* the text of --help of a command that parses its options itself; NULL: it does not */
-	const char *help;
 	/*
 	 * Run the command: open the card, do the work. @argv has the @argc words behind the
-	 * options; if the command parses its options itself, @argv has the whole command. Returns
-	 * an exit status.
+	 * options. Returns an exit status.
 	 */
 	int (*run)(struct util *util, int argc, char **argv);
 };
@@ -117,14 +114,9 @@ void util_fail(struct util *util, const char *format, ...);
 void util_check(struct util *util, int rc, const char *doing);
 
 /*
- * End the command: print the result by @print_text or @print_json, close the card, and print the
- * failures. If @result is NULL, neither function is called. Returns an exit status.
+ * End the command: print the result by @print, as text or as JSON, close the card, and print the
+ * failures. If @result is NULL, @print is not called and may be NULL. Returns an exit status.
  */
-int util_finish(struct util *util, const void *result,
-		void (*print_text)(const struct util *util, const void *result),
-		void (*print_json)(struct json *json, const void *result));
-
-/* Do the same as util_finish(), with one function that prints the result either way. */
 int util_emit(struct util *util, const void *result,
 	      void (*print)(const struct emit *emit, const void *result));
 

@@ -78,7 +78,7 @@ static void fill(struct trial *trial)
 	}
 }
 
-/* Refuse a trial that the disk has no room for. Without a rate nobody knows what it will write. */
+/* Refuse a trial that the disk has no room for. Without --rate its size is not known. */
 static bool has_room(struct util *util, const struct trial *trial)
 {
 	double needs = trial->rate * trial->seconds + (double)trial->ring_bytes, there;
@@ -214,7 +214,7 @@ static void release(struct trial *trial)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-/* What there is only if a rate was asked for. */
+/* Print the values that exist only with --rate. */
 static void emit_asked(const struct emit *out, const struct trial *trial)
 {
 	emit_number(out, "asked_bytes_per_s", NULL, trial->rate > 0 ? trial->rate : NAN);

@@ -59,15 +59,18 @@ static uint64_t left_out(const struct play *play, bool empty)
 
 static void emit_recording(const struct emit *out, const struct recording *recording)
 {
-	if (!recording->output.count || !recording->counted) {
+	if (recording->counted) {
+		emit_unsigned(out, "recorded", "  packets      %llu recorded",
+			      sum_of(&recording->stats, false));
+		emit_unsigned(out, "lost", ", %llu lost\n", sum_of(&recording->stats, true));
+	} else {
 		emit_null(out, "recorded");
 		emit_null(out, "lost");
+	}
+	if (!recording->output.count) {
 		emit_null(out, "recording");
 		return;
 	}
-	emit_unsigned(out, "recorded", "  packets      %llu recorded",
-		      sum_of(&recording->stats, false));
-	emit_unsigned(out, "lost", ", %llu lost\n", sum_of(&recording->stats, true));
 	emit_array(out, "recording");
 	for (size_t i = 0; i < recording->output.count; i++) {
 		emit_object(out, NULL);
@@ -266,8 +269,10 @@ static int run(struct util *util, int argc, char **argv)
 	struct litepcie_player *player = &playing.play.settings;
 	int status;
 
-	if (fast || recorded)
-		player->pace = recorded ? LITEPCIE_PACE_RECORDED : LITEPCIE_PACE_FAST;
+	if (fast + recorded + (player->pace != LITEPCIE_PACE_FAST) > 1)
+		return util_usage(util, "only one of --fast, --recorded and --rate sets the pace");
+	if (recorded)
+		player->pace = LITEPCIE_PACE_RECORDED;
 	playing.play.count = (unsigned int)argc;
 	status = open_files(util, argv) ? play_card(util) : util_emit(util, NULL, print);
 	for (unsigned int i = 0; playing.play.sources && i < playing.play.count; i++)

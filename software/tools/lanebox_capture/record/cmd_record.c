@@ -113,7 +113,7 @@ static void emit_rate(const struct emit *out, double seconds,
 			  "time\n", rate / 1e6, bytes * 8 / 1e9, seconds);
 }
 
-/* What the card has counted. */
+/* Print the counts of the card. */
 static void emit_counted(const struct emit *out, const struct recording *recording)
 {
 	struct litepcie_port_accounts sum = sum_of(&recording->stats);
