@@ -26,7 +26,8 @@ case class CommandReads() extends Component {
   flight.io.push << io.read.toStream // The FIFO has room for all commands.
   val read = flight.io.pop.payload
 
-  val taken = io.data.continueWhen(flight.io.pop.valid && !read.refused).toFlow
+  val expected = flight.io.pop.valid && !read.refused // Data comes for the oldest command.
+  val taken    = io.data.continueWhen(expected).toFlow
 
   /** The beat before this one waits for this one's first bytes, unless it is its read's last. */
   val held = new Area {
