@@ -48,7 +48,7 @@ def files(kernel: Kernel) -> list[tuple[Path | bytes, str]]:
     """Return pairs (host path or content, guest path) of what the guest needs beside the files of
     sim/guest/virtio.py: the module for the second card, iperf3, ethtool and COMMANDS.
 
-    init.sh loads the module after litepcie_virtio.ko, so the card's net device is eth0.
+    wire_up names the card's net device eth0 and the second card eth1.
     """
     there = virtio.in_order(kernel)
     more = [path for path in modules.ensure(kernel, "virtio_pci") if path not in there]
