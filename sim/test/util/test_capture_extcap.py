@@ -40,9 +40,10 @@ def board():
 def wireshark(program, tmp_path):
     """Return a function that runs one of Wireshark's programs for a user who has lanebox-capture in
     his extcap folder. `cards` are the names of LANEBOX_CAPTURE."""
-    folder = tmp_path / "config" / "wireshark" / "extcap"
-    folder.mkdir(parents=True)
-    (folder / "lanebox-capture").symlink_to(program)
+    # The folder up to Wireshark 4.0, and the one from then on.
+    for place in ("config/wireshark/extcap", ".local/lib/wireshark/extcap"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "lanebox-capture").symlink_to(program)
 
     def run(*command, cards):
         home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
