@@ -43,6 +43,7 @@ int main() {
     Configuration configuration(flash.memory(), 0);
     CardPins card{flash, configuration, [] { return Time{0}; }};
     CardParts parts;
-    Gateware gateware(block, config, card, parts, {}, 1);
+    Wire wire{WireOptions{}};
+    Gateware gateware(block, config, card, parts, wire, {}, 1);
     for (unsigned cycle = 0; cycle < 700; cycle++) gateware.tick();
 }

@@ -27,12 +27,13 @@ def build():
     """Compile pins_bench.sv with the model, once for the same sources; returns the program's
     path."""
     verilog = [HERE / "pins_bench.sv", border.files() / "pcie_usp.sv"]
-    card = sorted((BOARD / "card").glob("*.cpp"))
-    sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp", *card]
-    sources += model_files(".cpp")
+    pins = [BOARD / "card", BOARD / "port"]  # what else has pins at the gateware
+    sources = [HERE / "pins_bench.cpp", BOARD / "machine" / "gateware.cpp"]
+    sources += [path for folder in pins for path in sorted(folder.glob("*.cpp"))]
+    sources += [BOARD / "vfio_user" / "socket.cpp", *model_files(".cpp")]
     headers = [
         BOARD / "machine" / "gateware.hpp",
-        *sorted((BOARD / "card").glob("*.hpp")),
+        *(path for folder in pins for path in sorted(folder.glob("*.hpp"))),
         *model_files(".hpp"),
         border.files() / "pcie_border.hpp",
     ]
