@@ -68,10 +68,10 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
 
   val context = of(io.contexts)
   val mask    = (context.size - 1).resize(p.sizeWidth - 1)
-  val step    = RegInit(Step.rest)
+  val phase    = RegInit(Step.rest)
   val cut     = Reg(Bool())        // The queue was not live at some time since it was chosen.
-  val ring    = Reg(UInt(64 bits)) // Address of the entry.
-  val table   = Reg(UInt(64 bits)) // Address of the descriptor.
+  val entryAt    = Reg(UInt(64 bits)) // Address of the entry.
+  val source   = Reg(UInt(64 bits)) // Address of the descriptor.
   val guess   = Reg(number)
 
   // The entry comes before the descriptor, since the data of reads keeps their order.
@@ -80,7 +80,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val failed = Reg(Bool())
     when(io.entry.valid) {
       // In a dword's upper half if its address is no multiple of 4.
-      word   := io.entry.data.subdivideIn(16 bits)(ring(1).asUInt.resized).asUInt
+      word   := io.entry.data.subdivideIn(16 bits)(entryAt(1).asUInt.resized).asUInt
       failed := io.entry.failed
     }
     val head    = word.resize(p.sizeWidth - 1)
@@ -88,39 +88,39 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     val wrong   = head =/= guess && !tooHigh && !failed // Another descriptor was guessed.
   }
 
-  io.request.valid      := step === Step.entry || step === Step.descriptor
+  io.request.valid      := phase === Step.entry || phase === Step.descriptor
   io.request.last       := True
   io.request.write      := False
-  io.request.address    := ((step === Step.entry) ? ring | table)(63 downto 2) @@ U"00"
-  io.request.dwords     := (step === Step.entry) ? U(1, 11 bits) | U(4, 11 bits)
+  io.request.address    := ((phase === Step.entry) ? entryAt | source)(63 downto 2) @@ U"00"
+  io.request.dwords     := (phase === Step.entry) ? U(1, 11 bits) | U(4, 11 bits)
   io.request.firstBe    := B"1111"
-  io.request.lastBe     := B"1111".andMask(step === Step.descriptor)
+  io.request.lastBe     := B"1111".andMask(phase === Step.descriptor)
   io.request.attributes := 0
   io.request.context := HostRequests.context(
     transmit,
-    (step === Step.entry) ? U(HostRequests.Entry, 2 bits) | U(HostRequests.Descriptor, 2 bits)
+    (phase === Step.entry) ? U(HostRequests.Entry, 2 bits) | U(HostRequests.Descriptor, 2 bits)
   )
   io.request.data := 0
 
   when(!bit(io.live)) { cut := True }
   val likely = (of(state.last) + bit(state.upwards).asUInt) & mask
   val place  = (of(state.next).resize(p.sizeWidth - 1) & mask) @@ U"0"
-  switch(step) {
+  switch(phase) {
     is(Step.rest) {
-      ring  := context.available + (place +^ U(RingHead, 4 bits))
+      entryAt  := context.available + (place +^ U(RingHead, 4 bits))
       guess := likely
-      table := context.descriptors + (likely @@ U"0000")
+      source := context.descriptors + (likely @@ U"0000")
       cut   := False
-      when(bit(lacks)) { step := Step.entry } elsewhen (lacks.orR) {
+      when(bit(lacks)) { phase := Step.entry } elsewhen (lacks.orR) {
         pair := (if (p.pairs == 1) U(0, 1 bits) else OHToUInt(OHMasking.first(lacks)).resized)
       }
     }
-    is(Step.entry)(when(io.request.ready) { step := Step.descriptor })
-    is(Step.descriptor)(when(io.request.ready) { step := Step.await })
+    is(Step.entry)(when(io.request.ready) { phase := Step.descriptor })
+    is(Step.descriptor)(when(io.request.ready) { phase := Step.await })
     is(Step.await)(when(io.descriptor.valid) {
       guess := entry.head
-      table := context.descriptors + (entry.head @@ U"0000")
-      step  := (entry.wrong && !cut) ? Step.descriptor | Step.rest
+      source := context.descriptors + (entry.head @@ U"0000")
+      phase  := (entry.wrong && !cut) ? Step.descriptor | Step.rest
     })
   }
 
@@ -131,7 +131,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   found.descriptor := Descriptor(io.descriptor.data(127 downto 0))
   found.faults     := found.descriptor.faults(transmit, of(io.features), context.size, False)
 
-  val keeps  = step === Step.await && io.descriptor.valid && !cut && !entry.wrong
+  val keeps  = phase === Step.await && io.descriptor.valid && !cut && !entry.wrong
   val behind = of(state.last) + 1
   for (n <- 0 until p.pairs) {
     when(keeps && pair === n) {
@@ -147,8 +147,8 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
       state.last(n)  := 0
     }
   }
-  io.reading := UIntToOh(pair, p.pairs).andMask(step =/= Step.rest)
-  io.busy    := step =/= Step.rest || lacks.orR
+  io.reading := UIntToOh(pair, p.pairs).andMask(phase =/= Step.rest)
+  io.busy    := phase =/= Step.rest || lacks.orR
 }
 
 object HeadReader {
