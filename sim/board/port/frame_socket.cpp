@@ -99,11 +99,20 @@ bool FrameSocket::flush() {
         if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
         if (count < 0) break;
         sent_ += static_cast<size_t>(count);
+        forget_sent();
     }
     bool done = sent_ == out_.size();
     out_.clear();
     sent_ = 0;
     return done;
+}
+
+// Drops the bytes that the socket has taken, once they are more than those that wait. A peer that
+// always lags never takes all, so they would grow for ever.
+void FrameSocket::forget_sent() {
+    if (sent_ <= out_.size() - sent_) return;
+    out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent_));
+    sent_ = 0;
 }
 
 // --- from the peer -------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ private:
     bool receive();
     bool parse();
     bool flush();
+    void forget_sent();
     void leave(const std::string &why);
 
     std::string path_;
