@@ -116,6 +116,8 @@ def transfer(name: str, text: bytes, violations: int) -> Row:
         lost = f"{end['sum_sent']['retransmits']} retransmits"
     else:
         total = end["sum"]
+        if not total["packets"]:
+            raise TestFailed(f"iperf3 {name}: no datagram was counted")
         got = total["bytes"] * (total["packets"] - total["lost_packets"]) // total["packets"]
         lost = f"{total['lost_packets']} of {total['packets']} datagrams lost"
     if not got:

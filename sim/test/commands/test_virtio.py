@@ -4,6 +4,7 @@
 """Tests of `make sim VIRTIO=1`, `make shell VIRTIO=1` and `make bench VIRTIO=1`: Debian's
 virtio_console drives the simulated card."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import pytest
 
 from sim import virtio
+from sim.errors import TestFailed
 from sim.guest import kernel, run
 from sim.guest import virtio as guest_virtio
 from sim.rows import results
@@ -97,3 +99,10 @@ def test_options_that_cannot_go_together_are_named(arguments, words):
     built."""
     done = sim("--virtio", *arguments)
     assert done.returncode == 2 and words in done.stderr, done.stderr
+
+
+def test_a_transfer_without_a_datagram_fails_with_a_sentence():
+    """If iperf3 counted no datagram, the test fails. It names the transfer."""
+    text = json.dumps({"end": {"sum": {"bytes": 0, "packets": 0, "lost_packets": 0}}})
+    with pytest.raises(TestFailed, match="iperf3 udp/h2c: no datagram was counted"):
+        virtio.transfer("udp/h2c", text.encode(), 0)
