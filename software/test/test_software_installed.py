@@ -198,7 +198,7 @@ def test_every_call_has_a_page_without_a_fault(installed):
 
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_of_the_manualrun_program(built, installed, tmp_path, source):
+def test_examples_of_the_manual_run(built, installed, tmp_path, source):
     """The C examples of the manual compile without a warning, and run on a card without faults.
 
     The examples of capture and player only compile here. They run in test_capture_record.py and
