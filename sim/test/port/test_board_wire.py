@@ -135,7 +135,9 @@ def test_the_link_is_up_while_there_is_a_peer(start_wired, tmp_path):
         wait_until(lambda: board.stats()["wire"]["h2c"]["no_peer"] == 1, "the loss")
         end = End.called(path)
         wait_until(lambda: driver.link, "the link")
-        assert End.called(path).receive() is None
+        second = End.called(path)
+        assert second.receive() is None
+        second.close()
         driver.send(b"x" * 60)
         assert end.receive() == b"x" * 60
         end.connection.sendall(framed(b"whole" * 12) + struct.pack(">I", 100) + b"part")
@@ -147,6 +149,7 @@ def test_the_link_is_up_while_there_is_a_peer(start_wired, tmp_path):
         wait_until(lambda: driver.link, "the link")
         again.send(b"y" * LONGEST)
         assert driver.receive(1) == [b"y" * LONGEST]
+        again.close()
         driver.close()
     assert "a second peer called" in board.output and "in the middle of a frame" in board.output
 
@@ -162,6 +165,7 @@ def test_a_length_that_no_frame_has_is_told_of_and_the_board_goes_on(start_wired
             end.connection.sendall(struct.pack(">I", length) + bytes(200))
             wait_until(lambda: not connected(board), "the end of the connection")
             wait_until(lambda: not driver.link, "the link to go")
+            end.close()
         driver.close()
     assert board.output.count("The connection is closed") == 2
 
