@@ -62,7 +62,7 @@ def test_every_sector_of_an_image_is_erased_and_no_other(flash, tmp_path):
     is behind stays.
     """
     engine = FlashStandin()
-    whole = b"\xff" * (2 * SECTOR) + IMAGE
+    whole = IMAGE + b"\xff" * (2 * SECTOR) + IMAGE
     (tmp_path / "image.bin").write_bytes(whole)
     pages = range(APPLICATION, APPLICATION + 4 * SECTOR, PAGE)
     engine.contents = dict.fromkeys(pages, bytes(PAGE))
@@ -140,7 +140,23 @@ def test_the_last_bytes_of_the_room_stay_erased(flash, tmp_path, more, taken):
     """
     engine = FlashStandin()
     pads = ROOM - SPARE - len(IMAGE) + 4 * more
-    (tmp_path / "image.bin").write_bytes(b"\xff" * pads + IMAGE)
+    (tmp_path / "image.bin").write_bytes(IMAGE + b"\xff" * pads)
     status, said = flash(engine, "verify")
     assert status == 1 and ("has room for" in said) != taken, said
     assert ("does not hold" in said) == taken
+
+
+@pytest.mark.parametrize("more, taken", [(0, True), (1, False)], ids=["last", "behind"])
+def test_the_synchronisation_word_is_in_the_first_page(flash, tmp_path, more, taken):
+    """An image whose synchronisation word ends behind the first page is refused before anything is
+    erased: the next update would not find the word.
+    """
+    engine = FlashStandin()
+    place = PAGE - len(SYNC) + more
+    raw = IMAGE[IMAGE.index(SYNC) :].rjust(len(IMAGE) - IMAGE.index(SYNC) + place, b"\xff")
+    (tmp_path / "image.bin").write_bytes(raw)
+    status, said = flash(engine, "write")
+    assert has_image(engine) == taken == (status == 0), said
+    if not taken:
+        assert f"at byte {place} of the configuration" in said and "the first 256" in said
+        assert not engine.contents

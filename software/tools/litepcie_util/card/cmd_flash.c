@@ -26,7 +26,6 @@
 #include "util.h"
 
 #define KIB		1024.0
-#define SYNC_BYTES	4u
 
 struct work {
 	struct flash		flash;
@@ -111,6 +110,13 @@ static bool take_image(struct util *util, struct work *work)
 	if (work->image.size > flash->room - LITEPCIE_FLASH_SPARE) {
 		util_fail(util, "%s: %zu bytes, and an image has room for %u: build it compressed",
 			  work->file, work->image.size, flash->room - LITEPCIE_FLASH_SPARE);
+		return false;
+	}
+	/* end_old_image() and the command reboot look for the word in the first page only */
+	if (work->image.sync + FLASH_SYNC_BYTES > FLASH_PAGE) {
+		util_fail(util, "%s: its synchronisation word is at byte %zu of the configuration, and "
+			  "must be within the first %u: build it again without a prefix",
+			  work->file, work->image.sync, FLASH_PAGE);
 		return false;
 	}
 	work->address = flash->application;
@@ -203,7 +209,7 @@ static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 
 	/* ones leave the flash as it is */
 	memset(pages, 0xff, sizeof(pages));
-	for (unsigned int i = 0; i < SYNC_BYTES; i++)
+	for (unsigned int i = 0; i < FLASH_SYNC_BYTES; i++)
 		pages[offset - page + i] = (uint8_t)(word >> (24 - 8 * i));
 	return flash_program(&work->flash, (uint32_t)(work->flash.application + page), pages,
 			     sizeof(pages), NULL, NULL);
@@ -212,18 +218,11 @@ static bool program_sync(struct work *work, uint64_t offset, uint32_t word)
 /* Destroy the synchronisation word of the image that the flash has, if it has one. */
 static bool end_old_image(struct work *work)
 {
-	uint8_t page[FLASH_PAGE];
+	uint32_t at;
 
-	if (!flash_read(&work->flash, work->flash.application, page, sizeof(page)))
+	if (!flash_find_sync(&work->flash, &at))
 		return false;
-	for (size_t at = 0; at + SYNC_BYTES <= sizeof(page); at++) {
-		uint32_t word = (uint32_t)page[at] << 24 | (uint32_t)page[at + 1] << 16 |
-				(uint32_t)page[at + 2] << 8 | page[at + 3];
-
-		if (word == BITSTREAM_SYNC)
-			return program_sync(work, at, 0);
-	}
-	return true;
+	return at == FLASH_PAGE || program_sync(work, at, 0);
 }
 
 /*
@@ -239,12 +238,12 @@ static bool program_rest(struct util *util, struct work *work)
 	if (behind > work->bytes)
 		behind = work->bytes;
 	memcpy(pages, work->image.data + first, (size_t)(behind - first));
-	memset(pages + (sync - first), 0xff, SYNC_BYTES);
+	memset(pages + (sync - first), 0xff, FLASH_SYNC_BYTES);
 	return program(util, work, 0, first) &&
 	       flash_program(&work->flash, (uint32_t)(work->address + first), pages,
 			     (size_t)(behind - first), NULL, NULL) &&
 	       program(util, work, behind, work->bytes) && compare(util, work, 0, sync) &&
-	       compare(util, work, sync + SYNC_BYTES, work->bytes);
+	       compare(util, work, sync + FLASH_SYNC_BYTES, work->bytes);
 }
 
 /* Verbs --------------------------------------------------------------------------------------- */
@@ -258,7 +257,7 @@ static void do_write(struct util *util, struct work *work)
 	sync = work->image.sync;
 	if (program_rest(util, work) && flash_all_taken(&work->flash) &&
 	    program_sync(work, sync, BITSTREAM_SYNC) &&
-	    compare(util, work, sync, sync + SYNC_BYTES))
+	    compare(util, work, sync, sync + FLASH_SYNC_BYTES))
 		flash_all_taken(&work->flash);
 }
 

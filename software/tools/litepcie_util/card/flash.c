@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bitstream_format.h"
 #include "flash.h"
 #include "layout.h"
 #include "litepcie_capability.h"
@@ -308,6 +309,25 @@ bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs,
 
 	return set_length(flash, size) && command(flash, opcode, address, FLASH_READ) &&
 	       flash_register(flash, LITEPCIE_FLASH_CRC, crc);
+}
+
+bool flash_find_sync(struct flash *flash, uint32_t *offset)
+{
+	uint8_t page[FLASH_PAGE];
+
+	*offset = FLASH_PAGE;
+	if (!flash_read(flash, flash->application, page, sizeof(page)))
+		return false;
+	for (uint32_t at = 0; at + FLASH_SYNC_BYTES <= sizeof(page); at++) {
+		uint32_t word = (uint32_t)page[at] << 24 | (uint32_t)page[at + 1] << 16 |
+				(uint32_t)page[at + 2] << 8 | page[at + 3];
+
+		if (word == BITSTREAM_SYNC) {
+			*offset = at;
+			break;
+		}
+	}
+	return true;
 }
 
 uint32_t flash_crc_of(const uint8_t *data, size_t size)

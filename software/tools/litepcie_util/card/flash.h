@@ -19,6 +19,7 @@
 
 #define FLASH_PAGE	256u
 #define FLASH_SECTOR	0x10000u
+#define FLASH_SYNC_BYTES	4u	/* bytes of the synchronisation word */
 
 /* The kinds of work that the engine waits for. The time that each takes is learnt meanwhile. */
 enum flash_work { FLASH_ERASE, FLASH_PROGRAM, FLASH_READ, FLASH_WORKS };
@@ -59,6 +60,11 @@ bool flash_read(struct flash *flash, uint32_t address, uint8_t *data, size_t siz
  * half the time.
  */
 bool flash_crc(struct flash *flash, uint32_t address, uint32_t size, bool pairs, uint32_t *crc);
+/*
+ * Look for the word with which an image begins, in the first page of the application.  @offset is
+ * its place in there, or FLASH_PAGE if there is none.
+ */
+bool flash_find_sync(struct flash *flash, uint32_t *offset);
 /* Returns zlib's CRC-32 of bytes in memory. */
 uint32_t flash_crc_of(const uint8_t *data, size_t size);
 /* Read one of the engine's registers: LITEPCIE_FLASH_CRC and the like. */
