@@ -5,9 +5,11 @@
 """Run ScalaTest suites in a few Java virtual machines, and remember the suites that passed.
 
 A suite is run again if a class that it uses, the seed or a tool has changed. The files that a suite
-compiled stay in build/spinal/suites/<suite>.
+compiled stay in build/spinal/suites/<suite>. A simulation that several suites share is compiled
+once in each JVM, so its files are in the folder of the suite that came first.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -16,6 +18,7 @@ import re
 import select
 import shutil
 import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,6 +29,7 @@ from tools.testing.seeds import SHIFT
 from tools.verilog import spinal_build
 
 TESTS = spinal_build.PROJECT / "test"
+FOLDER = spinal_build.OUTPUT / "suites"
 SUITES = sorted(
     ".".join(("lanebox", *file.relative_to(TESTS).with_suffix("").parts))
     for file in TESTS.rglob("*Test.scala")
@@ -53,11 +57,14 @@ class Result:
 
 
 class Machine:
-    """A Java virtual machine that runs ScalaTest suites one after another."""
+    """A Java virtual machine that runs ScalaTest suites one after another.
 
-    def __init__(self, classpath, folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+    It runs in a new folder beside those of the suites, since another pytest may run suites at the
+    same time. The folder is removed at the end.
+    """
+
+    def __init__(self, classpath):
+        self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir=FOLDER))
         command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-cp", classpath]
         command += ["lanebox.vocabulary.SuiteRunner", classpath.split(os.pathsep)[0]]
         environment = {
@@ -67,7 +74,8 @@ class Machine:
         }
         self.process = subprocess.Popen(
             command,
-            cwd=folder,
+            cwd=self.folder,
+            bufsize=0,
             env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -82,8 +90,9 @@ class Machine:
         """
         output = self.process.stdout.fileno()
         begin, used, report = time.monotonic(), self._processor_seconds(), b""
-        self.process.stdin.write(f"{suite}\n".encode())
-        self.process.stdin.flush()
+        # If the JVM ends at this moment, the loop below finds the end of its output.
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(f"{suite}\n".encode())
         while not (done := DONE.search(report)):
             new = b""
             if select.select([output], [], [], 1)[0]:
@@ -102,12 +111,17 @@ class Machine:
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
 
+    def runs(self):
+        """Return whether the JVM has not ended."""
+        return self.process.poll() is None
+
     def end(self):
-        """End the JVM."""
+        """End the JVM, and remove its folder."""
         self.process.kill()
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _text(report):
@@ -136,8 +150,8 @@ class Runner:
         self.folders = [path for path in paths if path.is_dir()]
         self.machine = [SHIFT, _versions(), [path.name for path in paths if not path.is_dir()]]
         self.idle = queue.SimpleQueue()
-        for number in range(os.cpu_count()):
-            self.idle.put((number, None))
+        for _ in range(os.cpu_count()):
+            self.idle.put(None)
         self.pool = ThreadPoolExecutor(os.cpu_count())
         self.future = {suite: self.pool.submit(self._run_or_recall, suite) for suite in wanted}
 
@@ -147,8 +161,7 @@ class Runner:
     def __exit__(self, *_):
         self.pool.shutdown(cancel_futures=True)
         while not self.idle.empty():
-            _, machine = self.idle.get()
-            if machine:
+            if machine := self.idle.get():
                 machine.end()
 
     def result(self, suite):
@@ -165,7 +178,7 @@ class Runner:
         """Return the stored result if the suite has passed with the same inputs before. Otherwise
         run the suite.
         """
-        stamp = spinal_build.OUTPUT / "suites" / f"{suite}.json"
+        stamp = FOLDER / f"{suite}.json"
         key = self._key(suite)
         if not self.fresh and stamp.exists():
             known = json.loads(stamp.read_text())
@@ -178,12 +191,17 @@ class Runner:
         return result
 
     def _run(self, suite):
-        """Run the suite in an idle JVM. After a failure the JVM is not used again."""
-        folder = spinal_build.OUTPUT / "suites" / suite
+        """Run the suite in an idle JVM. After a failure the JVM is not used again. One that has
+        ended while it was idle is replaced.
+        """
+        folder = FOLDER / suite
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        number, machine = self.idle.get()
-        machine = machine or Machine(self.classpath, folder.with_name(f"machine-{number}"))
+        machine = self.idle.get()
+        if machine and not machine.runs():
+            machine.end()
+            machine = None
+        machine = machine or Machine(self.classpath)
         begin = time.monotonic()
         passed = False
         try:
@@ -191,7 +209,7 @@ class Runner:
         finally:
             if not passed:
                 machine.end()
-            self.idle.put((number, machine if passed else None))
+            self.idle.put(machine if passed else None)
         tests = re.search(r"^Total number of tests run: (\d+)", text, re.MULTILINE)
         return Result(
             passed=passed,

@@ -49,3 +49,24 @@ def test_every_suite_is_found_by_its_name():
         if suites:
             package = re.search(r"^package (.*)$", text, re.MULTILINE).group(1)
             assert f"{package}.{file.stem}" in SUITES
+
+
+def test_a_jvm_that_ended_while_it_was_idle_is_replaced():
+    """A suite passes although the idle JVM that should run it has been killed. Each JVM has a
+    folder of its own, and none is left at the end.
+    """
+    suite = "lanebox.completer.CompleterParamTest"
+    with Runner([], fresh=True) as runner:
+        machines = []
+        for _ in range(2):
+            result = runner._run(suite)
+            assert result.passed, result.text
+            while not (machine := runner.idle.get()):
+                pass
+            machine.process.kill()
+            machine.process.wait()
+            machines.append(machine)
+            runner.idle.put(machine)
+            assert machine.folder.exists()
+    assert machines[0].folder != machines[1].folder
+    assert not any(machine.folder.exists() for machine in machines)
