@@ -19,7 +19,7 @@ def test_a_million_commands_do_what_they_say(monkeypatch):
     """In 10^6 random commands each ends once with the right error, and the data and the memory are
     those of a model."""
     monkeypatch.setenv("LANEBOX_COMMANDS", str(COMMANDS))
-    monkeypatch.setattr(spinal_suites, "TIMEOUT", SECONDS)
+    monkeypatch.setattr(spinal_suites, "PROCESSOR_SECONDS", SECONDS)
     with spinal_suites.Runner([], fresh=True) as runner:
         result = runner._run(SUITE)
     print(result.text[-2000:])
