@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sim import artefacts
 from sim.guest import fio
+from tools.locks import locked
 
 NAME = "record/fio"
 DISK = "/dev/nvme1n1"  # the guest's second disk
@@ -40,7 +41,8 @@ def program() -> Path:
     out = artefacts.BUILD / "software" / "cost-static"
     made = out / "test" / "capture_cost"
     command = ["make", "-s", "-C", artefacts.ROOT / "software", f"OUT={out}", "STATIC=1", made]
-    subprocess.run(list(map(str, command)), check=True)
+    with locked(out.with_suffix(".lock")):
+        subprocess.run(list(map(str, command)), check=True)
     return made
 
 
