@@ -144,8 +144,9 @@ def test_a_process_that_forks_or_is_killed_does_no_harm(guest):
 
 
 def test_random_calls_end_as_they_must(guest):
-    """Random calls of the node by several files of a user without rights end with each of their
-    possible results and with no other. Then no page is pinned, and the capture is free."""
+    """Random calls of the node by several files of a user without rights end with none but their
+    possible results. The calls of the first seed reach every one of these. Then no page is pinned,
+    and the capture is free."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     found = guest.run(
@@ -159,7 +160,11 @@ def test_random_calls_end_as_they_must(guest):
     ends = defaultdict(set)
     for call, result in re.findall(r"^storm (\w+) (\w+) \d+$", found, re.MULTILINE):
         ends[call].add(result)
-    assert ends == STORM
+    assert ends.keys() == STORM.keys()
+    wrong = {call: results - STORM[call] for call, results in ends.items()}
+    assert not any(wrong.values()), wrong
+    if SHIFT == 0:
+        assert ends == STORM
 
 
 @pytest.mark.soak  # binds the card some 100 times, for a minute
