@@ -15,6 +15,10 @@ things use it:
 - A reboot arms it for the part's search for an image. A part that finds no synchronisation word
   would search for ever, and would then find the one at address 0, which leads to the application
   again.
+
+From a fallback on the watchdog is off, whatever is written to TIMER, until a reboot has started an
+image. In a golden image that has come by a fallback nothing ends the search. So software boots only
+an application whose synchronisation word is there (software/tools/litepcie_util/card/cmd_reboot.c).
 """
 
 from litex.gen import *

@@ -74,6 +74,20 @@ def update(tmp_path):
     return lambda **contents: Updated(tmp_path, **contents)
 
 
+def put_application(card, data):
+    """Write the application `data` into the flash of a card that has not been started yet."""
+    with open(card.flash, "r+b") as file:
+        file.seek(APPLICATION)
+        file.write(data)
+
+
+def damaged(name):
+    """Return an image with a synchronisation word and a wrong CRC."""
+    data = bytearray(sample(name))
+    data[-200] ^= 1
+    return data
+
+
 def test_an_update_runs_after_a_reboot(update):
     """The card starts with the old image. A new one is written, verified and read back; the card
     runs it after `reboot`, which knows it by its user id.
@@ -102,7 +116,9 @@ def test_a_damaged_application_brings_the_golden_image(update):
     """Without a good application `reboot` ends with the golden image, and says that it is not what
     was asked for.
     """
-    with update(application=None) as card:
+    card = update()
+    put_application(card, damaged("old"))
+    with card:
         file = card.put("new.bin", sample("new"))
         found = card.run("reboot", file, status=1)
         assert "does not run" in found["failures"][0] and "golden" in found["failures"][0]
@@ -110,9 +126,27 @@ def test_a_damaged_application_brings_the_golden_image(update):
         assert card.run("flash", "info")["bootsts"] & FALLBACK
 
 
+def test_a_card_without_an_application_is_not_rebooted(update):
+    """`reboot` refuses an application without a synchronisation word: after a fallback the part
+    would search for one for ever. The card stays in the golden image, and starts the next update.
+    """
+    with update(application=None) as card:
+        for _ in range(2):
+            found = card.run("reboot", status=1)
+            assert "no synchronisation word" in found["failures"][0]
+            assert "flash write" in found["failures"][0]
+            assert card.runs() == digest("golden")
+        file = card.put("new.bin", sample("new"))
+        card.run("flash", "write", file)
+        back = card.run("reboot", file)
+        assert back["digest"] == digest("new") and not back["golden"]
+
+
 def test_a_card_without_any_image_does_not_come_back(update):
     """If neither image is good, `reboot` says that the card is gone and what helps."""
-    with update(golden=False, application=None) as card:
+    card = update(golden=False)
+    put_application(card, damaged("old"))
+    with card:
         found = card.run("reboot", status=1)
         assert "did not come back" in found["failures"][0] and "JTAG" in found["failures"][0]
 

@@ -14,6 +14,8 @@
 #include <time.h>
 
 #include "bitstream.h"
+#include "bitstream_format.h"
+#include "flash.h"
 #include "litepcie_capability.h"
 #include "host/pci.h"
 #include "host/rescan.h"
@@ -72,6 +74,25 @@ static bool prepare(struct util *util, struct reboot *reboot)
 	return rescan_allowed(util, address, "reboot");
 }
 
+/*
+ * Returns false if the application has no beginning. A part that has fallen back to its golden image
+ * has no watchdog until the next image starts, so it would search the flash for ever.
+ */
+static bool application_begins(struct util *util)
+{
+	struct flash flash;
+	uint32_t at;
+
+	if (!flash_open(util, &flash) || !flash_find_sync(&flash, &at))
+		return false;
+	if (at == FLASH_PAGE)
+		util_fail(util, "there is no application to start: the %u bytes at 0x%08x of the flash "
+			  "have no synchronisation word (%08x), and the card could stay away until its "
+			  "next power cycle; run litepcie_util flash write first", FLASH_PAGE,
+			  flash.application, BITSTREAM_SYNC);
+	return at != FLASH_PAGE;
+}
+
 /* Tell the card to boot. It goes away at once, so nothing is read behind the last write. */
 static bool tell(struct util *util, struct reboot *reboot)
 {
@@ -93,6 +114,8 @@ static bool tell(struct util *util, struct reboot *reboot)
 	page = (flash.parameter[LITEPCIE_FLASH_APPLICATION] - LITEPCIE_FLASH_SPARE) / WBSTAR_UNIT;
 	rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_ADDRESS],
 			     page);
+	if (rc == 0 && !application_begins(util))
+		return false;
 	if (rc == 0)
 		rc = litepcie_writel(util->dev, block.offset + block.parameter[LITEPCIE_REBOOT_GO],
 				     LITEPCIE_REBOOT_WORD);
@@ -197,9 +220,9 @@ const struct command cmd_reboot = {
 	.about =
 		"Let the card configure itself from its flash, as after a power cycle, and wait\n"
 		"until it is back. The kernel forgets the card and finds it again. With FILE, the\n"
-		"image that should run now, the exit status is 1 if another one came back. The\n"
-		"card must have been built with --card. Needs root. A card that VFIO had is given\n"
-		"back to it.\n",
+		"image that should run now, the exit status is 1 if another one came back. A\n"
+		"card without an application in its flash is not rebooted. The card must have\n"
+		"been built with --card. Needs root. A card that VFIO had is given back to it.\n",
 	.most = 1,
 	.takes = "one file",
 	.examples =
