@@ -100,6 +100,34 @@ def test_an_erased_application_leads_to_the_golden_image():
     )
 
 
+def test_after_a_fallback_an_erased_application_bricks_the_card():
+    """After a fallback the watchdog is off, although the reboot arms it, so nothing ends the search
+    for an image that is not there.
+    """
+    bench = card(application=False)
+    assert reboot(bench) == (True, 0)
+    bench.reset()
+    bench.run(2000)
+    assert reboot(bench) == (True, -1)
+
+
+def test_a_reboot_after_a_fallback_makes_the_watchdog_work_again():
+    """A good application that is started from the golden image after a fallback is watched, and
+    from there the search for an image ends.
+    """
+    bench = card(application=False)
+    assert reboot(bench) == (True, 0)
+    bench.reset()
+    bench.run(2000)
+    bench.chip.load(APPLICATION, image(2, timer=WATCH_IMAGE | PERIODS))
+    assert reboot(bench) == (True, START)
+    assert bench.code.bench_watching(bench.handle)
+    bench.reset()
+    bench.run(2000)
+    bench.command(ERASE_SUBSECTOR, APPLICATION)
+    assert reboot(bench) == (True, 0)
+
+
 # The watchdog -------------------------------------------------------------------------------------
 
 

@@ -47,6 +47,7 @@ uint32_t mirrored(uint32_t word) {
 
 Boot Configuration::power_on() {
     boot_status_ = warm_boot_ = timer_ = 0;
+    watchdog_off_ = false;
     return start(0, false);
 }
 
@@ -69,17 +70,19 @@ Boot Configuration::start(uint64_t address, bool by_command) {
         image = load(address);
     }
     if (image.end == Image::End::Good) {
+        watchdog_off_ = false;
         note(status);
         return {false, address, image};
     }
     bool endless = image.end == Image::End::Reboot || image.end == Image::End::NoSync;
-    if (endless && !(timer_ & kWatchConfiguration)) return {true, address, image};
+    if (endless && (watchdog_off_ || !(timer_ & kWatchConfiguration)))
+        return {true, address, image};
     note(status | error_bit(image.end));
     return fall_back();
 }
 
-// The watchdog is off during a fallback and behind it.
 Boot Configuration::fall_back() {
+    watchdog_off_ = true;
     timer_ = 0;
     Image image = read_image(flash_, 0, idcode_, true);
     if (image.end != Image::End::Good) return {true, 0, image};
@@ -145,7 +148,7 @@ void Configuration::take(uint32_t word, Time now) {
 
 void Configuration::write(uint32_t word, Time now) {
     if (register_ == kWarmBoot) warm_boot_ = word & 0x1fffffff;
-    if (register_ == kTimer) {
+    if (register_ == kTimer && !watchdog_off_) {
         timer_ = word;
         watch(now);
     }

@@ -11,6 +11,9 @@
 //
 // In an image that has started, the watchdog counts periods of 5.12 us if bit 31 of TIMER says so.
 // At its end the golden image is started.
+//
+// From a fallback on the watchdog is off, whatever is written to TIMER, until IPROG has started an
+// image from there (UG570).
 #pragma once
 
 #include <cstdint>
@@ -67,6 +70,7 @@ private:
     const FlashMemory &flash_;
     uint32_t idcode_, boot_status_ = 0, warm_boot_ = 0, timer_ = 0;
     std::optional<Time> watched_until_;
+    bool watchdog_off_ = false;  // since a fallback
     bool synchronised_ = false, asked_ = false;
     unsigned register_ = 0;
     uint32_t words_ = 0;  // words of the packet that are still to come
