@@ -27,6 +27,13 @@ constexpr unsigned kSynchronisers = 8;
 
 }  // namespace
 
+Function::Function(Machine &machine, MsixVectors &vectors, Hooks hooks)
+    : machine_(machine), vectors_(vectors), hooks_(std::move(hooks)) {
+    if (!machine_.without_link) return;
+    link_down(kNever, ConfigSpace::Reset::Power);
+    machine_.root.configure();
+}
+
 // Returns true if the card answers accesses to its BARs.
 bool Function::reachable() const {
     const ConfigSpace &config = machine_.config;

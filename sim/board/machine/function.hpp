@@ -27,8 +27,7 @@ public:
         std::function<void()> mastering;     // called when the host switches bus mastering on
     };
 
-    Function(Machine &machine, MsixVectors &vectors, Hooks hooks)
-        : machine_(machine), vectors_(vectors), hooks_(std::move(hooks)) {}
+    Function(Machine &machine, MsixVectors &vectors, Hooks hooks);
 
     // The methods of vfio_user::Device, which the vfio-user server calls.
     void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) override;

@@ -71,6 +71,7 @@ void Machine::start_from_flash() {
     Boot boot = configuration.power_on();
     if (boot.bricked) return;
     configure(boot);
+    without_link = defect_of(boot.image) == Defect::NoLink;
     configuration.watch(now());
 }
 

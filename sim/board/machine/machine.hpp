@@ -54,6 +54,8 @@ struct Machine {
 
     Time now() const { return gateware.now(); }
 
+    // The part has started with an image that never brings its link up.
+    bool without_link = false;
     Options options;
     ConfigSpace config;
     Rules rules;

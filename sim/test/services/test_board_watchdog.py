@@ -14,7 +14,7 @@ import pytest
 from bringup.test.bitstream_samples import WATCH_IMAGE
 from gateware.card.cpu import image
 from sim.test.services.card_contents import NO_FIRMWARE, NO_LINK, digest, sample
-from sim.test.services.test_board_flash import FALLBACK, Updated
+from sim.test.services.test_board_flash import FALLBACK, Updated, put_application
 
 PERIODS = 60  # of 5.12 us
 TIME_OUT = 8 << 8  # bit of BOOTSTS about the configuration before the last one
@@ -76,6 +76,24 @@ def test_an_application_without_a_link_is_left_for_the_golden_image(card):
     found = card.run("reboot", file, status=1)
     assert "does not run" in found["failures"][0] and "golden" in found["failures"][0]
     check_left(card)
+
+
+def test_a_card_that_starts_without_a_link_gets_the_golden_image(tmp_path):
+    """A card that is switched on with an application that never brings its link up comes back with
+    the golden image, too.
+    """
+    card = Updated(tmp_path, firmware=True)
+    put_application(card, sample("new", defect=NO_LINK, timer=WATCH_IMAGE | PERIODS))
+    with card:
+        check_left(card)
+
+
+def test_a_card_without_a_link_and_without_a_watchdog_stays_away(tmp_path):
+    """A card that is switched on with such an application, whose watchdog is off, is not found."""
+    card = Updated(tmp_path)
+    put_application(card, sample("new", defect=NO_LINK))
+    with card:
+        assert card.try_run("info") is None
 
 
 def test_an_application_without_a_heartbeat_is_left_for_the_golden_image(card):
