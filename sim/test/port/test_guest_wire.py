@@ -150,7 +150,8 @@ def test_pings_of_all_sizes_pass(guest):
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
 def test_tcp_passes(guest, back):
-    """iperf3 moves its bytes by TCP. The counters agree to the frame, with retransmitted ones."""
+    """iperf3 moves its bytes by TCP. The counters agree to the frame, with retransmitted ones. On
+    the way to the card the net device may drop frames, as with datagrams. TCP sends them again."""
     found, growth = step(
         guest,
         "served",
@@ -160,7 +161,7 @@ def test_tcp_passes(guest, back):
     end = json.loads(found["iperf3"])["end"]
     assert end["sum_sent"]["bytes"] >= BYTES and end["sum_received"]["bytes"] >= BYTES // 2
     print(f"{end['sum_received']['bytes']} bytes, {end['sum_sent']['retransmits']} retransmits")
-    growth.check(40)
+    growth.check(40, growth.dropped if back else 0)
 
 
 @pytest.mark.parametrize("back", [False, True], ids=["there", "back"])
