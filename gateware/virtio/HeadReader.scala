@@ -68,10 +68,10 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
 
   val context = of(io.contexts)
   val mask    = (context.size - 1).resize(p.sizeWidth - 1)
-  val phase    = RegInit(Step.rest)
+  val phase   = RegInit(Step.rest)
   val cut     = Reg(Bool())        // The queue was not live at some time since it was chosen.
-  val entryAt    = Reg(UInt(64 bits)) // Address of the entry.
-  val source   = Reg(UInt(64 bits)) // Address of the descriptor.
+  val entryAt = Reg(UInt(64 bits)) // Address of the entry.
+  val source  = Reg(UInt(64 bits)) // Address of the descriptor.
   val guess   = Reg(number)
 
   // The entry comes before the descriptor, since the data of reads keeps their order.
@@ -107,10 +107,10 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
   val place  = (of(state.next).resize(p.sizeWidth - 1) & mask) @@ U"0"
   switch(phase) {
     is(Step.rest) {
-      entryAt  := context.available + (place +^ U(RingHead, 4 bits))
-      guess := likely
-      source := context.descriptors + (likely @@ U"0000")
-      cut   := False
+      entryAt := context.available + (place +^ U(RingHead, 4 bits))
+      guess   := likely
+      source  := context.descriptors + (likely @@ U"0000")
+      cut     := False
       when(bit(lacks)) { phase := Step.entry } elsewhen (lacks.orR) {
         pair := (if (p.pairs == 1) U(0, 1 bits) else OHToUInt(OHMasking.first(lacks)).resized)
       }
@@ -118,7 +118,7 @@ case class HeadReader(p: EngineParam, transmit: Boolean) extends Component {
     is(Step.entry)(when(io.request.ready) { phase := Step.descriptor })
     is(Step.descriptor)(when(io.request.ready) { phase := Step.await })
     is(Step.await)(when(io.descriptor.valid) {
-      guess := entry.head
+      guess  := entry.head
       source := context.descriptors + (entry.head @@ U"0000")
       phase  := (entry.wrong && !cut) ? Step.descriptor | Step.rest
     })

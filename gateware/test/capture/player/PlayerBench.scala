@@ -11,7 +11,6 @@ import spinal.core.sim._
 
 import lanebox.capture.TestFrame
 
-
 /** Feeds the player with a stream, and takes its frames. Both sides pause at random. */
 class PlayerBench(dut: Player, val random: Random) {
   // The chance in a cycle that no beat is offered, and that none is taken.

@@ -10,7 +10,6 @@ import scala.util.Random
 
 import lanebox.capture.TestFrame
 
-
 /** The frames that the player must make of a stream, and the results that it must tell. PlayerModel
   * computes them with code of its own for the player's rules and for pcapng.
   */

@@ -8,7 +8,6 @@ import scala.util.Random
 
 import lanebox.capture.TestFrame
 
-
 /** Makes frames of networks for tests: VLAN tags, IPv4, IPv6 with extension headers, fragments,
   * TCP, UDP, SCTP, and such frames with wrong bytes or cut off anywhere.
   *
