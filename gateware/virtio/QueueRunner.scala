@@ -22,12 +22,12 @@ import lanebox.vocabulary.ModuleName
   *     +---- decide <- [index] <- [event] <- arm <- settle <- (no more chains, or no frame)
   * }}}
   *
-  * States in brackets read host memory, and `next` waits for HeadReader to do so. When there is nothing more to do, the device asks to be
-  * notified of the next chain (`arm`) and reads the available index again before it rests, since the
-  * driver may have added a chain before it saw that. Whether the driver needs no interrupt is decided
-  * by what is read behind the used index, so a driver that looks for used entries after it has
-  * allowed interrupts misses none. If it wanted the last one, it gets the next one at once, in front
-  * of that read: the read then only says whether it wanted this one, too.
+  * States in brackets read host memory, and `next` waits until HeadReader has read the next chain.
+  * When there is nothing more to do, the device asks to be notified of the next chain (`arm`) and
+  * reads the available index again before it rests, since the driver may have added a chain before it
+  * saw that. What is read behind the used index decides about the interrupt, so a driver that looks
+  * for used entries after it has allowed interrupts misses none. A driver that wanted the last one
+  * gets the next one before that read, which then only tells whether to go on so.
   *
   * If a queue is not live any more, its chain is given up as soon as no read and no write of it is
   * under way. With `drain` and all queues at rest, a read that comes back shows that everything that
@@ -87,8 +87,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
   // A queue that has chains left is served again when a frame comes, or when there is room again.
   val wanted = io.live & (state.kicked | (state.waiting & io.frames & io.read))
   val queue  = Reg(UInt(p.pairWidth bits)) init 0
-  // These pairs are drained: all that was written for them is in host memory.
-  val clean = Reg(Bits(p.pairs bits)) init 0
+  val clean  = Reg(Bits(p.pairs bits)) init 0 // Drained pairs: all their writes are in host memory.
 
   /** A queue that always has chains gives way to the other ones, and to a reset, after some chains. */
   val turn = new Area {
@@ -279,6 +278,7 @@ case class QueueRunner(p: EngineParam, transmit: Boolean) extends Component {
         queue       := chosen
         context     := (if (p.pairs == 1) io.contexts(0) else io.contexts(chosen))
         turn.chains := 0
+        turn.over   := False // It was about the queue before.
         val kicked = if (p.pairs == 1) state.kicked(0) else state.kicked(chosen)
         when(kicked)(goto(enter)) otherwise goto(next)
       }
