@@ -42,7 +42,7 @@ VANISHED = [
     PINNED,
     "memory hold /dev/litepcie0 /tmp/flows & user=$!",
     "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; ask remove",
-    "wait $user; dmesg | grep -q 'the card answers no more'; [ $(pinned) -gt 0 ]",
+    "wait $user; dmesg | grep -q 'the card no longer answers'; [ $(pinned) -gt 0 ]",
     f"echo 1 >{CARD}/remove; [ $(pinned) -eq 0 ]",
     "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
 ]

@@ -58,12 +58,12 @@ TABLES = {
     "short": (sealed([], bytes=16), "says it has 16 bytes"),
     "long": (sealed([], bytes=0x1008), "says it has 4104 bytes"),
     "damaged": (damaged(), "is damaged"),
-    "count": (sealed([INTERRUPTS], blocks=0x10000000), "has a block that cannot be"),
-    "count2": (sealed([INTERRUPTS], blocks=3), "has a block that cannot be"),
-    "length": (sealed([[0x10005, 4, 0, 0]]), "has a block that cannot be"),
-    "beyond": (sealed([[0x10005, 0x7FF8, 0, 0]]), "has a block that cannot be"),
-    "outside": (sealed([Block("memory", 0xFFFFF000, 0x2000, {})]), "has a block that cannot be"),
-    "bar": (sealed([Block("memory", 0, 4, {}, bar=6)]), "has a block that cannot be"),
+    "count": (sealed([INTERRUPTS], blocks=0x10000000), "has a block that is not valid"),
+    "count2": (sealed([INTERRUPTS], blocks=3), "has a block that is not valid"),
+    "length": (sealed([[0x10005, 4, 0, 0]]), "has a block that is not valid"),
+    "beyond": (sealed([[0x10005, 0x7FF8, 0, 0]]), "has a block that is not valid"),
+    "outside": (sealed([Block("memory", 0xFFFFF000, 0x2000, {})]), "has a block that is not valid"),
+    "bar": (sealed([Block("memory", 0, 4, {}, bar=6)]), "has a block that is not valid"),
     "absent": (sealed([Block("memory", 0, 4, {}, bar=4)]), "BAR4 has no address"),
     "no-dma": (sealed([INTERRUPTS]), "no DMA channel that can be driven"),
     "group": (sealed([INTERRUPTS, dma(h2c=0x7F0)]), "no DMA channel that can be driven"),
@@ -74,7 +74,7 @@ TABLES = {
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
     # This table is valid, but the display has no MSI. So the driver's probe must undo what it has
     # done.
-    "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
+    "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "gives this card no MSI"),
 }
 DISPLAY = ("-device", "bochs-display")
 # Commands for a guest: write each capability table of TABLES into the device, and let the driver

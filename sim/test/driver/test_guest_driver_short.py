@@ -265,7 +265,7 @@ def test_a_card_that_vanishes_is_noticed(guest):
     guest.run(
         [
             HELD,
-            "held 'ask remove' \"dmesg | grep -q 'the card answers no more'; "
+            "held 'ask remove' \"dmesg | grep -q 'the card no longer answers'; "
             'echo 1 >$card/remove"',
             f"rmmod litepcie; ask insert; insmod /lib/modules/litepcie.ko; {RESCAN}",
         ],
