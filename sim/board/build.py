@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sim.board import border
@@ -94,13 +95,30 @@ def build_board(
     flags += ["-CFLAGS", CXX_FLAGS]
     if sanitize:
         flags += ["-CFLAGS", SANITIZERS, "-LDFLAGS", SANITIZERS]
-    binary = CACHE / _digest(sources, flags) / "board"
-    with locked(CACHE.with_name(".board.lock")):
-        if not binary.exists():
+    digest = _digest(sources, flags)
+    binary = CACHE / digest / "board"
+    # Boards of other content are built at the same time: a lock has the first digits of the digest
+    # in its name.
+    with locked(CACHE.with_name(".board-locks") / digest[:2]):
+        if not _is_kept(binary):
             _compile(binary.parent, sources, flags, quiet)
-            forget(CACHE, KEPT)
-        os.utime(binary.parent)
+            with _cache_lock():
+                forget(CACHE, KEPT)
     return _beside_images(binary, images)
+
+
+def _cache_lock() -> AbstractContextManager:
+    """Return the lock under which boards are removed, and marked as used. It is never held long."""
+    return locked(CACHE.with_name(".board.lock"))
+
+
+def _is_kept(binary: Path) -> bool:
+    """Return whether the executable was built before. If so, mark it as the one used last."""
+    with _cache_lock():
+        kept = binary.exists()
+        if kept:
+            os.utime(binary.parent)
+    return kept
 
 
 def _options(gateware: Path) -> str:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -92,6 +93,26 @@ def test_compiled_once_for_all_parameters(scala, log):
     ]
     assert spinal_build.generate("Block", scala, straddle=True, tags=64) in files
     assert len(runs(log, "java")) == 2
+
+
+def test_two_parameters_are_generated_side_by_side(scala, log, tools, tmp_path):
+    """Two generators with other parameters run at the same time: each waits for the other. The
+    project is compiled once for both.
+    """
+    spinal_build.generate("Block", scala, tags=1)
+    (tmp_path / "begun").mkdir()
+    tools(
+        "java",
+        f'/bin/touch {tmp_path}/begun/$$\nn=0\nwhile set -- "$@" && [ "$(/bin/ls {tmp_path}/begun '
+        '| /usr/bin/wc -l)" -lt 2 ]; do n=$((n + 1)); [ $n -lt 200 ] || exit 1; /bin/sleep 0.05; '
+        'done\nwhile [ "${1%Verilog}" = "$1" ]; do shift; done\n'
+        'echo "module Block; endmodule" > "$2/Block.v"',
+    )
+    with ThreadPoolExecutor() as pool:
+        files = pool.map(lambda tags: spinal_build.generate("Block", scala, tags=tags), (32, 64))
+        assert all(file.exists() for file in files)
+    assert len(runs(log, "sbt")) == 1
+    assert not list(spinal_build.OUTPUT.glob("fresh*"))
 
 
 def test_a_list_is_one_word_for_each_value(scala, log):

@@ -132,6 +132,11 @@ def _lock():
     return locked(OUTPUT / ".lock")
 
 
+def _generation_lock(verilog):
+    """Return the lock of one Verilog file. Other files are generated at the same time."""
+    return locked(OUTPUT / ".locks" / verilog.parent.name)
+
+
 def _sources(*scopes):
     """Return the sbt project's build files, and its Scala sources in `scopes`: "main", "test"."""
     folders = {"main": PROJECT, "test": PROJECT / "test"}
@@ -278,15 +283,16 @@ def generate(component, folder=None, **parameters):
     digest = _digest(["main"], scala)
     key = hashlib.sha256("\0".join([digest, *arguments]).encode()).hexdigest()
     verilog = OUTPUT / f"{module}-{key[:DIGEST_SHOWN]}" / f"{module}.v"
-    with _lock():
+    with _generation_lock(verilog):
         if not verilog.exists():
-            classpath = _compile(
-                "main",
-                digest,
-                ["compile", "export Runtime/fullClasspath"],
-                lambda: _copy_project("project", ["main"], scala),
-                sources,
-            )
+            with _lock():
+                classpath = _compile(
+                    "main",
+                    digest,
+                    ["compile", "export Runtime/fullClasspath"],
+                    lambda: _copy_project("project", ["main"], scala),
+                    sources,
+                )
             _generate(component, arguments, classpath, verilog, sources)
     return verilog
 
@@ -297,27 +303,23 @@ def _generate(component, arguments, classpath, verilog, sources):
     So an interrupted run leaves no partial file in that place.
     """
     _require("java", "default-jdk-headless")
-    fresh = OUTPUT / "fresh"
+    fresh = verilog.parent.with_name(f"fresh-{verilog.parent.name}")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
-    _run(
-        " ".join([f"generating {component}", *arguments]),
-        [
-            "java",
-            *SHORT_RUN,
-            "-cp",
-            classpath,
-            f"lanebox.{component}Verilog",
-            str(fresh),
-            *arguments,
-        ],
-        sources,
-        cwd=fresh,
-    )
-    if not (fresh / verilog.name).exists():
-        raise RuntimeError(
-            f"lanebox.{component}Verilog wrote no {verilog.name}: the names of the "
-            "component and of the object must agree"
+    program = [f"lanebox.{component}Verilog", str(fresh), *arguments]
+    try:
+        _run(
+            " ".join([f"generating {component}", *arguments]),
+            ["java", *SHORT_RUN, "-cp", classpath, *program],
+            sources,
+            cwd=fresh,
         )
-    shutil.rmtree(verilog.parent, ignore_errors=True)
-    fresh.rename(verilog.parent)
+        if not (fresh / verilog.name).exists():
+            raise RuntimeError(
+                f"lanebox.{component}Verilog wrote no {verilog.name}: the names of the "
+                "component and of the object must agree"
+            )
+        shutil.rmtree(verilog.parent, ignore_errors=True)
+        fresh.rename(verilog.parent)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -242,3 +243,22 @@ def test_two_builds_at_once(fake_tools, gateware):
         builder.join()
     assert built[0] == built[1] and built[0].exists()
     assert len(left_over()) == 1
+
+
+def test_two_boards_are_built_side_by_side(fake_tools, gateware, tmp_path, monkeypatch):
+    """Boards of different content are compiled at the same time: each compiler waits until the
+    other has begun, and both boards are kept."""
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    fake_tools(
+        make=f"touch {begun}/$$\nfor n in $(seq 200); do\n"
+        f'[ "$(ls {begun} | wc -l)" = 2 ] && touch $2/board && exit 0\nsleep 0.05\ndone\nexit 1'
+    )
+    # The first digits of both digests differ, so the boards have different locks.
+    monkeypatch.setattr(
+        build, "_digest", lambda sources, flags: ("a" if "--trace-fst" in flags else "b") * 16
+    )
+    with ThreadPoolExecutor() as pool:
+        built = list(pool.map(lambda waves: build_board(gateware, waves, True), (False, True)))
+    assert built[0] != built[1]
+    assert left_over() == ["a" * 16, "b" * 16]
