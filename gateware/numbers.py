@@ -144,7 +144,8 @@ PLAYER_COST_BITS     = 8  # Width of each of the two lengths in the register pla
 
 # JTAG IDCODE of each part, without the revision in the upper four bits. Source: OpenOCD's
 # cpld/xilinx-xcu.cfg.
-IDCODES = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
+IDCODE_KU5P = 0x4a62093
+IDCODES = {"xcku5p": IDCODE_KU5P, "xcku3p": 0x4a63093}
 
 # Configuration flash ------------------------------------------------------------------------------
 
@@ -170,6 +171,8 @@ VIRTIO_QUEUE_SIZE = 256 # The most entries of a queue.
 # The frame store of a virtio device has this many rows of 32 bytes.
 VIRTIO_STORE_ROWS = 512
 VIRTIO_MTU = 1500 # The most bytes of a frame of the net device behind its Ethernet header.
+# Bytes of a frame beside those of the MTU: two MAC addresses, two VLAN tags and the type.
+ETHERNET_BYTES = 22
 # The MAC address of the net device and that of the echo behind it, as they are written.
 VIRTIO_MAC = 0x024c424f5801
 ECHO_MAC   = 0x024c424f5802

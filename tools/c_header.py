@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # The header with the messages of vfio-user, for the library, the simulated board and the Python
 # clients.
 VFIO_USER = ROOT / "software/liblitepcie/sim/vfio_user_protocol.h"
+# The header with the capability table's layout, which is generated from gateware/. The simulated
+# board needs it to give a card the identity of an image.
+CAPABILITY = ROOT / "software/uapi/litepcie_capability.h"
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 MEMBER = re.compile(r"\b([A-Z][A-Z0-9_]*) = (0x[0-9a-fA-F]+|\d+)\s*,")

@@ -18,7 +18,8 @@ A module of sim/test is of the group `board` if neither the module nor any modul
 refers to software, to the guest or to programs that start them: BEYOND_BOARD. Each group also has
 the helpers in the folders of tests, the test's own module with the test modules that it imports,
 the seed, the Python packages and Debian's packages of this machine. A module that names a Markdown
-file has all of them.
+file has all of them. A module that lists the repository's files, or that names tests, has the other
+tests, too.
 """
 
 from __future__ import annotations
@@ -39,10 +40,16 @@ STAMPS = ROOT / "build" / "recalled"
 PACKAGES = Path("/var/lib/dpkg/status")
 MOST_DAYS = 7
 MODEL_FOLDERS = ("gateware/", "tools/locks.py", "tools/testing/", "tools/verilog/")
-# The one file of software/ on which the board depends: it defines the messages on the board's
-# socket.
-SHARED = "software/liblitepcie/sim/vfio_user_protocol.h"
-BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", SHARED)
+# The files of software/ on which the board depends: the messages on its socket, and the layout of
+# the capability table.
+SHARED = (
+    "software/liblitepcie/sim/vfio_user_protocol.h",
+    "software/uapi/litepcie_capability.h",
+)
+BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", *SHARED)
+# Matches a string of a module whose tests read other tests: it lists the repository's files, or names
+# a module of tests.
+READS_TESTS = re.compile(r"^ls-files$|^test_\w+(\.py|::\w+)")
 # Matches a string or an import that refers to more than a board. No module of the group `board` has
 # one, and no module that it imports.
 BEYOND_BOARD = re.compile(
@@ -148,7 +155,7 @@ def beyond_board(path: Path) -> str:
     """
     for file in closure(path):
         for text in (*_texts(file), *imports(file)):
-            if text != SHARED and (found := BEYOND_BOARD.search(text)):
+            if text not in SHARED and (found := BEYOND_BOARD.search(text)):
                 return f"{file.name}: {found[0]}"
     return ""
 
@@ -175,6 +182,10 @@ def _names_markdown(path: Path) -> bool:
     return any(".md" in text or "README" in text for file in closure(path) for text in _texts(file))
 
 
+def _reads_tests(path: Path) -> bool:
+    return any(READS_TESTS.match(text) for file in closure(path) for text in _texts(file))
+
+
 def inputs(path: Path, is_model: bool) -> list[str]:
     """Return the names of the repository's files on which the tests of a module depend."""
     own = {str(file.relative_to(ROOT)) for file in closure(path)}
@@ -184,13 +195,13 @@ def inputs(path: Path, is_model: bool) -> list[str]:
         folders = MODEL_FOLDERS
     elif ROOT / "sim" / "test" in path.parents and not beyond_board(path):
         folders = BOARD_FOLDERS
-    markdown = _names_markdown(path)
+    markdown, tests = _names_markdown(path), _reads_tests(path)
 
     def counts(name: str) -> bool:
         if name.endswith(".md"):
             return markdown
         if is_in_test(name):
-            return name in own or not Path(name).name.startswith("test_")
+            return tests or name in own or not Path(name).name.startswith("test_")
         if is_model and not name.endswith(".py"):
             return False
         return name == "conftest.py" or name.startswith(folders)

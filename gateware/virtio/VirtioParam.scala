@@ -112,9 +112,6 @@ object VirtioParam {
   /** Bytes of the header in front of each frame (VirtIO 1.2, 5.1.6). */
   val NetHeader = 12
 
-  /** Bytes of Ethernet beside the MTU: two addresses, two VLAN tags and the type. */
-  val EthernetBytes = 22
-
   /** A net device (VirtIO 1.2, 5.1) with one pair of queues. Bit 16 of the second word of its
     * configuration is the state of the link.
     */
@@ -128,7 +125,7 @@ object VirtioParam {
     ),
     frames = true,
     header = NetHeader,
-    largest = Numbers.VirtioMtu + EthernetBytes
+    largest = Numbers.VirtioMtu + Numbers.EthernetBytes
   )
 
   /** The net device's MAC address as a number whose lowest byte is the address' first byte. */

@@ -36,6 +36,8 @@ from tools.progress import Step, stop
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
+# The headers of software/ that the board's sources include.
+SHARED = (c_header.VFIO_USER, c_header.CAPABILITY)
 # The model's folders. A file includes only what is in its own folder, or in one to the left.
 MODEL = ("text", "link", "trace", "faults", "host", "block")
 # All of the board's folders in that order: the machine answers the socket, and commands steer it.
@@ -181,7 +183,7 @@ def numbers_header() -> Path:
 def include_flags() -> list[str]:
     """Return the compiler options -I for the board's headers, with those that are generated."""
     made = (numbers_header().parents[1], border.files())
-    return [f"-I{folder}" for folder in (BOARD, *made, c_header.VFIO_USER.parent)]
+    return [f"-I{folder}" for folder in (BOARD, *made, *(path.parent for path in SHARED))]
 
 
 def model_files(suffix: str) -> list[Path]:
@@ -197,7 +199,7 @@ def _board_sources() -> list[Path]:
     files = (p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
     # The program in the folder `ideal` is not part of the board, so its sources are left out.
     own = sorted(p for p in files if p.parent.name != "ideal")
-    return [*own, *sorted(border.files().iterdir()), numbers_header(), c_header.VFIO_USER]
+    return [*own, *sorted(border.files().iterdir()), numbers_header(), *SHARED]
 
 
 def _version(program: str) -> str:

@@ -47,7 +47,10 @@ MODULES = {
     "built": ("sim/test/test_built.py", "\nfrom sim import artefacts"),
     "pages": ("tools/test/test_pages.py", '\nPAGE = "README.md"'),
     "beside": ("sim/test/test_beside.py", ", test_built"),
+    "lists": ("tools/test/test_lists.py", '\nCOMMAND = "git", "ls-files"'),
+    "names": ("tools/test/test_names.py", '\nTEST = "test_other::test_it"'),
 }
+ANYTHING = {"built", "pages", "beside", "lists", "names"}  # modules with every file as an input
 ALL = set(MODULES)
 SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 
@@ -129,15 +132,15 @@ def test_what_passed_is_not_run_again(repository):
         ("gateware/dma/h2c.py", ALL),
         ("gateware/Cut.scala", ALL - {"model"}),
         ("sim/board/board.cpp", ALL - {"model"}),
-        ("software/kernel/main.c", {"built", "pages", "beside"}),
+        ("software/kernel/main.c", ANYTHING),
         ("gateware/test/bench.py", ALL),
         ("sim/test/wires.py", ALL),
         ("conftest.py", ALL),
-        ("gateware/test/test_model.py", {"model"}),
-        ("gateware/test/test_other.py", set()),
-        ("sim/test/test_built.py", {"built", "beside"}),
+        ("gateware/test/test_model.py", {"model", "lists", "names"}),
+        ("gateware/test/test_other.py", {"lists", "names"}),
+        ("sim/test/test_built.py", {"built", "beside", "lists", "names"}),
         ("README.md", {"pages"}),
-        ("software/kernel/new.c", {"built", "pages", "beside"}),
+        ("software/kernel/new.c", ANYTHING),
     ],
 )
 def test_a_change_runs_what_depends_on_it(repository, name, ran):

@@ -68,7 +68,7 @@ case class PacketReader() extends Component {
       (section && dwords(2) === ReversedMagic)                           -> Error.endian,
       (section && dwords(2) =/= Magic)                                   -> Error.section,
       (header && spare < 0 && !longPacket)                               -> Error.packet,
-      (header && (longPacket || (dwords(6) >> 16) =/= 0))                -> Error.large,
+      (header && (longPacket || (dwords(6) >> 16) =/= 0))                -> Error.tooLarge,
       (header && !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0) -> Error.port,
       (in.last && differs)                                               -> Error.lengths
     )
@@ -175,7 +175,7 @@ object PacketReader {
     val endian  = newElement() // The section is big endian.
     val section = newElement() // The section's byte-order magic is none.
     val packet  = newElement() // The packet reaches beyond its block.
-    val large   = newElement() // The packet has 16 KiB or more, or had 64 KiB or more.
+    val tooLarge = newElement() // The packet has 16 KiB or more, or had 64 KiB or more on the wire.
     val port    = newElement() // There is no port with the number of the interface.
     val stream  = newElement() // The host failed to give the bytes.
   }

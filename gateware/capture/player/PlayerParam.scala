@@ -6,6 +6,7 @@ package lanebox.capture.player
 
 import spinal.core._
 
+import lanebox.capture.record.RecordSizer
 import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Sizes of the player, the source of frames that reads pcapng. */
@@ -13,9 +14,9 @@ object PlayerParam {
 
   val BlockWidth = Numbers.PlayerBlockBits
 
-  /** The dwords of an Enhanced Packet Block before its packet, and those beside it. */
-  val HeaderDwords = 7
-  val FrameBytes   = 4 * (HeaderDwords + 1)
+  /** The dwords of an Enhanced Packet Block before its packet, and its bytes beside the packet. */
+  val HeaderDwords = RecordSizer.HeaderDwords
+  val FrameBytes   = 4 * RecordSizer.Frame
 
   val StoreBeats  = Numbers.PlayerStoreBeats
   val StoreFrames = Numbers.PlayerStoreFrames

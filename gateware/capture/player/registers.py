@@ -16,18 +16,19 @@ from gateware import numbers
 from gateware.capture.bits import PLAYER_CONTROL, PLAYER_STATUS
 from gateware.capture.player.h2c_switch import H2cSwitch
 
-# What the field `error` says, in the order of PacketReader.scala: the rule that a block broke.
+# The values of the field `error`: which rule a block broke. test_player_errors.py holds names and
+# order to those of PacketReader.scala.
 ERRORS = {
-    "none":    "no rule was broken",
-    "length":  "the block's length is below 12, or no multiple of 4",
-    "lengths": "the two lengths of the block differ",
-    "long":    "the block has 16 MiB or more",
-    "endian":  "the section is big endian",
-    "section": "the section's byte-order magic is none",
-    "packet":  "the packet reaches beyond its block",
-    "large":   "the packet has 16 KiB or more, or had 64 KiB or more on the wire",
-    "port":    "there is no port with the number of the interface",
-    "stream":  "the host failed to give the bytes of the stream",
+    "none":      "no rule was broken",
+    "length":    "the block's length is below 12, or no multiple of 4",
+    "lengths":   "the two lengths of the block differ",
+    "long":      "the block has 16 MiB or more",
+    "endian":    "the section is big endian",
+    "section":   "the section's byte-order magic is none",
+    "packet":    "the packet reaches beyond its block",
+    "too_large": "the packet has 16 KiB or more, or had 64 KiB or more on the wire",
+    "port":      "there is no port with the number of the interface",
+    "stream":    "the host failed to give the bytes of the stream",
 }
 
 class Player(LiteXModule):

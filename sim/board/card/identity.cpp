@@ -8,7 +8,10 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
+
+#include "litepcie_capability.h"
 
 namespace lanebox {
 
@@ -16,15 +19,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The capability table (gateware/observe/capability.py): its first word, and the numbers of the
-// words for its length in bytes, its checksum and its digest.
-constexpr uint32_t kMagic = 0x584f424c;
-constexpr size_t kBytes = 2, kCrc = 3, kDigest = 6;
+// Numbers of words in the capability table: its length in bytes, its checksum and its digest.
+constexpr size_t kBytes = LITEPCIE_CAP_HEADER_BYTES, kCrc = LITEPCIE_CAP_HEADER_CRC,
+                 kDigest = LITEPCIE_CAP_HEADER_DIGEST;
+static_assert(std::tuple_size<Digest>::value == LITEPCIE_CAP_DIGEST_WORDS);
 // The notes of the frame data that stand for a defect: "NOLK" and "NOFW".
 constexpr uint32_t kNoLink = 0x4e4f4c4b, kNoFirmware = 0x4e4f4657;
 // An image of the management CPU (gateware/card/cpu/layout.py) that jumps to itself for ever. Its
 // words are the jump, the magic number, the size with the CRC-32 behind it, and an instruction.
-const std::vector<uint32_t> kHang = {0x0000006f, 0x5746424c, 20, 0x00000013};
+const std::vector<uint32_t> kHang = {0x0000006f, LITEPCIE_CPU_IMAGE_MAGIC,
+                                     LITEPCIE_CPU_IMAGE_LEAST, 0x00000013};
 // The memory of the table has one array, and one file, for each of eight lanes of 32 bits.
 constexpr size_t kLanes = 8;
 
@@ -62,7 +66,7 @@ std::vector<fs::path> lanes_in(const fs::path &folder) {
         std::string name = entry.path().filename();
         if (name.rfind(kStem, 0) != 0 || entry.path().extension() != ".init") continue;
         Words words = read_words(entry.path());
-        if (words.empty() || words[0] != kMagic) continue;
+        if (words.empty() || words[0] != LITEPCIE_CAP_MAGIC) continue;
         std::vector<fs::path> lanes;
         std::string rest = name.substr(std::string(kStem).size());
         for (size_t n = 0; n < kLanes; n++)

@@ -7,14 +7,15 @@
 #include <stdexcept>
 
 #include "card/identity.hpp"
+#include "link/numbers.hpp"
 #include "machine/msix_vectors.hpp"
 
 namespace lanebox {
 
 namespace {
 
-// JTAG's IDCODE of the simulated part: a KU5P, with its revision.
-constexpr uint32_t kIdcode = 0x14a62093;
+// JTAG's IDCODE of the simulated part: a KU5P. Its upper four bits are the part's revision.
+constexpr uint32_t kIdcode = 1u << 28 | numbers::kIdcodeKu5p;
 
 // Checks that the MSI-X table and the pending bits lie inside their BAR, and returns its argument.
 // The check comes before any socket is opened: a board with a wrong option must not touch the

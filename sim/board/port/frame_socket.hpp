@@ -25,8 +25,7 @@ using Frame = std::vector<uint8_t>;
 
 class FrameSocket {
 public:
-    // An Ethernet header, a VLAN tag and room for a second one stand in front of the MTU's bytes.
-    static constexpr size_t kLongest = numbers::kVirtioMtu + 22;
+    static constexpr size_t kLongest = numbers::kVirtioMtu + numbers::kEthernetBytes;
 
     struct Counters {
         uint64_t no_peer = 0;   // frames out that were lost because there was no peer

@@ -14,9 +14,9 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateware.numbers import DWORDS_PER_BEAT as BEAT_DWORDS
 from sim.test.model.probe_build import build_probe
 
-BEAT_DWORDS = 8
 MEMORY = 0x1_0000_0000  # bus address of 64 KiB of host memory, whose byte i holds i & 0xff
 # Cycles that most tests let pass. A read of host memory takes fewer with the default latencies.
 RUN = 400

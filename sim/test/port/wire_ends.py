@@ -10,9 +10,9 @@ import socket
 import struct
 from fractions import Fraction
 
-from gateware.numbers import TICK_NS
+from gateware.numbers import ETHERNET_BYTES, TICK_NS, VIRTIO_MTU
 
-LONGEST = 1522  # bytes of the longest frame that the wire carries
+LONGEST = VIRTIO_MTU + ETHERNET_BYTES  # bytes of the longest frame that the wire carries
 # Bytes beside the frame that take time on a line: preamble, FCS, gap.
 PREAMBLE, FCS, GAP = 8, 4, 12
 SHORTEST = 60
