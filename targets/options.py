@@ -7,6 +7,7 @@
 import argparse
 
 from bringup import programming
+from targets.gateware_options import add_gateware_options
 from tools.environment import ROOT
 
 ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
@@ -34,31 +35,8 @@ def parse_arguments(board, description):
         help="write driver and tools for this build, to be compiled")
     target.add_argument("--lanes", type=int, default=board.lanes[0], choices=board.lanes,
         help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
-    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
-        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
-    target.add_argument("--msix", action="store_true",
-        help="MSI-X beside MSI, with a vector for each source")
-    target.add_argument("--completion-pool", action="store_true",
-        help="count headers and data of read completions together: for a host or hard block that "
-            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
-    target.add_argument("--capture", type=int, nargs="?", const=1, default=0, metavar="QUEUES",
-        help="the capture block and its generator of frames, with 1 (default), 2, 4, 8 or 16 "
-            "queues (default: none)")
-    target.add_argument("--card", action="store_true",
-        help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
-    target.add_argument("--firmware", default="default", metavar="NAME",
-        help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
-            "or none for no CPU (default: default, or none without the RISC-V compiler)")
-    target.add_argument("--virtio", action="store_true",
-        help="a virtio console that answers with what it is sent, and a virtio net device "
-            "(default: none)")
-    target.add_argument("--port", default="echo", metavar="NAME",
-        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
-            "needs a MAC, which only the simulation has")
-    target.add_argument("--compat", metavar="NAME",
-        help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
-    target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",
-        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
+    add_gateware_options(target, "default", "default, or none without the RISC-V compiler",
+        "needs a MAC, which only the simulation has")
 
     builder = parser.add_argument_group("builder options")
     builder.add_argument("--output-dir", default=str(ROOT/"build"/board.name), metavar="DIR",

@@ -21,121 +21,18 @@ import logging
 import shlex
 import signal
 import sys
-from pathlib import Path
 
 from bringup import programming
-from targets.nets import HIGH, UNKNOWN, constraints
+from targets.nets import HIGH
 from targets.options import parse_arguments
-from targets.pads import CORE_LANES, CorePads, connect_cage, make_platform
-from tools.environment import ROOT, enter_environment
-from tools.vivado.run import core_script, find_vivado, place_and_route
+from targets.silicon_gateware import build_gateware, say_which_cages
+from tools.environment import enter_environment
+from tools.vivado.run import find_vivado, place_and_route
 
 PROXY     = programming.PROXY
 # Exit status if the target has done all that needs no vendor tool, but Vivado is missing.
 NO_VENDOR = 3
 EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
-
-# Gateware -----------------------------------------------------------------------------------------
-
-def cages_of(board, arguments):
-    """Return the names of the cages that a build with these options has."""
-    return board.cages() if arguments.card else ()
-
-def say_which_cages(board, arguments):
-    """Print a sentence if the card services are asked for on a board whose cages' pins are not
-    known, or known by one report only.
-    """
-    if not arguments.card:
-        return
-    cages = board.cages()
-    if not cages:
-        print(f"\n{board.title}: the pins of QSFP cages are not known, so this build has no blocks "
-            "for modules; the sensors need no pins.")
-        return
-    weak = {board.net(f"qsfp_{name}.scl").confidence for name in cages} - {HIGH}
-    if weak:
-        names = " and ".join(map(str.upper, cages))
-        print(f"\nThe pins of cages {names} are {' and '.join(weak)} only, "
-            "see targets/README.md.")
-
-def make_soc(board, arguments, user, firmware=None):
-    """Return the LaneboxSoC of `board`, built with the
-    options of the command line in `arguments`.
-    """
-    from gateware.soc import LaneboxSoC
-
-    platform = make_platform(board, arguments.lanes, cages_of(board, arguments))
-    pins     = platform.request(f"pcie_x{arguments.lanes}")
-    pads     = pins if len(pins.tx_p) == CORE_LANES else CorePads(pins)
-    soc = LaneboxSoC(platform,
-        pads     = pads,
-        leds     = platform.request_all("user_led"),
-        target   = board.name,
-        endpoint = arguments.endpoint,
-        user     = user,
-        msix     = arguments.msix,
-        clock    = board.clock,
-        compat   = arguments.compat,
-        completion_pool = arguments.completion_pool,
-        capture  = arguments.capture,
-        card     = cages_of(board, arguments) if arguments.card else None,
-        virtio   = arguments.port if arguments.virtio else None,
-        firmware = firmware,
-    )
-    for name in cages_of(board, arguments):
-        comb, specials = connect_cage(platform, name, soc.cages[name])
-        soc.comb     += comb
-        soc.specials += specials
-    if pads is not pins:
-        soc.comb += pads.connect(pins)
-    return soc
-
-def check_card(board, card):
-    """Raise ValueError if the card services are asked for on a board whose flash is not known."""
-    for net in board.nets:
-        if card and net.name == "flash" and net.confidence == UNKNOWN:
-            raise ValueError(f"--card: the flash of {board.title} is not known, and the golden "
-                f"image is safe only in a flash of known size. {net.advice}")
-
-def build_gateware(board, arguments):
-    """Write Verilog, register map, pins and the PCIe core's properties to the output folder.
-
-    Return the folder, and whether anything was built anew. Raise ValueError if options contradict
-    each other.
-    """
-    from gateware.capture.registers import check_capture
-    from gateware.card.cpu.image import choose_firmware
-    from gateware.card.upkeep import check_upkeep
-    from gateware.endpoint.endpoints import check_endpoint
-    from gateware.user.slot import find_occupant, occupant_sources
-    from gateware.virtio.device import check_virtio
-    from gateware.vocabulary.windows import check_compat
-    from tools.verilog.build import build_cached, build_key
-    from tools.verilog.sources import source_digest, source_files
-
-    check_endpoint(arguments.endpoint, arguments.completion_pool)
-    check_capture(arguments.capture, arguments.endpoint)
-    check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port)
-    check_compat(arguments.compat, arguments.endpoint, arguments.msix)
-    check_card(board, arguments.card)
-    firmware = choose_firmware(arguments.firmware, arguments.card)
-    user   = find_occupant(arguments.user)
-    output = Path(arguments.output_dir).absolute()
-    key    = build_key(
-        sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
-            source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
-        options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
-            user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio, arguments.port,
-            firmware and firmware.digest()],
-    )
-    built = build_cached(output, key, lambda: make_soc(board, arguments, user, firmware))
-    (output/"gateware"/f"{board.name}.xdc").write_text(
-        constraints(board, arguments.lanes, cages_of(board, arguments)))
-    (output/"gateware"/"core.tcl").write_text(
-        core_script(board, arguments.endpoint, arguments.msix))
-    return output, built
 
 # Synthesis ----------------------------------------------------------------------------------------
 

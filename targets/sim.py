@@ -10,7 +10,6 @@ Builds the same SoC as the card's own target, as Verilog above the PCIe hard blo
 does not compile the simulation: the board process in sim/board/ does, from what this writes.
 """
 
-import argparse
 import logging
 import sys
 from pathlib import Path
@@ -18,65 +17,10 @@ from pathlib import Path
 # Python must search the repository's root, from which the modules below are imported.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from tools.environment import ROOT, enter_environment
+from targets.gateware_options import check_gateware_options, gateware_key
+from targets.sim_options import parse_arguments
+from tools.environment import enter_environment
 
-EPILOG = """
-examples:
-  targets/sim.py --build
-      the default gateware, into build/sim: gateware/lanebox.v, gateware/sources.txt, csr.json and
-      include/*.h; nothing is done if they are up to date
-  targets/sim.py --build --memory0 boot.hex --output-dir build/boot
-      with contents in the memory at BAR0 + 0x10000 (.hex: one 32-bit word per line; .coe; .bin)
-  targets/sim.py --build --user examples/scale/scale.py:Scale --output-dir build/scale
-      with your own logic between the h2c and c2h streams (see gateware/user/slot.py)
-"""
-
-def parse_arguments():
-    """Return the parsed command line of targets/sim.py."""
-    parser = argparse.ArgumentParser(
-        description     = __doc__,
-        epilog          = EPILOG,
-        formatter_class = argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--build", action="store_true", required=True,
-        help="write the gateware and its register map")
-
-    target = parser.add_argument_group("target options")
-    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
-        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
-    target.add_argument("--memory0", metavar="FILE",
-        help="contents of the first memory of BAR0, 4 KiB (default: zero)")
-    target.add_argument("--memory1", metavar="FILE",
-        help="contents of the second memory of BAR0, 4 KiB (default: zero)")
-    target.add_argument("--msix", action="store_true",
-        help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
-    target.add_argument("--completion-pool", action="store_true",
-        help="count headers and data of read completions together: for a host or hard block that "
-            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
-    target.add_argument("--capture", type=int, nargs="?", const=1, default=0, metavar="QUEUES",
-        help="the capture block and its generator of frames, with 1 (default), 2, 4, 8 or 16 "
-            "queues (default: none)")
-    target.add_argument("--card", action="store_true",
-        help="the card services: flash over PCIe, reboot, sensors, modules (default: none)")
-    target.add_argument("--firmware", default="none", metavar="NAME",
-        help="firmware of the card's management CPU, with --card: default, a folder with .c files, "
-            "or none for no CPU (default: none)")
-    target.add_argument("--virtio", action="store_true",
-        help="a virtio console that answers with what it is sent, and a virtio net device "
-            "(default: none)")
-    target.add_argument("--port", default="echo", metavar="NAME",
-        help="far side of the virtio net device: echo (default) answers ARP, ping and UDP; wire "
-            "leads to a socket of the board (its option --wire)")
-    target.add_argument("--compat", metavar="NAME",
-        help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
-    target.add_argument("--user", default="gateware.user.loopback:Loopback",
-        metavar="MODULE:CLASS",
-        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
-
-    builder = parser.add_argument_group("builder options")
-    builder.add_argument("--output-dir", default=str(ROOT/"build"/"sim"), metavar="DIR",
-        help="where to write (default: build/sim)")
-    return parser.parse_args()
 
 def make_soc(arguments, user, memories, firmware):
     """Return the simulated card's SoC with the options of the command line in `arguments`.
@@ -175,45 +119,26 @@ def build(arguments):
     """
     # The gateware is imported here, because finding the environment and showing --help must work
     # without its packages.
-    from gateware.capture.registers import check_capture
     from gateware.card.cpu.image import choose_firmware
-    from gateware.card.upkeep import check_upkeep
-    from gateware.endpoint.endpoints import check_endpoint
     from gateware.mmio.memory import BLANK_IMAGE, read_image
-    from gateware.user.slot import find_occupant, occupant_sources
-    from gateware.virtio.device import check_virtio
-    from gateware.vocabulary.windows import check_compat
-    from tools.verilog.build import build_cached, build_key
-    from tools.verilog.sources import source_digest, source_files
+    from gateware.user.slot import find_occupant
+    from tools.verilog.build import build_cached
 
-    check_endpoint(arguments.endpoint, arguments.completion_pool)
-    check_capture(arguments.capture, arguments.endpoint)
-    check_upkeep(arguments.card, arguments.compat)
-    check_virtio(arguments.virtio, arguments.endpoint, arguments.compat, arguments.port,
-        with_mac=True)
-    check_compat(arguments.compat, arguments.endpoint, arguments.msix)
+    check_gateware_options(arguments, with_mac=True)
     firmware = choose_firmware(arguments.firmware, arguments.card)
     user     = find_occupant(arguments.user)
     memories = [
         read_image(filename) if filename else BLANK_IMAGE
         for filename in (arguments.memory0, arguments.memory1)
     ]
-    key = build_key(
-        sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
-            source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
-        options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
-            arguments.msix, arguments.compat, arguments.completion_pool,
-            arguments.capture, arguments.card, arguments.virtio, arguments.port,
-            firmware and firmware.digest()],
-    )
-    return build_cached(arguments.output_dir, key,
+    return build_cached(arguments.output_dir, gateware_key(arguments, user, firmware, memories),
         lambda: make_soc(arguments, user, memories, firmware))
 
 def main():
     """Build the simulated card's gateware. If the build fails, end the program with a message that
     says why.
     """
-    arguments = parse_arguments()
+    arguments = parse_arguments(__doc__)
     enter_environment()
     logging.basicConfig(level=logging.WARNING) # With a lower level LiteX would print its whole log.
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bringup.ffvb676 import BANKS, HIGH_DENSITY
-from targets import nets, options, pads, silicon
+from targets import nets, options, pads, silicon, silicon_gateware
 from tools.testing.repository import ROOT
 
 BOARDS = [
@@ -192,7 +192,7 @@ def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, mon
         ],
     )
     arguments = options.parse_arguments(board, "")
-    output, _ = silicon.build_gateware(board, arguments)
+    output, _ = silicon_gateware.build_gateware(board, arguments)
     constants = json.loads((output / "csr.json").read_text())["constants"]
     assert constants["config_clock_frequency"] == board.clock
     text = (output / "gateware" / f"{board.name}.xdc").read_text()

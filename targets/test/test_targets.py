@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Tests of all boards' targets: the order of options, and the commands in targets/README.md."""
+"""Tests of all targets: the order of options, their length, and the commands in the README."""
 
 import re
 import shlex
@@ -31,6 +31,7 @@ ORDER = (
     "--programmer",
     "--cable",
 )
+SIM_ORDER = ("--build", "--output-dir")
 
 
 def commands():
@@ -39,10 +40,11 @@ def commands():
     return [line.partition("#")[0].strip() for line in "".join(blocks).splitlines()]
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", [*BOARDS, "sim"])
 def test_help_needs_nothing_and_has_litexs_order(name):
-    """A target's --help works without any installed
-    package, and lists the options in LiteX' order.
+    """A target's --help works without any installed package, and lists the options in LiteX' order.
+
+    The simulation's target has fewer options, in the same order.
     """
     result = subprocess.run(
         [sys.executable, "-S", "-E", ROOT / "targets" / f"{name}.py", "--help"],
@@ -51,7 +53,8 @@ def test_help_needs_nothing_and_has_litexs_order(name):
     )
     assert result.returncode == 0, result.stderr
     options = re.findall(r"^  (--[a-z-]+)", result.stdout, re.MULTILINE)
-    assert [option for option in options if option in ORDER] == list(ORDER)
+    expected = ORDER if name in BOARDS else SIM_ORDER
+    assert [option for option in options if option in ORDER] == list(expected)
 
 
 @pytest.mark.parametrize("command", commands())
@@ -64,3 +67,10 @@ def test_the_readmes_commands_are_understood(command, monkeypatch):
         ku5p_probe.parse_arguments(BOARD, "")
     else:
         options.parse_arguments(BOARD, "")
+
+
+@pytest.mark.parametrize("name", [*BOARDS, "sim"])
+def test_a_target_is_short(name):
+    """A target has at most 200 lines, and a board's at most 40: what targets share is elsewhere."""
+    lines = (ROOT / "targets" / f"{name}.py").read_text().count("\n")
+    assert lines <= (40 if name in BOARDS else 200)

@@ -264,6 +264,8 @@ ELSEWHERE: Table = {
         "as02mc04_platform ku5p_platform rk_xcku5p_platform": "test_boards.py",
         "ku5p_probe": "bringup/test/test_ku5p_probe.py",
         "sim_platform": "test_sim.py",
+        "gateware_options sim_options": "test_options.py",
+        "silicon_gateware": "test_boards.py",
     },
 }
 
