@@ -8,6 +8,8 @@
 #include <verilated.h>
 #include <verilated_syms.h>
 
+#include "Vlanebox__Dpi.h"  // Verilator's declarations, with which the functions must agree.
+
 namespace lanebox {
 
 namespace {
@@ -33,18 +35,18 @@ extern "C" void *card_bind() {
     return lanebox::bound();
 }
 
-// Returns the level of D01 in bit 0, and that of D00, if the flash drives it, in bit 1. `driven`:
-// the card drives D00.
-extern "C" int card_flash_pins(void *model, int cs_n, int sck, int mosi, int driven) {
+// `driven`: the card drives D00. Sets `d01` and `d00` to the levels of the flash's data pins. A pin
+// that the flash does not drive is high.
+extern "C" void card_flash_pins(void *model, svBit cs_n, svBit sck, svBit mosi, svBit driven,
+                                svBit *d01, svBit *d00) {
     auto *card = static_cast<lanebox::CardPins *>(model);
-    bool high = card->flash.pins(cs_n != 0, sck != 0, mosi != 0, card->now());
+    *d01 = card->flash.pins(cs_n, sck, mosi, card->now());
     if (driven && card->flash.pairs()) card->flash.conflict();
-    bool low = !card->flash.pairs() || card->flash.low();
-    return high | low << 1;
+    *d00 = !card->flash.pairs() || card->flash.low();
 }
 
-extern "C" int card_icap_clock(void *model, int csib, int rdwrb, int in) {
+extern "C" int card_icap_clock(void *model, svBit csib, svBit rdwrb, int in) {
     auto *card = static_cast<lanebox::CardPins *>(model);
     return static_cast<int>(
-        card->configuration.clock(csib != 0, rdwrb != 0, static_cast<uint32_t>(in), card->now()));
+        card->configuration.clock(csib, rdwrb, static_cast<uint32_t>(in), card->now()));
 }

@@ -23,8 +23,10 @@ module STARTUPE3 #(
     input        PACK
 );
     import "DPI-C" context function chandle card_bind();
-    import "DPI-C" function int card_flash_pins(
-        input chandle model, input int cs_n, input int sck, input int mosi, input int driven);
+    // `driven`: the card drives D00. `d01` and `d00` are the levels of the flash's data pins.
+    import "DPI-C" function void card_flash_pins(
+        input chandle model, input bit cs_n, input bit sck, input bit mosi, input bit driven,
+        output bit d01, output bit d00);
 
     // The first clocks after a configuration do not reach the pin: the part still changes from its
     // own clock to this one.
@@ -33,21 +35,22 @@ module STARTUPE3 #(
     chandle     model  = null;
     reg   [1:0] lost   = 2'd0;
     reg         last   = 1'b0;
-    // D01 and D00, as the flash drives them and as they are at DI.
-    reg   [1:0] answer = 2'b11;
-    reg   [1:0] lines  = 2'b11;
-    int         pins;
+    // D01 and D00 as the flash drives them, and as they are at DI.
+    bit         answer_d01 = 1'b1, answer_d00 = 1'b1;
+    bit         line_d01   = 1'b1, line_d00   = 1'b1;
 
-    assign DI = {2'b11, lines[0], DTS[0] ? lines[1] : DO[0]};
+    assign DI = {2'b11, line_d01, DTS[0] ? line_d00 : DO[0]};
 
     // The flash answers at falling edges. The answer is at DI from the next rising edge on: half a
     // period stands for the time that it takes through part, flash and board.
     always @(posedge USRCCLKO or negedge USRCCLKO or posedge FCSBO or negedge FCSBO) begin
         if (model == null) model = card_bind();
-        if (USRCCLKO & ~last) lines = answer;
-        pins   = card_flash_pins(model, {31'd0, FCSBO}, {31'd0, USRCCLKO & (lost == LOST)},
-                                 {31'd0, DO[0]}, {31'd0, ~DTS[0]});
-        answer = pins[1:0];
+        if (USRCCLKO & ~last) begin
+            line_d01 = answer_d01;
+            line_d00 = answer_d00;
+        end
+        card_flash_pins(model, FCSBO, USRCCLKO & (lost == LOST), DO[0], ~DTS[0],
+                        answer_d01, answer_d00);
         if (~USRCCLKO & last & lost != LOST) lost = lost + 2'd1;
         last = USRCCLKO;
     end
@@ -62,12 +65,12 @@ module ICAPE3 (
 );
     import "DPI-C" context function chandle card_bind();
     import "DPI-C" function int card_icap_clock(
-        input chandle model, input int csib, input int rdwrb, input int data);
+        input chandle model, input bit csib, input bit rdwrb, input int data);
 
     chandle model = null;
 
     always @(posedge CLK) begin
         if (model == null) model = card_bind();
-        O <= card_icap_clock(model, {31'd0, CSIB}, {31'd0, RDWRB}, I);
+        O <= card_icap_clock(model, CSIB, RDWRB, I);
     end
 endmodule

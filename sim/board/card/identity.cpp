@@ -27,8 +27,8 @@ static_assert(std::tuple_size<Digest>::value == LITEPCIE_CAP_DIGEST_WORDS);
 constexpr uint32_t kNoLink = 0x4e4f4c4b, kNoFirmware = 0x4e4f4657;
 // An image of the management CPU (gateware/card/cpu/layout.py) that jumps to itself for ever. Its
 // words are the jump, the magic number, the size with the CRC-32 behind it, and an instruction.
-const std::vector<uint32_t> kHang = {0x0000006f, LITEPCIE_CPU_IMAGE_MAGIC,
-                                     LITEPCIE_CPU_IMAGE_LEAST, 0x00000013};
+const std::vector<uint32_t> kHang = {0x0000006f, LITEPCIE_CPU_IMAGE_MAGIC, LITEPCIE_CPU_IMAGE_LEAST,
+                                     0x00000013};
 // The memory of the table has one array, and one file, for each of eight lanes of 32 bits.
 constexpr size_t kLanes = 8;
 

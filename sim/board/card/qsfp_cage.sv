@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A QSFP cage and what is in it. The module is in C++ (cage.hpp), which is called when a pin changes,
-// when the module said that it will change one, and now and then for a change by the user.
+// A QSFP cage with or without a module. The model of both is in C++ (cage.hpp). It is called when a
+// pin changes, when the model has said that it will change one, and every LOOK_CYCLES, because the
+// user may have changed the cage's contents.
 
 module qsfp_cage #(
     parameter CAGE = 0
@@ -20,9 +21,13 @@ module qsfp_cage #(
     output reg int_n
 );
     import "DPI-C" context function chandle parts_bind();
-    // Returns pins: SCL, SDA, ModPrsL and IntL in bits 0 to 3, cycles until the next call above bit 8.
-    import "DPI-C" function int cage_step(
-        input chandle parts, input int cage, input int lines, input longint now);
+    // Each pin is an argument of its own (parts_pins.cpp). `wake` is the number of cycles after which
+    // the model will change a pin by itself; 0: it will not.
+    import "DPI-C" function void cage_step(
+        input chandle parts, input int cage, input longint now,
+        input bit scl_low, input bit sda_low, input bit modsel_n, input bit reset_n,
+        input bit lpmode,
+        output bit scl, output bit sda, output bit modprs_n, output bit int_n, output int wake);
 
     localparam LOOK_CYCLES = 1024;
 
@@ -30,7 +35,8 @@ module qsfp_cage #(
     longint now   = 0;
     reg [4:0]  seen = 5'h1f;
     reg [31:0] left   = 0;
-    int        pins;
+    bit        scl_high, sda_high, absent, quiet;
+    int        wake;
     wire [4:0] lines = {lpmode, reset_n, modsel_n, sda_low, scl_low};
 
     initial begin
@@ -42,10 +48,14 @@ module qsfp_cage #(
         now  = now + 1;
         left <= left - 1;
         if (lines != seen || left == 0) begin
-            pins = cage_step(parts, CAGE, {27'd0, lines}, now);
-            {int_n, modprs_n, sda, scl} <= pins[3:0];
-            left   <= pins[31:8] == 0 || pins[31:8] > LOOK_CYCLES ? LOOK_CYCLES : {8'd0, pins[31:8]} - 1;
-            seen <= lines;
+            cage_step(parts, CAGE, now, scl_low, sda_low, modsel_n, reset_n, lpmode,
+                      scl_high, sda_high, absent, quiet, wake);
+            scl      <= scl_high;
+            sda      <= sda_high;
+            modprs_n <= absent;
+            int_n    <= quiet;
+            left     <= wake == 0 || wake > LOOK_CYCLES ? LOOK_CYCLES : wake - 1;
+            seen     <= lines;
         end
     end
 endmodule

@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // The functions by which the Verilog modules in card/ call the model of the card's parts. `parts`
-// is what parts_bind() in gateware.cpp has returned.
+// is the pointer that parts_bind() in gateware.cpp has returned.
 
+#include <svdpi.h>
+
+#include "Vlanebox__Dpi.h"  // Verilator's declarations, with which the functions must agree.
 #include "card/parts.hpp"
 
 using lanebox::CardParts;
@@ -29,15 +32,20 @@ extern "C" void sensors_convert(void *parts, int *channel, int *last, int *cycle
     *hot = sensors.over_temperature();
 }
 
-extern "C" int cage_step(void *parts, int cage, int lines, long long now) {
+extern "C" void cage_step(void *parts, int cage, long long now, svBit scl_low, svBit sda_low,
+                          svBit modsel_n, svBit reset_n, svBit lpmode, svBit *scl, svBit *sda,
+                          svBit *modprs_n, svBit *int_n, int *wake) {
     lanebox::Cage::Lines in;
-    in.scl_low = lines & 1;
-    in.sda_low = lines >> 1 & 1;
-    in.select_n = lines >> 2 & 1;
-    in.reset_n = lines >> 3 & 1;
-    in.low_power = lines >> 4 & 1;
+    in.scl_low = scl_low;
+    in.sda_low = sda_low;
+    in.select_n = modsel_n;
+    in.reset_n = reset_n;
+    in.low_power = lpmode;
     auto &found = static_cast<CardParts *>(parts)->cages.at(static_cast<size_t>(cage));
     lanebox::Cage::Pins out = found.step(in, static_cast<uint64_t>(now));
-    return out.scl | out.sda << 1 | out.present_n << 2 | out.interrupt_n << 3 |
-           static_cast<int>(out.wake << 8);
+    *scl = out.scl;
+    *sda = out.sda;
+    *modprs_n = out.present_n;
+    *int_n = out.interrupt_n;
+    *wake = static_cast<int>(out.wake);
 }

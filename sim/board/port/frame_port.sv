@@ -24,13 +24,20 @@ module frame_port (
     output reg         link
 );
     import "DPI-C" context function chandle wire_bind();
-    // The vectors are the structs WireInputs and WireOutputs in wire.hpp.
+    // Each pin is an argument of its own (wire_pins.cpp).
     import "DPI-C" function void wire_step(
-        input chandle model, input bit [287:0] inputs, output bit [351:0] outputs);
+        input chandle model, input bit reset,
+        input bit h2c_valid, input bit h2c_last, input bit h2c_error, input int h2c_bytes,
+        input bit [255:0] h2c_data, output bit h2c_ready,
+        input bit c2h_ready, output bit c2h_valid, output bit c2h_last, output int c2h_bytes,
+        output bit [255:0] c2h_data, output int c2h_kept, output longint c2h_time,
+        output bit link);
 
     chandle     model = null;
-    bit [351:0] outputs;
-    wire [31:0] control = {19'd0, h2c_bytes, 3'd0, c2h_ready, rst, h2c_error, h2c_last, h2c_valid};
+    bit         takes, gives, ends, up;
+    int         bytes, kept;
+    longint     began;
+    bit [255:0] data;
 
     initial begin
         h2c_ready = 0; c2h_valid = 0; link = 0;
@@ -38,14 +45,15 @@ module frame_port (
 
     always @(posedge clk) begin
         if (model == null) model = wire_bind();
-        wire_step(model, {control, h2c_data}, outputs);
-        c2h_data  <= outputs[255:0];
-        c2h_time  <= outputs[319:256];
-        c2h_valid <= outputs[320];
-        c2h_last  <= outputs[321];
-        h2c_ready <= outputs[322];
-        link      <= outputs[323];
-        c2h_bytes <= outputs[332:328];
-        c2h_kept  <= outputs[349:336];
+        wire_step(model, rst, h2c_valid, h2c_last, h2c_error, {27'd0, h2c_bytes}, h2c_data, takes,
+                  c2h_ready, gives, ends, bytes, data, kept, began, up);
+        h2c_ready <= takes;
+        c2h_valid <= gives;
+        c2h_last  <= ends;
+        c2h_bytes <= bytes[4:0];
+        c2h_data  <= data;
+        c2h_kept  <= kept[13:0];
+        c2h_time  <= began;
+        link      <= up;
     end
 endmodule

@@ -11,16 +11,11 @@ namespace lanebox {
 
 namespace {
 
-constexpr size_t kBeat = sizeof WireInputs::data;
+constexpr size_t kBeat = WireBeat::kBytes;
 constexpr size_t kAhead = 2;  // frames that may wait in the MAC for the line, in each direction
 // Cycles after which the net device has seen a new state of the link, or a frame that was given to
 // it. Its own logic says from then on whether there is work.
 constexpr unsigned kSettle = 64;
-
-// Bits of WireInputs::bits and WireOutputs::bits.
-constexpr uint32_t kInValid = 1, kInLast = 2, kInError = 4, kInReset = 8, kInReady = 16;
-constexpr uint32_t kOutValid = 1, kOutLast = 2, kOutReady = 4, kOutLink = 8;
-constexpr unsigned kBytesFrom = 8, kBytesMask = 31, kKeptFrom = 16;
 
 }  // namespace
 
@@ -67,12 +62,11 @@ void Wire::reset() {
 }
 
 void Wire::take_beat(const WireInputs &inputs) {
-    bool last = inputs.bits & kInLast;
-    size_t bytes = inputs.bits >> kBytesFrom & kBytesMask;
-    const auto *data = reinterpret_cast<const uint8_t *>(inputs.data);
-    taken_.insert(taken_.end(), data, data + (last && bytes ? bytes : kBeat));
-    if (!last) return;
-    if (inputs.bits & kInError) {
+    const WireBeat &beat = inputs.h2c;
+    size_t bytes = beat.last && beat.bytes ? beat.bytes : kBeat;
+    taken_.insert(taken_.end(), beat.data, beat.data + bytes);
+    if (!beat.last) return;
+    if (beat.error) {
         h2c_.bad++;
     } else {
         h2c_.frames++;
@@ -86,13 +80,13 @@ void Wire::take_beat(const WireInputs &inputs) {
 void Wire::give_beat(WireOutputs &outputs) const {
     const Frame &frame = coming_.front().frame;
     size_t bytes = std::min(frame.size() - given_, kBeat);
-    memcpy(outputs.data, frame.data() + given_, bytes);
-    uint64_t time = coming_.front().slot.start / kNanosecond;
-    memcpy(outputs.time, &time, sizeof time);
-    bool last = given_ + bytes == frame.size();
-    outputs.bits |= kOutValid | (last ? kOutLast : 0) |
-                    static_cast<uint32_t>(bytes & kBytesMask) << kBytesFrom |
-                    static_cast<uint32_t>(frame.size()) << kKeptFrom;
+    WireBeat &beat = outputs.c2h;
+    memcpy(beat.data, frame.data() + given_, bytes);
+    beat.valid = true;
+    beat.last = given_ + bytes == frame.size();
+    beat.bytes = static_cast<unsigned>(bytes % kBeat);
+    outputs.kept = static_cast<unsigned>(frame.size());
+    outputs.time = coming_.front().slot.start / kNanosecond;
 }
 
 void Wire::beat_given() {
@@ -108,18 +102,19 @@ void Wire::beat_given() {
 
 void Wire::step(const WireInputs &inputs, WireOutputs &outputs) {
     outputs = {};
-    in_reset_ = inputs.bits & kInReset;
+    in_reset_ = inputs.reset;
     if (in_reset_) reset();
-    if (taking_ && inputs.bits & kInValid) take_beat(inputs);
+    if (taking_ && inputs.h2c.valid) take_beat(inputs);
     if (settling_) settling_--;
-    if (giving_ && inputs.bits & kInReady) beat_given();
+    if (giving_ && inputs.c2h_ready) beat_given();
     if (link_ != socket_.connected()) settling_ = kSettle;
     link_ = socket_.connected();
     // The MAC takes a beat if at most one frame waits for the line.
     taking_ = !in_reset_ &&
               (leaving_.size() < kAhead || leaving_[leaving_.size() - kAhead].slot.start <= now_);
     giving_ = !in_reset_ && !coming_.empty() && coming_.front().slot.end <= now_;
-    outputs.bits = (taking_ ? kOutReady : 0) | (link_ ? kOutLink : 0);
+    outputs.h2c_ready = taking_;
+    outputs.link = link_;
     if (giving_) give_beat(outputs);
 }
 

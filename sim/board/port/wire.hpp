@@ -2,16 +2,16 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the far side `wire` of the net device is connected to: a MAC and a line of 10, 25 or 40
-// Gbit/s, whose other end is a UNIX socket (frame_socket.hpp).
+// The model behind the far side `wire` of the net device: a MAC and a line of 10, 25 or 40 Gbit/s,
+// whose other end is a UNIX socket (frame_socket.hpp).
 //
 //   card -- h2c: frame_port.sv -- Line ----> FrameSocket -- a NIC of QEMU, another board
 //        -- c2h: frame_port.sv <---- Line -- FrameSocket --
 //
 // Frames take the time of the line in device time. They are given on when their last byte has
-// arrived. The line does not lose frames: what comes from the socket waits until the card takes it.
-// The link is up while the socket has a peer. A frame on its way is work for device time. A socket
-// on which nothing comes is not.
+// arrived. The line does not lose frames: a frame from the socket waits until the card takes it.
+// The link is up while the socket has a peer. Device time runs while a frame is on the line. A
+// silent socket does not keep it running.
 #pragma once
 
 #include <string>
@@ -27,20 +27,28 @@ struct WireOptions {
     unsigned gigabits = 10;
 };
 
-// The pins of the Verilog module frame_port. Its vectors have the same layout: 32-bit words in the
-// same order.
-struct WireInputs {
-    uint32_t data[8];  // of h2c
-    // From bit 0 on: valid, last and error of h2c, reset, ready of c2h. From bit 8 on: the valid
-    // bytes of h2c's beat.
-    uint32_t bits;
+// A beat of a stream of frames at the pins of the Verilog module frame_port (Frames.scala).
+struct WireBeat {
+    static constexpr size_t kBytes = numbers::kBeatBytes;
+
+    bool valid = false, last = false;
+    bool error = false;         // The card marks the frame as bad. Only h2c has this pin.
+    unsigned bytes = 0;         // the valid bytes of the last beat; 0: all of them
+    uint8_t data[kBytes] = {};  // byte 0 is in the lowest bits of the pin
 };
+// The pins that the card drives.
+struct WireInputs {
+    bool reset = false;
+    WireBeat h2c;
+    bool c2h_ready = false;
+};
+// The pins that the wire drives.
 struct WireOutputs {
-    uint32_t data[8];  // of c2h
-    uint32_t time[2];  // device time in ns at which the frame of c2h began
-    // From bit 0 on: valid and last of c2h, ready of h2c, the state of the link. From bit 8 on: the
-    // valid bytes of c2h's beat. From bit 16 on: the bytes of its frame.
-    uint32_t bits;
+    bool h2c_ready = false;
+    WireBeat c2h;
+    unsigned kept = 0;  // bytes of the frame of c2h
+    uint64_t time = 0;  // device time in ns at which it began
+    bool link = false;
 };
 
 class Wire {

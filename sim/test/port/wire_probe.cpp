@@ -26,24 +26,27 @@ namespace {
 using lanebox::FrameSocket;
 using lanebox::Time;
 using lanebox::Wire;
+using lanebox::WireBeat;
 using lanebox::WireInputs;
 using lanebox::WireOutputs;
-
-constexpr uint32_t kValid = 1, kLast = 2, kReset = 8, kReady = 16;
-constexpr uint32_t kOutValid = 1, kOutLast = 2, kOutReady = 4;
 
 class Probe {
 public:
     explicit Probe(const lanebox::WireOptions &options) : wire_(options) {
         wire_.open();
         wire_.bind();
-        step(kReset);
-        step(0);
-        while (wire_.working()) step(0);
+        in_.reset = true;
+        step();
+        in_.reset = false;
+        step();
+        while (wire_.working()) step();
     }
 
-    void step(uint32_t bits) {
-        in_.bits = bits;
+    // Runs a cycle in which the card gives the beat `h2c`, and takes a beat of c2h if it is
+    // `ready`.
+    void step(const WireBeat &h2c = {}, bool ready = false) {
+        in_.h2c = h2c;
+        in_.c2h_ready = ready;
         wire_.run(cycles_ * lanebox::kCycle);
         wire_.step(in_, out_);
         cycles_++;
@@ -52,17 +55,20 @@ public:
     // Sends `count` frames of `size` bytes as fast as the wire takes them.
     uint64_t send(size_t size, uint64_t count) {
         uint64_t begin = cycles_;
-        step(0);
+        step();
         for (uint64_t sent = 0; sent < count;) {
-            size_t bytes = std::min(size - at_, sizeof in_.data);
-            memset(in_.data, static_cast<int>(sent), sizeof in_.data);
-            bool taken = out_.bits & kOutReady;
-            bool last = at_ + bytes == size;
-            step(kValid | (last ? kLast : 0) | static_cast<uint32_t>(bytes & 31) << 8);
-            if (taken) at_ = last ? 0 : at_ + bytes;
-            sent += taken && last;
+            size_t bytes = std::min(size - at_, WireBeat::kBytes);
+            WireBeat beat;
+            memset(beat.data, static_cast<int>(sent), sizeof beat.data);
+            beat.valid = true;
+            beat.last = at_ + bytes == size;
+            beat.bytes = static_cast<unsigned>(bytes % WireBeat::kBytes);
+            bool taken = out_.h2c_ready;
+            step(beat);
+            if (taken) at_ = beat.last ? 0 : at_ + bytes;
+            sent += taken && beat.last;
         }
-        while (wire_.working()) step(0);
+        while (wire_.working()) step();
         return cycles_ - begin;
     }
 
@@ -70,7 +76,7 @@ public:
     uint64_t take(uint64_t count) {
         while (wire_.waiting() < count) wait(true);
         uint64_t begin = cycles_;
-        while (wire_.working()) step(kReady);
+        while (wire_.working()) step({}, true);
         return cycles_ - begin;
     }
 
@@ -103,10 +109,9 @@ private:
     }
 
     void echo() {
-        bool moves = out_.bits & kOutReady && out_.bits & kOutValid;
-        if (!moves) return step(0);
-        memcpy(in_.data, out_.data, sizeof in_.data);
-        step(kReady | kValid | (out_.bits & kOutLast ? kLast : 0) | (out_.bits & 31u << 8));
+        if (!out_.h2c_ready || !out_.c2h.valid) return step();
+        WireBeat beat = out_.c2h;
+        step(beat, true);
     }
 
     Wire wire_;
