@@ -28,9 +28,10 @@ SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
 INDEX_BITS = numbers.CAPTURE_FATE_BITS + numbers.CAPTURE_PORT_BITS
 
 def check_capture(capture, endpoint):
-    """Raises ValueError if `capture`, the number of queues or 0 for no capture, is none that a
-    build may have. Also if it is asked for with LitePCIe's endpoint, which does not cut writes of
-    4 KiB to the payload size that the host allows.
+    """Raises ValueError if no build may have the number of queues `capture` (0: no capture block).
+
+    LitePCIe's endpoint allows no capture block at all, since it does not cut writes of 4 KiB to the
+    payload size that the host allows.
     """
     if capture and capture not in numbers.CAPTURE_QUEUES:
         raise ValueError(f"--capture {capture}: the number of queues is one of "

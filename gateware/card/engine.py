@@ -117,8 +117,8 @@ class FlashEngine(LiteXModule):
             self.crc.data.eq(transfer.read_data),
         ]
         self.front = Signal() # Number of the page buffer that software has.
-        # What the gate says of the command, a cycle later: the list of commands is deep logic, and
-        # the way on to the flash's pins is as deep.
+        # The gate's answer about the command, a cycle later. The gate's look-up has many LUT
+        # levels, and so has the path to the flash's pins: the register keeps both paths short.
         self.form = form = Record([("address_bytes", len(gate.address_bytes)), ("dummies", 1),
             ("reads", 1), ("pairs", 1), ("writes", 1), ("changes", 1)])
         self.sync += [getattr(form, name).eq(getattr(gate, name)) for name, *_ in form.layout]
@@ -127,8 +127,8 @@ class FlashEngine(LiteXModule):
         self.add_steps(refused, stopped)
 
     def add_pages(self):
-        """Connects one page buffer to software and one to the transfer. While a command runs that
-        is no program, both are the same one, and the transfer has it.
+        """Connects one page buffer to software and one to the transfer. During any command but a
+        program, software and the transfer share one page buffer, and the transfer uses it.
         """
         transfer, writes = self.transfer, self.form.writes
         for number, page in enumerate(self.pages):

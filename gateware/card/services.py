@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The card services in the SoC: the flash engine, the reboot, and what watches the card itself."""
+"""The card services in the SoC: the flash engine, the reboot, the sensors and the cages."""
 
 from gateware.card.cpu.management import add_management
 from gateware.card.flash import Flash

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Adds to the SoC what watches the card itself: the sensors, and a block for each module's cage.
+"""Adds the sensors to the SoC, and for each module's cage a block that controls the module.
 
 While the FPGA is at its limit of temperature, all modules are held in reset and in low power. This
 needs neither a host nor a processor.

@@ -56,6 +56,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   val busy                       = offered || awaiting
   val blocked                    = offered && expired
 
+  // No stream operator fits: a dword is offered once, and the answer ends it and not `ready` alone.
   io.source.valid              := offered
   io.source.fragment           := dword
   io.source.last               := True

@@ -77,6 +77,31 @@ class SlavePort:
         self.sink            = stream.Endpoint(port_request_layout())
         self.source          = stream.Endpoint(port_completion_layout())
 
+def join_master_port(request, data, port):
+    """Returns the statements that join a SpinalHDL client to the master port `port`.
+
+    The client's requests leave at `request`, the data of its reads comes at `data`. Both have the
+    layouts of vocabulary/layouts.py, and the port has LitePCIe's.
+    """
+    source, sink = port.source, port.sink
+    return [
+        request.connect(source, keep={"valid", "ready", "last"}),
+        source.channel.eq(port.channel),
+        source.we.eq(request.write),
+        source.adr.eq(request.address),
+        source.len.eq(request.dwords),
+        source.dat.eq(request.data),
+        source.user_id.eq(request.context[CONTEXT_USER_ID]),
+        source.with_be.eq(1),
+        source.first_be.eq(request.first_be),
+        source.last_be.eq(request.last_be),
+        sink.connect(data, keep={"valid", "ready", "last"}),
+        data.data.eq(sink.dat),
+        data.dwords.eq(sink.len),
+        data.context.eq(sink.user_id),
+        data.error.eq(sink.error),
+    ]
+
 # Adapters -----------------------------------------------------------------------------------------
 
 class RequestAdapter(LiteXModule):

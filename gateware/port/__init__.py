@@ -2,7 +2,8 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The far side of the virtio net device: what takes the frames of the driver, and gives it frames.
+"""The far side of the virtio net device: the block that takes the driver's frames from the net
+device, and gives the net device frames for the driver.
 
 A far side is a LiteXModule whose constructor has the platform as its only argument. It has these
 attributes. The SoC connects them to the net device (gateware/virtio/device.py):

@@ -15,8 +15,8 @@ FAR_SIDES = {
 NEED_MAC = ("wire",)
 
 def check_port(port, with_mac):
-    """Raises ValueError if the net device has no far side that is called `port`, or if that needs a
-    MAC and the target has none (`with_mac` is false).
+    """Raises ValueError if the net device has no far side that is called `port`, or if this far
+    side needs a MAC and the target has none (`with_mac` is false).
     """
     if port not in FAR_SIDES:
         raise ValueError(f"--port {port}: there is no such far side of the net device; choose "

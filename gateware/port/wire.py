@@ -28,7 +28,6 @@ class Wire(LiteXModule):
         self.link   = Signal()                                         # o
         self.busy   = Signal()                                         # o
 
-        # To and from the MAC.
         self.transmit = transmit = stream.Endpoint(layouts.frame_layout()) # o
         self.receive  = receive  = stream.Endpoint(layouts.frame_layout()) # i
         self.up       = Signal()                                           # i, its link is up.

@@ -29,7 +29,9 @@ case class CommandReads() extends Component {
   val expected = flight.io.pop.valid && !read.refused // Data comes for the oldest command.
   val taken    = io.data.continueWhen(expected).toFlow
 
-  /** The beat before this one waits for this one's first bytes, unless it is its read's last. */
+  /** `held` is the previous beat. It waits for the first bytes of the present beat, unless it is the
+    * last beat of its read.
+    */
   val held = new Area {
     val valid   = RegInit(False)
     val beat    = Reg(Fragment(ReadData()))
@@ -72,8 +74,9 @@ case class CommandReads() extends Component {
   val ends = new Area {
     val context = RegNext(held.read.context)
     val error   = RegNext(leaves.end)
-    // The end of a refused read must not overtake that of the read before.
+    // The end of a refused read must not overtake that of the read before it.
     val refused = flight.io.pop.valid && read.refused && !held.valid && !leaves.stage.valid
+    // No stream operator fits: a read is taken with the last beat of its data, or without data.
     flight.io.pop.ready := refused || (taken.valid && taken.last)
     io.done.valid       := (leaves.stage.valid && leaves.stage.last) || refused
     io.done.write       := False

@@ -20,7 +20,7 @@ from litex.soc.interconnect import stream
 from migen import *
 
 from gateware import numbers
-from gateware.endpoint.ports import CONTEXT_USER_ID
+from gateware.endpoint.ports import join_master_port
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
 from gateware.vocabulary.spinal_ports import stream_ports
@@ -71,31 +71,12 @@ class HostCommands(LiteXModule):
             **stream_ports("request", request,      "source"),
             **stream_ports("data",    data,         "sink"),
         )
-        source, sink = port.source, port.sink
-        self.comb += [
-            request.connect(source, keep={"valid", "ready", "last"}),
-            source.channel.eq(port.channel),
-            source.we.eq(request.write),
-            source.adr.eq(request.address),
-            source.len.eq(request.dwords),
-            source.dat.eq(request.data),
-            source.user_id.eq(request.context[CONTEXT_USER_ID]),
-            source.with_be.eq(1),
-            source.first_be.eq(request.first_be),
-            source.last_be.eq(request.last_be),
-            sink.connect(data, keep={"valid", "ready", "last"}),
-            data.data.eq(sink.dat),
-            data.dwords.eq(sink.len),
-            data.context.eq(sink.user_id),
-            data.error.eq(sink.error),
-        ]
+        self.comb += join_master_port(request, data, port)
 
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_commands(soc):
-    """Adds what carries out the commands of the user's logic to the SoC. If the logic has no
-    `commands`, nothing is added.
-    """
+    """Adds HostCommands to the SoC, if the user's logic has the streams `commands`."""
     if soc.user.commands is None:
         return
     port = soc.pcie_endpoint.crossbar.get_master_port()

@@ -16,7 +16,7 @@ from litex.soc.interconnect import stream, wishbone
 from migen import *
 
 from gateware import numbers
-from gateware.endpoint.ports import CONTEXT_USER_ID
+from gateware.endpoint.ports import join_master_port
 from gateware.port.sides import check_port, make_far_side
 from gateware.vocabulary import layouts
 from gateware.vocabulary.spinal_instance import spinal_instance
@@ -100,30 +100,7 @@ class VirtioDevices(LiteXModule):
             **stream_ports("h2c",     self.h2c, "source"),
             **stream_ports("c2h",     self.c2h, "sink"),
         )
-        self.connect_port(request, data, port)
-
-    def connect_port(self, request, data, port):
-        """Connects the device's requests and the data of its reads to the master port `port`, which
-        has LitePCIe's layouts.
-        """
-        source, sink = port.source, port.sink
-        self.comb += [
-            request.connect(source, keep={"valid", "ready", "last"}),
-            source.channel.eq(port.channel),
-            source.we.eq(request.write),
-            source.adr.eq(request.address),
-            source.len.eq(request.dwords),
-            source.dat.eq(request.data),
-            source.user_id.eq(request.context[CONTEXT_USER_ID]),
-            source.with_be.eq(1),
-            source.first_be.eq(request.first_be),
-            source.last_be.eq(request.last_be),
-            sink.connect(data, keep={"valid", "ready", "last"}),
-            data.data.eq(sink.dat),
-            data.dwords.eq(sink.len),
-            data.context.eq(sink.user_id),
-            data.error.eq(sink.error),
-        ]
+        self.comb += join_master_port(request, data, port)
 
 # SoC ----------------------------------------------------------------------------------------------
 

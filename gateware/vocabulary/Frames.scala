@@ -16,6 +16,15 @@ object Frames {
 
   def apply() = Stream(Fragment(Beat()))
 
+  /** Returns the beats of frames, of which each is held until the head of its frame is there. A head
+    * is taken with its frame's last beat.
+    */
+  def withHead[T <: Data](heads: Stream[_ <: Data], beats: Stream[Fragment[T]]) = {
+    val joined = beats.continueWhen(heads.valid)
+    heads.ready := joined.fire && joined.last
+    joined
+  }
+
   /** The facts about a frame (a packet of a network, a generator or a sensor) that its source knows
     * when the frame begins. They come with the frame's first beat.
     */

@@ -14,8 +14,9 @@ import spinal.core.internals._
 /** Writes `<Component>.ports.json` beside the Verilog: each port's name, direction and width.
   *
   * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
-  * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
-  * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
+  * error if a port does not fit. `renamed` in the file lists each signal, enumeration and element of
+  * one whose Verilog name differs from its Scala name: SpinalHDL appends a number to a name that is a
+  * keyword or in use already.
   * `unnamed` lists each register or condition behind a port that has no name in Scala, so that
   * SpinalHDL calls it `_zz_` and the port's name. Components of SpinalHDL's library are left out,
   * and so are other names that SpinalHDL makes up.
@@ -35,18 +36,30 @@ object PortsFile {
     val wanted  = mutable.LinkedHashMap[Nameable, String]()
     val unnamed = mutable.ArrayBuffer[BaseType]()
 
-    override def impl(pc: PhaseContext): Unit = pc.walkDeclarations {
-      case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
+    override def impl(pc: PhaseContext): Unit = {
+      // Enumerations are no declarations.
+      for (values <- pc.enums.keys; node <- values +: values.elements if node.isNamed)
         wanted(node) = node.getName()
-      case signal: BaseType if isBehindPort(signal) => unnamed += signal
-      case _                                        =>
+      pc.walkDeclarations {
+        case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
+          wanted(node) = node.getName()
+        case signal: BaseType if isBehindPort(signal) => unnamed += signal
+        case _                                        =>
+      }
     }
 
     private def madeUp(name: String) = Seq("when_", "switch_", Anonymous).exists(name.startsWith)
 
-    private def isBehindPort(signal: BaseType) =
-      !signal.component.getClass.getName.startsWith("spinal.lib.") &&
-        signal.component.getAllIo.exists(port => signal.getName() == Anonymous + port.getName())
+    /** Returns whether the signal has no name but that of a port, of its component or of a part of it.
+      */
+    private def isBehindPort(signal: BaseType) = {
+      val owner = signal.component
+      !isOfLibrary(owner) && (owner +: owner.children.filterNot(isOfLibrary))
+        .exists(_.getAllIo.exists(port => signal.getName() == Anonymous + port.getName()))
+    }
+
+    private def isOfLibrary(component: Component) =
+      component.getClass.getName.startsWith("spinal.lib.")
   }
 
   private class Write(names: Names) extends PhaseMisc {

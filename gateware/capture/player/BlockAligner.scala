@@ -13,11 +13,11 @@ import lanebox.vocabulary.HardBlock
   *
   * The stream is little endian, 32 bytes a beat. A block begins at any dword, and is as long as its
   * second dword says. Each block leaves as beats of its own, so a block of B beats takes B cycles
-  * wherever it begins. BlockAligner checks nothing: PacketReader stops it with `stop` when a length
-  * cannot be. While `stop` is high all beats are taken and dropped, and the next beat after it
-  * begins with a block.
+  * wherever it begins. BlockAligner checks nothing: if a length is impossible, PacketReader sets
+  * `stop`. While `stop` is high all beats are taken and dropped, and the first beat after it begins
+  * with a block.
   *
-  * A block leaves as soon as its last byte is there, without a beat behind it.
+  * A block leaves as soon as its last byte has come. It needs no further beat of the stream.
   */
 case class BlockAligner() extends Component {
   import PlayerParam.{BlockWidth, DataWidth, LaneWidth}
@@ -33,13 +33,13 @@ case class BlockAligner() extends Component {
     val busy    = out Bool ()
   }
 
-  /** A beat of the stream. Each dword is compared here already, in case it is a block's length. */
+  /** A beat of the stream, and what each of its dwords says if it is the length of a block. */
   case class Beat() extends Bundle {
     val dwords = Vec(Bits(32 bits), Lanes)
     // A block of this length has one beat, or at most two.
     val single, double = Bits(Lanes bits)
-    // A block of one beat does not end behind the beat of the stream in which it begins, or it does
-    // not end before that beat's end. The block begins a lane before its length.
+    // `within`: a block of one beat that begins a lane before this length ends in the same beat of
+    // the stream. `fills`: it ends with that beat's last lane or later.
     val within, fills = Bits(Lanes bits)
   }
   val entry = new Area {
@@ -75,17 +75,20 @@ case class BlockAligner() extends Component {
     val fills  = ofLength(held.fills, entry.out.fills)
   }
 
-  /** Says where the block ends. `left` counts the dwords from the beat before on. */
+  /** Finds the end of the block. `left` is the number of its dwords that are left, with those of the
+    * beat before.
+    */
   val ending = new Area {
-    val left  = Reg(UInt(BlockWidth - 2 bits)) init 0
-    val later = Reg(Bool()) init False // The block's present beat is its last, if not its first.
+    val left = Reg(UInt(BlockWidth - 2 bits)) init 0
+    // The present beat is the block's last one. The flag counts only if it is not the first one.
+    val later = Reg(Bool()) init False
     val ends  = first ? window.single | later
     val rest  = first ? window.length(LaneWidth + 1 downto 2) | left(LaneWidth - 1 downto 0)
     // `rest` is the number of dwords in the last beat modulo 8, so all eight belong to the block.
     val full = first ? window.length(LaneWidth + 2) | rest === 0
     val end  = lane +^ (full ? U(Lanes, LaneWidth + 1 bits) | rest.resize(LaneWidth + 1))
-    // The same of a block's later beat. Both are compared without the length of a first beat, which
-    // would come too late in the cycle to decide over the next beat of the stream.
+    // `within` and `fills` of a beat that is not its block's first. They are computed apart from those
+    // of a first beat: a block's length comes too late in the cycle for both.
     val before = lane +^ ((left(LaneWidth - 1 downto 0) - 1) +^ U(1, 1 bits))
     val within = first ? window.within | before <= Lanes
     val fills  = first ? window.fills | before >= Lanes
@@ -97,6 +100,8 @@ case class BlockAligner() extends Component {
   val fire   = heldValid && enough && io.room && !io.stop
   val moves  = !ends || ending.fills
   val takes  = !heldValid || (fire && moves) || io.stop
+  // No stream operator fits: a block ends at any lane, so a beat of the stream is used for one or two
+  // beats of blocks.
   entry.out.ready := takes
   when(takes) {
     held      := entry.out.payload

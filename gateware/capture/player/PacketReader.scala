@@ -35,12 +35,13 @@ case class PacketReader() extends Component {
     val data   = master(Flow(Bits(DataWidth bits)))
     val error  = out(Error())
     // High from the cycle in which a rule was broken until `clear`.
-    val stopped                = out Bool ()
-    val passed, skipped, empty = out UInt (32 bits) // Blocks that were right, and of which kinds.
+    val stopped = out Bool ()
+    // Blocks that broke no rule. Of these: blocks without a packet, and with a packet of no bytes.
+    val passed, skipped, empty = out UInt (32 bits)
     val busy                   = out Bool ()
   }
 
-  /** The first of two stages: it compares what came with the rules that a block must keep. */
+  /** The first of two stages: it compares the beat with the rules that a block must keep. */
   val look = new Area {
     case class Look() extends Bundle {
       val beat     = BlockAligner.BlockBeat()
@@ -55,13 +56,13 @@ case class PacketReader() extends Component {
     val begun   = RegNextWhen(length, in.valid && in.opens)
     val header  = in.opens && dwords(0) === Packet
     val section = in.opens && dwords(0) === Section
-    // The length at the block's end, if this is its last beat, is not that at its begin.
+    // If this is the block's last beat: the length at its end differs from the one at its begin.
     val differs    = dwords(in.end).asUInt =/= (in.opens ? length | begun)
     val longPacket = (dwords(5) >> Frames.LengthWidth) =/= 0
-    // Bytes that are left in the block beside the packet and what belongs to every block.
+    // Bytes of the block beside its header, its packet, and the length at its end.
     val spare = length.resize(BlockWidth).intoSInt -
       (dwords(5).asUInt.resize(Frames.LengthWidth) +^ PlayerParam.FrameBytes).intoSInt
-    // Of the rules that a beat breaks the first one here is told.
+    // If a beat breaks several rules, `error` names the one that comes first in this list.
     val rules = Seq(
       (in.opens && (length(1 downto 0) =/= 0 || length < LeastLength))   -> Error.length,
       (in.opens && (length >> BlockWidth) =/= 0)                         -> Error.long,
@@ -83,8 +84,7 @@ case class PacketReader() extends Component {
   val beat   = look.out.beat
   val dwords = beat.data.subdivideIn(32 bits)
 
-  /** Keeps what a block's first beat says: the type of the block, and the head of its packet. The
-    * block's other beats do not say it again.
+  /** Keeps the block's type and the head of its packet, which come with the block's first beat only.
     */
   val block = new Area {
     val isPacket = Reg(Bool())
@@ -121,7 +121,8 @@ case class PacketReader() extends Component {
   val ends  = right && look.out.last
 
   val packet = new Area {
-    val more  = Reg(UInt(Frames.LengthWidth - 4 bits)) init 0 // Beats of data that have not come.
+    val more =
+      Reg(UInt(Frames.LengthWidth - 4 bits)) init 0 // Beats of data that are still to come.
     val carry = RegNextWhen(dwords(HeaderDwords), right)
     when(right && beat.opens) {
       val beats = (block.fresh.kept +^ (Frames.BeatBytes - 1)) >> 5
@@ -168,15 +169,15 @@ object PacketReader {
   /** The rules that a block may break. The numbers are those that software reads. */
   object Error extends SpinalEnum(binarySequential) {
     setName("PlayerError")
-    val none    = newElement()
-    val length  = newElement() // The length is below 12, or no multiple of 4.
-    val lengths = newElement() // The length at the block's end is another one.
-    val long    = newElement() // The block has 16 MiB or more.
-    val endian  = newElement() // The section is big endian.
-    val section = newElement() // The section's byte-order magic is none.
-    val packet  = newElement() // The packet reaches beyond its block.
+    val none     = newElement()
+    val length   = newElement() // The length is below 12, or no multiple of 4.
+    val lengths  = newElement() // The length at the block's end differs from the one at its begin.
+    val long     = newElement() // The block has 16 MiB or more.
+    val endian   = newElement() // The section is big endian.
+    val section  = newElement() // The section's byte-order magic is neither valid value.
+    val packet   = newElement() // The packet reaches beyond its block.
     val tooLarge = newElement() // The packet has 16 KiB or more, or had 64 KiB or more on the wire.
-    val port    = newElement() // There is no port with the number of the interface.
-    val stream  = newElement() // The host failed to give the bytes.
+    val port     = newElement() // There is no port with the number of the interface.
+    val stream   = newElement() // The host failed to give the bytes.
   }
 }

@@ -17,13 +17,14 @@ import lanebox.vocabulary.Frames
   *                    +--- stop -------+   +------ data ----> store ---------------> frames
   * }}}
   *
-  * A frame leaves when all of it is there and its block is right, so it leaves at a beat a cycle,
-  * whole or not at all. A block that breaks a rule stops the player: the frames before it leave,
-  * all that comes behind it is taken and dropped, and `error` says which rule it was. So the stream
-  * never waits for ever.
+  * A frame begins to leave when all of its data is in the store and its block has broken no rule. So
+  * it leaves at a beat a cycle, whole or not at all. A block that breaks a rule stops the player:
+  * the frames before that block leave, the stream behind it is taken and dropped, and `error` says
+  * which rule was broken. So the stream never waits for ever.
   *
-  * When `run` rises the player begins anew: counts and error are cleared, and the stream begins
-  * with a block. When `run` falls the frame that is leaving is the last one.
+  * When `run` rises the player begins anew: it clears its counts and the error, and takes the next
+  * beat of the stream as the begin of a block. When `run` falls the frame that is leaving is the
+  * last one.
   */
 case class Player() extends Component {
   setDefinitionName("Player")
@@ -49,9 +50,9 @@ case class Player() extends Component {
   val inFrame = RegInit(False)
   val ran     = RegNext(io.run) init False
   val begins  = io.run && !ran
-  // The stream waits until all parts have begun anew.
+  // The stream waits until all parts of the player have been cleared.
   val opens = RegNext(Vec(io.run, ran, RegNext(io.run && ran) init False).andR) init False
-  // Nothing is kept without `run`. The frame that is leaving keeps its data until it has left.
+  // Without `run` both stores are emptied, but not before the frame that is leaving has left.
   val empties = RegNext(!io.run && !inFrame) init True
   heads.io.flush := empties
   data.io.flush  := empties
@@ -67,7 +68,8 @@ case class Player() extends Component {
     val stops = RegNext(reader.io.stopped) init False
     aligner.io.stop := stops || empties
     aligner.io.stream << io.stream.continueWhen(opens).translateWith(io.stream.data)
-    // A cycle late, since `ready` comes late. The frames of these bytes are cycles behind them.
+    // `failed` is registered, since `ready` comes late in the cycle. The frames of the failed bytes
+    // reach the reader some cycles later, so `failed` still comes in time.
     reader.io.failed    := RegNext(io.stream.fire && io.stream.failed) init False
     reader.io.clear     := begins
     reader.io.fixedPort := io.settings.fixedPort
@@ -88,6 +90,8 @@ case class Player() extends Component {
     val first = !inFrame
     val more  = ((due.kept - 1) >> 5).resize(Frames.LengthWidth - 5)
     val beat  = Frames()
+    // No stream operator fits: a head is taken with its frame's first beat, and gives the number of
+    // beats, which the stream of data does not have.
     beat.valid := body.valid && (inFrame || (due.valid && io.run))
     beat.last  := first ? (more === 0) | left === 0
     beat.data  := body.payload
@@ -146,7 +150,7 @@ case class Player() extends Component {
 
 object Player {
 
-  /** A beat of the h2c stream. `failed`: the host failed to give the bytes. */
+  /** A beat of the h2c stream. `failed`: the host did not give its bytes. */
   case class StreamBeat() extends Bundle {
     val data   = Bits(PlayerParam.DataWidth bits)
     val failed = Bool()
@@ -155,7 +159,7 @@ object Player {
   /** The host's settings. They must stay the same while `run` is on. */
   case class Settings() extends Bundle {
     val pace = PlayerPace.Settings()
-    // All frames come from the port `port`, and not from that of their interface's number.
+    // All frames get the port `port`. Otherwise a frame gets the number of its interface as port.
     val fixedPort = Bool()
     val port      = UInt(Frames.PortWidth bits)
     // A frame has its recorded time, and not the device time at which it leaves.

@@ -9,15 +9,16 @@ import spinal.lib._
 
 import lanebox.vocabulary.{Frames, Numbers}
 
-/** Lets the head of each frame go when the frame is due.
+/** Gives on the head of each frame at the time at which the frame is due.
   *
-  *   - `fast`: as soon as the frame is there.
-  *   - `recorded`: the first frame at once, and each other one as long after it as its recorded
-  *     time says. A frame that is late goes at once, and the schedule stays.
-  *   - `rate`: a frame costs bytes, and the next one is due when these are paid, at `rate` bytes a
-  *     cycle. The cost is `overhead` alone if `perPacket` is on. Otherwise it is `overhead` plus
-  *     the frame's length at its source, which counts as `least` if it is shorter. Time that was
-  *     lost is made up for, up to 16 KiB.
+  *   - `fast`: a frame is due as soon as its head has come.
+  *   - `recorded`: the first frame is due at once. Each other frame is due as long after the first
+  *     one as the recorded times say. A frame that comes late leaves at once, and does not delay
+  *     the frames behind it.
+  *   - `rate`: a frame costs bytes, which are paid off at `rate` bytes a cycle. The next frame is
+  *     due when they are paid. The cost is `overhead` alone if `perPacket` is on. Otherwise it is
+  *     `overhead` plus the frame's length at its source, which counts as `least` if it is shorter.
+  *     If frames come too slowly, the bytes that they did not use may be spent later, up to 16 KiB.
   */
 case class PlayerPace() extends Component {
   import PlayerPace._
@@ -54,7 +55,8 @@ case class PlayerPace() extends Component {
   }
   val frame = schedule.out
 
-  // Both conditions are a cycle late, so they count only for a frame that was there a cycle ago.
+  // `late` and `account.paid` are a cycle late, so they count only for a frame that already was
+  // offered a cycle ago.
   val waited = RegNext(frame.valid && !frame.ready) init False
   // The difference has a sign: a frame may have been recorded before the first one.
   val late = RegNext(!(io.now - frame.at).msb) init False

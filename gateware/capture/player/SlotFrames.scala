@@ -11,9 +11,9 @@ import lanebox.vocabulary.{Frames, HardBlock, Numbers}
 
 /** Makes frames of the packets that the logic in the user slot sends, like a sensor.
   *
-  * A packet waits in a store of 16 KiB until its end, so slow logic holds no other source up, and
-  * the frame's length is known when it leaves. Its time is that at which its first beat was taken.
-  * While the store is full the logic waits: nothing is lost here.
+  * A packet waits in a store of 16 KiB until its end. So slow logic holds up no other source of
+  * frames, and the frame's length is known when the frame leaves. The frame's time is that at which
+  * the packet's first beat was taken. While the store is full the logic waits: no packet is lost.
   *
   * No more is kept of a packet than 16352 bytes. The rest is taken and dropped, and `original` has
   * the packet's length, up to 65535.
@@ -54,6 +54,8 @@ case class SlotFrames() extends Component {
   }
   import packet.{first, last, length, most, stores}
 
+  // StreamFork is not used: its `ready` would depend on which of both stores takes the beat, and so on
+  // `last` and the count. Here a beat waits until both have room.
   io.stream.ready        := beats.io.push.ready && heads.io.push.ready
   beats.io.push.valid    := io.stream.fire && stores
   beats.io.push.fragment := io.stream.data
@@ -76,8 +78,7 @@ case class SlotFrames() extends Component {
     beat.bytes := found.head.kept.resize(5)
     beat.error := found.error
     beat.head  := found.head
-    io.frames << beats.io.pop.continueWhen(heads.io.pop.valid).translateWith(beat)
-    heads.io.pop.ready := io.frames.fire && io.frames.last
+    io.frames << Frames.withHead(heads.io.pop, beats.io.pop).translateWith(beat)
   }
   io.busy := !packet.first || heads.io.pop.valid || io.stream.valid
 }
@@ -89,13 +90,14 @@ object SlotFrames {
   /** The most beats of a packet that are kept: one less than the store has. */
   val MostBeats = StoreBeats - 1
 
-  // The width of a count of beats. A packet of more beats than that has surely 65536 bytes or more.
+  // The width of a count of beats. A packet with more beats than this width can count has at least
+  // 65536 bytes, so its length is told as 65535.
   val LongestWidth = 12
 
   /** A beat of the stream, as stream_layout() of vocabulary/layouts.py describes it. */
   case class Beat() extends Bundle {
     val data = Bits(HardBlock.DataWidth bits)
-    // Valid bytes in the packet's last beat. 0 means all 32, as 32 does.
+    // Valid bytes in the packet's last beat. 0 and 32 both mean that all 32 bytes are valid.
     val bytes = UInt(Numbers.StreamBytes bits)
     val error = Bool() // With the last beat: the packet is bad.
   }

@@ -12,7 +12,14 @@ from migen import Signal, passive
 from gateware.dma.descriptors import BEAT_BYTES
 from gateware.dma.h2c import H2c
 from gateware.endpoint.ports import MasterPort
-from gateware.test.dma.dma_bench import DmaBench, enabled_bytes, memory_byte
+from gateware.test.dma.dma_bench import (
+    DmaBench,
+    addresses,
+    answer_reads,
+    contents,
+    due,
+    enabled_bytes,
+)
 from tools.testing.stream_model import simulate
 
 MRRS = 512
@@ -63,23 +70,16 @@ class Host:
 
     @passive
     def answer(self):
-        sink = self.port.sink
-        while True:
-            if not self.requests or self.requests[0][0] > self.now:
-                yield
-                continue
-            _, address, dwords = self.requests.popleft()
-            count = -(-4 * dwords // BEAT_BYTES)
-            for beat in range(count):
-                yield sink.valid.eq(1)
-                yield sink.first.eq(beat == 0)
-                yield sink.last.eq(beat == count - 1)
-                yield sink.dat.eq(address + BEAT_BYTES * beat)
-                yield
-                while not (yield sink.ready):
-                    yield
-                self.given += 1
-            yield sink.valid.eq(0)
+        yield from answer_reads(
+            self.port.sink, lambda: due(self.requests, self.now), self.beats, self.wait_for_room
+        )
+
+    beats = staticmethod(addresses)
+
+    def wait_for_room(self):
+        while not (yield self.port.sink.ready):
+            yield
+        self.given += 1
 
 
 class Bench(DmaBench):
@@ -179,27 +179,12 @@ class ByteHost(Host):
             self.now += 1
             yield
 
-    @passive
-    def answer(self):
+    beats = staticmethod(contents)
+
+    def wait_for_room(self):
         sink = self.port.sink
-        while True:
-            if not self.requests or self.requests[0][0] > self.now:
-                yield
-                continue
-            _, address, dwords = self.requests.popleft()
-            beats = [
-                range(start, min(start + BEAT_BYTES, address + 4 * dwords))
-                for start in range(address, address + 4 * dwords, BEAT_BYTES)
-            ]
-            for n, beat in enumerate(beats):
-                yield sink.valid.eq(1)
-                yield sink.first.eq(n == 0)
-                yield sink.last.eq(n == len(beats) - 1)
-                yield sink.dat.eq(int.from_bytes(bytes(map(memory_byte, beat)), "little"))
-                yield
-                assert (yield sink.ready), "the store does not take a beat"
-                self.given += 1
-                while self.rng.random() < 0.2:
-                    yield sink.valid.eq(0)
-                    yield
+        assert (yield sink.ready), "the store does not take a beat"
+        self.given += 1
+        while self.rng.random() < 0.2:
             yield sink.valid.eq(0)
+            yield

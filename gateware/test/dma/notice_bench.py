@@ -21,7 +21,13 @@ from gateware.dma.descriptors import BEAT_BYTES
 from gateware.dma.h2c import H2c
 from gateware.dma.notices import CONTROL, RECORD_FLAGS, Account, NoticeRegisters
 from gateware.endpoint.ports import MasterPort
-from gateware.test.dma.dma_bench import IRQ_DISABLE, enabled_bytes
+from gateware.test.dma.dma_bench import (
+    IRQ_DISABLE,
+    addresses,
+    answer_reads,
+    due,
+    enabled_bytes,
+)
 from tools.testing.csr_model import CsrBench
 from tools.testing.stream_model import simulate
 
@@ -262,21 +268,12 @@ class Bench:
 
     @passive
     def answered(self):
-        sink = self.dut.reads.sink
-        while True:
-            if not self.requests or self.requests[0][0] > self.now:
-                yield
-                continue
-            _, address, dwords = self.requests.popleft()
-            count = -(-4 * dwords // BEAT_BYTES)
-            for beat in range(count):
-                yield sink.valid.eq(1)
-                yield sink.first.eq(beat == 0)
-                yield sink.last.eq(beat == count - 1)
-                yield sink.dat.eq(address + BEAT_BYTES * beat)
-                yield sink.err.eq(self.fails(address))
-                yield
-            yield sink.valid.eq(0)
+        def beats(address, dwords):
+            return [{**beat, "err": self.fails(address)} for beat in addresses(address, dwords)]
+
+        yield from answer_reads(
+            self.dut.reads.sink, lambda: due(self.requests, self.now), beats, lambda: ()
+        )
 
     @passive
     def user(self):

@@ -149,20 +149,8 @@ def test_the_loop_status_is_litepcies():
     as in LitePCIe.
     """
     bench = Bench(1, density=0.2)
-    seen = []
-
-    def main():
-        yield from bench.write("table_reset", 1)
-        yield from bench.program([(0x10_0000 * n, 512, False) for n in range(3)])
-        yield from bench.write("table_loop_prog_n", 1)
-        yield from bench.write("enable", 1)
-        while len(seen) < 8:
-            status = yield from bench.status()
-            if not seen or seen[-1] != status:
-                seen.append(status)
-                bench.memory.clear()
-
-    bench.run(main(), random_beats(bench.rng, 400))
+    main, seen = bench.follow_loop(0x10_0000, 512, 8, bench.memory.clear)
+    bench.run(main, random_beats(bench.rng, 400))
     assert seen == [0x0, 0x1, 0x2, 0x10000, 0x10001, 0x10002, 0x20000, 0x20001]
 
 

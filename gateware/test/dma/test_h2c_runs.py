@@ -224,17 +224,6 @@ def test_the_loop_status_is_litepcies():
     as in LitePCIe.
     """
     bench = Bench(1, latency=60)
-    seen = []
-
-    def main():
-        yield from bench.write("table_reset", 1)
-        yield from bench.program([(0x1000 * n, 1024, False) for n in range(3)])
-        yield from bench.write("table_loop_prog_n", 1)
-        yield from bench.write("enable", 1)
-        while len(seen) < 8:
-            status = yield from bench.status()
-            if not seen or seen[-1] != status:
-                seen.append(status)
-
-    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
+    main, seen = bench.follow_loop(0x1000, 1024, 8)
+    simulate(bench.bank, [main, bench.host.accept(), bench.host.answer(), bench.user()])
     assert seen == [0x0, 0x1, 0x2, 0x10000, 0x10001, 0x10002, 0x20000, 0x20001]

@@ -89,8 +89,8 @@ void FrameSocket::send(const Frame &frame) {
     if (!flush()) counters.no_peer++;
 }
 
-// Gives the socket what it takes. Returns false if the peer has left: what waits for it is lost. It
-// is forgotten in serve(), when all that it has sent was read.
+// Sends as many bytes as the socket accepts. Returns false if the peer has left; the unsent frames
+// are then lost. serve() forgets the peer when all frames that the peer had sent are read.
 bool FrameSocket::flush() {
     while (sent_ < out_.size()) {
         ssize_t count = ::send(peer_.get(), out_.data() + sent_, out_.size() - sent_,
@@ -107,8 +107,8 @@ bool FrameSocket::flush() {
     return done;
 }
 
-// Drops the bytes that the socket has taken, once they are more than those that wait. A peer that
-// always lags never takes all, so they would grow for ever.
+// Drops the bytes of `out_` that are sent, once they are more than the unsent ones. A peer that
+// always lags never leaves `out_` empty, so the buffer would grow for ever.
 void FrameSocket::forget_sent() {
     if (sent_ <= out_.size() - sent_) return;
     out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent_));
@@ -124,7 +124,7 @@ Frame FrameSocket::take() {
     return frame;
 }
 
-// Reads what has come. Returns false if the peer has left.
+// Reads the bytes that the peer has sent. Returns false if the peer has left.
 bool FrameSocket::receive() {
     size_t had = in_.size();
     in_.resize(had + kChunk);
@@ -133,8 +133,8 @@ bool FrameSocket::receive() {
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-// Makes frames of the bytes that have come, while there is room for them. Returns false if the peer
-// was dropped, since its bytes are no frames.
+// Makes frames of the received bytes, while there is room for frames. Returns false if the bytes
+// have an impossible length and the connection was closed for that.
 bool FrameSocket::parse() {
     size_t at = 0;
     while (room()) {
@@ -144,9 +144,9 @@ bool FrameSocket::parse() {
         if (in_.size() - at < kHead) break;
         size_t bytes = length_at(&in_[at]);
         if (bytes == 0 || bytes > kQemuLongest) {
-            leave("the peer sent a frame of " + std::to_string(bytes) +
-                  " bytes; it must have 1 to " + std::to_string(kLongest) +
-                  ". The connection is closed");
+            leave("the peer sent the length " + std::to_string(bytes) +
+                  ", which QEMU's framing does not allow (1 to " + std::to_string(kQemuLongest) +
+                  "), so the bytes that follow cannot be understood. The connection is closed");
             return false;
         }
         if (bytes > kLongest) {

@@ -109,8 +109,8 @@ class Growth:
         return self.c2h["frames"] - self.near["rx_packets"]
 
     def check(self, least, dropped=0):
-        """Check that at least `least` frames went each way, and that nobody lost one but the net
-        device, which dropped `dropped` frames of the wire.
+        """Check that at least `least` frames went each way, and that no device but the card's net
+        device lost a frame. The net device dropped `dropped` frames of the wire.
 
         A driver has received each frame that the wire has carried. It counts a frame that it has
         sent when it takes its buffer back, which may be when it sends the next one.

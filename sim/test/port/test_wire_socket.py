@@ -1,8 +1,8 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The wire without a gateware, run by wire_probe.cpp: frames take the time of the line, pass
-unchanged, and what a peer does wrong ends in a sentence."""
+"""The wire without a gateware, run by wire_probe.cpp. Frames take the time of the line and arrive
+unchanged. If a peer breaks the framing, the board says which rule it broke."""
 
 import contextlib
 import random
@@ -159,17 +159,19 @@ def test_frames_of_all_lengths_come_back_unchanged_and_in_order(probe):
 
 @pytest.mark.parametrize("size", [0, 69633, 0x8000_0000, 0xFFFF_FFFF])
 def test_a_length_that_no_frame_has_closes_the_connection(probe, size):
-    """The frames before it are carried. A sentence names the length and the rule."""
+    """Frames before an impossible length reach the card. The board's message names the length and
+    the lengths that are allowed, and the connection is closed."""
     run = probe(10, "serve")
     run.end.connection.sendall(framed(b"before") + struct.pack(">I", size) + b"rest")
     assert run.end.receive() in (b"before", None)
     counts, said = run.finish()
-    assert f"a frame of {size} bytes; it must have 1 to {LONGEST}" in said
+    assert f"the length {size}, which QEMU's framing does not allow (1 to 69632)" in said
     assert counts.c2h == 1
 
 
 def test_a_frame_beyond_the_mtu_is_lost_and_counted(probe):
-    """The frame is passed over, those around it are carried, and the user is told once."""
+    """A frame of more than 1522 bytes is dropped, and the board warns once. The frames before and
+    after it reach the card."""
     run = probe(10, "serve")
     run.end.send(b"one", bytes(LONGEST + 1), b"two", bytes(65000), b"three")
     assert [run.end.receive() for _ in range(3)] == [b"one", b"two", b"three"]
@@ -180,7 +182,8 @@ def test_a_frame_beyond_the_mtu_is_lost_and_counted(probe):
 
 @pytest.mark.parametrize("part", [1, 4, 9])
 def test_a_peer_that_leaves_in_the_middle_of_a_frame_is_told_of(probe, part):
-    """Frames that were whole are carried. The rest is counted."""
+    """Complete frames of a peer that leaves reach the card; the incomplete one is counted in
+    `cut`."""
     run = probe(10, "serve")
     run.end.send(b"whole")
     assert run.end.receive() == b"whole"
