@@ -68,7 +68,7 @@ CAMPAIGNS = {
     "endpoints": Campaign(4, ("test_comp*", "test_endpoint_msix", "test_front_ends")),
     "utility": Campaign(3, ("test_util_*",)),
     "stock": Campaign(2, ("test_sim_guest",)),
-    "cost": Campaign(4, ("test_host", "test_guest_fio")),
+    "cost": Campaign(4, ("test_host", "test_fio")),
     "rows": Campaign(1, ("test_streams",)),
     "captures": Campaign(6, ("test_capture_play", "test_sensor_example")),
     "python": Campaign(1.5, ("test_python_host", "test_guest_example")),

@@ -240,5 +240,5 @@ def test_modules_of_the_board_are_known_as_such():
         for path in (ROOT / "sim" / "test").rglob("test_*.py")
         if not recall.beyond_board(path)
     }
-    assert {"test_board_dma.py", "test_root_order.py", "test_model_rules.py"} < board
+    assert {"test_board_dma.py", "test_root_order.py", "test_rules.py"} < board
     assert not {name for name in board if re.search("guest|user|util|driver|readme|run", name)}

@@ -158,7 +158,7 @@ ELSEWHERE: Table = {
     "sim/board/block": {
         "completion_source": "sim/test/model/test_model_straddle.py",
         "completion_space": "sim/test/card/test_completion_pool.py",
-        "fc_pins": "sim/test/model/test_model_credits.py",
+        "fc_pins": "sim/test/model/test_credits.py",
         "transmit_buffer": "sim/test/link/test_root_order.py",
         REST: ("sim/test/board/test_board_pins.py", "It tests every pin of the hard block model."),
     },
@@ -174,12 +174,12 @@ ELSEWHERE: Table = {
         REST: ("sim/test/board/test_board_process.py", "It tests the control socket's commands."),
     },
     "sim/board/faults": {
-        "fault_script": "sim/test/link/test_faults_script.py",
+        "fault_script": "sim/test/link/test_fault_script.py",
         "faults": "sim/test/link/test_board_faults.py",
     },
     "sim/board/host": {
         "completer": "sim/test/link/test_root_splits.py",
-        "host_cpu read_progress": "sim/test/link/test_root_cpu.py",
+        "host_cpu read_progress": "sim/test/link/test_host_cpu.py",
         "host_link": "sim/test/link/test_root_held.py",
         "host_memory root_complex": "sim/test/link/test_root_order.py",
         "peer": "sim/test/link/test_root_peer.py",
@@ -189,10 +189,10 @@ ELSEWHERE: Table = {
     },
     "sim/board/link": {
         "config_space": "sim/test/board/test_board_config.py",
-        "credits": "sim/test/model/test_model_credits.py",
+        "credits": "sim/test/model/test_credits.py",
         "errors": "sim/test/card/test_board_errors.py",
-        "latency": "sim/test/link/test_root_latency.py",
-        "link": "sim/test/model/test_model_link.py",
+        "latency": "sim/test/link/test_latency.py",
+        "link": "sim/test/model/test_link.py",
         "rules": "sim/test/board/test_board_rules.py",
         "tlp wire_header": "sim/test/trace/test_trace_pcapng.py",
     },
@@ -234,7 +234,7 @@ ELSEWHERE: Table = {
         "modules": "sim/test/driver/test_guest_driver_power.py",
         "wire": "sim/test/port/test_guest_wire.py",
         "virtio": "sim/test/commands/test_virtio.py",
-        "run": "test_guest_supervise.py",
+        "run": "test_supervise.py",
     },
     "sim/report": {
         "__main__": "sim/test/rows/test_report_command.py",
@@ -255,8 +255,8 @@ ELSEWHERE: Table = {
         "virtio": "test_virtio_rows.py",
     },
     "sim/trace": {
-        "__main__": "test_trace_text.py",
-        "host_memory": "test_trace_replay.py",
+        "__main__": "test_text.py",
+        "host_memory": "test_replay.py",
         "summary tlp": "test_trace_pcapng.py",
     },
     "targets": {

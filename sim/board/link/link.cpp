@@ -46,7 +46,7 @@ unsigned header_bytes(const Tlp &tlp) {
 
 // Returns the acknowledge factor of the base specification's tables 3-7 to 3-9, in tenths, by
 // payload size in bytes and link width in lanes. cocotbext-pcie and Linux' cxgb3 driver have the
-// same values (test_model_link.py).
+// same values (test_link.py).
 unsigned acknowledge_factor(unsigned mps, unsigned width) {
     if (mps > 256) return width > 8 ? 20 : 10;
     return width <= 4 ? 14 : width <= 8 ? 25 : 30;

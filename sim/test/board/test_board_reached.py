@@ -6,7 +6,7 @@ test.
 
 The names of rules and faults come from the board's C++ source. A rule counts as tested only if a
 test breaks this rule and no other. Rules that can be broken at the hard block's pins are looked up
-in the tables CASES of test_board_pins.py and test_model_rules.py. For the other rules, and for
+in the tables CASES of test_board_pins.py and test_rules.py. For the other rules, and for
 faults, this file names a test, which must exist and mention the rule or fault in its text.
 """
 
@@ -18,7 +18,7 @@ import pytest
 import test_board_pins
 
 from sim.board.build import BOARD
-from sim.test.model import test_model_rules
+from sim.test.model import test_rules
 
 TESTS = Path(__file__).resolve().parents[1]
 README = TESTS.parent / "README.md"
@@ -52,8 +52,8 @@ FAULTS = {
     "lower-address": "test_faults_reads::test_a_wrong_lower_address_is_named",
     "malformed": "test_board_errors::test_a_malformed_write_never_reaches_the_card",
     "malformed-completion": "test_board_errors::test_a_malformed_completion_never_reaches_the_card",
-    "replay-up": "test_model_link::test_a_replayed_request_is_only_late",
-    "replay-down": "test_model_link::test_a_replayed_completion_is_only_late",
+    "replay-up": "test_link::test_a_replayed_request_is_only_late",
+    "replay-down": "test_link::test_a_replayed_completion_is_only_late",
     "hot-reset": "test_board_resets::test_a_hot_reset_holds_the_card_in_reset",
     "link-down": "test_board_resets::test_the_card_is_in_reset_while_the_link_is_down",
     "remove": "test_faults_link::test_a_card_that_is_pulled_out",
@@ -83,7 +83,7 @@ def fault_names():
 def broken_alone():
     """Return the rules of the board that at least one case in the tables CASES breaks as its only
     rule."""
-    cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
+    cases = [*test_board_pins.CASES.values(), *test_rules.CASES.values()]
     return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
 
 

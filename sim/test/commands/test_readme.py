@@ -43,7 +43,7 @@ INTERACTIVE = {
 }
 # {command in the text of a README, outside its blocks: the test that runs the command or its parts}
 IN_THE_TEXT = {
-    "DEBIAN_MIRROR=... make sim": "sim/test/guest/test_guest_mirror.py::test_a_named_mirror_overrides",
+    "DEBIAN_MIRROR=... make sim": "sim/test/guest/test_mirror.py::test_a_named_mirror_overrides",
     "make shell EXAMPLE=~/my_block": "sim/test/guest/test_guest_example.py::test_the_user_s_things_are_in_the_guest_and_come_back",
     "make bench VM=1": "sim/test/rows/test_host.py::test_the_driver_costs_less_than_litepcie_s",
     "make new NAME=crc": "tools/test/test_new.py::test_a_bare_name_is_a_folder_of_the_home",

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_model_credits import BLOCK, HOST
+from test_credits import BLOCK, HOST
 from test_model_straddle import delineate
 
 from sim.board import border

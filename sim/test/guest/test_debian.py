@@ -4,7 +4,7 @@
 """Tests of sim/guest/debian.py, which makes a tree of Debian's programs that uses nothing of this
 machine.
 
-test_guest_example.py runs such a tree in a guest; test_guest_fio.py runs fio alone.
+test_guest_example.py runs such a tree in a guest; test_fio.py runs fio alone.
 """
 
 import pytest
