@@ -72,7 +72,7 @@ ELSEWHERE: Table = {
         REST: ("CompleterTest.scala", "They are the stages of Completer, which connects them."),
     },
     "gateware/dma": {
-        "channel": "sim/test/card/test_board_dma.py",
+        "channel": "sim/test/dma/test_board_dma.py",
         "descriptors": "test_c2h.py",
     },
     "gateware/endpoint": {
@@ -114,7 +114,7 @@ ELSEWHERE: Table = {
         "wire": "sim/test/port/test_board_wire.py",
     },
     "gateware/user": {
-        "axi_memory": "sim/test/card/test_board_axi.py",
+        "axi_memory": "sim/test/mmio/test_board_axi.py",
         "command_reader commands": "sim/test/virtio/test_board_commands.py",
         "HostCommandsVerilog": "gateware/test/vocabulary/test_spinal_instance.py",
         "CommandPlan CommandReads CommandRequests HostCommand": "HostCommandsTest.scala",
@@ -217,7 +217,7 @@ ELSEWHERE: Table = {
     "sim/board/vfio_user": {
         "eventfd": "sim/test/interrupt/test_board_msi.py",
         "guarded_copy": "sim/test/board/test_board_fuzz.py",
-        "client_log guest_memory private_copy": "sim/test/card/test_board_memory.py",
+        "client_log guest_memory private_copy": "sim/test/dma/test_board_memory.py",
         REST: ("sim/test/board/test_board_client.py", "It tests what clients send, good and bad."),
     },
     "sim/clients": {

@@ -55,7 +55,7 @@ IN_THE_TEXT = {
     "man software/tools/lanebox-capture.1": "software/test/test_capture_tool.py::test_the_manual_page_is_well_formed",
     "pip install ./software/python": "sim/test/python/test_python_host.py::test_pip_builds_and_installs_it",
     "lanebox-live": "sim/test/python/test_python_host.py::test_pip_builds_and_installs_it",
-    "targets/ku5p.py --compat seed000": "sim/test/card/test_compat.py::test_the_memories_are_where_the_seed_has_them",
+    "targets/ku5p.py --compat seed000": "sim/test/mmio/test_compat.py::test_the_memories_are_where_the_seed_has_them",
     "./targets/ku5p.py --synth-only": "targets/test/test_silicon.py::test_the_default_build_fits",
     "python3 tools/campaigns.py": "tools/test/test_campaigns.py::test_the_program_says_what_it_would_run_and_why",
     "tools/fresh_root.sh 13 make test": "tools/test/test_fresh_root.py::test_ci_takes_either_release_by_the_number_of_commits",
