@@ -16,8 +16,8 @@ namespace lanebox {
 namespace {
 
 constexpr unsigned kPages = 256, kDevice = 0x50, kPageSelect = 127;
-constexpr unsigned kLongestWrite = 4;   // bytes (SFF-8636)
-constexpr unsigned kWritableFrom = 86;  // the controls begin at this byte of lower memory
+constexpr unsigned kLongestWrite = 4;   // the most bytes of one write (SFF-8636)
+constexpr unsigned kWritableFrom = 86;  // the first byte of lower memory that can be written
 constexpr unsigned kPagesFrom = 0x02;   // upper page 02 is the user's, so it can be written
 constexpr unsigned kStatus = 2, kReady = 1, kInterrupt = 2, kFlagsFrom = 3, kFlagsTo = 14;
 constexpr uint64_t kMicrosecond = 1000 * kNanosecond / kCycle;
@@ -96,14 +96,14 @@ void Cage::poke(uint8_t value) {
         contents_.memory[upper] = value;
 }
 
-// A start or a stop has come.
+// The card has made a start or a stop condition on I2C.
 void Cage::begin(bool started) {
     state_ = started && listens() ? State::Device : State::Idle;
     bits_ = written_ = 0;
     acknowledges_ = sda_low_ = false;
 }
 
-// The first eight bits of a byte have come.
+// The eight bits of a byte have crossed I2C. The acknowledgement is next.
 void Cage::byte_came() {
     acknowledges_ = state_ != State::Read;
     switch (state_) {
@@ -156,7 +156,7 @@ void Cage::clock_falls() {
 }
 
 Cage::Pins Cage::step(const Lines &lines, uint64_t now) {
-    // The gateware was loaded anew, and its clock with it.
+    // The gateware was loaded anew, so its count of cycles begins at 0 again.
     if (now < now_) selected_at_ = ready_at_ = stretched_until_ = 0;
     now_ = now;
     if (lines_.select_n && !lines.select_n) selected_at_ = now;

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // A QSFP cage with or without a module. The module answers on I2C as SFF-8636 asks: 128 bytes of
-// lower memory, and upper pages of 128 bytes that byte 127 selects. A file has the contents.
+// lower memory, and upper pages of 128 bytes that byte 127 selects. Their contents come from a
+// file.
 //
 // A module answers only while it is selected, and not before its set-up time. It takes at most four
 // bytes in one write. After a reset it is ready in 2 ms. A real module may take 2 s, which no
@@ -36,20 +37,21 @@ void set_cage_fault(CageContents &contents, const std::string &text);
 
 class Cage {
 public:
-    // The pins that the card drives.
+    // The levels of the cage's pins that the card drives.
     struct Lines {
         bool scl_low = false, sda_low = false;  // the card pulls the line low
         bool select_n = true, reset_n = true, low_power = true;
     };
     struct Pins {
-        bool scl, sda;  // the lines, as all of their drivers make them
+        bool scl, sda;  // the levels of the I2C lines; a line is low if card or module pulls it low
         bool present_n, interrupt_n;
         // Cycles after which the module will change a line by itself; 0: it will not.
         unsigned wake;
     };
 
     void set(const CageContents &contents);
-    // Lets the module see the lines in cycle `now`. Call it when they change, and at a wake.
+    // Shows the module the levels of the lines in cycle `now`. Call it when they change, and `wake`
+    // cycles after a call that returned one.
     Pins step(const Lines &lines, uint64_t now);
 
 private:
@@ -72,13 +74,14 @@ private:
     Lines lines_;
     uint64_t now_ = 0;
     uint64_t selected_at_ = 0, ready_at_ = 0, stretched_until_ = 0;
-    bool scl_ = true, sda_ = true;  // the lines as of the last step
+    bool scl_ = true, sda_ = true;  // the levels of the lines after the last step
     bool sda_low_ = false;          // the module pulls SDA low
     State state_ = State::Idle;
-    unsigned bits_ = 0;  // bits of the running byte that have been clocked; 8: the acknowledgement
+    unsigned bits_ =
+        0;  // bits of the present byte that have passed; 8: the acknowledgement is next
     bool acknowledges_ = false, refused_ = false;
     uint8_t shift_ = 0, address_ = 0;
-    unsigned written_ = 0;  // bytes of the running write
+    unsigned written_ = 0;  // bytes of the present write
     unsigned stuck_ = 0;    // clocks until a stuck module lets SDA go
 };
 

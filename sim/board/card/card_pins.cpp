@@ -14,7 +14,7 @@ namespace lanebox {
 
 namespace {
 
-int key;  // Its address is the key under which a scope has its CardPins.
+int key;  // The address of this variable is the key under which a scope keeps its CardPins.
 
 }  // namespace
 

@@ -12,18 +12,20 @@ constexpr uint32_t kSync = 0xaa995566;
 enum Register { kCommand = 4, kWarmBoot = 16, kTimer = 17, kBootStatus = 22 };
 enum Command { kDesync = 13, kReboot = 15 };
 
-// Bits of an entry of BOOTSTS, which has two: the newest in bits 0 to 7.
+// Bits of an entry of the register BOOTSTS. It has two entries, of which the newest is in bits 0
+// to 7.
 constexpr uint32_t kValid = 1 << 0, kFallback = 1 << 1, kByReboot = 1 << 2, kTimeOut = 1 << 3,
                    kIdError = 1 << 4, kCrcError = 1 << 5;
 
-// TIMER: it counts while an image runs, or while the part configures itself, and from which value.
+// Bits of the register TIMER: the watchdog counts while an image runs, or while the part configures
+// itself. The lower bits are the value from which it counts down.
 constexpr uint32_t kWatchImage = 1u << 31, kWatchConfiguration = 1 << 30, kCount = (1 << 30) - 1;
-// While an image runs the watchdog has the part's own clock of 50 MHz, divided by 256.
+// While an image runs, the watchdog counts the part's own clock of 50 MHz, divided by 256.
 constexpr Time kWatchPeriod = 5120 * kNanosecond;
 
-// Images that may lead to each other before the model gives up.
+// The model gives up if so many images in a row only lead to another image (IPROG).
 constexpr unsigned kHops = 8;
-// Clocks from a read until the value is at the output.
+// Clocks of ICAPE3 from a read of a register until its value is at the output.
 constexpr unsigned kReadClocks = 3;
 
 uint32_t error_bit(Image::End end) {
@@ -34,7 +36,7 @@ uint32_t error_bit(Image::End end) {
     }
 }
 
-// ICAPE3 has the bits of each byte in reverse order.
+// Returns a word with the bits of each byte in reverse order, which is the order of ICAPE3's pins.
 uint32_t mirrored(uint32_t word) {
     uint32_t result = 0;
     for (unsigned bit = 0; bit < 32; bit++) result |= (word >> bit & 1) << (bit ^ 7);

@@ -30,7 +30,7 @@ namespace lanebox {
 
 struct Boot {
     bool bricked = false;
-    uint64_t address = 0;  // of the image that started; that of the golden image is 0
+    uint64_t address = 0;  // flash address of the image that started; 0: the golden image
     Image image;
 };
 
@@ -38,25 +38,26 @@ class Configuration {
 public:
     Configuration(const FlashMemory &flash, uint32_t idcode) : flash_(flash), idcode_(idcode) {}
 
-    // Starts as after power-on, which clears BOOTSTS.
+    // Starts the golden image as after power-on, which clears BOOTSTS.
     Boot power_on();
     // Starts the image whose address is in WBSTAR, as after IPROG.
     Boot reboot() { return start(uint64_t{warm_boot_} << 8, true); }
     // Starts the golden image after the watchdog's end.
     Boot time_out();
 
-    // Call it at the end of a configuration, from which on the watchdog counts.
+    // Call it at the end of a configuration. The watchdog counts from then on, if TIMER says so.
     void watch(Time now);
     bool watching() const { return watched_until_.has_value(); }
-    // Returns true once at the watchdog's end.
+    // Returns true once when the watchdog has counted to its end.
     bool take_timeout(Time now);
 
-    // One clock of ICAPE3, with its pins' levels before the rising edge. Returns the output.
+    // Carries out a rising edge of ICAPE3's clock, with the levels that its pins had before the
+    // edge. Returns the word at its output.
     uint32_t clock(bool csib, bool rdwrb, uint32_t in, Time now);
-    // Returns true once after each IPROG.
+    // Returns true once after each command IPROG that came by ICAPE3.
     bool take_reboot() { return std::exchange(asked_, false); }
     uint32_t boot_status() const { return boot_status_; }
-    // Sentences about what the design did and ICAPE3 does not allow.
+    // A sentence for each rule of ICAPE3 that the gateware has broken.
     const std::vector<std::string> &broken() const { return broken_; }
 
 private:
@@ -70,10 +71,10 @@ private:
     const FlashMemory &flash_;
     uint32_t idcode_, boot_status_ = 0, warm_boot_ = 0, timer_ = 0;
     std::optional<Time> watched_until_;
-    bool watchdog_off_ = false;  // since a fallback
+    bool watchdog_off_ = false;  // An image failed, so the watchdog does not count any more.
     bool synchronised_ = false, asked_ = false;
     unsigned register_ = 0;
-    uint32_t words_ = 0;  // words of the packet that are still to come
+    uint32_t words_ = 0;  // words of the present packet that ICAPE3 has not got yet
     std::optional<unsigned> reading_;
     unsigned read_clocks_ = 0;
     bool last_csib_ = true, last_rdwrb_ = false;

@@ -13,10 +13,10 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kPage = 256;
-constexpr unsigned kHeader = 6;  // opcode, four bytes of address, a dummy byte
+constexpr unsigned kHeader = 6;  // most bytes in front of data: opcode, 4 of address, 1 dummy
 constexpr Time kMicrosecond = 1000 * kNanosecond;
 
-// Typical times of MT25QU256.
+// Typical times of programming and erasing by the data sheet of MT25QU256.
 constexpr Time kProgramTime = 120 * kMicrosecond;
 constexpr Time kStatusTime = 1300 * kMicrosecond;
 constexpr Time kErase4k = 50'000 * kMicrosecond;
@@ -24,27 +24,29 @@ constexpr Time kErase32k = 100'000 * kMicrosecond;
 constexpr Time kErase64k = 150'000 * kMicrosecond;
 constexpr Time kEraseAll = 77'000'000 * kMicrosecond;
 
-// CS# must be high for so long between two commands.
+// CS# must be high for at least this time between two commands.
 constexpr Time kDeselected = 50 * kNanosecond;
 
-// Flag status register: ready; an erase or program failed for protection. Bit 0 is the address
-// mode.
+// Bits of the flag status register: the chip is ready; an erase or program failed because the
+// sector is protected. Bit 0 is set while addresses have four bytes.
 constexpr uint8_t kReady = 0x80, kProtectionFailed = 0x02;
 
-// An erase first programs all bits, for this part of its time, and then sets them.
+// In the first part of its time, which is this fraction, an erase clears all bits. In the second
+// part it sets them.
 constexpr double kPreprogram = 0.3;
 
-enum class Form { None, Mode, Four };  // the address: none, three bytes or the mode's, four bytes
+// The address of a command: it has none, one with as many bytes as the mode says, or one of four.
+enum class Form { None, Mode, Four };
 
 struct Entry {
     uint8_t opcode;
     Form form;
     unsigned dummies;
     bool reads;
-    bool pairs = false;  // The data comes on two lines.
+    bool pairs = false;  // The chip sends the data on two lines, two bits a clock.
 };
 
-// The commands that the model knows.
+// The commands that the model of the chip carries out. It reports all others as unknown.
 constexpr Entry kCommands[] = {
     {0x03, Form::Mode, 0, true},       {0x0b, Form::Mode, 1, true},  {0x13, Form::Four, 0, true},
     {0x0c, Form::Four, 1, true},       {0x5a, Form::Mode, 1, true},  {0x02, Form::Mode, 0, false},
@@ -73,7 +75,8 @@ std::string hex(uint64_t value) {
     return text;
 }
 
-// Bytes that an erase command erases, and its time. 0 bytes: it is none, or erases everything.
+// Returns how many bytes an erase command erases, and its time. 0 bytes: the opcode is no erase
+// command, or erases the whole chip.
 std::pair<uint64_t, Time> erase_of(uint8_t opcode) {
     switch (opcode) {
         case 0x20:
@@ -275,7 +278,8 @@ void FlashChip::settle(Time now) {
     if (running_.work != Work::None && now >= running_.end) finish(1);
 }
 
-// Ends the running work, of which the part `done` was carried out.
+// Ends the running erase or program. `done` is the fraction of its time that has passed: 1 if it
+// was not cut off.
 void FlashChip::finish(double done) {
     if (running_.work == Work::Erase) erased_.push_back(running_.address);
     if (!protected_ && running_.work == Work::Program) finish_program(done);
@@ -301,8 +305,8 @@ void FlashChip::finish_program(double done) {
     }
 }
 
-// An erase that was cut off in its first part has cleared some bits; later it has set some of them,
-// and bits that are not set are cleared.
+// If an erase is cut off in its first part, it has cleared some bits of the sector and left the
+// others. If it is cut off in its second part, it has set some bits, and all others are 0.
 void FlashChip::finish_erase(double done) {
     for (uint64_t at = running_.address; at < running_.address + running_.bytes; at++) {
         uint8_t value = 0xff;

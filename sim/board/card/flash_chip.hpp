@@ -26,7 +26,7 @@ namespace lanebox {
 struct FlashPart {
     uint32_t identification;
     uint64_t size;
-    bool flag_status;  // It has Micron's flag status register, command 0x70.
+    bool flag_status;  // The part has Micron's flag status register, command 0x70.
 };
 constexpr FlashPart kMt25qu256 = {0x20bb19, uint64_t{1} << 25, true};
 
@@ -36,26 +36,27 @@ public:
     // when power is lost.
     FlashChip(const FlashPart &part, uint64_t divisor, uint64_t seed);
 
-    // The levels of the pins from `now` on. Returns the level of the data output. Call it at each
-    // change of CS# and SCK.
+    // Sets the levels of the input pins from `now` on, and returns the level of the data output.
+    // Call it at each change of CS# and SCK.
     bool pins(bool cs_n, bool sck, bool mosi, Time now);
-    // Ends what is running, in part, and forgets all that is volatile. Power is back at once.
+    // Takes the power away for a moment. A running erase or program ends with a part of the bits
+    // changed, and the chip's volatile registers are as after power-on.
     void lose_power(Time now);
     bool busy(Time now);
     bool write_enabled() const { return write_enabled_; }
     bool selected() const { return selected_; }
-    // The chip drives D00, too, and its level there.
+    // pairs(): the chip drives D00, too, as command 0x3c makes it do. low() is its level there.
     bool pairs() const { return pairs_; }
     bool low() const { return low_; }
-    // The card drives D00 while the chip does.
+    // Call it if the card drives D00 while the chip does, which is a fault of the card.
     void conflict() { breach("both card and flash drive D00"); }
 
     FlashMemory &memory() { return memory_; }
     const FlashPart &part() const { return part_; }
     const std::vector<std::string> &broken() const { return broken_; }
-    // Addresses of the sectors that were erased, in order.
+    // Addresses of the sectors that were erased, in the order of the erases.
     const std::vector<uint64_t> &erased() const { return erased_; }
-    // A fault: changes take their time, but change nothing.
+    // A fault of the chip: erasing and programming take their time, but change no bit.
     void protect(bool on) { protected_ = on; }
 
 private:
@@ -95,14 +96,14 @@ private:
     std::vector<uint64_t> erased_;
     bool protected_ = false;
 
-    // Volatile state.
+    // The state that is lost with the power.
     bool selected_ = false, clock_ = false, out_ = true, pairs_ = false, low_ = true;
     std::optional<Time> deselected_at_;
     unsigned bits_ = 0;
     uint8_t in_ = 0, shown_ = 0xff;
-    uint64_t count_ = 0;           // bytes of the transfer that have come
-    std::vector<uint8_t> header_;  // the first bytes of the transfer: opcode, address, dummy
-    std::vector<uint8_t> data_;    // the bytes to program: the last 256 that came
+    uint64_t count_ = 0;           // bytes of the present command that the chip has got
+    std::vector<uint8_t> header_;  // the command's first bytes: opcode, address, dummy
+    std::vector<uint8_t> data_;    // the bytes to program: the last 256 of the command
     bool write_enabled_ = false, four_bytes_ = false, reset_enabled_ = false, asleep_ = false;
     uint8_t extended_ = 0, flags_ = 0;
     Running running_;

@@ -11,8 +11,8 @@ namespace lanebox {
 
 namespace {
 
-// A channel of the sequence: its number, which is also that of its result's register, and its bit
-// in the sequence register 0x48.
+// A channel of the sequence. `number` is also that of the register with its result. `bit` is its
+// place in register 0x48, which selects the channels.
 struct Channel {
     unsigned number, bit;
 };
@@ -25,10 +25,10 @@ constexpr unsigned kSelected = 0x48;
 // A conversion takes this many cycles of the converter's clock ADCCLK.
 constexpr unsigned kConversionCycles = 26;
 constexpr unsigned kAveraging[] = {1, 16, 64, 256};
-// The limits of a temperature have 12 bits. Those below are switches.
+// The limit of a temperature is in the upper 12 bits of its register. The lower four are switches.
 constexpr uint16_t kLimitMask = 0xfff0;
 
-// Returns the code of a value that is `full` at 2^16.
+// Returns the 16-bit code of a value. The value `full` would have the code 2^16.
 uint16_t code(double value, double full) {
     return static_cast<uint16_t>(std::clamp(std::round(value * 65536 / full), 0.0, 65535.0));
 }
@@ -50,8 +50,9 @@ bool Sensors::outside(unsigned channel, unsigned upper, unsigned lower) const {
     return registers_[channel] > registers_[upper] || registers_[channel] < registers_[lower];
 }
 
-// Sets the alarms from the newest results. Those of the temperature turn on above their upper limit
-// and off below their lower one. Those of a supply are on outside of its limits.
+// Sets the alarms by the newest results. An alarm of the temperature turns on above its upper
+// limit, and off below its lower one. The alarm of a supply is on while its voltage is outside its
+// limits.
 void Sensors::judge() {
     uint16_t heat = registers_[kTemperature];
     bool hot = alarms_ & 1;

@@ -24,17 +24,17 @@ public:
     // A conversion that has ended, as the primitive's pins show it.
     struct Conversion {
         unsigned channel;
-        bool last;        // it is the last one of a sequence
-        unsigned cycles;  // cycles of DCLK that the next conversion takes
+        bool last;        // the conversion was the last one of a sequence
+        unsigned cycles;  // how many cycles of DCLK the next conversion takes
     };
 
     void set(const Environment &environment) { environment_ = environment; }
     // Ends the running conversion: stores its result, judges the alarms and begins the next one.
     Conversion convert();
-    // The DRP. Registers 0x00 to 0x3f hold results and cannot be written.
+    // Read and write a register over the DRP. 0x00 to 0x3f hold results and cannot be written.
     uint16_t read(unsigned number) const { return registers_[number & 0xff]; }
     void write(unsigned number, uint16_t value);
-    // The pins ALM.
+    // Returns the levels of the primitive's pins ALM.
     uint16_t alarms() const { return alarms_; }
     bool over_temperature() const { return over_temperature_; }
 

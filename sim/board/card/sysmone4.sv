@@ -41,7 +41,7 @@ module SYSMONE4 #(
         input chandle parts, output int channel, output int last, output int cycles,
         output int alarms, output int hot);
 
-    // The DRP answers this many cycles after DEN.
+    // The DRP answers an access this many cycles after DEN.
     localparam DRP_CYCLES = 4;
     // The first conversion ends this long after the reset, in cycles of DCLK.
     localparam START_CYCLES = 256;
