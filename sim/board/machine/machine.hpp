@@ -39,8 +39,8 @@ struct Machine {
     bool working() const;
     void tick();  // Lets one cycle of 4 ns pass. Rethrows an exception of the hard block's model.
     void power_cycle();
-    // Takes the card's power and gives it back: the flash loses what it was doing, and the part
-    // starts from it. Returns what started.
+    // Takes the card's power away for a moment: the flash stops in the middle of its work, and the
+    // part starts from it. Returns what started.
     Boot lose_card_power();
     // Gives the gateware the identity of the image that the part has started.
     void configure(const Boot &boot);

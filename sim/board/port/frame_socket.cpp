@@ -16,11 +16,11 @@ namespace lanebox {
 
 namespace {
 
-constexpr size_t kHead = 4;              // bytes of the length in front of a frame
+constexpr size_t kHead = 4;              // bytes of the length that stands in front of a frame
 constexpr size_t kQemuLongest = 69'632;  // QEMU's own limit for a frame on such a socket
-constexpr size_t kMostWaiting = 256;     // frames that wait for the card
-constexpr size_t kMostOut = 4u << 20;    // bytes that wait for a peer that reads slowly
-constexpr size_t kChunk = 1u << 16;      // bytes that are read at once
+constexpr size_t kMostWaiting = 256;     // frames from the peer that wait for the card
+constexpr size_t kMostOut = 4u << 20;    // bytes that wait until the peer reads
+constexpr size_t kChunk = 1u << 16;      // bytes of one read of the socket
 
 uint32_t length_at(const uint8_t *head) {
     return uint32_t{head[0]} << 24 | head[1] << 16 | head[2] << 8 | head[3];

@@ -28,30 +28,32 @@ public:
     static constexpr size_t kLongest = numbers::kVirtioMtu + numbers::kEthernetBytes;
 
     struct Counters {
-        uint64_t no_peer = 0;   // frames out that were lost because there was no peer
-        uint64_t full = 0;      // frames out that were lost because the peer does not read
-        uint64_t too_long = 0;  // frames in that were longer than kLongest
-        uint64_t cut = 0;       // frames in whose peer left before their end
+        uint64_t no_peer = 0;   // frames of the card that were lost because there was no peer
+        uint64_t full = 0;      // frames of the card that were lost because the peer did not read
+        uint64_t too_long = 0;  // frames of the peer that were lost, being longer than kLongest
+        uint64_t cut = 0;       // frames that were lost because the peer left before their end
     };
 
-    // Both throw std::runtime_error if the socket cannot be used.
+    // listen() waits for a peer, connect() calls one. Both throw std::runtime_error if the socket
+    // cannot be used.
     void listen(const std::string &path);
     void connect(const std::string &path);
 
     bool connected() const { return bool(peer_); }
-    // Sends a frame, or counts why it is lost.
+    // Sends a frame of the card to the peer. A frame that cannot be sent is counted and lost.
     void send(const Frame &frame);
     bool empty() const { return waiting_.empty(); }
     size_t waiting() const { return waiting_.size(); }
-    Frame take();  // Returns the frame that has waited longest. There must be one.
+    Frame take();  // Returns the frame of the peer that has waited longest. One must be waiting.
 
-    // The sockets to wait on, -1 for none, and the events of poll() for the peer's.
+    // The descriptors that poll() must watch: of the listening socket, and of the peer's with its
+    // events. -1: there is none to watch.
     int callers_fd() const { return listener_ ? listener_->fd() : -1; }
     int peer_fd() const { return events() ? peer_.get() : -1; }
     short events() const;
-    // Accepts a caller. If there is a peer, the caller's connection is closed.
+    // Accepts a connection, whose other end becomes the peer. It is closed if there is a peer.
     void answer_caller();
-    // Reads and writes what the peer's socket takes at once.
+    // Reads and writes as much as the peer's socket allows without a wait.
     void serve();
 
     Counters counters;
@@ -67,10 +69,10 @@ private:
     std::string path_;
     std::unique_ptr<vfio_user::Listener> listener_;
     vfio_user::Fd peer_;
-    std::vector<uint8_t> in_, out_;  // bytes received and not yet parsed; bytes to send
-    size_t sent_ = 0;                // bytes of `out_` that the socket has taken
-    size_t skip_ = 0;                // bytes of a frame that is too long, which are still to come
-    bool told_ = false;              // the user was told of a frame that is too long
+    std::vector<uint8_t> in_, out_;  // received bytes that no frame was made of yet; bytes to send
+    size_t sent_ = 0;                // bytes of `out_` that were sent
+    size_t skip_ = 0;                // bytes to pass over: the rest of a frame that is too long
+    bool told_ = false;              // The user has been told that frames are too long.
     std::deque<Frame> waiting_;
 };
 

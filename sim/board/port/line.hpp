@@ -18,7 +18,7 @@ class Line {
 public:
     static constexpr size_t kPreamble = 8, kFcs = 4, kGap = 12, kShortest = 60;
 
-    // When a frame begins on the line, and when its last byte has arrived.
+    // The times at which a frame begins on the line, and at which its last byte arrives.
     struct Slot {
         Time start, end;
     };
@@ -26,7 +26,7 @@ public:
     // `gigabits` is the rate in Gbit/s.
     explicit Line(unsigned gigabits) : byte_(byte_time(gigabits)) {}
 
-    // Puts a frame of `bytes` bytes without FCS behind those before it, not before `now`.
+    // Sends a frame of `bytes` bytes, without its FCS, at `now` or when the line is free.
     Slot send(size_t bytes, Time now) {
         Time start = std::max(free_, now);
         Time end = start + (kPreamble + std::max(bytes, kShortest) + kFcs) * byte_;

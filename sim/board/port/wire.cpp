@@ -12,9 +12,9 @@ namespace lanebox {
 namespace {
 
 constexpr size_t kBeat = WireBeat::kBytes;
-constexpr size_t kAhead = 2;  // frames that may wait in the MAC for the line, in each direction
-// Cycles after which the net device has seen a new state of the link, or a frame that was given to
-// it. Its own logic says from then on whether there is work.
+constexpr size_t kAhead = 2;  // the most frames that wait in the MAC, in each direction
+// Device time runs for so many cycles after the link has changed or a frame was given to the net
+// device. From then on the net device itself says whether it has work.
 constexpr unsigned kSettle = 64;
 
 }  // namespace
@@ -54,7 +54,8 @@ void Wire::run(Time now) {
     }
 }
 
-// The gateware is in reset: it has lost the part of a frame that it had given or taken.
+// Call it while the gateware is in reset. It then has lost the frame that it was sending, and the
+// one that it was taking.
 void Wire::reset() {
     taken_.clear();
     given_ = 0;

@@ -46,8 +46,8 @@ struct WireInputs {
 struct WireOutputs {
     bool h2c_ready = false;
     WireBeat c2h;
-    unsigned kept = 0;  // bytes of the frame of c2h
-    uint64_t time = 0;  // device time in ns at which it began
+    unsigned kept = 0;  // bytes of the frame that leaves at c2h
+    uint64_t time = 0;  // device time in ns at which this frame began on the line
     bool link = false;
 };
 
@@ -62,7 +62,7 @@ public:
 
     // Opens the socket, if the options have one. Throws std::runtime_error if it cannot be used.
     void open();
-    // Tells the time. Frames whose last byte has arrived by then are given on.
+    // Carries out all that is due by the time `now`: frames whose last byte has arrived go on.
     void run(Time now);
     // Carries out one cycle at the pins of the module frame_port.
     void step(const WireInputs &inputs, WireOutputs &outputs);
@@ -97,11 +97,11 @@ private:
     Line up_, down_;  // h2c and c2h
     Time now_ = 0;
     bool bound_ = false, in_reset_ = true;
-    bool link_ = false;      // the state of the link that the card sees
-    unsigned settling_ = 0;  // cycles that still run after a frame or a change of the link
-    // The pins as they were driven last.
+    bool link_ = false;      // the state of the link as the card sees it
+    unsigned settling_ = 0;  // cycles for which device time still runs (kSettle)
+    // The wire's `ready` of h2c and its `valid` of c2h, as they were driven last.
     bool taking_ = false, giving_ = false;
-    Frame taken_;                 // the beats that have been taken of a frame
+    Frame taken_;                 // the beats of the present h2c frame that have come
     size_t given_ = 0;            // bytes of the first frame in `coming_` that the card has taken
     std::deque<Moving> leaving_;  // frames on the line to the socket
     std::deque<Moving> coming_;   // frames on the line to the card
