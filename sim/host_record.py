@@ -22,12 +22,12 @@ from sim.guest import fio
 from tools.locks import locked
 
 NAME = "record/fio"
-DISK = "/dev/nvme1n1"  # the guest's second disk
-BLOCK = 1 << 20  # bytes of a write, and of an MBUF
-MBUFS = (64, 960)  # the MBUFs of a short run and of a long one
-TIMES = 3  # Each run is counted so often.
-DISK_BYTES = 1 << 30  # It has room for a page of header and the longest run.
-BATCH, DEPTH = 32, 64  # writes that the recorder tells the kernel of at a time; most under way
+DISK = "/dev/nvme1n1"  # the disk that both programs write: the guest's second one
+BLOCK = 1 << 20  # bytes of a write, and of an MBUF (a part of the ring)
+MBUFS = (64, 960)  # MBUFs that a short run and a long run write
+TIMES = 3  # Each run is counted so many times.
+DISK_BYTES = 1 << 30  # size of that disk: a page of header and the longest run fit
+BATCH, DEPTH = 32, 64  # writes given to the kernel at a time; the most under way
 FIO = (
     f"--name=o --filename={DISK} --rw=write --direct=1 --ioengine=io_uring --fixedbufs=1 "
     f"--mem=malloc --thread --bs=1M --iodepth={DEPTH} --iodepth_batch_submit={BATCH} "

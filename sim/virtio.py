@@ -35,7 +35,7 @@ from sim.rows.measure import Conditions
 from sim.rows.results import COLUMNS, RESULTS, Row, merge, row, table
 
 ECHOES = 1000  # messages of each size in `make bench VIRTIO=1`
-BYTES = 16384  # bytes that the guest sends on the console
+BYTES = 16384  # bytes that the guest sends on the console, and gets back
 PINGS = 20
 # Bytes that iperf3 sends in each transfer. They are few, since a board carries less than 1 MB a
 # second of the computer's time.
@@ -56,7 +56,7 @@ def check(args: argparse.Namespace) -> None:
         raise ValueError("VIRTIO=1: it takes no EXAMPLE, MEMORY0 and MEMORY1")
 
 
-# In a guest ---------------------------------------------------------------------------------------
+# Rows measured in a guest ---------------------------------------------------------------------
 
 CONSOLE = f"""
 head -c {BYTES} /bin/busybox >/tmp/sent

@@ -30,14 +30,14 @@ ACKNOWLEDGE, DRIVER, DRIVER_OK, FEATURES_OK = 1, 2, 4, 8
 EVENT_INDEX, VERSION_1, ACCESS_PLATFORM, NOTIFICATION_DATA = 29, 32, 33, 38
 WRITE = 2  # flag of a descriptor: the device writes the buffer
 RECEIVE, TRANSMIT = 0, 1
-STRIDE = 5  # from a descriptor to the next one, for a driver whose descriptors cannot be guessed
-MEMORY = 0x1_0000_0000  # the bus address of the first queue's memory
-MEMORY_STEP = 1 << 21  # the distance of the queues' memories in bytes
-RINGS = 1 << 14  # bytes in front of the buffers of a queue, for its rings
+STRIDE = 5  # step between the numbers of descriptors, if the device must not be able to guess them
+MEMORY = 0x1_0000_0000  # bus address of the memory of queue 0
+MEMORY_STEP = 1 << 21  # bytes from one queue's memory to the next one's
+RINGS = 1 << 14  # bytes for the rings of a queue, in front of its buffers
 MSI_CAPABILITY, MSI_CONTROL, MSI_ENABLE = 0x05, 2, 1
-CAPABILITIES = 0x34  # offset of the first capability's place in configuration space
-READS_TO_REST = 32  # reads of a register that take longer than the device is still busy
-SECONDS = 60  # An answer of the device may take so long in wall time.
+CAPABILITIES = 0x34  # the byte of configuration space with the offset of the first capability
+READS_TO_REST = 32  # The device is idle after so many reads of a register.
+SECONDS = 60  # An answer of the device must come within this many seconds of wall time.
 
 
 class Queue:
@@ -193,7 +193,7 @@ class EchoDriver:
         The buffers are ready for the next messages then.
         """
         receive, transmit = self.queues
-        # The device asks for an interrupt only when the whole ring was transmitted once more.
+        # `ask` with this index asks for an interrupt only when the whole ring was sent once more.
         transmit.ask(transmit.index - 2)
         receive.ask(receive.seen)
         for message in messages:
@@ -206,7 +206,7 @@ class EchoDriver:
         self._await(b"".join(messages))
         while transmit.seen != transmit.index:
             self._until(transmit)
-        # A device that still looks for more would find the next message before its notification.
+        # A device that still looks for messages would find the next one before its notification.
         for _ in range(READS_TO_REST):
             self.read(MAGIC)
 

@@ -21,7 +21,8 @@ from sim.guest.debian import FOLDERS, LOADER
 from sim.guest.packages import BUILD
 
 PROGRAMS = ("iperf3", "ethtool")
-# The C library loads this one by name, and ends the program without it, when a thread is cancelled.
+# The C library loads this library by name when a thread is cancelled, and ends the program if it is
+# missing.
 # iperf3 does that from version 3.17 on.
 UNWINDER = "libgcc_s.so.1"
 PLACE = "net"  # the folder in the guest with the programs and their libraries

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts what drives the card's virtio devices into a guest: Debian's own drivers, our transport
+"""Puts the programs for the card's virtio devices into a guest: Debian's own drivers, our transport
 litepcie_virtio.ko, and the command virtio_console.
 
 Promises: init.sh loads all modules before the guest's commands run. Limits: the modules are those
@@ -18,7 +18,7 @@ from sim.guest.kernel import Kernel
 HERE = Path(__file__).resolve().parent
 # The drivers of Debian's kernel that drive the card's virtio devices.
 STOCK = ("virtio_net", "virtio_console")
-# What `make shell VIRTIO=1` says before its shell.
+# The text that `make shell VIRTIO=1` prints before its shell begins.
 HINT = """
 The card's virtio console is /dev/hvc0, which virtio_console in the kernel drives through
 litepcie_virtio.ko. What is sent comes back: `echo hello | virtio_console`

@@ -40,13 +40,13 @@ from sim.rows.streams import PREFIX
 
 STREAM = 0x3_0000_0000  # Bus address of the pcapng stream in host memory.
 PIECE = 1 << 23  # the bytes of the stream for each descriptor of h2c
-SIZE = 64  # bytes on the line of the frames of `capture/both/*`, with FCS
-SIZES = (64, 1518)  # those of `capture/played/*`
-PLAYED_BYTES = 12 << 20  # the bytes of the stream of a row `capture/played/*`
+SIZE = 64  # bytes on the line of a frame of `capture/both/*`, with FCS
+SIZES = (64, 1518)  # bytes on the line of the frames of `capture/played/*`, with FCS
+PLAYED_BYTES = 12 << 20  # bytes of the pcapng stream of a row `capture/played/*`
 HEADER, TRAILER = 28, 4  # bytes of a pcapng packet block before its data and behind it
-PACKET = 6  # the type of such a block
+PACKET = 6  # the type of a pcapng packet block
 FIRST_NS = 1_700_000_000 * 10**9  # the recorded time of the stream's first packet
-GAP_NS = 17  # from each recorded time to the next
+GAP_NS = 17  # ns from the recorded time of a packet to that of the next
 # Bits of the register player_control, and two values of its field `pace`.
 RUN, KEEP_TIME = (bits.mask(bits.PLAYER_CONTROL, name) for name in ("run", "keep_time"))
 FAST, AT_RATE = (bits.PACES.index(pace) << bits.PLAYER_CONTROL["pace"] for pace in ("fast", "rate"))
@@ -54,7 +54,7 @@ FAST, AT_RATE = (bits.PACES.index(pace) << bits.PLAYER_CONTROL["pace"] for pace 
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a stream: `count` packets of `size` bytes, the FCS not among them."""
+    """The packets of a stream: `count` packets of `size` bytes without an FCS."""
 
     size: int
     count: int
@@ -88,7 +88,7 @@ class Packets:
         return words
 
     def blocks(self, length: int, first: int = 0, count: int | None = None) -> np.ndarray:
-        """Return these packets as pcapng blocks of `length` bytes, one in each row."""
+        """Return the packets as pcapng blocks of `length` bytes, one in each row."""
         heads = self.heads(length, first, count)
         found = np.zeros((len(heads), length), np.uint8)
         found[:, :HEADER] = heads.view(np.uint8)

@@ -24,10 +24,10 @@ from sim.rows.limits import Limit
 from sim.rows.results import Row, row
 
 GIB = 1 << 30
-MBUF = 1 << 20  # bytes of the MBUFs of capture_cost.c, whose ring has 256 MiB
+MBUF = 1 << 20  # bytes of an MBUF (a part of the ring) of capture_cost.c. Its ring has 256 MiB.
 PACKETS = (1000, 9000)  # packets of a short and a long walk through records
 MBUFS = (64, 320)  # MBUFs of a short and a long recording
-# The goals for a packet in instructions, and for a GiB in system calls.
+# The goals: instructions for a packet, and system calls for a GiB.
 WALK, RECORD, CALLS = 20, 1, 64
 SECONDS = 1200
 COLLECTED = r"Collected : (\d+)"  # callgrind's line with the sum of instructions
@@ -64,7 +64,7 @@ def counted(prefix: list[str], pattern: str, *command: str) -> tuple[int, dict[s
 def walked(made: Path) -> float:
     """Return the instructions of a packet in a loop that counts packets, bytes and time."""
     with tempfile.TemporaryDirectory() as folder:
-        # The compiler may have given the function a longer name.
+        # The compiler may have appended something to the function's name.
         prefix = callgrind(folder, "count_packets*")
         used = [counted(prefix, COLLECTED, str(made), "count", str(n))[0] for n in PACKETS]
     return (used[1] - used[0]) / (PACKETS[1] - PACKETS[0])

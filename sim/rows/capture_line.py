@@ -26,18 +26,18 @@ from sim.rows.peer import START, Bar
 from sim.rows.results import Row, row
 
 LINE = 40  # Gb/s: four lanes of 10GBASE-R
-FCS, PREAMBLE, GAP = 4, 8, 12  # bytes of the line that are not recorded with a frame
+FCS, PREAMBLE, GAP = 4, 8, 12  # bytes that a frame has on the line and that are not recorded
 # The sizes on the line of the frames of a row; three sizes are a mix of 7, 4 and 1 of 12 frames.
 SIZES = {"64": (64,), "69": (69,), "1518": (1518,), "mix": (64, 594, 1518)}
-FULL = 1_000_000  # the frames of 64 B in DEVICE_NS
-RING_LOG2 = 27  # The ring has 128 MiB, which hold all records of a row of DEVICE_NS.
+FULL = 1_000_000  # so many frames of 64 B come in DEVICE_NS
+RING_LOG2 = 27  # The ring has 128 MiB, enough for all records of a row of DEVICE_NS.
 
-# The frames of these rows need a staging memory that holds what comes while the host takes nothing.
+# In these rows the staging memory must hold the frames that come while the host takes no write.
 STALL_SIZE = 69
-# The host takes no write from this cycle on, when the pipeline is filled.
+# From this cycle on, when the pipeline is full, the host takes no write.
 PAUSE_AT = START + 10_000
-AFTER_NS = 100_000  # Frames come for so long after the longest stall.
-# Stalls in ns: the first one must not lose a frame, the second one must.
+AFTER_NS = 100_000  # Frames still come for so long after the longest stall, in ns.
+# Stalls in ns: during the first one no frame may be lost, and during the second one some must be.
 HELD, LOST = 170_000, 190_000
 
 
@@ -166,6 +166,6 @@ def loss_row(name: str, ring: Ring, frames: Traffic) -> Row:
             **{fate: accounts[fate][0] for fate in FATES},
         },
     )
-    # There is no smaller number of lost frames than 0, and it has no ratio.
+    # The limit is 0 lost frames, and nothing can be divided by 0: the row has no ratio.
     found.limit, found.binds = 0.0, "line"
     return found

@@ -31,7 +31,7 @@ SNAPSHOT = bits.mask(bits.ACCOUNT_CONTROL, "snapshot")
 GENERATE, MIX = (bits.mask(bits.GENERATOR_CONTROL, name) for name in ("run", "mix"))
 FATES = bits.FATES
 PORTS = 4  # The generator gives frame n to port n % PORTS.
-# The device time of a longer measurement in ns, and the seconds of wall time that it may take.
+# Of a longer measurement: its device time in ns, and the most seconds of wall time for it.
 DEVICE_NS, SECONDS = 17e6, 600
 
 
@@ -161,7 +161,7 @@ class Ring:
 
         The host only looks at its own statistics, so the card's cycles do not depend on it.
         """
-        # A read of a register would be a TLP of its own. The board's count of cycles is none.
+        # The board is asked for its cycle: a read of a register would be a TLP more on the link.
         done = START + traffic.ns / limits.CYCLE_NS
         deadline = time.monotonic() + seconds
         while self.bar.board.stats()["cycles"] < done:
@@ -178,7 +178,7 @@ class Ring:
         self.bar.register("capture_generator_control", 0)
         self.bar.register("capture_control", 0)
         self._await(IDLE, IDLE, "it did not stop")
-        # The card is idle when the line has left it. The host's answer to a read comes behind it.
+        # The card is idle when the line has left it. The answer to a read arrives behind the line.
         self.bar.read_register("capture_status")
 
     def accounts(self) -> dict[str, tuple[int, int]]:

@@ -33,14 +33,18 @@ from sim.rows.measure import Conditions
 from sim.rows.peer import Bar
 from sim.rows.results import Row, row
 
-CYCLES = (20_000, 40_000)  # cycles of a short and a long run, after the host's last access
-# Goals for the instructions of a cycle: awake over asleep, and asleep over a card without CPU.
+CYCLES = (
+    20_000,
+    40_000,
+)  # cycles of a short and of a long run, after the host's last access
+# Goals for ratios of instructions in a cycle: of a CPU that never sleeps to one that sleeps, and of
+# a sleeping CPU to a card without one.
 AWAKE, ASLEEP = 1.03, 1.00
 CYCLE = "lanebox::Gateware::tick*"  # the function that simulates one cycle
-SECONDS = 600  # Under callgrind a board may take so many seconds of wall time for each step.
+SECONDS = 600  # Under callgrind each step of a board must end within so many seconds of wall time.
 STATE = 7  # bits of the register management_status
 TOTAL = r"^(?:summary|totals): (\d+)"  # the line of a profile with the sum of instructions
-# Firmware that never sleeps: it computes, and gives a heartbeat now and then.
+# Firmware for a CPU that never sleeps: it computes all the time, and gives a heartbeat in between.
 BUSY = """
 #include "card.h"
 int main(void) {
@@ -78,7 +82,7 @@ def load(bar: Bar, raw: bytes) -> None:
 def counted(built: Artefacts, at: Conditions, cycles: int, raw: bytes | None) -> tuple[int, int]:
     """Run a board for `cycles` cycles, with the image `raw` in its CPU if there is one.
 
-    Return the instructions and the cycles from the board's start to its end.
+    Return the instructions that callgrind counted inside CYCLE, and the board's cycles.
     """
     with tempfile.TemporaryDirectory() as name:
         profile, stats = Path(name) / "profile", Path(name) / "stats"

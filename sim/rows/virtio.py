@@ -40,12 +40,13 @@ from sim.rows.results import Row, row
 from sim.trace import tlp
 from sim.trace.tlp import Tlp
 
-# Sizes in bytes of the messages of seed 002's tables, and of the message of the other rows.
+# Sizes in bytes: of the messages of seed 002's tables, and of the message in all other rows.
 SIZES, SMALL = (64, 128, 256, 512, 1024), 64
-# Times in ns that the host takes for a read, over which the slope is measured.
+# The host's read latencies in ns at which messages are measured. The slope over them is the number
+# of reads that wait for each other.
 LATENCIES = (0, 500, 1000, 2000)
-SHORT = 12  # Messages of a measurement whose messages all take about the same time.
-# The first messages of a device, which are not counted: it still learns of the receive buffers.
+SHORT = 12  # messages of a measurement in which all take about the same time
+# The first messages of a device are not counted: it still reads about its receive buffers then.
 WARM_UP = 4
 QUEUE_SIZE, BUFFER_BYTES = 64, 2048
 PERCENTILES = (50, 95, 99, 99.9)
@@ -57,12 +58,12 @@ REAL_HOST = {"read_latency_ns": 600, "jitter_ns": 200, "late_percent": 1.0, "lat
 ROUND_TRIPS = {"split": 4, "notify": 3, "predicted": 2}
 OWN_CYCLES = {"": 145, "/predicted": 115}
 DOORBELL_NS = 1750
-FRAMES, FRAME_CYCLES = 32, 6  # messages of a batch, and the goal in cycles for each
+FRAMES, FRAME_CYCLES = 32, 6  # messages of a batch, and the goal in cycles for each of them
 
 
 @dataclass(frozen=True)
 class Echo:
-    """One message there and back: the ns from doorbell to interrupt, and the card's reads in it."""
+    """A message that came back: ns from doorbell to interrupt, and the card's reads meanwhile."""
 
     ns: int
     reads: int
@@ -107,7 +108,7 @@ class Device:
 
     @property
     def page(self) -> int:
-        """Return the place of the device's registers in BAR0."""
+        """Return the offset in BAR0 of the device's page of registers."""
         return json.loads(self.csr.read_text())["constants"]["virtio_console_base"]
 
     def echoes(self, at: Conditions, size: int, count: int) -> tuple[list[Echo], int]:
