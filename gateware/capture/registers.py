@@ -43,8 +43,7 @@ def check_capture(capture, endpoint):
 def needs_capture(capture, occupant, endpoint):
     """Returns how many queues the gateware's capture block has, and 0 if there is none. It has a
     capture block if one is asked for (`capture`, a number of queues), or if the user slot's
-    occupant has frames for it.
-    """
+    occupant has frames for it."""
     needed = int(capture or occupant.frames is not None)
     check_capture(needed, endpoint)
     return needed
@@ -133,8 +132,7 @@ class Capture(LiteXModule):
 
     def add_settings(self):
         """Adds the registers with which software sets the ring, its limit, and the modes of
-        capture.
-        """
+        capture."""
         self._control = CSRStorage(fields=[
             CSRField("run", size=1, offset=CONTROL["run"], description="Take frames."),
             CSRField("keep_bad", size=1, offset=CONTROL["keep_bad"],
@@ -188,8 +186,7 @@ class Capture(LiteXModule):
 
     def add_results(self):
         """Adds the registers in which software reads the capture block's status, its position in
-        the ring, and the accounts (counts of frames by port and fate).
-        """
+        the ring, and the accounts (counts of frames by port and fate)."""
         self._status = CSRStatus(fields=[
             CSRField("idle", size=1, offset=STATUS["idle"],
                 description="It has stopped, and nothing more will be written."),
@@ -220,8 +217,7 @@ class Capture(LiteXModule):
 
     def add_mix(self):
         """Adds the registers of the generator's larger frames. They stand behind all others, whose
-        places in the register map stay as they were.
-        """
+        places in the register map stay as they were."""
         for name, reset in (("middle", 594), ("large", 1518)):
             size = CSRStorage(LENGTH_BITS, reset=reset, name=f"generator_{name}_size",
                 description=f"Bytes of the {name} frames in a mix: 1 or more.")
@@ -233,8 +229,7 @@ class Capture(LiteXModule):
 
     def nanoseconds(self, time, cycle_ns):
         """Returns device time in ns. `time` is device time in cycles of `cycle_ns`, a power of two,
-        so it is only shifted.
-        """
+        so it is only shifted."""
         shift = log2_int(cycle_ns)
         now   = Signal(len(time))
         self.comb += now.eq(Cat(Replicate(0, shift), time[:len(time) - shift]))
@@ -242,8 +237,7 @@ class Capture(LiteXModule):
 
     def connect_port(self, request, port):
         """Connects the capture block's requests, which have request_layout(), to the master port
-        `port`, which has LitePCIe's layout.
-        """
+        `port`, which has LitePCIe's layout."""
         source = port.source
         self.comb += [
             request.connect(source, keep={"valid", "ready", "last"}),

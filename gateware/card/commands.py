@@ -33,8 +33,7 @@ class Change(IntEnum):
 class Command:
     """A command of the flash. `address` is the number of its address bytes: 0, 3 or 4. `dummies` is
     the number of bytes between address and data, which mean nothing. `lines` is the number of data
-    lines on which the flash sends its data: 1, or 2 for a command with a dummy byte.
-    """
+    lines on which the flash sends its data: 1, or 2 for a command with a dummy byte."""
     opcode:  int
     about:   str
     address: int    = 0

@@ -12,8 +12,7 @@ POLYNOMIAL = 0xedb88320
 class Crc32(LiteXModule):
     """Computes zlib's crc32() of the data that `valid` marks since `clear`. The data comes in parts
     of `width` bits, the lowest bits of a byte first. With `reset_less` only `clear` begins anew, so
-    flip-flops have one reset, and less logic.
-    """
+    flip-flops have one reset, and less logic."""
     def __init__(self, width=8, reset_less=False):
         self.clear = Signal()      # i
         self.data  = Signal(width) # i

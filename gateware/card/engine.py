@@ -23,8 +23,7 @@ WORD_BITS, WORD_BYTES = 32, 4
 
 class PageBuffer(LiteXModule):
     """One page of the flash. Software reads and writes it by words, the engine by bytes, never both
-    at a time: `by_bytes` says that the engine has it.
-    """
+    at a time: `by_bytes` says that the engine has it."""
     def __init__(self):
         self.by_bytes   = Signal()
         self.index      = Signal(max=PAGE_BYTES//WORD_BYTES) # i, number of a word
@@ -128,8 +127,7 @@ class FlashEngine(LiteXModule):
 
     def add_pages(self):
         """Connects one page buffer to software and one to the transfer. During any command but a
-        program, software and the transfer share one page buffer, and the transfer uses it.
-        """
+        program, software and the transfer share one page buffer, and the transfer uses it."""
         transfer, writes = self.transfer, self.form.writes
         for number, page in enumerate(self.pages):
             mine = Signal() # The page buffer is software's.
@@ -151,8 +149,7 @@ class FlashEngine(LiteXModule):
 
     def add_steps(self, refused, stopped):
         """Adds the steps of a command. A step that makes a transfer describes it as long as it
-        runs, and starts it in its first cycle.
-        """
+        runs, and starts it in its first cycle."""
         gate, form, transfer = self.gate, self.form, self.transfer
         self.fsm = fsm = FSM(reset_state="TAKE-PINS")
         entered  = Signal()

@@ -43,8 +43,7 @@ ERRORS = {
 
 def cage_pins():
     """Returns the pins of a cage, as signals inside the FPGA. A line of I2C has two: one to pull it
-    low, one to read it.
-    """
+    low, one to read it."""
     return Record([("scl_low", 1), ("sda_low", 1), ("scl", 1), ("sda", 1), ("modsel_n", 1),
         ("reset_n", 1), ("lpmode", 1), ("modprs_n", 1), ("int_n", 1)])
 

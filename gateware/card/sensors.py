@@ -94,9 +94,8 @@ def settings(clock):
     }
 
 def system_monitor(clock):
-    """Returns LiteX's USPSystemMonitor with the values of settings() in its primitive, and with
-    a name for the primitive's output EOS.
-    """
+    """Returns LiteX's USPSystemMonitor with the values of settings() in its primitive, and with a
+    name for the primitive's output EOS."""
     monitor = USPSystemMonitor()
     values  = {f"INIT_{number:02X}": value for number, value in settings(clock).items()}
     # Migen's get_fragment() would end the module, so that no parent could include it any more.

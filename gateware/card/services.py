@@ -13,8 +13,7 @@ from gateware.card.upkeep import add_upkeep
 def add_card(soc, cages, firmware=None, link=1):
     """Adds the card services to the SoC, with the cages that `cages` names; nothing if `cages` is
     None. Only the cages need pins that a board may lack. `firmware` adds the management CPU. `link`
-    is high while the PCIe link is up.
-    """
+    is high while the PCIe link is up."""
     if cages is None:
         return
     soc.flash  = Flash()

@@ -15,16 +15,14 @@ CAGES = ("a", "b")
 
 def check_upkeep(card, compat):
     """Raises ValueError if card services are asked for in a layout of BAR0 that has no room for
-    their registers.
-    """
+    their registers."""
     if card and compat:
         raise ValueError(f"--card: the layout {compat!r} of BAR0 shows register pages 0 to 23 "
             "only, and the card services have pages above; leave one of the two out")
 
 def add_upkeep(soc, cages):
     """Adds sensors, and the cages that `cages` names, to the SoC. The target connects the cages'
-    pins, `soc.cages[name]`, to the board.
-    """
+    pins, `soc.cages[name]`, to the board."""
     soc.sensors = Sensors(soc.sys_clk_freq)
     soc.cages   = {}
     for name in cages:

@@ -77,8 +77,7 @@ class StreamBuffer(LiteXModule):
 
 class Buffering(LiteXModule):
     """The buffers of both directions, with `size` bytes each. The streams have LitePCIe's names:
-    h2c goes from `sink` to `next_source`, c2h from `next_sink` to `source`.
-    """
+    h2c goes from `sink` to `next_source`, c2h from `next_sink` to `source`."""
     def __init__(self, size):
         self.reader_fifo_control = _control("Reader", "Minimal", size)
         self.reader_fifo_status  = _status("Reader")

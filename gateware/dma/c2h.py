@@ -104,8 +104,7 @@ class C2h(LiteXModule):
 
     def add_pieces(self):
         """Moves the user's stream into the c2h store, and makes a header for each piece, which is
-        the data of one write to the host.
-        """
+        the data of one write to the host."""
         piece, sink, header = self.cutter.source, self.sink, self.headers.sink
         empty               = Signal()
         room, store_room    = Signal(), Signal()
@@ -167,8 +166,7 @@ class C2h(LiteXModule):
 
     def add_silence(self, taken, ended):
         """Drives `silent`, which says that the flush time has passed since the last beat of the
-        descriptor was taken.
-        """
+        descriptor was taken."""
         # Cycles that are left until the flush time ends the c2h descriptor, down to 1. Always 0 if
         # the flush time is off.
         rest        = Signal(len(self.flush_time))
@@ -278,8 +276,7 @@ class C2h(LiteXModule):
 
     def add_account(self):
         """Counts c2h descriptors. A descriptor is done when the endpoint has taken the last beat of
-        its last write.
-        """
+        its last write."""
         header, table, account = self.headers.source, self.table, self.account
         # The c2h descriptor will count (table.counted) when its present write, the last one, ends.
         counts = Signal()
@@ -305,16 +302,14 @@ class C2h(LiteXModule):
 
     def add_busy(self):
         """Drives `busy`, which makes device time run. The engine is busy while data can move, while
-        the flush time runs, and always in loop mode (the table starts again at its end).
-        """
+        the flush time runs, and always in loop mode (the table starts again at its end)."""
         looping = self.table.loop_prog_n.storage
         moves   = looping | self.sink.valid | self.headers.source.valid | self.timing
         self.comb += self.busy.eq((self.enable & moves) | self.begun | self.account.waits)
 
 def header_layout():
     """Returns the layout of the headers of writes. The data of a write with a header is all in the
-    store. A header with `last` ends its descriptor.
-    """
+    store. A header with `last` ends its descriptor."""
     return EndpointDescription([
         ("address", numbers.ADDRESS_WIDTH),
         # No data is written for the header: its c2h descriptor has no bytes, or the flush time

@@ -29,8 +29,7 @@ from gateware.vocabulary import layouts
 
 def _add_doorbell(channel):
     """Adds the signal `doorbell` to a DMA channel. It is high for a cycle when the host gives a
-    direction a descriptor or switches the direction on.
-    """
+    direction a descriptor or switches the direction on."""
     engines = channel.reader, channel.writer
     channel.doorbell = Signal() # o
     channel.comb += channel.doorbell.eq(reduce(or_, [
@@ -40,8 +39,7 @@ def _add_doorbell(channel):
 
 class DmaChannel(LiteXModule):
     """A DMA channel like LitePCIeDMA, with this project's engines. Its parts have LitePCIe's names
-    (`reader`, `writer`), since LiteX makes the register names from them.
-    """
+    (`reader`, `writer`), since LiteX makes the register names from them."""
     # For software: the card counts an h2c descriptor only when its data has come to the card.
     h2c_settled = True
     # For software: bit 2 of h2c's enable register says that the user has taken all h2c data.
@@ -126,8 +124,7 @@ def make_channel(name, endpoint):
 
 def add_extras(soc):
     """Adds the registers of notices and interrupt moderation to the SoC, if its DMA channel is this
-    project's. LitePCIe's channel has neither.
-    """
+    project's. LitePCIe's channel has neither."""
     channel = soc.pcie_dma0
     if isinstance(channel, DmaChannel):
         soc.pcie_moderation0 = ModerationRegisters(channel.h2c_moderation, channel.c2h_moderation)
@@ -136,8 +133,7 @@ def add_extras(soc):
 
 def dma_constants(channel):
     """Returns {name: value} of the SoC constants that tell software about the DMA channels.
-    `channel` is the first channel.
-    """
+    `channel` is the first channel."""
     return {
         "DMA_CHANNELS":    numbers.DMA_CHANNELS,
         "DMA_ADDR_WIDTH":  numbers.ADDRESS_WIDTH,

@@ -33,8 +33,7 @@ EPOCH_BITS  = 2
 
 def owner_layout():
     """Returns the fields of a descriptor that each of its pieces carries, since they are needed
-    when the descriptor ends.
-    """
+    when the descriptor ends."""
     return [
         ("irq",   1), # The descriptor raises an interrupt when it ends.
         # In loop mode (the table starts again at its end), the descriptor begins a round of the
@@ -108,8 +107,7 @@ class SettledTable(LitePCIeDMAScatterGather):
 
 def _cut_layout():
     """Returns the fields that say where in host memory a descriptor's piece begins, and how long
-    the piece is.
-    """
+    the piece is."""
     return [
         ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
@@ -206,8 +204,7 @@ class DescriptorCutter(LiteXModule):
 
     def cut_off(self, piece, enables):
         """Returns the statements that load `source` with the piece `piece` and with its byte
-        enables, the fields of `enables`.
-        """
+        enables, the fields of `enables`."""
         source = self.source
         return [
             *(getattr(source, name).eq(getattr(piece, name)) for name, _ in _cut_layout()),
@@ -217,8 +214,7 @@ class DescriptorCutter(LiteXModule):
 
     def measure(self, piece, address, length):
         """Returns the statements that set `piece` to the first piece of `length` bytes of host
-        memory from byte address `address` on.
-        """
+        memory from byte address `address` on."""
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
@@ -236,8 +232,7 @@ class DescriptorCutter(LiteXModule):
 
     def add_ahead(self, table):
         """Prepares the first piece of the next descriptor. Registers separate it from `source`, so
-        that the path back to the table's `ready` is short.
-        """
+        that the path back to the table's `ready` is short."""
         layout     = EndpointDescription([*_cut_layout(), *_kept_layout()])
         self.ahead = ResetInserter()(stream.Buffer(layout, pipe_valid=True, pipe_ready=True))
         sink       = self.ahead.sink
@@ -256,8 +251,7 @@ class DescriptorCutter(LiteXModule):
 
     def add_rest(self):
         """Computes the piece that follows the one in `source`. The computation takes some cycles
-        from the loading of `source` on, which `rest_age` counts.
-        """
+        from the loading of `source` on, which `rest_age` counts."""
         source        = self.source
         address       = Signal(numbers.ADDRESS_WIDTH)
         length        = Signal(LENGTH_BITS)
@@ -274,8 +268,7 @@ class DescriptorCutter(LiteXModule):
 
 def enables_layout():
     """Returns the fields that say how many dwords and beats a piece's request has, and which byte
-    enables its first and last dword have.
-    """
+    enables its first and last dword have."""
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
         # The number of the last beat of the piece's request, from 0 on.
@@ -362,6 +355,5 @@ class ShortPiece(LiteXModule):
 
 def last_dword(count):
     """Returns the byte enables of a last dword of which the first `count` bytes are valid (1 to 3);
-    0 stands for all four.
-    """
+    0 stands for all four."""
     return (1 << count) - 1 if count else 0xf

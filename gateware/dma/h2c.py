@@ -121,8 +121,7 @@ class H2c(LiteXModule):
 
     def add_requests(self, phy, port):
         """Sends a request for each piece to `port.source` when the store has room for all of its
-        data.
-        """
+        data."""
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
         # A read request was offered to the endpoint and not taken yet, so it must stay offered.
@@ -233,8 +232,7 @@ class H2c(LiteXModule):
 
     def add_counts(self, port):
         """Counts h2c descriptors. A descriptor is done when the last beat of its last read request
-        has come.
-        """
+        has come."""
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [

@@ -16,8 +16,7 @@ from gateware.vocabulary.layouts import stream_layout
 
 class DmaLoopback(LiteXModule):
     """Sends h2c data straight to c2h while it is enabled. The user logic then gets no data, and its
-    own c2h data waits. While disabled the loopback passes both streams on.
-    """
+    own c2h data waits. While disabled the loopback passes both streams on."""
     def __init__(self):
         self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n
          Write ``1`` to enable DMA internal loopback (DMA Reader to DMA Writer).""")

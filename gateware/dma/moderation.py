@@ -22,8 +22,7 @@ COUNT_BITS    = 8
 
 class Moderation(LiteXModule):
     """Moderates the interrupts of one DMA direction. With an `interval` of 0 every interrupt passes
-    in its own cycle.
-    """
+    in its own cycle."""
     def __init__(self):
         self.wanted   = Signal() # i, one cycle: the DMA engine raises an interrupt.
         self.irq      = Signal() # o, one cycle: an interrupt message is sent.
@@ -78,8 +77,7 @@ def _moderation_register(name, way):
 
 class ModerationRegisters(LiteXModule):
     """The registers with which software sets interrupt moderation, one for each DMA direction.
-    After reset moderation is off.
-    """
+    After reset moderation is off."""
     def __init__(self, h2c, c2h):
         self.reader = _moderation_register("reader", "h2c")
         self.writer = _moderation_register("writer", "c2h")

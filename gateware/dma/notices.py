@@ -417,8 +417,7 @@ class Notices(LiteXModule):
 
     def address(self, data):
         """Returns a signal with the host address of the write on the port, and the statement that
-        drives the signal. A write of data has the address `data`, a notice has its own.
-        """
+        drives the signal. A write of data has the address `data`, a notice has its own."""
         address = Signal(len(data))
         return address, Case(self.which, {
             0:        address.eq(data),
@@ -431,8 +430,7 @@ class Notices(LiteXModule):
 
 class NoticeRegisters(LiteXModule):
     """The registers with which software sets the notices of both directions, and the flush time of
-    c2h. After reset notices and flush time are off.
-    """
+    c2h. After reset notices and flush time are off."""
     def __init__(self, c2h):
         self.writer_records_base = CSRStorage(64,
             description="Ring of records: a multiple of its size in bytes.")

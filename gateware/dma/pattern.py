@@ -21,8 +21,7 @@ LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
     """Returns the pattern's eight dwords in beat number `beat`. The low three bits of a dword are
-    its lane and the bits above are the beat's number, so no adder is needed.
-    """
+    its lane and the bits above are the beat's number, so no adder is needed."""
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
 # Generator ----------------------------------------------------------------------------------------
@@ -149,8 +148,7 @@ class Pattern(LiteXModule):
 
     def add_csr(self):
         """Adds the registers that start the generator and the checker, and those with the result of
-        the check.
-        """
+        the check."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("c2h_generate", size=1, offset=0,
                 description="Send the pattern instead of the user's stream, from dword 0 on."),

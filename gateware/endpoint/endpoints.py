@@ -62,7 +62,6 @@ def check_endpoint(name, completion_pool=False):
 
 def make_endpoint(name, phy, completion_pool=False):
     """Makes the endpoint called `name` on the PHY `phy`. LaneboxEndpoint explains
-    `completion_pool`.
-    """
+    `completion_pool`."""
     check_endpoint(name, completion_pool)
     return ENDPOINTS[name](phy, completion_pool)

@@ -54,14 +54,12 @@ class Msix(LiteXModule):
 
 def add_msi(soc):
     """Adds MSI to the SoC without MSI-X. One MSI message (vector 0) stands for all interrupt
-    causes.
-    """
+    causes."""
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
     """Adds MSI-X to the SoC, with a vector for each cause and the table on the bus. MSI stays
-    possible.
-    """
+    possible."""
     soc.pcie_endpoint.add_msix()
     soc.msix = Msix(soc.pcie_msi, soc.pcie_endpoint)
     soc.bus.add_slave("msix", soc.msix.bus,

@@ -33,8 +33,7 @@ CHANNELS = {
 
 def user_axi():
     """Makes an AXI4 bus of the widths that the MMIO bridge needs. User logic declares its bus by
-    `self.axi = user_axi()`.
-    """
+    `self.axi = user_axi()`."""
     return axi.AXIInterface(
         data_width    = DATA_WIDTH,
         address_width = bits_for(AXI_SIZE - 1),
@@ -43,8 +42,7 @@ def user_axi():
 
 def axi_problem(bus):
     """Returns the reason, as the end of a sentence, why the MMIO bridge cannot master `bus`; None
-    if `bus` has the widths of user_axi().
-    """
+    if `bus` has the widths of user_axi()."""
     if not isinstance(bus, axi.AXIInterface):
         return f"is {bus!r}"
     wanted = user_axi()

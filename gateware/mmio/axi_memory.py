@@ -20,8 +20,7 @@ LEAST_CYCLES = 2  # The smallest latency that AxiMemory can have, in cycles.
 
 class Ripe(LiteXModule):
     """Says whether some request has been inside the memory for `cycles` cycles and is not answered
-    yet.
-    """
+    yet."""
     def __init__(self, cycles):
         self.enters = Signal() # i, one cycle: the memory takes a request.
         self.taken  = Signal() # i, one cycle: the memory ends its answer to a request.
@@ -65,8 +64,7 @@ class AxiMemory(LiteXModule):
 
     def _commands(self, channel, depth):
         """Puts the AXI4 requests on `channel` (`ar` or `aw`) into a FIFO, with their row, ID and
-        length. Returns the FIFO's output.
-        """
+        length. Returns the FIFO's output."""
         layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)
         self.submodules += queue

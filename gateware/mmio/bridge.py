@@ -187,8 +187,7 @@ class MmioBridge(LiteXModule):
 
 def wishbone_ports(bus, address):
     """Returns the arguments of the MMIO bridge's Instance for its Wishbone bus. `address` gets the
-    dword address on the bus. The bus's `cti` and `bte` stay 0, which means classic cycles.
-    """
+    dword address on the bus. The bus's `cti` and `bte` stay 0, which means classic cycles."""
     return {
         "o_wishbone_CYC":      bus.cyc,
         "o_wishbone_STB":      bus.stb,

@@ -75,16 +75,14 @@ class LaneMemory(LiteXModule):
 
     def set_image(self, image):
         """Sets the 32-bit words of the memory, from its start on; words that `image` lacks are 0.
-        This is for contents that are known only when the SoC is complete.
-        """
+        This is for contents that are known only when the SoC is complete."""
         words = [*image, *[0]*(self.size//4 - len(image))]
         for lane, array in enumerate(self.arrays):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
         """Adds one array of `depth` words of `width` bits. Returns its read port and its write
-        port, which is None for a ROM.
-        """
+        port, which is None for a ROM."""
         # LiteX writes an array's initial contents to a file named after the array, so each array
         # needs a name of its own.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
@@ -103,8 +101,7 @@ class LaneMemory(LiteXModule):
 
     def add_block_lane(self, rows, lane, data, mask, words):
         """Adds one lane (32 bits of each row) in block RAM. It has one array, which is read and
-        written at rows of the lane's own.
-        """
+        written at rows of the lane's own."""
         style       = "block" if self.kind == "block" else None
         read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
         self.comb += [
@@ -121,8 +118,7 @@ class LaneMemory(LiteXModule):
 
     def add_ultra_lane(self, rows, lane, data, mask):
         """Adds one lane in UltraRAM. An UltraRAM is always 72 bits wide, so two rows of the 32-bit
-        lane share one word.
-        """
+        lane share one word."""
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
         # `halves` says which half of its UltraRAM word holds the row that was read. It is delayed
@@ -150,14 +146,12 @@ class LaneMemory(LiteXModule):
 
     def parameter(self, name):
         """Returns the text that describes this memory, under the name `name`, to the generator of
-        MmioBridge.scala: name, size in bytes, latency, rw or ro.
-        """
+        MmioBridge.scala: name, size in bytes, latency, rw or ro."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):
         """Returns the arguments of the MMIO bridge's Instance that connect this memory under the
-        name `name`.
-        """
+        name `name`."""
         prefix = f"memory_{name}"
         return {
             **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},

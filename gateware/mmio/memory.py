@@ -32,8 +32,7 @@ BLANK_IMAGE = [0]*(MEMORY_SIZE//WORD_BYTES)
 
 def read_image(filename, size=MEMORY_SIZE):
     """Returns the 32-bit words of a memory of `size` bytes, read from the file `filename`, whose
-    suffix says its format. Words behind the file's last one are 0.
-    """
+    suffix says its format. Words behind the file's last one are 0."""
     path = Path(filename)
     if path.suffix not in READERS:
         raise ValueError(f"{path}: suffix {path.suffix!r} is unknown; a memory is initialised "
@@ -89,8 +88,7 @@ def _read_hex(path, content):
 
 def _coe_statements(path, text):
     """Yields (name, [(line number, word), ...]) for each statement `name = word, word, ... ;` of a
-    .coe file. Raises ValueError if a statement has another form.
-    """
+    .coe file. Raises ValueError if a statement has another form."""
     tokens, start = [], 1
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(";"):

@@ -49,14 +49,12 @@ class RegisterBridge(LiteXModule):
 
 class RegisterBridgeSoC(SoCMini):
     """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge
-    between the bus and the registers.
-    """
+    between the bus and the registers."""
     mmio = None # The MmioBridge, or None if the SoC has no MMIO bridge.
 
     def add_csr_bridge(self, name="csr", origin=None, register=False):
         """Adds the bridge from the bus to the registers: RegisterBridge if the SoC has an MMIO
-        bridge, otherwise LiteX's own. LiteX calls this method when it finalizes the SoC.
-        """
+        bridge, otherwise LiteX's own. LiteX calls this method when it finalizes the SoC."""
         # A build with LitePCIe's endpoint is for comparison, so it keeps LiteX's own bridge to the
         # registers.
         if self.mmio is None:

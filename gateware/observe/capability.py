@@ -181,8 +181,7 @@ DELIVERY_MSIX  = 1 << 1
 @dataclass(frozen=True)
 class Block:
     """An entry of the capability table. It stands for a block of type `type`, which has `size`
-    bytes from byte `offset` of BAR `bar` on. `parameters` has the block's parameters by name.
-    """
+    bytes from byte `offset` of BAR `bar` on. `parameters` has the block's parameters by name."""
     type:       str
     offset:     int
     size:       int
@@ -193,8 +192,7 @@ class Block:
 
     def words(self):
         """Returns the 32-bit words of the entry. Raises ValueError if its parameters are not
-        exactly those of its type.
-        """
+        exactly those of its type."""
         kind = BLOCK_TYPES[self.type]
         if set(self.parameters) != set(kind.parameters):
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
@@ -242,8 +240,7 @@ def _text_words(text, count):
 
 def table(target, digest, entries):
     """Returns the 32-bit words of the capability table. `digest` is the hexadecimal SHA-256 of the
-    sources, and `entries` has the Block of each entry.
-    """
+    sources, and `entries` has the Block of each entry."""
     body  = [word for entry in entries for word in entry.words()]
     words = [0]*HEADER_WORDS + body
     words[HEADER["magic"]]   = MAGIC

@@ -36,8 +36,7 @@ def _round_up(value, step):
 class Registers:
     """The registers of one module of the SoC, with the offsets that LiteX gave them (those in
     csr.h). An index by a register's name gives its offset in bytes from the module's first
-    register.
-    """
+    register."""
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
         # `origin` is an address on the SoC's bus, which equals the offset in BAR0.
@@ -57,8 +56,7 @@ class Registers:
 
     def block(self, type, index=0, **parameters):
         """Returns a Block of the type `type` for these registers. If a parameter's value is a text,
-        the text names a register, and the parameter becomes that register's offset in bytes.
-        """
+        the text names a register, and the parameter becomes that register's offset in bytes."""
         values = {
             name: self[value] if isinstance(value, str) else value
             for name, value in parameters.items()
@@ -67,8 +65,7 @@ class Registers:
 
 def _dma_group(registers, theirs):
     """Returns the offset, in bytes, at which the register group of one DMA direction starts.
-    `theirs` is LitePCIe's name of the direction: reader (h2c) or writer (c2h).
-    """
+    `theirs` is LitePCIe's name of the direction: reader (h2c) or writer (c2h)."""
     start  = registers[f"{theirs}_enable"]
     places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
     if places != DMA_GROUP:
@@ -99,8 +96,7 @@ def _csr_block(soc, name, type=None, **parameters):
 
 def _notice_blocks(soc):
     """Returns the table's entries for the notices (records and status lines) of DMA channels.
-    LitePCIe's own channel has no notices, so it gets no entry.
-    """
+    LitePCIe's own channel has no notices, so it gets no entry."""
     names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
     return [Registers(soc, name).block("records", index,
         **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
@@ -117,8 +113,7 @@ def _memory_block(soc, index):
 
 def _card_memory_blocks(soc):
     """Returns a list with the table's entry for the card memory in BAR2. The list is empty if the
-    card has no MMIO bridge, since it then has no card memory.
-    """
+    card has no MMIO bridge, since it then has no card memory."""
     if soc.mmio is None:
         return []
     return [Block("memory", numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, {},
@@ -148,8 +143,7 @@ def _user_window_blocks(soc):
 
 def _lanebox_blocks(soc, endpoint):
     """Returns the table's entries for registers that only the Lanebox endpoint and the MMIO bridge
-    have.
-    """
+    have."""
     found = []
     if endpoint == "lanebox":
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
@@ -240,8 +234,7 @@ def _msix_blocks(soc):
 
 def blocks(soc, endpoint):
     """Returns the entries (Block) for all blocks of a SoC, in the order of the table. The SoC's
-    registers must have addresses already.
-    """
+    registers must have addresses already."""
     identifier = soc.csr.regions["identifier_mem"]
     return [
         _csr_block(soc, "ctrl", "control",
@@ -284,8 +277,7 @@ def blocks(soc, endpoint):
 
 def register_banks(soc):
     """Returns {module: (offset, size)}, in bytes of BAR0, for the registers of every module of the
-    SoC, including modules that the capability table does not name.
-    """
+    SoC, including modules that the capability table does not name."""
     banks = {}
     for name, region in soc.csr.regions.items():
         memory      = not isinstance(region.obj, list)
@@ -296,8 +288,7 @@ def register_banks(soc):
 
 def capability_words(soc, target, endpoint, digest):
     """Returns all 32-bit words of the memory that holds the capability table of `soc`. The
-    registers of `soc` must have addresses already.
-    """
+    registers of `soc` must have addresses already."""
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
     words = table(target, digest, entries)

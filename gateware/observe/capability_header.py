@@ -50,14 +50,12 @@ def _defines(prefix, values, form="{}"):
 
 def _of_numbers(*names, form="{}"):
     """Returns the C header's #define lines for these names of gateware/numbers.py. `form` is the
-    format string of the values.
-    """
+    format string of the values."""
     return _defines("", {name: getattr(numbers, name) for name in names}, form)
 
 def c_header():
     """Returns the text of the C header, which has the constants of the capability table and the
-    numbers that software shares with the card.
-    """
+    numbers that software shares with the card."""
     lines = ["/* The capability table: little-endian 32-bit words */"]
     lines += _defines("CAP_", {
         "offset": f"{numbers.CAPABILITY_BASE:#x}", "size": f"{numbers.CAPABILITY_SIZE:#x}",

@@ -27,8 +27,7 @@ COUNTERS = {
 
 class StreamMonitor(LiteXModule):
     """Counts the events of one TLP stream. The events are one cycle late, so `time` must be device
-    time of the cycle before.
-    """
+    time of the cycle before."""
     def __init__(self, events, time):
         self.clear = Signal() # i, one cycle: all counters of the stream restart at 0.
         for name in COUNTERS:
@@ -100,8 +99,7 @@ class PcieCounters(LiteXModule):
 
     def add_csr(self):
         """Adds the registers of PcieCounters: one to take a snapshot or clear the counters, and one
-        for each copied counter.
-        """
+        for each copied counter."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("snapshot", size=1, offset=0, pulse=True,
                 description="Copy every counter at one instant into the registers below."),

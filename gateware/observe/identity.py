@@ -17,13 +17,11 @@ DIGEST_SHOWN = 12
 
 def gateware_digest(occupant_sources):
     """Returns the SHA-256, in hexadecimal, over the sources of the gateware, of the programs in
-    tools/verilog that make Verilog of it, and of the user logic.
-    """
+    tools/verilog that make Verilog of it, and of the user logic."""
     return source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"tools"/"verilog"),
         occupant_sources)
 
 def identifier(target, occupant_sources):
     """Returns the text of the card's identifier memory, for the target (board) called `target` and
-    the user logic with the sources `occupant_sources`.
-    """
+    the user logic with the sources `occupant_sources`."""
     return f"Lanebox {target} {gateware_digest(occupant_sources)[:DIGEST_SHOWN]}"

@@ -29,8 +29,7 @@ STRADDLED         = 128
 
 class TlpEvents(LiteXModule):
     """Finds the events of one TLP stream: beats, stalls, and the TLPs that begin in a beat, with
-    their payload bytes. This class drives `beat` and `stall`, its subclasses the two others.
-    """
+    their payload bytes. This class drives `beat` and `stall`, its subclasses the two others."""
     def __init__(self, stream):
         self.beat    = Signal() # o, a beat of the TLP stream was accepted in the cycle before.
         # o, a beat of the TLP stream was offered and not accepted in the cycle before.
@@ -51,8 +50,7 @@ class TlpEvents(LiteXModule):
 
 class HeaderEvents(TlpEvents):
     """Finds the events of a stream whose TLPs have the headers of the base specification, as the
-    streams of LitePCIe's PHYs do.
-    """
+    streams of LitePCIe's PHYs do."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -100,8 +98,7 @@ class CompletionEvents(TlpEvents):
 
 class StraddledEvents(TlpEvents):
     """Finds the events of RC with straddle: one completion may begin at dword 0 of a beat and
-    another one at dword 4.
-    """
+    another one at dword 4."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -134,8 +131,7 @@ class StraddledEvents(TlpEvents):
 
 def tlp_events(phy):
     """Returns the TlpEvents of the PHY's four streams by name: cq, cc, rq and rc. `phy` is a
-    Pcie4Phy or one of LitePCIe's PHYs.
-    """
+    Pcie4Phy or one of LitePCIe's PHYs."""
     if isinstance(phy, Pcie4Phy):
         return {
             "cq": RequestEvents(phy.cq),

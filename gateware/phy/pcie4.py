@@ -149,8 +149,7 @@ class Pcie4Phy(LiteXModule):
 
     def connect_settings(self, core):
         """Drives `settings`, the two sizes and the PHY's registers from `core`, a CoreStatus with
-        the hard block's status outputs.
-        """
+        the hard block's status outputs."""
         status = self._link_status.fields
         self.comb += [
             self.settings.max_payload.eq(core.max_payload),
@@ -174,8 +173,7 @@ class Pcie4Phy(LiteXModule):
 
     def connect_interrupts(self, core):
         """Connects `msi`, `msix` and the sender of MSI to `core`, a CoreStatus with the hard
-        block's status outputs.
-        """
+        block's status outputs."""
         self.comb += [
             self.msi.connect(self.msi_sender.sink),
             self.msi_sender.enable.eq(core.msi_enable[0]),
@@ -191,8 +189,7 @@ class Pcie4Phy(LiteXModule):
 def decode_size(code, size):
     """Returns a statement that sets `size` to the number of bytes that the PCIe field `code` stands
     for (128 << code), but to no more than LARGEST_PAYLOAD, which the endpoint's stores are made
-    for.
-    """
+    for."""
     return Case(code, {
         **{n: size.eq(min(128 << n, numbers.LARGEST_PAYLOAD)) for n in range(3)},
         "default": size.eq(numbers.LARGEST_PAYLOAD),

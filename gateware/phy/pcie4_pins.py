@@ -17,8 +17,7 @@ BUS_MASTER = 2
 
 class CoreStatus:
     """The hard block's status outputs that the gateware uses. Each is driven by a register of the
-    hard block in the user clock.
-    """
+    hard block in the user clock."""
     def __init__(self):
         self.link_up          = Signal()
         self.phy_link_down    = Signal()
@@ -50,8 +49,7 @@ def _stream(prefix, endpoint, ready):
 
 def stream_pins(cq, cc, rq, rc):
     """Returns {pin: signal} for the pins of CQ, CC, RQ and RC. Parity is neither checked nor
-    generated. TLP processing hints are not used.
-    """
+    generated. TLP processing hints are not used."""
     # The hard block's tready of RQ and CC has four bits that are always equal. The gateware uses
     # bit 0.
     rq_ready, cc_ready = Signal(4), Signal(4)
@@ -87,8 +85,7 @@ def stream_pins(cq, cc, rq, rc):
 def credit_pins(np_request, sequence):
     """Returns {pin: signal} for the pins that grant the hard block credits for the host's
     non-posted requests, and for those with the sequence numbers of the card's requests that have
-    left.
-    """
+    left."""
     return {
         "pcie_cq_np_req":       np_request,
         "pcie_rq_seq_num0":     sequence.number_0,
@@ -101,8 +98,7 @@ def credit_pins(np_request, sequence):
 
 def status_pins(core):
     """Returns {pin: signal} for the hard block's pins that show the state of the link and of the
-    function.
-    """
+    function."""
     return {
         "user_lnk_up":          core.link_up,
         "cfg_phy_link_down":    core.phy_link_down,
@@ -118,8 +114,7 @@ def status_pins(core):
 
 def management_pins(cfg_mgmt):
     """Returns {pin: signal} for the pins with which the card reads its configuration space. The
-    card never writes it.
-    """
+    card never writes it."""
     return {
         "cfg_mgmt_addr":            cfg_mgmt.address,
         "cfg_mgmt_read":            cfg_mgmt.read,
@@ -129,8 +124,7 @@ def management_pins(cfg_mgmt):
 
 def interrupt_pins(core, msi):
     """Returns {pin: signal} for the pins of MSI. Only vector 0 of function 0 is used, and no legacy
-    interrupt.
-    """
+    interrupt."""
     return {
         "cfg_interrupt_msi_enable": core.msi_enable,
         "cfg_interrupt_msi_sent":   core.msi_sent,
@@ -140,8 +134,7 @@ def interrupt_pins(core, msi):
 
 def msix_pins(core):
     """Returns {pin: signal} for the pins of MSI-X. The MSI-X table is outside the hard block. The
-    pins only say whether the host has enabled or masked MSI-X.
-    """
+    pins only say whether the host has enabled or masked MSI-X."""
     return {
         "cfg_interrupt_msix_enable": core.msix_enable,
         "cfg_interrupt_msix_mask":   core.msix_mask,

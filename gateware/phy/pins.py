@@ -166,8 +166,7 @@ FIELDS = {
 
 def parts(pin):
     """Returns the used parts of a `tuser` pin in the order of their bits. Each part is (lowest bit
-    in the pin, width in bits, field, lowest bit in the field).
-    """
+    in the pin, width in bits, field, lowest bit in the field)."""
     found = []
     for field, pieces in FIELDS[pin].items():
         inside = 0

@@ -38,8 +38,7 @@ def ports(registers=(), widths=None):
 
 def module():
     """Returns the hard block's Verilog module without a body, for tools that take it as a black
-    box.
-    """
+    box."""
     return f"module {MODULE} (\n{ports()}\n);\nendmodule\n"
 
 def fill(text, widths=None):

@@ -16,8 +16,7 @@ NEED_MAC = ("wire",)
 
 def check_port(port, with_mac):
     """Raises ValueError if the net device has no far side that is called `port`, or if this far
-    side needs a MAC and the target has none (`with_mac` is false).
-    """
+    side needs a MAC and the target has none (`with_mac` is false)."""
     if port not in FAR_SIDES:
         raise ValueError(f"--port {port}: there is no such far side of the net device; choose "
             f"{' or '.join(FAR_SIDES)}")

@@ -19,8 +19,7 @@ SIZE = 64*1024
 
 class MemoryOnAxi(Loopback):
     """User logic that shows 64 KiB of block memory on its AXI4 bus. The memory answers a read after
-    2 cycles (LEAST_CYCLES), if no earlier read is still being answered.
-    """
+    2 cycles (LEAST_CYCLES), if no earlier read is still being answered."""
     latency = LEAST_CYCLES
 
     def __init__(self, platform):

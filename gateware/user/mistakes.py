@@ -42,15 +42,13 @@ def _line(occupant_class, *patterns):
 
 def place(occupant_class, attribute=None):
     """Returns FILE:LINE where the class sets `self.ATTRIBUTE`. If the class does not set it, it is
-    the line where the class begins.
-    """
+    the line where the class begins."""
     given = [rf"\bself\.{attribute}\b[^=\n]*=(?!=)"] if attribute else []
     return _line(occupant_class, *given)
 
 def place_of_assignment(occupant_class, target, source):
     """Returns FILE:LINE of `TARGET.eq(SOURCE)` in the class. If no line has that, it is the line of
-    another assignment to the target, or else the line where the class begins.
-    """
+    another assignment to the target, or else the line where the class begins."""
     target, source = (re.escape(name.removeprefix("self.")) for name in (target, source))
     return _line(occupant_class, rf"\b{target}\.eq\(.*\b{source}\b", rf"\b{target}\.eq\(")
 
@@ -65,8 +63,7 @@ def nearest(name, names):
 
 def _stream_of(record, frames):
     """Returns the stream whose payload or parameters are `record`. It is looked for among the local
-    variables of the Python frames. Returns None if it is not there.
-    """
+    variables of the Python frames. Returns None if it is not there."""
     values = [value for frame in frames for value in frame.f_locals.values()]
     values = [each for value in values for each in (value if type(value) is tuple else [value])]
     for each in values:
@@ -76,8 +73,7 @@ def _stream_of(record, frames):
 
 def _stream_fields(name, endpoint):
     """Returns the text for a field `name` that the stream does not have. The text proposes the name
-    that may be meant, and lists the fields that the stream has.
-    """
+    that may be meant, and lists the fields that the stream has."""
     layout = endpoint.description
     fields = ["valid", "ready", "first", "last"]
     fields += [field[0] for field in layout.payload_layout + layout.param_layout]
@@ -101,8 +97,7 @@ def _names_inside(error, frames):
 def _question(error, frame, below):
     """Returns a question that proposes a known name for the unknown one in `error`; empty if none
     is near. Errors carry the unknown name only since Python 3.10, so before that it is always
-    empty.
-    """
+    empty."""
     name = getattr(error, "name", None)
     if name and isinstance(error, NameError):
         return nearest(name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])

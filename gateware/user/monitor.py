@@ -102,8 +102,7 @@ class SlotMonitor(LiteXModule):
 
     def add_csr(self):
         """Adds the registers with the present state of both streams, and those with the copy: the
-        state, the time and the counters.
-        """
+        state, the time and the counters."""
         self._now   = CSRStatus(name="now", fields=self._fields(),
             description="What both streams do now. Reading it takes the copy that follows.")
         self._state = CSRStatus(name="state", fields=self._fields(),

@@ -63,8 +63,7 @@ def _import(module):
 
 def find_occupant(text):
     """Returns the class of user logic that `text` names as MODULE:CLASS, where MODULE is a dotted
-    name or a .py file. Raises ValueError if there is no such class.
-    """
+    name or a .py file. Raises ValueError if there is no such class."""
     module, separator, name = text.rpartition(":")
     if not (separator and module and name):
         raise ValueError(f"user logic {text!r} must be MODULE:CLASS, like "
@@ -84,8 +83,7 @@ def find_occupant(text):
 
 def occupant_sources(occupant_class):
     """Returns the source files in the folder of the occupant class's file. If any of them changes,
-    the gateware is built anew.
-    """
+    the gateware is built anew."""
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
 # Check --------------------------------------------------------------------------------------------
@@ -100,8 +98,7 @@ def _subject(occupant, attribute=None):
 def _misspelt(occupant, attribute, kind):
     """Looks for an attribute of the occupant, an instance of `kind`, whose name is near to that of
     a missing `attribute`: it may be misspelt. Returns the name of the attribute whose line the
-    error should name, and a question that proposes the right name (empty if none is near).
-    """
+    error should name, and a question that proposes the right name (empty if none is near)."""
     others = [name for name, value in vars(occupant).items()
         if isinstance(value, kind) and name not in ("sink", "source", "irq", "busy")]
     question = nearest(attribute, others)
@@ -154,8 +151,7 @@ def _check_commands(occupant, with_commands):
 
 class _Narrowing(NodeVisitor):
     """Visits Migen statements and collects in `found` each assignment of a signal to a narrower
-    one, as a pair (target, source).
-    """
+    one, as a pair (target, source)."""
     def __init__(self):
         self.found = []
 
@@ -166,8 +162,7 @@ class _Narrowing(NodeVisitor):
 
 def _name_of(occupant, signal):
     """Returns the signal's name as the occupant's class writes it: self.NAME, or self.NAME.FIELD
-    for a field of a stream. A signal that is no attribute has the name that Migen gives it.
-    """
+    for a field of a stream. A signal that is no attribute has the name that Migen gives it."""
     for attribute, value in vars(occupant).items():
         if value is signal:
             return f"self.{attribute}"
@@ -224,8 +219,7 @@ def check_built(occupant, regions):
 
 def _widen(occupant, *attributes):
     """Replaces each of these streams of the occupant that has LitePCIe's layout by a stream with
-    stream_layout(). The new stream carries whole beats only, and no error.
-    """
+    stream_layout(). The new stream carries whole beats only, and no error."""
     for attribute in attributes:
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):
@@ -269,7 +263,6 @@ def make_occupant(occupant_class, platform, with_axi=True, with_commands=True):
 
 def add_slot(soc):
     """Adds what belongs to the user's logic to the SoC: the block that carries out its commands, if
-    it has any, and the monitor of the slot's two streams, with its registers.
-    """
+    it has any, and the monitor of the slot's two streams, with its registers."""
     add_commands(soc)
     soc.slot = SlotMonitor(soc.user.sink, soc.user.source, soc.pcie_counters.time_late)

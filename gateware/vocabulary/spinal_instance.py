@@ -19,8 +19,7 @@ DIRECTIONS = {"i": "input", "o": "output", "io": "inout"}
 
 class WrongPorts(ValueError):
     """The ports given for an Instance are not those of the component. The message has a line for
-    each port that is wrong.
-    """
+    each port that is wrong."""
 
 def spinal_instance(verilog, left_open=None, domain="sys", **ports):
     """Makes the Instance of the SpinalHDL component in the file `verilog`, a path that
@@ -62,8 +61,7 @@ def _names(ports):
 
 def _nearest(name, names):
     """Returns the end of a sentence that names the one of `names` that is most similar to `name`;
-    empty if none is similar.
-    """
+    empty if none is similar."""
     near = get_close_matches(name, sorted(names), n=1)
     return f"; the nearest name is {near[0]}" if near else ""
 
@@ -85,8 +83,7 @@ def _width(value):
 
 def _fits(value, width):
     """Returns whether `value` may be connected to a port of `width` bits. A signal must have
-    exactly that width. A plain number has no width of its own, so it only has to fit.
-    """
+    exactly that width. A plain number has no width of its own, so it only has to fit."""
     return _width(value) <= width if isinstance(value, int) else _width(value) == width
 
 def _missing_problems(component, ports, left_open):

@@ -16,8 +16,7 @@ from migen import *
 
 def camel(name):
     """Returns the Scala name of a Python name: `first_be` becomes `firstBe`. A `_` before a digit
-    stays, because SpinalHDL puts one into the names of a Vec's elements.
-    """
+    stays, because SpinalHDL puts one into the names of a Vec's elements."""
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), name)
 
 def _fields(record):
@@ -32,8 +31,7 @@ def _fields(record):
 
 def record_ports(prefix, record, direction):
     """Returns the Instance arguments for all fields of `record`. `direction` says whether the
-    fields are inputs ("i") or outputs ("o") of the component.
-    """
+    fields are inputs ("i") or outputs ("o") of the component."""
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
 def stream_ports(name, endpoint, role, packets=True):

@@ -26,8 +26,7 @@ BLOCK = "block_memory"
 @dataclass(frozen=True)
 class Bar0:
     """A layout of BAR0: it says where registers and block memories are. The capability table is at
-    the same place in every layout.
-    """
+    the same place in every layout."""
     # Byte offset of the registers in BAR0, which equals their address on the SoC's bus.
     csr:      int
     windows:  tuple # (base, size) in bytes of each part of BAR0 that shows registers to the host.
@@ -35,8 +34,7 @@ class Bar0:
 
     def regions(self):
         """Returns {name: (base, size)}, in bytes, of the bridge's memories in BAR0 that lie outside
-        the region of the registers.
-        """
+        the region of the registers."""
         table  = (numbers.CAPABILITY_BASE, numbers.CAPABILITY_SIZE)
         beside = not self.csr <= numbers.CAPABILITY_BASE < self.csr + numbers.CSR_SIZE
         return {
@@ -65,8 +63,7 @@ COMPAT = {
 
 def check_compat(compat, endpoint, msix):
     """Raises ValueError, with the reason, if the layout of BAR0 that `compat` names does not go
-    together with `endpoint`, or with MSI-X if `msix` is true.
-    """
+    together with `endpoint`, or with MSI-X if `msix` is true."""
     if compat not in COMPAT:
         raise ValueError(f"compat {compat!r} is unknown: choose one of "
             f"{', '.join(name for name in COMPAT if name)}, or none")
@@ -80,8 +77,7 @@ def check_compat(compat, endpoint, msix):
 @dataclass(frozen=True)
 class Window:
     """A BAR window: `size` bytes of a BAR, from offset `base` on, show the target's bytes from its
-    own address `target_base` on.
-    """
+    own address `target_base` on."""
     bar:         int
     base:        int
     size:        int
@@ -99,14 +95,12 @@ def block_windows(bar, bases):
 
 def bus_window(base, size):
     """Returns a window of BAR0 that shows the Wishbone bus. An address on the bus is the same as
-    the offset in BAR0.
-    """
+    the offset in BAR0."""
     return Window(0, base, size, BUS, base)
 
 def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
     """Returns all BAR windows of a card. `axi` is the AXI4 bus of user logic, or None if it has
-    none.
-    """
+    none."""
     bar0 = COMPAT[compat]
     return [
         *[bus_window(base, size) for base, size in bar0.windows],
@@ -124,8 +118,7 @@ def default_windows(axi=None, msix=False, compat=None, virtio=False, cpu=False):
 
 def gaps(size, taken):
     """Returns the parts of BAR0, which has `size` bytes, that no window in `taken` covers. A window
-    is a tuple (BAR, base, size), and so is each part in the result.
-    """
+    is a tuple (BAR, base, size), and so is each part in the result."""
     free, at = [], 0
     for _, base, length in sorted(taken, key=lambda window: window[1]):
         if base > at:

@@ -124,8 +124,7 @@ class Player(LiteXModule):
 
 def add_player(soc):
     """Adds the player's registers to the SoC. Returns the stream that takes h2c data for the player
-    and for the user slot.
-    """
+    and for the user slot."""
     soc.player = Player()
     soc.comb  += soc.player.switch.slot.connect(soc.user.sink)
     return soc.player.switch.sink

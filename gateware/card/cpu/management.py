@@ -105,8 +105,7 @@ class Management(LiteXModule):
 
 def tick_places(clock):
     """Returns, for a user clock of `clock` Hz, the bit of each of TICKS in the register `tick` and
-    the bit of device time that falls once in its period.
-    """
+    the bit of device time that falls once in its period."""
     return [(bit, round(log2(clock)) - shift - 1) for bit, shift in TICKS.values()]
 
 def add_management(soc, firmware):

@@ -79,8 +79,7 @@ class Starter(LiteXModule):
 
     def add_check(self):
         """Adds the states, with the check of the image's size and CRC. The CRC covers the header's
-        other words, so the gates do not compare them.
-        """
+        other words, so the gates do not compare them."""
         self.crc      = crc = Crc32(PART, reset_less=True)
         self.fsm      = fsm = ResetInserter()(FSM(reset_state="HELD"))
         word          = self.address
