@@ -36,13 +36,11 @@ def stream_layout():
     return EndpointDescription([("data", DATA_WIDTH), ("bytes", STREAM_BYTES), ("error", 1)])
 
 def plain_stream_layout():
-    """Returns the layout of the streams of LitePCIe's DMA, which have `data` only. User logic that
-    was written for LitePCIe has such streams."""
+    """Returns the layout of the streams of LitePCIe's DMA, and of user logic written for it."""
     return dma_layout(DATA_WIDTH)
 
 def frame_layout():
-    """Returns the fields of a beat of a stream of frames, 32 bytes of a frame per cycle.
-    Frames.scala says what each field means."""
+    """Returns the fields of a beat of a stream of frames, which Frames.scala describes."""
     head = [("time", 64), ("original", 16), ("kept", CAPTURE_LENGTH_BITS),
         ("port", CAPTURE_PORT_BITS), ("flags", 32)]
     return [("data", DATA_WIDTH), ("bytes", 5), ("error", 1), ("head", head)]
@@ -54,8 +52,7 @@ def frame_layout():
 _BEAT = [("data", DATA_WIDTH), ("keep", DWORDS_PER_BEAT)]
 
 def cq_layout():
-    """Returns the fields of a beat on CQ, which brings the host's requests to the card: 256 bits of
-    data, and the fields of `tuser` that the card uses."""
+    """Returns the fields of a beat on CQ, the host's requests, with the used parts of `tuser`."""
     return [*_BEAT, ("first_be", 4), ("last_be", 4), ("byte_enable", DATA_WIDTH//8),
         ("start", 1), ("discontinue", 1)]
 
@@ -64,20 +61,19 @@ def cc_layout():
     return [*_BEAT]
 
 def rq_layout():
-    """Returns the fields of a beat on RQ, which takes the card's requests: 256 bits of data, and
-    the fields of `tuser` that the card uses."""
+    """Returns the fields of a beat on RQ, the card's requests, with the used parts of `tuser`."""
     return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", 6)]
 
 def rc_layout():
-    """Returns the fields of a beat on RC, which brings completions of the card's reads: 256 bits of
-    data, in which one completion may end and another one begin."""
+    """Returns the fields of a beat on RC, completions of the card's reads. One may end in a beat in
+    which another one begins."""
     end = [("valid", 1), ("dword", 3)]
     return [*_BEAT, ("byte_enable", DATA_WIDTH//8), ("start_0", 1), ("start_1", 1),
         ("end_0", end), ("end_1", end), ("discontinue", 1)]
 
 def sequence_layout():
-    """Returns the fields for the sequence numbers of up to two requests of the card that have left
-    the hard block in this cycle (PG213, pcie_rq_seq_num)."""
+    """Returns the fields for the numbers of up to two requests of the card that have left the hard
+    block in this cycle (PG213, pcie_rq_seq_num)."""
     return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
 
 def link_settings_layout():
@@ -87,13 +83,12 @@ def link_settings_layout():
     return [("max_payload", 3), ("max_read_request", 3), ("rcb_128", 1), ("bus_master", 1)]
 
 def cfg_mgmt_layout():
-    """Returns the fields of a port that reads the card's configuration space. `address` is the
-    number of a dword. `read` stays high until `done` says that `data` has arrived."""
+    """Returns the fields of a port that reads the card's configuration space. `address` is in
+    dwords. `read` stays high until `done` says that `data` has arrived."""
     return [("address", 10), ("read", 1), ("data", 32), ("done", 1)]
 
 def msix_control_layout():
-    """Returns the fields for two bits that the host sets in MSI-X message control: `enable`, and
-    `mask` for the whole function."""
+    """Returns the bits that the host sets in MSI-X message control. `mask` masks all vectors."""
     return [("enable", 1), ("mask", 1)]
 
 def msix_layout():
@@ -110,32 +105,28 @@ def msix_layout():
 # Targets.scala say what each field means.
 
 def request_layout():
-    """Returns the fields of a beat of a client's request to host memory. A write brings its data; a
-    read is one beat. `dwords` is the length of the whole request, in dwords."""
+    """Returns the fields of a beat of a client's request to host memory. A read is one beat."""
     return [("write", 1), ("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4),
         ("attributes", 3), ("context", 16), ("data", DATA_WIDTH)]
 
 def read_data_layout():
-    """Returns the fields of a beat of data that the card has read from host memory, with the read's
-    `context` and the error code of the beat."""
+    """Returns the fields of a beat of data read from host memory, with the read's `context`."""
     return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
 
 def requester_layout():
-    """Returns the fields of a host's request that the card must repeat in the completions of the
-    request."""
+    """Returns the fields of a host's request that its completions repeat."""
     return [("id", 16), ("tag", TAG_WIDTH), ("traffic_class", 3), ("attributes", 3),
         ("function", 8)]
 
 def target_request_layout():
-    """Returns the fields of a beat of a host's request to a target. `window` has one bit for each
-    BAR window of the target. The bit of the window that holds the request is set."""
+    """Returns the fields of a beat of a host's request to a target. In `window` the bit of
+    the BAR window is set that holds the request."""
     return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
         ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
         ("data", DATA_WIDTH)]
 
 def target_completion_layout():
-    """Returns the fields of a beat of a completion that a target (registers, a memory or the AXI4
-    bus) gives for a host's read."""
+    """Returns the fields of a beat of a target's completion for a host's read."""
     return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),
         ("byte_count", 13), ("dwords", 11), ("final_", 1),
         ("request", [("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4)]),
