@@ -83,7 +83,8 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Return the names of all modules that a Python file imports.
 
     `from a import b` gives `a.b`, too.
@@ -94,12 +95,19 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
+@cache
 def is_in_test(name: str) -> bool:
     """Return whether the file is in a folder of tests, like sim/test or gateware/test/dma."""
-    return Path(name).parts[1:2] == ("test",)
+    return name.split("/")[1:2] == ["test"]
+
+
+@cache
+def is_module(name: str) -> bool:
+    """Return whether the name of a file is that of a module of tests, test_*.py."""
+    return name.rpartition("/")[2].startswith("test_")
 
 
 @cache
@@ -112,7 +120,8 @@ def _helpers() -> dict[str, list[str]]:
     return found
 
 
-def _places(name: str) -> list[Path]:
+@cache
+def _places(name: str) -> tuple[Path, ...]:
     """Return the files of the repository that an import of this module name may run."""
     parts = name.split(".")
     found = [ROOT / helper for helper in _helpers().get(parts[0], ())]
@@ -120,7 +129,13 @@ def _places(name: str) -> list[Path]:
         for many in range(1, len(parts) + 1):
             place = ROOT.joinpath(*parts[:many])
             found += [place.with_suffix(".py"), place / "__init__.py"]
-    return [place for place in found if place.is_file()]
+    return tuple(place for place in found if place.is_file())
+
+
+@cache
+def _imported(file: Path) -> frozenset[Path]:
+    """Return the files that the imports of a Python file may run."""
+    return frozenset(place for name in imports(file) for place in _places(name))
 
 
 @cache
@@ -130,8 +145,7 @@ def closure(path: Path) -> tuple[Path, ...]:
     while new:
         file = new.pop()
         found.add(file)
-        places = {place for name in imports(file) for place in _places(name)}
-        new += sorted(places - found - set(new))
+        new += sorted(_imported(file) - found - set(new))
     return tuple(sorted(found))
 
 
@@ -153,10 +167,14 @@ def beyond_board(path: Path) -> str:
 
     The result is "" if no such word is found.
     """
-    for file in closure(path):
-        for text in (*_texts(file), *imports(file)):
-            if text not in SHARED and (found := BEYOND_BOARD.search(text)):
-                return f"{file.name}: {found[0]}"
+    return next(filter(None, map(_beyond_board, closure(path))), "")
+
+
+@cache
+def _beyond_board(file: Path) -> str:
+    for text in (*_texts(file), *imports(file)):
+        if text not in SHARED and (found := BEYOND_BOARD.search(text)):
+            return f"{file.name}: {found[0]}"
     return ""
 
 
@@ -178,12 +196,14 @@ def check_model(path: Path) -> None:
     assert not others, f"{path.name} is marked `model`, and imports {', '.join(others)}"
 
 
-def _names_markdown(path: Path) -> bool:
-    return any(".md" in text or "README" in text for file in closure(path) for text in _texts(file))
+@cache
+def _names_markdown(file: Path) -> bool:
+    return any(".md" in text or "README" in text for text in _texts(file))
 
 
-def _reads_tests(path: Path) -> bool:
-    return any(READS_TESTS.match(text) for file in closure(path) for text in _texts(file))
+@cache
+def _reads_tests(file: Path) -> bool:
+    return any(map(READS_TESTS.match, _texts(file)))
 
 
 def inputs(path: Path, is_model: bool) -> list[str]:
@@ -195,13 +215,13 @@ def inputs(path: Path, is_model: bool) -> list[str]:
         folders = MODEL_FOLDERS
     elif ROOT / "sim" / "test" in path.parents and not beyond_board(path):
         folders = BOARD_FOLDERS
-    markdown, tests = _names_markdown(path), _reads_tests(path)
+    markdown, tests = (any(map(asks, closure(path))) for asks in (_names_markdown, _reads_tests))
 
     def counts(name: str) -> bool:
         if name.endswith(".md"):
             return markdown
         if is_in_test(name):
-            return tests or name in own or not Path(name).name.startswith("test_")
+            return tests or name in own or not is_module(name)
         if is_model and not name.endswith(".py"):
             return False
         return name == "conftest.py" or name.startswith(folders)
