@@ -12,9 +12,14 @@ import time
 
 from sim.clients.virtio import RECEIVE, SECONDS, TRANSMIT, EchoDriver
 
-HEADER = 12  # bytes in front of a frame (VirtIO 1.2, 5.1.6), all 0 in what a driver sends
+HEADER = (
+    12  # bytes of virtio_net's header in front of a frame (VirtIO 1.2, 5.1.6); a driver sends zeros
+)
 QUEUE_SIZE, BUFFER_BYTES = 64, 2048
-STATUS_OFFSET, LINK_UP = 0x104, 1 << 16  # the dword of the configuration that has the link's state
+STATUS_OFFSET, LINK_UP = (
+    0x104,
+    1 << 16,
+)  # the configuration's dword with the state of the link, and the bit
 
 
 class NetDriver(EchoDriver):

@@ -24,10 +24,10 @@ from tools.testing.seeds import SHIFT
 # Cycles of device time after the last frame of a run: its beats, 64 cycles in which the net device
 # may notice it, and the end of the batch of cycles in which the board looks at its sockets.
 BESIDE = 150
-# Frames that are under way at a time. The net device has room for so many of the longest ones. More
+# The most frames that are under way. The net device has room for so many of the longest ones. More
 # may be lost, since its engine is slower than the line.
 TOGETHER = 8
-LOST = 0xF04  # the net device's register with the frames that it has lost
+LOST = 0xF04  # the net device's register Dropped, the number of frames that it has lost
 SECONDS = 60
 
 
@@ -155,7 +155,8 @@ def test_the_link_is_up_while_there_is_a_peer(start_wired, tmp_path):
 
 
 def test_a_length_that_no_frame_has_is_told_of_and_the_board_goes_on(start_wired, tmp_path):
-    """A length of 0, or of 2 GiB, closes the connection with a sentence, and the board goes on."""
+    """A frame of length 0 or 2 GiB on the wire's socket closes the connection with a sentence. The
+    board goes on."""
     path = tmp_path / "wire"
     with start_wired("--wire", f"listen:{path}") as board:
         driver = NetDriver(board.card())
@@ -184,7 +185,8 @@ def test_a_length_that_no_frame_has_is_told_of_and_the_board_goes_on(start_wired
     ],
 )
 def test_a_socket_that_cannot_be_used_is_refused(built, tmp_path, prepare, wire, reason):
-    """The board ends with a sentence, and leaves what is at the path alone."""
+    """If the socket of --wire cannot be used, the board ends with a sentence that says why. A file
+    that is at the socket's path stays."""
     place = tmp_path / "wire"
     other = socket.socket(socket.AF_UNIX)
     if prepare == "file":
@@ -205,13 +207,14 @@ def test_a_socket_that_cannot_be_used_is_refused(built, tmp_path, prepare, wire,
 
 
 def test_a_rate_that_no_line_has_is_refused(built, tmp_path):
-    """--wire-rate takes 10, 25 and 40."""
+    """--wire-rate takes 10, 25 and 40 Gbit/s, and refuses other rates with a sentence."""
     status, _, said = run_board(built.board, "--socket", tmp_path / "board", "--wire-rate", 100)
     assert status == 2 and "--wire-rate 100: must be one of 10, 25, 40" in said
 
 
 def test_gateware_without_a_wire_refuses_the_option(tmp_path):
-    """The sentence says how to build gateware that has one."""
+    """If the gateware has no wire, --wire is refused. The sentence says how to build gateware that has
+    one."""
     path = tmp_path / "wire"
     status, _, said = run_board(
         build_executable(), "--socket", tmp_path / "board", "--wire", f"listen:{path}"

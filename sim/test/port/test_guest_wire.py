@@ -25,7 +25,7 @@ BYTES = 128 * 1024  # bytes of a transfer of iperf3
 # Sizes of iperf3's writes and of TCP's windows. The receiver stops when the sender has given its
 # bytes to the kernel, so a window at the most is missing in what it has counted.
 SMALL = "-l 4K -w 16K"
-BEHIND = 2  # sent frames whose buffers a driver may not have taken back yet
+BEHIND = 2  # the most sent frames whose buffers a driver has not taken back yet
 # Shell functions: `counts FILE` writes what ethtool and the kernel have counted on both sides.
 # `served` starts iperf3's server on the far side, for one client. `known` tells both ends each
 # other's address, so that no ARP is sent between the looks at the counters.

@@ -27,11 +27,11 @@ SOURCE = Path(__file__).with_name("wire_probe.cpp")
 # frame, and the wire's looks at the line, which come once a cycle.
 BESIDE = 75
 SECONDS = 60
-MOST_MEMORY = 24  # MiB that a probe may use
+MOST_MEMORY = 24  # the most MiB of memory that a probe may use
 
 
 class Counts(NamedTuple):
-    """What wire_probe prints at its end."""
+    """The cycles and counters that wire_probe prints at its end."""
 
     cycles: int
     h2c: int
@@ -52,7 +52,7 @@ def program():
 
 
 class Run:
-    """A probe that runs, and the socket to it."""
+    """A running wire_probe, and the socket to it."""
 
     def __init__(self, process, end):
         self.process, self.end = process, end
@@ -118,13 +118,13 @@ def test_frames_take_the_time_of_the_line(probe, gigabits, size):
 
 
 def test_ten_gigabits_are_14_88_million_frames_a_second():
-    """This is the rate that the tests compute for frames of 64 bytes with FCS."""
+    """By line_cycles(), a line of 10 Gbit/s carries 14.88 million frames of 64 bytes with FCS."""
     cycles = line_cycles(60, 2, 10) - line_cycles(60, 1, 10)
     assert round(Fraction(10**9, TICK_NS) / cycles) == 14_880_952
 
 
 def test_a_short_frame_takes_the_time_of_a_padded_one(probe):
-    """42 bytes take as long as 60, and come over as 42."""
+    """A frame of 42 bytes takes as long on the line as one of 60, and arrives with 42 bytes."""
     run = probe(10, "send", 42, 100)
     assert run.end.receive() == bytes(42)
     counts, _ = run.finish()

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests put into a simulated card with its services: images in its flash, and modules in its
+"""Contents for the card services of a simulated card: images for its flash, and modules for its
 cages."""
 
 import hashlib
@@ -12,15 +12,18 @@ from bringup.test.bitstream_samples import image
 from gateware import numbers
 
 APPLICATION = numbers.FLASH_LAYOUT["application"]
-TEXT = 16  # characters of a text in a module's memory
-RECEIVE, TRANSMIT = (0.5, 0.6, 0.7, 0.8), (0.9, 0.9001, 0.9002, 0.9003)  # mW
+TEXT = 16  # bytes of a text, for example the vendor's name, in a module's memory
+RECEIVE, TRANSMIT = (
+    (0.5, 0.6, 0.7, 0.8),
+    (0.9, 0.9001, 0.9002, 0.9003),
+)  # optical power of each lane in mW
 
 
 def digest(name):
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-# What an image with a defect has behind its digest (sim/board/card/identity.hpp).
+# The word that an image has behind its digest if it has a defect (sim/board/card/identity.hpp).
 NO_LINK, NO_FIRMWARE = (int.from_bytes(text, "big") for text in (b"NOLK", b"NOFW"))
 
 

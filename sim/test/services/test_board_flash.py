@@ -21,7 +21,7 @@ from sim.test.services.card_contents import APPLICATION, digest, flash_file, sam
 from tools.testing.seeds import each_seed
 
 SECONDS = 300
-FALLBACK = 2  # bit of BOOTSTS
+FALLBACK = 2  # bit of the register BOOTSTS: the part has fallen back to the golden image
 
 
 class Updated:
@@ -31,7 +31,7 @@ class Updated:
         self.folder = folder
         self.flash = flash_file(folder / "flash.bin", **contents)
         self.util = artefacts.utility(build_gateware(card=True, firmware=firmware) / "include")
-        # 150 ms of an erase become 15 us.
+        # The flash is 10000 times as fast as a real one: an erase of 150 ms takes 15 us.
         options = ["--flash", str(self.flash), "--flash-speed", "10000"]
         self.process = BoardProcess(build_executable(card=True, firmware=firmware), options)
 
@@ -65,7 +65,7 @@ class Updated:
         return file
 
     def runs(self):
-        """Return the digest of what the card runs."""
+        """Return the digest of the gateware that the card runs now."""
         return self.run("info")["digest"]
 
 
@@ -204,6 +204,6 @@ def test_power_lost_in_an_update_leaves_a_card_that_starts(update, seed):
 @pytest.mark.soak
 @each_seed(20)
 def test_twenty_power_losses_leave_cards_that_start(update, seed):
-    """The same at 20 moments."""
+    """A card that lost its power at any of 20 moments of an update starts with an image."""
     with update() as card:
         assert lose_power(card, seed)

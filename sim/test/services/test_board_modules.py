@@ -23,7 +23,7 @@ def cmis():
     """Return the memory of a module by CMIS, lower memory and upper page 00."""
     lower, upper = bytearray(128), bytearray(128)
     lower[0] = 0x1E
-    lower[9] = 0x02  # too cold
+    lower[9] = 0x02  # the flag of a temperature that is too low
     struct.pack_into(">h", lower, 14, int(-3.25 * 256))
     struct.pack_into(">H", lower, 16, 33010)
     for offset, text in ((129, "CMIS VENDOR"), (148, "PART"), (166, "S1")):
@@ -77,7 +77,7 @@ def test_a_module_says_what_its_memory_holds(start_card, image):
     assert a["transmit_mw"] == pytest.approx(TRANSMIT)
     assert (a["receive_loss"], a["transmit_loss"], a["too_hot"]) == (1, 2, True)
     raw = bytearray.fromhex(a["lower"] + a["upper00"])
-    raw[2] = 0  # The module itself makes this byte: it pulls IntL.
+    raw[2] = 0  # The module sets bits of this byte itself: it pulls IntL.
     # The card selects the page by byte 127.
     assert raw == qsfp28(hot=True)
 
@@ -133,7 +133,9 @@ def test_heat_puts_the_modules_to_rest(start_card, image):
         assert card.read("module1_status") & 1 << 3
         card.write("module0_read", 1 << 8)
         wait_until(lambda: not card.read("module0_status") & 1, "the end of a transfer")
-        assert card.read("module0_status") >> 4 & 7 == 2  # silent
+        assert (
+            card.read("module0_status") >> 4 & 7 == 2
+        )  # the error code `silent`: the module does not answer
         board.set("temperature", 60)
         wait_until(lambda: not card.read("module0_status") & 1 << 3, "the end of the reset")
 

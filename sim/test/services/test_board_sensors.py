@@ -14,8 +14,8 @@ from sim.test.board.board_builds import build_executable, build_gateware, regist
 from sim.test.board.board_client import wait_until
 from sim.test.conftest import started_boards
 
-HALF_STEP_C = 0.3  # half of the temperature's resolution of 10 bits, and a little
-HALF_STEP_V = 0.003  # the same for a voltage
+HALF_STEP_C = 0.3  # degrees: half a step of the temperature's 10 bits, and a little more
+HALF_STEP_V = 0.003  # V: half a step of a voltage's 10 bits, and a little more
 
 
 @pytest.fixture

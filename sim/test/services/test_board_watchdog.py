@@ -16,8 +16,8 @@ from gateware.card.cpu import image
 from sim.test.services.card_contents import NO_FIRMWARE, NO_LINK, digest, sample
 from sim.test.services.test_board_flash import FALLBACK, Updated, put_application
 
-PERIODS = 60  # of 5.12 us
-TIME_OUT = 8 << 8  # bit of BOOTSTS about the configuration before the last one
+PERIODS = 60  # the watchdog's time, in periods of 5.12 us
+TIME_OUT = 8 << 8  # BOOTSTS: the watchdog has ended the configuration before the last one
 TRIES = 100
 
 pytestmark = pytest.mark.skipif(image.compiler() is None, reason="no RISC-V compiler")
@@ -89,7 +89,8 @@ def test_a_card_that_starts_without_a_link_gets_the_golden_image(tmp_path):
 
 
 def test_a_card_without_a_link_and_without_a_watchdog_stays_away(tmp_path):
-    """A card that is switched on with such an application, whose watchdog is off, is not found."""
+    """A card that is switched on with an application that never brings its link up, and with its
+    watchdog off, is not found."""
     card = Updated(tmp_path)
     put_application(card, sample("new", defect=NO_LINK))
     with card:

@@ -23,7 +23,7 @@ from sim.test.driver import made_up_blocks
 from sim.test.model.probe_build import build_program
 
 HERE = Path(__file__).resolve().parent
-# Parts of the board that the program needs, beside all of the folder vfio_user.
+# Sources of the board that the program is made of, beside those of the folder vfio_user.
 PARTS = (
     "control/control.cpp",
     "link/config_space.cpp",
@@ -33,10 +33,10 @@ PARTS = (
     "text/words.cpp",
 )
 BAR_BYTES = numbers.BAR0_SIZE
-NET, CONSOLE = 0x8000, 0x9000  # the register pages of both virtio devices
+NET, CONSOLE = 0x8000, 0x9000  # offsets in BAR0 of the register pages of both virtio devices
 NET_CAUSE, CONSOLE_CAUSE = 4, 7
 QUEUES, QUEUE_SIZE = 2, numbers.VIRTIO_QUEUE_SIZE
-NET_TYPE, CONSOLE_TYPE = 1, 3  # numbers of the device types in the standard
+NET_TYPE, CONSOLE_TYPE = 1, 3  # the standard's numbers for a net device and for a console
 VECTORS, MSIX_TABLE, MSIX_PENDING = 32, 0x4000, 0x4800
 
 
