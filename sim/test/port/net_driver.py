@@ -12,14 +12,12 @@ import time
 
 from sim.clients.virtio import RECEIVE, SECONDS, TRANSMIT, EchoDriver
 
-HEADER = (
-    12  # bytes of virtio_net's header in front of a frame (VirtIO 1.2, 5.1.6); a driver sends zeros
-)
+# Bytes of virtio_net's header in front of a frame (VirtIO 1.2, 5.1.6). A driver sends zeros there.
+HEADER = 12
 QUEUE_SIZE, BUFFER_BYTES = 64, 2048
-STATUS_OFFSET, LINK_UP = (
-    0x104,
-    1 << 16,
-)  # the configuration's dword with the state of the link, and the bit
+# The offset of the configuration's dword with the state of the link, and the bit that is set while
+# the link is up.
+STATUS_OFFSET, LINK_UP = 0x104, 1 << 16
 
 
 class NetDriver(EchoDriver):

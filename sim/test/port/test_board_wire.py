@@ -125,8 +125,8 @@ def test_a_silent_wire_costs_nothing(start_wired, tmp_path):
 
 
 def test_the_link_is_up_while_there_is_a_peer(start_wired, tmp_path):
-    """The driver sees the link come with the peer and go with it. Frames that are sent without a
-    peer are counted, and one that comes later is carried. A second peer is sent away."""
+    """The driver sees the link go up with a peer and down without one. Frames sent without a peer
+    are counted as lost. A frame sent later reaches the peer. A second peer is refused."""
     path = tmp_path / "wire"
     with start_wired("--wire", f"listen:{path}") as board:
         driver = NetDriver(board.card())
@@ -213,8 +213,7 @@ def test_a_rate_that_no_line_has_is_refused(built, tmp_path):
 
 
 def test_gateware_without_a_wire_refuses_the_option(tmp_path):
-    """If the gateware has no wire, --wire is refused. The sentence says how to build gateware that has
-    one."""
+    """If the gateware has no wire, --wire is refused with a sentence that says how to build one."""
     path = tmp_path / "wire"
     status, _, said = run_board(
         build_executable(), "--socket", tmp_path / "board", "--wire", f"listen:{path}"

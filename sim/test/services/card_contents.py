@@ -13,10 +13,8 @@ from gateware import numbers
 
 APPLICATION = numbers.FLASH_LAYOUT["application"]
 TEXT = 16  # bytes of a text, for example the vendor's name, in a module's memory
-RECEIVE, TRANSMIT = (
-    (0.5, 0.6, 0.7, 0.8),
-    (0.9, 0.9001, 0.9002, 0.9003),
-)  # optical power of each lane in mW
+# The optical power of each lane in mW.
+RECEIVE, TRANSMIT = (0.5, 0.6, 0.7, 0.8), (0.9, 0.9001, 0.9002, 0.9003)
 
 
 def digest(name):

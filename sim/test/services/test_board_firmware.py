@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 """The management CPU and its firmware on a whole card: what it does by itself, how the host talks
-to it and changes its image, and what it costs. test_management.py tests the CPU without the rest of the card."""
+to it and changes its image, and what it costs. test_management.py tests the CPU alone."""
 
 import json
 import signal
@@ -79,8 +79,8 @@ def test_a_sleeping_cpu_costs_no_device_time(cpu):
 
 
 def test_the_console_echoes_and_answers(cpu):
-    """The firmware's console echoes each character and answers each line. An answer interrupts the host
-    once."""
+    """The firmware's console echoes each character and answers each line. Each answer interrupts
+    the host once."""
     cause = cpu.card.constants["management_interrupt"]
     cpu.card.write("pcie_msi_enable", 1 << cause)
     cpu.card.interrupts()

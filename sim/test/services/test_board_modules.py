@@ -133,9 +133,8 @@ def test_heat_puts_the_modules_to_rest(start_card, image):
         assert card.read("module1_status") & 1 << 3
         card.write("module0_read", 1 << 8)
         wait_until(lambda: not card.read("module0_status") & 1, "the end of a transfer")
-        assert (
-            card.read("module0_status") >> 4 & 7 == 2
-        )  # the error code `silent`: the module does not answer
+        # The error code 2 is `silent`: the module does not answer.
+        assert card.read("module0_status") >> 4 & 7 == 2
         board.set("temperature", 60)
         wait_until(lambda: not card.read("module0_status") & 1 << 3, "the end of the reset")
 
