@@ -14,9 +14,9 @@ import spinal.core.internals._
 /** Writes `<Component>.ports.json` beside the Verilog: each port's name, direction and width.
   *
   * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
-  * error if a port does not fit. `renamed` in the file lists each signal, enumeration and element of
-  * one whose Verilog name differs from its Scala name: SpinalHDL appends a number to a name that is a
-  * keyword or in use already.
+  * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
+  * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
+  * `renamedValues` lists the enumerations and the elements of enumerations for which that is so.
   * `unnamed` lists each register or condition behind a port that has no name in Scala, so that
   * SpinalHDL calls it `_zz_` and the port's name. Components of SpinalHDL's library are left out,
   * and so are other names that SpinalHDL makes up.
@@ -34,12 +34,12 @@ object PortsFile {
   /** Notes the names of all declarations before SpinalHDL makes them unique. */
   private class Names extends PhaseMisc {
     val wanted  = mutable.LinkedHashMap[Nameable, String]()
+    val values  = mutable.LinkedHashMap[Nameable, String]()
     val unnamed = mutable.ArrayBuffer[BaseType]()
 
     override def impl(pc: PhaseContext): Unit = {
-      // Enumerations are no declarations.
-      for (values <- pc.enums.keys; node <- values +: values.elements if node.isNamed)
-        wanted(node) = node.getName()
+      for (enumeration <- pc.enums.keys; node <- enumeration +: enumeration.elements if node.isNamed)
+        values(node) = node.getName()
       pc.walkDeclarations {
         case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
           wanted(node) = node.getName()
@@ -50,16 +50,9 @@ object PortsFile {
 
     private def madeUp(name: String) = Seq("when_", "switch_", Anonymous).exists(name.startsWith)
 
-    /** Returns whether the signal has no name but that of a port, of its component or of a part of it.
-      */
-    private def isBehindPort(signal: BaseType) = {
-      val owner = signal.component
-      !isOfLibrary(owner) && (owner +: owner.children.filterNot(isOfLibrary))
-        .exists(_.getAllIo.exists(port => signal.getName() == Anonymous + port.getName()))
-    }
-
-    private def isOfLibrary(component: Component) =
-      component.getClass.getName.startsWith("spinal.lib.")
+    private def isBehindPort(signal: BaseType) =
+      !signal.component.getClass.getName.startsWith("spinal.lib.") &&
+        signal.component.getAllIo.exists(port => signal.getName() == Anonymous + port.getName())
   }
 
   private class Write(names: Names) extends PhaseMisc {
@@ -70,15 +63,17 @@ object PortsFile {
         val width     = port.getBitsWidth
         s"""{"name": "${port.getName()}", "direction": "$direction", "width": $width}"""
       }
-      val renamed = for ((node, name) <- names.wanted.toSeq if node.getName() != name)
-        yield s"""{"scala": "$name", "verilog": "${node.getName()}"}"""
+      def renamed(wanted: Iterable[(Nameable, String)]) =
+        for ((node, name) <- wanted.toSeq if node.getName() != name)
+          yield s"""{"scala": "$name", "verilog": "${node.getName()}"}"""
       val unnamed = for (signal <- names.unnamed.toSeq)
         yield s""""${signal.component.definitionName}.${signal.getName()}""""
       val text =
         s"""{
            |  "component": "${top.definitionName}",
            |  "ports": ${list(ports.toSeq)},
-           |  "renamed": ${list(renamed)},
+           |  "renamed": ${list(renamed(names.wanted))},
+           |  "renamedValues": ${list(renamed(names.values))},
            |  "unnamed": ${list(unnamed)}
            |}
            |""".stripMargin

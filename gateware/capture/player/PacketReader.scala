@@ -70,7 +70,7 @@ case class PacketReader() extends Component {
       (section && dwords(2) =/= Magic)                                   -> Error.section,
       (header && spare < 0 && !longPacket)                               -> Error.packet,
       (header && (longPacket || (dwords(6) >> 16) =/= 0))                -> Error.tooLarge,
-      (header && !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0) -> Error.port,
+      (header && !io.fixedPort && (dwords(2) >> Frames.PortWidth) =/= 0) -> Error.noPort,
       (in.last && differs)                                               -> Error.lengths
     )
     val now = Look()
@@ -177,7 +177,7 @@ object PacketReader {
     val section  = newElement() // The section's byte-order magic is neither valid value.
     val packet   = newElement() // The packet reaches beyond its block.
     val tooLarge = newElement() // The packet has 16 KiB or more, or had 64 KiB or more on the wire.
-    val port     = newElement() // There is no port with the number of the interface.
+    val noPort   = newElement() // There is no port with the number of the interface.
     val stream   = newElement() // The host failed to give the bytes.
   }
 }

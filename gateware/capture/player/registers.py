@@ -27,7 +27,7 @@ ERRORS = {
     "section":   "the section's byte-order magic is none",
     "packet":    "the packet reaches beyond its block",
     "too_large": "the packet has 16 KiB or more, or had 64 KiB or more on the wire",
-    "port":      "there is no port with the number of the interface",
+    "no_port":   "there is no port with the number of the interface",
     "stream":    "the host failed to give the bytes of the stream",
 }
 
