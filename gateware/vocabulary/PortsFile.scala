@@ -38,7 +38,7 @@ object PortsFile {
     val unnamed = mutable.ArrayBuffer[BaseType]()
 
     override def impl(pc: PhaseContext): Unit = {
-      for (enumeration <- pc.enums.keys; node <- enumeration +: enumeration.elements if node.isNamed)
+      for (kind <- pc.enums.keys; node <- kind +: kind.elements if node.isNamed)
         values(node) = node.getName()
       pc.walkDeclarations {
         case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
