@@ -9,10 +9,16 @@
  * provide.
  *
  * A back end says how registers and DMA memory are reached. All other code is common to the back
- * ends: card.c knows what registers mean, dma.c knows who owns which buffer, and engine.c runs the
- * DMA. A back end's channel (struct litepcie_channel) passes descriptors to the card and reads its
- * counts. dma/table.c is the channel of every back end that reaches registers and memory itself: it
- * uses the card's own descriptor table. kernel/dma.c is the channel that uses calls of the driver.
+ * ends. The code of the DMA stands in folders, one above the other:
+ *   dma      the calls of a stream: who owns which buffer, and waits
+ *   engine   a run: which buffers the card gets, which of them raise interrupts, lost interrupts
+ *   table, kernel/channel.c
+ *            the two channels (struct litepcie_channel), which give the card descriptors and read
+ *            its counts. The folder table has the channel of every back end that reaches registers
+ *            and memory itself: it uses the card's own descriptor table. The channel of the folder
+ *            kernel uses calls of the driver.
+ *   vfio, sim, kernel
+ *            the three back ends
  * The callers of these functions have checked all arguments.
  */
 #ifndef LITEPCIE_BACKEND_H
@@ -22,7 +28,7 @@
 
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
-#include "dma/notices.h"
+#include "engine/notices.h"
 #include "dma/stream.h"
 
 /* longest time in ms from one look at the card's progress to the next, in a thread that waits */

@@ -6,7 +6,7 @@
 
 /*
  * The handle: open and close a card. Accesses are made in bar.c, registers read in card.c, and the
- * DMA run in dma/dma.c.
+ * streams of the DMA are in the folder dma.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "engine.h"
+#include "engine/engine.h"
 
 /* Start, stop --------------------------------------------------------------------------------- */
 

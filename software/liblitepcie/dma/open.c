@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "engine.h"
+#include "engine/engine.h"
 
 void litepcie_streams_init(struct litepcie *dev)
 {

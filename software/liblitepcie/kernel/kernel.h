@@ -6,16 +6,16 @@
 
 /*
  * The inside of the "kernel" back end. backend.c opens the device and accesses registers.
- * bar.c maps the BARs. ring.c maps the rings, and dma.c runs them. capture.c captures frames into
- * memory of pages.c. wait.c sleeps, users.c names other programs that have the device open, and
- * sysfs.c finds facts that only sysfs has.
+ * map_bars.c maps the BARs. ring.c maps the rings, and channel.c runs them. capture.c captures
+ * frames into memory of pages.c. wait.c sleeps, users.c names other programs that have the device
+ * open, and sysfs.c finds facts that only sysfs has.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
 
 #include <sys/types.h>
 
-#include "dma/engine.h"
+#include "engine/engine.h"
 #include "litepcie.h"
 
 struct kernel {
