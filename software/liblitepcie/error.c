@@ -5,8 +5,8 @@
  */
 
 /*
- * The sentences of errors. Every file of the library uses this one, and it uses no other, so that
- * the sources have an order.
+ * The sentences of errors. This file calls no function of another source of the library, so every
+ * source can report errors by it without a circle.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -49,9 +49,13 @@ const char *litepcie_strerror(int error)
 	case EIO:
 		return "the card does not answer, or answers with all ones";
 	case ETIMEDOUT:
-		return "nothing came in time";
+		return "the card, or the process of a simulated board, did not do it in time";
 	case EBUSY:
-		return "another program, or another handle, has this part of the card";
+		return "this DMA direction, capture or card is in use, by this program or another";
+	case ENOENT:
+		return "the card has no such block, register or BAR";
+	case EINVAL:
+		return "a value is not allowed, or the call makes no sense at this moment";
 	case EPROTO:
 		return "the peer does not speak the protocol";
 	case EOPNOTSUPP:

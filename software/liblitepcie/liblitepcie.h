@@ -16,13 +16,17 @@
  * gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
- * library prints nothing, touches no signal and makes no thread. A call that waits for data takes a
- * timeout. Stopping waits, for at most a few seconds, until the card is at rest, and every other
- * call ends within the timeout of the device string. LitePCIe's own calls, in litepcie_helpers.h,
- * print and abort as LitePCIe's do.
+ * library prints nothing, touches no signal and makes no thread. Only the calls of LitePCIe's own
+ * library, which the header litepcie_helpers.h defines, print and abort, as LitePCIe's do.
+ *
+ * A call that waits for data takes a timeout. A call that stops something takes none, since the
+ * card must first come to rest: a stream stops within 3 s, a capture or the player within 30 s. Any
+ * other call waits only for the card's answer. A simulated board may take as long for each answer
+ * as the device string's timeout says, also while something is being stopped.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
- * timeout it waits for ever. Every wait also ends
+ * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts returns
+ * 0, and the other waits return -ETIMEDOUT. Every wait also ends
  *   with -ECANCELED  within a fifth of a second after another thread has stopped the stream, by
  *                    litepcie_stream_stop(), or switched the user's interrupt off
  *   with -EINTR      when a signal is handled by the thread that sleeps. Of several threads that
@@ -51,9 +55,10 @@
  *               until this program closes it
  *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
  *               was reset while a direction ran, which must be stopped and started again
- *   -ETIMEDOUT  nothing came in time
+ *   -ETIMEDOUT  a drain, the stop of a capture or the start of the player did not end in time, or a
+ *               simulated board did not answer in time
  *   -ECANCELED  another thread ended what this call waited for
- *   -EBUSY      another program, or another handle, runs this DMA direction or has this capture
+ *   -EBUSY      this DMA direction, capture or card is in use, by this program or by another
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
  *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs, in which
  *               the card waits for buffers
@@ -319,8 +324,9 @@ int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *val
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
 /*
- * Returns the size of a BAR in bytes. It is 0 if the card has no such BAR, or if this back end
- * cannot reach the BAR. Threads: any.
+ * Returns the size of a BAR in bytes, as the library found it when it opened the card. The size is
+ * 0 if the card has no such BAR, or if this back end cannot reach the BAR. Like litepcie_name(),
+ * the call tells a fact and cannot fail. Threads: any.
  */
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
 

@@ -15,8 +15,8 @@
 #include "backend.h"
 
 /*
- * Largest size in bytes that a program's struct may say. A larger number means that the program did
- * not set the member, and the library would write behind the struct.
+ * Largest size in bytes that a program's struct may say. A larger value means that the program did
+ * not set struct_size: the library would then write beyond the struct.
  */
 #define LARGEST		4096u
 

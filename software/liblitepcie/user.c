@@ -16,8 +16,8 @@
 static int check_user(struct litepcie *dev)
 {
 	if (!dev->map.user_cause)
-		return litepcie_fail(dev, -ENOENT, "the card's table names no interrupt of user "
-				     "logic: what is in its user slot has no registers");
+		return litepcie_fail(dev, -ENOENT, "the user slot's logic has no registers, so the "
+				     "capability table lists no interrupt for it");
 	return 0;
 }
 

@@ -126,7 +126,7 @@ def test_the_user_s_interrupts_are_waited_for(card):
     from lanebox_host import NotOnCard
 
     for call in (card.enable_user, lambda: card.wait_user(0.1)):
-        with pytest.raises(NotOnCard, match="names no interrupt of user logic"):
+        with pytest.raises(NotOnCard, match="lists no interrupt for it"):
             call()
 
 

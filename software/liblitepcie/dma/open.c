@@ -11,6 +11,11 @@
 #include <errno.h>
 
 #include "engine/engine.h"
+#include "litepcie_capability.h"
+
+/* The default ring is that of LitePCIe's driver, whose numbers are generated for all programs. */
+_Static_assert(LITEPCIE_BUFFER_SIZE == LITEPCIE_STOCK_BUFFER_SIZE &&
+	       LITEPCIE_BUFFER_COUNT == LITEPCIE_STOCK_BUFFERS, "shape of the default ring");
 
 void litepcie_streams_init(struct litepcie *dev)
 {

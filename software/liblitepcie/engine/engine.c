@@ -15,9 +15,10 @@
 #include <string.h>
 
 #include "layout.h"
+#include "litepcie_capability.h"
 
-/* Default number of DMA buffers from one interrupt to the next; LitePCIe's driver has the same. */
-#define INTERRUPT_EVERY		32u
+/* Default number of DMA buffers from one interrupt to the next: that of LitePCIe's driver. */
+#define INTERRUPT_EVERY		LITEPCIE_STOCK_BUFFERS_PER_INTERRUPT
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
 /* time in ms after which an interrupt that has not come counts as lost */
 #define INTERRUPT_GRACE_MS	1000
