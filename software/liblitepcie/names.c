@@ -191,9 +191,7 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 	return rc < 0 ? rc : litepcie_writel(dev, found.offset, (uint32_t)value);
 }
 
-/*
- * Used inside the library ------------------------------------------------------------------------
- */
+/* Used inside the library --------------------------------------------------------------------- */
 
 /*
  * Find the offset of a register. Several calls may follow each other without a check: *@rc keeps

@@ -1,0 +1,144 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test map.c: the library finds the registers that it uses on cards with all blocks and with few,
+ * and says which one a card lacks.
+ */
+#include "words_card.h"
+
+static void add_all_blocks(void)
+{
+	add_needed_blocks();
+	add_block(LITEPCIE_BLOCK_USER, 0x4000, 2)[LITEPCIE_USER_CAUSE] = 6;
+	add_block(LITEPCIE_BLOCK_RECORDS, 0x4800, 8)[LITEPCIE_RECORDS_MOST_ENTRIES] = 256;
+	add_block(LITEPCIE_BLOCK_SLOT, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
+	add_block(LITEPCIE_BLOCK_CAPTURE, 0x5800, 8)[LITEPCIE_CAPTURE_STAGING_BYTES] = 12345;
+	add_block(LITEPCIE_BLOCK_PLAYER, 0x6000, 0);
+	sign_table();
+}
+
+/* Every register of the map is one that the card has, and no two members name the same one. */
+static void all_registers_of_a_full_card_are_found(void)
+{
+	const struct litepcie_map *map = &dev.map;
+
+	begin_card();
+	add_all_blocks();
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK_EQUAL(map->identifier, 0x0800);
+	CHECK_EQUAL(map->time_low, 0x2800);
+	CHECK_EQUAL(map->irq_clear, 0x1804);
+	CHECK_EQUAL(map->c2h.enable, 0x2000);
+	CHECK_EQUAL(map->c2h.push, 0x200c);
+	CHECK_EQUAL(map->h2c.enable, 0x2020);
+	CHECK_EQUAL(map->h2c.flush, 0x203c);
+	CHECK_EQUAL(map->loopback, 0x2040);
+	CHECK_EQUAL(map->streams[0][0], 0x300c);
+	CHECK(map->streams[STREAM_RC][STREAM_PAYLOAD_BYTES] > map->streams[2][5]);
+	CHECK(map->notices.control >= 0x4800 && map->notices.line[0] != map->notices.line[1]);
+	CHECK(map->slot.now >= 0x5000 && map->slot.side[1][3] > map->slot.side[0][3]);
+	CHECK_EQUAL(map->slot.mask, 0xffffffffffffLL);
+	CHECK(map->capture.control >= 0x5800 && map->capture.account_bytes > map->capture.control);
+	CHECK_EQUAL(map->capture.staging_bytes, 12345);
+	CHECK(map->player.control >= 0x6000 && map->player.ended > map->player.control);
+	CHECK_EQUAL(map->user_cause, 1 << 6);
+	CHECK_EQUAL(map->h2c_cause, 1 << 3);
+	CHECK_EQUAL(map->c2h_cause, 1 << 4);
+	CHECK_EQUAL(map->h2c_in_flight, 4096);
+	CHECK(!map->h2c_tells_taken);
+}
+
+static void a_card_may_lack_what_not_every_card_has(void)
+{
+	begin_card();
+	add_needed_blocks();
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK_EQUAL(dev.map.notices.control, 0);
+	CHECK_EQUAL(dev.map.slot.now, 0);
+	CHECK_EQUAL(dev.map.capture.control, 0);
+	CHECK_EQUAL(dev.map.player.control, 0);
+	CHECK_EQUAL(dev.map.user_cause, 0);
+}
+
+/* Records without room for each descriptor would be overwritten, so such a ring is not used. */
+static void records_without_room_are_not_used(void)
+{
+	begin_card();
+	add_needed_blocks();
+	add_block(LITEPCIE_BLOCK_RECORDS, 0x4800, 8)[LITEPCIE_RECORDS_MOST_ENTRIES] = 255;
+	sign_table();
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK_EQUAL(dev.map.notices.control, 0);
+}
+
+static void a_block_of_another_version_is_not_used(void)
+{
+	begin_card();
+	add_needed_blocks();
+	add_block_at(LITEPCIE_BLOCK_SLOT, 2, 0, 0, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = 48;
+	add_block_at(LITEPCIE_BLOCK_PLAYER, 2, 0, 0, 0x6000, 0);
+	sign_table();
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK_EQUAL(dev.map.slot.now, 0);
+	CHECK_EQUAL(dev.map.player.control, 0);
+}
+
+/* A handle of channel 1 uses the registers and causes of that channel. */
+static void a_channel_has_registers_of_its_own(void)
+{
+	uint32_t *parameter;
+
+	begin_card();
+	add_all_blocks();
+	parameter = add_block_at(LITEPCIE_BLOCK_DMA, 1, 1, 0, 0x6800, 12);
+	parameter[LITEPCIE_DMA_H2C_CAUSE] = 8;
+	parameter[LITEPCIE_DMA_C2H_CAUSE] = 9;
+	parameter[LITEPCIE_DMA_H2C_SETTLED] = 1;
+	parameter[LITEPCIE_DMA_H2C_TAKEN] = 1;
+	sign_table();
+	dev.channel = 1;
+	know_card();
+	CHECK_EQUAL(litepcie_map_build(&dev), 0);
+	CHECK_EQUAL(dev.map.c2h.enable, 0x6800);
+	CHECK_EQUAL(dev.map.h2c_cause, 1 << 8);
+	CHECK_EQUAL(dev.map.h2c_in_flight, 0);
+	CHECK(dev.map.h2c_tells_taken);
+	CHECK_EQUAL(dev.map.notices.control, 0);
+}
+
+static void what_is_missing_is_named(void)
+{
+	begin_card();
+	add_needed_blocks();
+	dev.channel = 2;
+	know_card();
+	CHECK_REFUSED(litepcie_map_build(&dev), -EPROTO, "no DMA channel 2; it has 1");
+	dev.channel = 0;
+	dev.register_count--;
+	CHECK_REFUSED(litepcie_map_build(&dev), -EPROTO, "no register pattern_h2c_first_error");
+	begin_card();
+	add_block(LITEPCIE_BLOCK_DEVICE_TIME, 0x2800, 3)[LITEPCIE_DEVICE_TIME_TICK_PS] = 1;
+	sign_table();
+	know_card();
+	CHECK_REFUSED(litepcie_map_build(&dev), -EPROTO, "no identifier");
+}
+
+int main(void)
+{
+	all_registers_of_a_full_card_are_found();
+	a_card_may_lack_what_not_every_card_has();
+	records_without_room_are_not_used();
+	a_block_of_another_version_is_not_used();
+	a_channel_has_registers_of_its_own();
+	what_is_missing_is_named();
+	begin_card();
+	return failed_checks != 0;
+}

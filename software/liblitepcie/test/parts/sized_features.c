@@ -1,0 +1,114 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test sized.c and features.c: structs of older and newer programs, and what a card is said to do.
+ */
+#include "words_card.h"
+
+/* A struct of the library, as programs of three versions know it. */
+struct old {
+	size_t		struct_size;
+	uint32_t	a;
+};
+
+struct ours {
+	size_t		struct_size;
+	uint32_t	a, b;
+};
+
+struct newer {
+	size_t		struct_size;
+	uint32_t	a, b, c, d;
+};
+
+static void an_old_program_gets_and_sets_what_it_knows(void)
+{
+	struct {
+		struct old	old;
+		uint32_t	behind;
+	} theirs = { .old = { sizeof(struct old), 1 }, .behind = 99 };
+	struct ours ours = { .b = 77 };
+
+	CHECK_EQUAL(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs.old, "x"), 0);
+	CHECK_EQUAL(ours.a, 1);
+	CHECK_EQUAL(ours.b, 0);
+	ours = (struct ours) { .a = 5, .b = 6 };
+	CHECK_EQUAL(litepcie_struct_out(&dev, &theirs.old, &ours, sizeof(ours), "x"), 0);
+	CHECK_EQUAL(theirs.old.struct_size, sizeof(struct old));
+	CHECK_EQUAL(theirs.old.a, 5);
+	CHECK_EQUAL(theirs.behind, 99);
+}
+
+/* What the library does not know is set to 0, and must be 0 when it comes from the program. */
+static void a_newer_program_hears_of_what_is_too_new(void)
+{
+	struct newer theirs = { sizeof(theirs), 1, 2, 0, 0 };
+	struct ours ours;
+
+	CHECK_EQUAL(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "x"), 0);
+	CHECK_EQUAL(ours.b, 2);
+	theirs.d = 1;
+	CHECK_REFUSED(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "x"), -EINVAL,
+		      "a setting is too new");
+	theirs.c = 3;
+	ours = (struct ours) { .a = 5, .b = 6 };
+	CHECK_EQUAL(litepcie_struct_out(&dev, &theirs, &ours, sizeof(ours), "x"), 0);
+	CHECK_EQUAL(theirs.a, 5);
+	CHECK_EQUAL(theirs.b, 6);
+	CHECK_EQUAL(theirs.c, 0);
+	CHECK_EQUAL(theirs.d, 0);
+}
+
+static void a_struct_without_its_size_is_refused(void)
+{
+	static const size_t sizes[] = { 0, sizeof(size_t), 4097, SIZE_MAX };
+	struct ours ours = { 0 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct ours theirs = { .struct_size = sizes[i], .a = 9 };
+
+		CHECK_REFUSED(litepcie_struct_in(&dev, &ours, sizeof(ours), &theirs, "thing"),
+			      -EINVAL, "it must be sizeof(struct thing)");
+		CHECK_REFUSED(litepcie_struct_out(&dev, &theirs, &ours, sizeof(ours), "thing"),
+			      -EINVAL, "it must be sizeof(struct thing)");
+		CHECK_EQUAL(theirs.a, 9);
+	}
+}
+
+static uint64_t no_held_runs(const struct litepcie *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/* What a card can do follows from its blocks, and from what the way to it can do. */
+static void features_follow_from_card_and_channel(void)
+{
+	static const struct litepcie_channel all, none = { .able = no_held_runs };
+	struct litepcie_backend way = { .channel = &all };
+
+	begin_card();
+	dev.backend = &way;
+	CHECK_EQUAL(litepcie_features(&dev), LITEPCIE_HAS_STREAMS);
+	dev.map.notices.control = dev.map.slot.now = 4;
+	dev.map.user_cause = 1;
+	CHECK_EQUAL(litepcie_features(&dev),
+		    LITEPCIE_HAS_STREAMS | LITEPCIE_HAS_PACKETS | LITEPCIE_HAS_SLOT_MONITOR |
+		    LITEPCIE_HAS_USER_INTERRUPT);
+	way.channel = &none;
+	CHECK_EQUAL(litepcie_features(&dev), LITEPCIE_HAS_SLOT_MONITOR);
+}
+
+int main(void)
+{
+	an_old_program_gets_and_sets_what_it_knows();
+	a_newer_program_hears_of_what_is_too_new();
+	a_struct_without_its_size_is_refused();
+	features_follow_from_card_and_channel();
+	begin_card();
+	return failed_checks != 0;
+}
