@@ -78,8 +78,8 @@ static void print(const struct emit *out, const void *result)
 		print_line((const uint8_t *)dump->words + at, dump->offset + at,
 			   dump->length - at < LINE ? dump->length - at : LINE);
 	emit_array(out, "words");
-	for (uint64_t i = 0; out->json && dump->words && i < dump->length / 4; i++)
-		json_unsigned(out->json, NULL, dump->words[i]);
+	for (uint64_t i = 0; dump->words && i < dump->length / 4; i++)
+		emit_unsigned(out, EMIT_ELEMENT, NULL, dump->words[i]);
 	emit_array_end(out);
 }
 

@@ -7,10 +7,71 @@
 /* Print a result as text or as JSON. emit.h says what each function promises. */
 #include "emit.h"
 
+#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
-#include "json.h"
+/* JSON ---------------------------------------------------------------------------------------- */
+
+/* Write what stands before a value: the comma behind the value before it, a new line, the key. */
+static void begin_value(struct json *json, const char *key)
+{
+	if (json->depth)
+		fprintf(json->file, "%s\n%*s", json->filled ? "," : "", 2 * json->depth, "");
+	if (key && *key)
+		fprintf(json->file, "\"%s\": ", key);
+	json->filled = true;
+}
+
+static void begin(struct json *json, const char *key, char bracket)
+{
+	if (!json)
+		return;
+	begin_value(json, key);
+	fputc(bracket, json->file);
+	json->depth++;
+	json->filled = false;
+}
+
+static void end(struct json *json, char bracket)
+{
+	if (!json)
+		return;
+	json->depth--;
+	if (json->filled)
+		fprintf(json->file, "\n%*s", 2 * json->depth, "");
+	fputc(bracket, json->file);
+	json->filled = true;
+	if (!json->depth)
+		fputc('\n', json->file);
+}
+
+static void write_escaped(FILE *file, const char *value)
+{
+	for (const char *p = value; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c == '"' || c == '\\')
+			fprintf(file, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(file, "\\u%04x", c);
+		else
+			fputc(c, file);
+	}
+}
+
+/*
+ * Begin the value @key, if the output is JSON and has it. Returns the file to which the value is to
+ * be written, or NULL.
+ */
+static FILE *value_of(const struct emit *emit, const char *key)
+{
+	if (!emit->json || !key)
+		return NULL;
+	begin_value(emit->json, key);
+	return emit->json->file;
+}
+
+/* Text and JSON ------------------------------------------------------------------------------- */
 
 void emit_text(const struct emit *emit, const char *format, ...)
 {
@@ -25,32 +86,52 @@ void emit_text(const struct emit *emit, const char *format, ...)
 
 void emit_string(const struct emit *emit, const char *key, const char *format, const char *value)
 {
-	if (emit->json && key)
-		json_string(emit->json, key, value);
-	else if (!emit->json && format)
+	FILE *file = value_of(emit, key);
+
+	if (file && value) {
+		fputc('"', file);
+		write_escaped(file, value);
+		fputc('"', file);
+	} else if (file) {
+		fputs("null", file);
+	} else if (!emit->json && format) {
 		printf(format, value);
+	}
 }
 
 void emit_unsigned(const struct emit *emit, const char *key, const char *format, uint64_t value)
 {
-	if (emit->json && key)
-		json_unsigned(emit->json, key, value);
+	FILE *file = value_of(emit, key);
+
+	if (file)
+		fprintf(file, "%llu", (unsigned long long)value);
 	else if (!emit->json && format)
 		printf(format, (unsigned long long)value);
 }
 
 void emit_number(const struct emit *emit, const char *key, const char *format, double value)
 {
-	if (emit->json && key)
-		json_number(emit->json, key, value);
+	FILE *file = value_of(emit, key);
+
+	if (file && isfinite(value))
+		fprintf(file, "%.9g", value);
+	else if (file)
+		fputs("null", file);
 	else if (!emit->json && format)
 		printf(format, value);
 }
 
 void emit_bool(const struct emit *emit, const char *key, bool value)
 {
-	if (emit->json)
-		json_bool(emit->json, key, value);
+	FILE *file = value_of(emit, key);
+
+	if (file)
+		fputs(value ? "true" : "false", file);
+}
+
+void emit_null(const struct emit *emit, const char *key)
+{
+	emit_string(emit, key, NULL, NULL);
 }
 
 void emit_known(const struct emit *emit, const char *key, int64_t value)
@@ -61,34 +142,24 @@ void emit_known(const struct emit *emit, const char *key, int64_t value)
 		emit_unsigned(emit, key, NULL, (uint64_t)value);
 }
 
-void emit_null(const struct emit *emit, const char *key)
-{
-	if (emit->json)
-		json_null(emit->json, key);
-}
-
 void emit_object(const struct emit *emit, const char *key)
 {
-	if (emit->json)
-		json_begin_object(emit->json, key);
+	begin(emit->json, key, '{');
 }
 
 void emit_object_end(const struct emit *emit)
 {
-	if (emit->json)
-		json_end_object(emit->json);
+	end(emit->json, '}');
 }
 
 void emit_array(const struct emit *emit, const char *key)
 {
-	if (emit->json)
-		json_begin_array(emit->json, key);
+	begin(emit->json, key, '[');
 }
 
 void emit_array_end(const struct emit *emit)
 {
-	if (emit->json)
-		json_end_array(emit->json);
+	end(emit->json, ']');
 }
 
 const char *emit_filled(const char *text)

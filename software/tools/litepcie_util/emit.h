@@ -6,25 +6,35 @@
 
 /*
  * Print the result of a command, as text or as JSON. A call gives a value once: the key that it has
- * in JSON, and the format by which it is printed as text.
+ * in JSON, and the format by which it is printed as text. Each call prints at once.
  *
- * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. An object
- * with a NULL key is an element of an array. JSON has null for a NULL string and for a number that
- * is not finite.
+ * A value with a NULL key is not in JSON, and one with a NULL format is not in the text. JSON has
+ * null for a NULL string and for a number that is not finite. Strings are escaped in JSON, keys
+ * must need no escaping.
  */
 #ifndef LITEPCIE_UTIL_EMIT_H
 #define LITEPCIE_UTIL_EMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
-struct json;
 struct util;
+
+/* How far the JSON text is. It begins with zeros behind @file. */
+struct json {
+	FILE	*file;
+	int	depth;		/* number of objects and arrays that have begun and not ended */
+	bool	filled;		/* true: the object or array at hand has an element already */
+};
 
 struct emit {
 	const struct util	*util;
 	struct json		*json;	/* NULL: text */
 };
+
+/* The key of a value that is an element of an array. */
+#define EMIT_ELEMENT	""
 
 /* Print text alone, which JSON does not have. */
 __attribute__((format(printf, 2, 3)))
@@ -41,7 +51,10 @@ void emit_bool(const struct emit *emit, const char *key, bool value);
 void emit_known(const struct emit *emit, const char *key, int64_t value);
 void emit_null(const struct emit *emit, const char *key);
 
-/* Begin and end an object or an array of JSON. Text has nothing there. */
+/*
+ * Begin and end an object or an array of JSON. Text has nothing there. With a NULL key it is an
+ * element of an array, or the whole result.
+ */
 void emit_object(const struct emit *emit, const char *key);
 void emit_object_end(const struct emit *emit);
 void emit_array(const struct emit *emit, const char *key);

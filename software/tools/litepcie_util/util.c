@@ -85,25 +85,23 @@ static void print_failures(const struct util *util)
 			util->failed - UTIL_FAILURES);
 }
 
-static void print_envelope(struct json *json, const struct util *util)
+/* Print what every result has in JSON. Text has none of it: print_failures() prints the failures. */
+static void print_envelope(const struct emit *out, const struct util *util)
 {
-	json_string(json, "command", util->command);
-	json_bool(json, "ok", !util->failed);
-	json_begin_array(json, "failures");
+	bool open = util->dev;
+
+	emit_string(out, "command", NULL, util->command);
+	emit_bool(out, "ok", !util->failed);
+	emit_array(out, "failures");
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
-		json_string(json, NULL, util->failures[i]);
-	json_end_array(json);
-	json_begin_object(json, "conditions");
-	if (util->dev) {
-		json_unsigned(json, "mps", util->conditions.mps);
-		json_unsigned(json, "mrrs", util->conditions.mrrs);
-	} else {
-		json_null(json, "mps");
-		json_null(json, "mrrs");
-	}
-	json_string(json, "device", util->device);
-	json_string(json, "backend", util->dev ? litepcie_backend(util->dev) : NULL);
-	json_end_object(json);
+		emit_string(out, EMIT_ELEMENT, NULL, util->failures[i]);
+	emit_array_end(out);
+	emit_object(out, "conditions");
+	emit_known(out, "mps", open ? (int64_t)util->conditions.mps : -1);
+	emit_known(out, "mrrs", open ? (int64_t)util->conditions.mrrs : -1);
+	emit_string(out, "device", NULL, util->device);
+	emit_string(out, "backend", NULL, open ? litepcie_backend(util->dev) : NULL);
+	emit_object_end(out);
 }
 
 static int close_and_report(struct util *util)
@@ -123,8 +121,7 @@ int util_emit(struct util *util, const void *result,
 	const struct emit emit = { util, util->json ? &json : NULL };
 
 	emit_object(&emit, NULL);
-	if (util->json)
-		print_envelope(&json, util);
+	print_envelope(&emit, util);
 	if (result)
 		print(&emit, result);
 	emit_object_end(&emit);

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "emit.h"
-#include "json.h"
 #include "liblitepcie.h"
 #include "litepcie_diagnostics.h"
 #include "options.h"

@@ -42,12 +42,12 @@ static void print_lanes(const struct emit *out, const char *key, const char *nam
 	emit_array(out, key);
 	emit_text(out, "  %-12s", name);
 	for (unsigned int lane = 0; lane < MODULE_LANES; lane++) {
-		if (out->json)
-			json_number(out->json, NULL, powers[lane]);
-		else if (powers[lane] > 0)
-			printf("  %.4f mW (%.1f dBm)", powers[lane], 10 * log10(powers[lane]));
+		emit_number(out, EMIT_ELEMENT, NULL, powers[lane]);
+		if (powers[lane] > 0)
+			emit_text(out, "  %.4f mW (%.1f dBm)", powers[lane],
+				  10 * log10(powers[lane]));
 		else
-			printf("  0 mW");
+			emit_text(out, "  0 mW");
 	}
 	emit_text(out, "\n");
 	emit_array_end(out);

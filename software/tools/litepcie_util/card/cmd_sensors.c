@@ -138,9 +138,9 @@ static void print_values(const struct emit *out, const struct sensors *sensors)
 static void print_alarms(const struct emit *out, const char *key, uint32_t bits)
 {
 	emit_array(out, key);
-	for (unsigned int i = 0; out->json && i < ALARMS; i++)
+	for (unsigned int i = 0; i < ALARMS; i++)
 		if (bits >> i & 1)
-			json_string(out->json, NULL, alarm_names[i]);
+			emit_string(out, EMIT_ELEMENT, NULL, alarm_names[i]);
 	emit_array_end(out);
 }
 

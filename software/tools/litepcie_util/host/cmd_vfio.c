@@ -355,8 +355,7 @@ static void print_findings(const struct emit *out, const struct vfio *vfio)
 {
 	emit_array(out, "findings");
 	for (unsigned int i = 0; i < vfio->findings; i++) {
-		if (out->json)
-			json_string(out->json, NULL, vfio->finding[i]);
+		emit_string(out, EMIT_ELEMENT, NULL, vfio->finding[i]);
 		emit_text(out, "  %s%s%s\n", util_colour(out->util, COLOUR_BAD), vfio->finding[i],
 			  util_colour(out->util, COLOUR_END));
 	}
