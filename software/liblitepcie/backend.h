@@ -82,18 +82,17 @@ struct litepcie_channel {
 	int (*take)(struct litepcie_stream *stream);
 	int (*give)(struct litepcie_stream *stream);
 	/*
-	 * Returns 0 if held runs (in which the card waits for buffers) are possible, or -EOPNOTSUPP
-	 * with a sentence if the driver does not have them. NULL: they are always possible.
-	 */
-	int (*check)(struct litepcie *dev);
-	/*
 	 * Returns LITEPCIE_HAS_STREAMS and LITEPCIE_HAS_PACKETS if the channel can do so with a card
 	 * that can. NULL: it can do both.
 	 */
 	uint64_t (*able)(const struct litepcie *dev);
-	/* Make the ring that the options say. NULL: each start makes the ring. */
+	/*
+	 * Make the ring that the options say, or check that the driver can make one at the start.
+	 * Returns -EOPNOTSUPP with a sentence if the driver has no held runs, in which the card
+	 * waits for buffers.
+	 */
 	int (*setup)(struct litepcie_stream *stream);
-	/* Take the ring from the card and free it. NULL: it exists only in a run. */
+	/* Take the ring from the card and free it. */
 	void (*free)(struct litepcie_stream *stream);
 	/* Get the stream ready for a run. The card has no descriptor of the run yet. */
 	int (*start)(struct litepcie_stream *stream);
@@ -107,25 +106,16 @@ struct litepcie_channel {
 	 */
 	int (*post)(struct litepcie_stream *stream, uint64_t first, uint64_t count);
 	/*
-	 * Bring hw (the count of finished buffers) of the active streams up to date, and
-	 * call litepcie_engine_done(). poll() does this in the cheapest way, look() asks the card
-	 * itself. If look is NULL, poll() asks the card.
+	 * Bring hw (the count of finished buffers) of the active streams up to date, and call
+	 * litepcie_engine_done(). With @ask the card itself is asked, which also finds out whether
+	 * it is still there. Without @ask the cheapest source is used: memory, if the card or the
+	 * driver writes its counts there.
 	 */
-	int (*poll)(struct litepcie *dev);
-	int (*look)(struct litepcie *dev);
+	int (*progress)(struct litepcie *dev, bool ask);
 	/*
-	 * Do the same as poll() before a sleep, if only memory needs to be read for it. NULL:
-	 * sleep() itself looks.
-	 */
-	int (*glance)(struct litepcie *dev);
-	/*
-	 * Do the same as poll(), and leave the descriptor of event_fd() as it is. NULL: poll()
-	 * already does so.
-	 */
-	int (*peek)(struct litepcie *dev);
-	/*
-	 * Sleep until there may be news of @directions, at most @timeout_ms. Returns 1 for news, or
-	 * 0 when the time is over.
+	 * Sleep until there may be news of @directions, at most @timeout_ms, and clear the
+	 * descriptor of event_fd(). Returns 1 for news, or 0 when the time is over. The caller then
+	 * calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/*
@@ -135,7 +125,8 @@ struct litepcie_channel {
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
-	 * others that wait
+	 * others that wait. Before a sleep that thread looks at the records in memory. false: each
+	 * thread sleeps for its own direction, and sleep() itself looks at memory first.
 	 */
 	bool shared;
 	/*
@@ -201,7 +192,6 @@ struct litepcie_backend {
 			 size_t size);
 	/* Map a BAR into this process. NULL: this back end cannot map BARs. */
 	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
-	const char *(*mmio_path)(const struct litepcie *dev);
 
 	/*
 	 * All threads share one connection to the process of a simulated board, so each access
@@ -237,11 +227,6 @@ struct litepcie_backend {
 	 */
 	bool merges;
 	/*
-	 * Returns the descriptor that becomes readable when the card interrupts; used by
-	 * table_run.c.
-	 */
-	int (*event_fd)(const struct litepcie *dev);
-	/*
 	 * Returns -ENODEV with a sentence if the kernel asks that the device be closed. NULL: it
 	 * never asks.
 	 */
@@ -274,6 +259,13 @@ struct litepcie {
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
 	void				*priv;
+	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
+	const char			*mmio_path;
+	/*
+	 * descriptor that becomes readable when the card interrupts, set by the back ends that use
+	 * the channel of the folder table; -1: there is none
+	 */
+	int				interrupt;
 	char				*name;
 	/* number of the DMA channel that this handle uses */
 	unsigned int			channel;

@@ -153,7 +153,7 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
 
 const char *litepcie_mmio_path(const struct litepcie *dev)
 {
-	return dev->backend->mmio_path(dev);
+	return dev->mmio_path;
 }
 
 /* Accesses with the lock held ----------------------------------------------------------------- */

@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: open and close a card. Accesses are made in bar.c, registers read in card.c, and the
- * streams of the DMA are in the folder dma.
+ * The handle: open and close a card. bar.c makes accesses, card.c
+ * reads registers, and the folder dma has the streams.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -93,7 +93,7 @@ static struct litepcie *new_handle(const char *name)
 		free(dev);
 		return NULL;
 	}
-	dev->timer = dev->news = -1;
+	dev->timer = dev->news = dev->interrupt = -1;
 	litepcie_streams_init(dev);
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_condattr_init(&monotonic);

@@ -72,24 +72,24 @@ def raced():
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """The C test rings.c passes: rings hand out only buffers that belong to the program.
+    """The C test dma_rings.c passes: rings hand out only buffers that belong to the program.
 
     The C test has a back end of its own, so no card is needed.
     """
-    run_program(built.out / "test" / "rings")
+    run_program(built.out / "test" / "dma_rings")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The C test rings.c passes under the thread sanitizer: the counts of the rings have no data
+    """The C test dma_rings.c passes under the thread sanitizer: the counts of the rings have no data
     races.
     """
-    run_program(raced / "rings")
+    run_program(raced / "dma_rings")
 
 
-@pytest.mark.parametrize("name", ["told", "lengths"])
+@pytest.mark.parametrize("name", ["table_told", "engine_lengths"])
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks, name):
-    """The C tests told.c and lengths.c pass.
+    """The C tests table_told.c and engine_lengths.c pass.
 
     The library uses the counts, lengths and errors that the card has written to host memory without
     a register read, and refuses those that cannot be true.
@@ -99,10 +99,10 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test rests.c passes: a stop waits for a lost read as long as the card's longest read
+    """The C test table_run_rests.c passes: a stop waits for a lost read as long as the card's longest read
     can last.
     """
-    run_program(built.out / "test" / "rests")
+    run_program(built.out / "test" / "table_run_rests")
 
 
 @pytest.mark.parametrize("records", RECORDS)

@@ -38,7 +38,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	 * date.
 	 */
 	if (rc == 0)
-		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
+		rc = dev->notices.records ? litepcie_engine_progress(dev) :
 					    litepcie_engine_look(dev);
 	if (rc < 0)
 		return rc;

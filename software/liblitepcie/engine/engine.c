@@ -27,10 +27,7 @@
 
 void litepcie_engine_free(struct litepcie_stream *stream)
 {
-	const struct litepcie_channel *channel = stream->dev->backend->channel;
-
-	if (channel->free)
-		channel->free(stream);
+	stream->dev->backend->channel->free(stream);
 	free(stream->asks);
 	free(stream->lengths);
 	free(stream->wanted);
@@ -42,10 +39,8 @@ int litepcie_engine_setup(struct litepcie_stream *stream)
 {
 	const struct litepcie_channel *channel = stream->dev->backend->channel;
 	unsigned int count = stream->options.buffer_count;
-	int rc = channel->check ? channel->check(stream->dev) : 0;
+	int rc = channel->setup(stream);
 
-	if (rc == 0 && channel->setup)
-		rc = channel->setup(stream);
 	if (rc < 0)
 		return rc;
 	stream->asks = calloc(count, sizeof(*stream->asks));
@@ -207,43 +202,40 @@ void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done)
 }
 
 /*
- * Called after a sleep without an interrupt, or in place of a sleep. The poll() that follows finds
- * the progress of a card with records in memory. The card's registers are read only when the card
- * has made no progress for LITEPCIE_WAIT_SLICE_MS, to see whether it is still there.
+ * Called after a sleep without an interrupt, or in place of a sleep. The progress() that follows
+ * finds the progress of a card with records in memory. The card itself is asked only when it has
+ * made no progress for LITEPCIE_WAIT_SLICE_MS, to see whether it is still there.
  */
 static int look_if_silent(struct litepcie *dev)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
 	int64_t now;
 
-	if (!channel->look || (dev->poll_us && !dev->notices.records))
-		return 0;
 	if (!dev->notices.records)
-		return channel->look(dev);
+		return dev->poll_us ? 0 : litepcie_engine_look(dev);
 	now = litepcie_now_ms();
 	if (!dev->silent_ms)
 		dev->silent_ms = now;
 	if (now - dev->silent_ms < LITEPCIE_WAIT_SLICE_MS)
 		return 0;
 	dev->silent_ms = now;
-	return channel->look(dev);
+	return litepcie_engine_look(dev);
 }
 
 int litepcie_engine_look(struct litepcie *dev)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
+	return dev->backend->channel->progress(dev, true);
+}
 
-	return channel->look ? channel->look(dev) : channel->poll(dev);
+int litepcie_engine_progress(struct litepcie *dev)
+{
+	return dev->backend->channel->progress(dev, false);
 }
 
 int litepcie_engine_peek(struct litepcie *dev)
 {
-	const struct litepcie_channel *channel = dev->backend->channel;
 	int rc = look_if_silent(dev);
 
-	if (rc < 0)
-		return rc;
-	return channel->peek ? channel->peek(dev) : channel->poll(dev);
+	return rc < 0 ? rc : litepcie_engine_progress(dev);
 }
 
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)

@@ -44,15 +44,15 @@ uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_
 				   uint64_t end);
 
 /*
- * Bring hw (the count of finished buffers) of the active streams up to date by asking the
- * card.
+ * Bring hw (the count of finished buffers) of the active streams up to date.
+ * litepcie_engine_progress() does so in the cheapest way, and litepcie_engine_look() asks the card.
  */
+int litepcie_engine_progress(struct litepcie *dev);
 int litepcie_engine_look(struct litepcie *dev);
 
 /*
- * Bring hw up to date without a sleep, and without a change of the descriptor that a program
- * may poll(). On a card with records this reads memory alone, unless the card has made no progress
- * for LITEPCIE_WAIT_SLICE_MS.
+ * Bring hw up to date in place of a sleep. On a card with records this reads memory alone, unless
+ * the card has made no progress for LITEPCIE_WAIT_SLICE_MS.
  */
 int litepcie_engine_peek(struct litepcie *dev);
 

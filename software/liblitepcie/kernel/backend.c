@@ -63,6 +63,7 @@ static int open_device(struct litepcie *dev)
 				     dev->name);
 	kernel->minor = minor(st.st_rdev);
 	kernel_map_bars(dev);
+	dev->mmio_path = kernel->bar[0].base ? "bar" : "ioctl";
 	return kernel_dma_map(dev);
 }
 
@@ -199,11 +200,6 @@ static int kernel_bar_map(struct litepcie *dev, unsigned int bar, struct litepci
 	return 0;
 }
 
-static const char *kernel_mmio_path(const struct litepcie *dev)
-{
-	return kernel_of(dev)->bar[0].base ? "bar" : "ioctl";
-}
-
 const struct litepcie_backend litepcie_kernel_backend = {
 	.name = "kernel",
 	.channel = &litepcie_kernel_channel,
@@ -215,7 +211,6 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.bar_read = kernel_bar_read,
 	.bar_write = kernel_bar_write,
 	.bar_map = kernel_bar_map,
-	.mmio_path = kernel_mmio_path,
 	.reset = sysfs_reset,
 	.capture = &litepcie_kernel_capture,
 	.sleep = kernel_sleep,

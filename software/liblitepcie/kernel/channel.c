@@ -70,23 +70,6 @@ static int poll_way(struct litepcie_stream *stream)
 	return advance_to(stream, done);
 }
 
-static int kernel_peek(struct litepcie *dev)
-{
-	int rc = 0;
-
-	if (dev->h2c.active)
-		rc = poll_way(&dev->h2c);
-	if (rc == 0 && dev->c2h.active)
-		rc = poll_way(&dev->c2h);
-	return rc;
-}
-
-static int kernel_poll(struct litepcie *dev)
-{
-	kernel_clear_event(dev);
-	return kernel_peek(dev);
-}
-
 static int ask_way(struct litepcie_stream *stream)
 {
 	struct litepcie_counts counts = { .way = kernel_way(stream) };
@@ -105,17 +88,18 @@ static int ask_way(struct litepcie_stream *stream)
 }
 
 /*
- * Ask the card for its counts, through the driver. If no direction runs, this only finds out
- * whether the card is there.
+ * Read the counts in memory, or with @ask ask the card for them, through the driver. If no
+ * direction runs, asking only finds out whether the card is there.
  */
-int kernel_look(struct litepcie *dev)
+int kernel_progress(struct litepcie *dev, bool ask)
 {
+	int (*update)(struct litepcie_stream *stream) = ask ? ask_way : poll_way;
 	int rc = 0;
 
-	if (dev->h2c.active || !dev->c2h.active)
-		rc = ask_way(&dev->h2c);
+	if (dev->h2c.active || (ask && !dev->c2h.active))
+		rc = update(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
-		rc = ask_way(&dev->c2h);
+		rc = update(&dev->c2h);
 	return rc;
 }
 
@@ -207,6 +191,12 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
+/* Each start makes the ring, since another program may have given it another shape until then. */
+static int kernel_setup(struct litepcie_stream *stream)
+{
+	return kernel_check_held(stream->dev);
+}
+
 static int set_loopback(struct litepcie *dev, bool enable)
 {
 	struct litepcie_ioctl_dma loopback = { .loopback_enable = enable };
@@ -289,16 +279,14 @@ static int kernel_stop(struct litepcie_stream *stream)
 const struct litepcie_channel litepcie_kernel_channel = {
 	.take = kernel_take,
 	.give = kernel_give,
-	.check = kernel_check_held,
 	.able = kernel_able,
+	.setup = kernel_setup,
 	.free = kernel_free,
 	.start = kernel_start,
 	.run = kernel_run,
 	.stop = kernel_stop,
 	.post = kernel_post,
-	.poll = kernel_poll,
-	.look = kernel_look,
-	.peek = kernel_peek,
+	.progress = kernel_progress,
 	.sleep = kernel_wait,
 	.event_fd = kernel_event_fd,
 	.export = kernel_export,

@@ -115,14 +115,12 @@ int kernel_export(const struct litepcie_stream *stream);
  * These functions are members of struct litepcie_channel, but for kernel_sleep(), which is the back
  * end's sleep().
  */
-int kernel_look(struct litepcie *dev);
+int kernel_progress(struct litepcie *dev, bool ask);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 int kernel_event_fd(struct litepcie *dev);
 int kernel_user_enable(struct litepcie *dev, bool on);
 int kernel_user_look(struct litepcie *dev);
 int kernel_sleep(struct litepcie *dev, int timeout_ms);
-
-void kernel_clear_event(struct litepcie *dev);
 
 /* Memory for a ring that the driver pins. */
 struct kernel_pages {

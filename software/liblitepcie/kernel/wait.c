@@ -50,7 +50,7 @@ static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 	       __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD;
 }
 
-int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+static int wait_for_news(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	struct pollfd fd = {
 		.fd = directions ? kernel_of(dev)->fd : kernel_of(dev)->user,
@@ -80,8 +80,27 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	 * poll() always wakes after the end of a run, and when the card is gone, so ask the driver
 	 * which of the two has happened.
 	 */
-	error = kernel_look(dev);
+	error = kernel_progress(dev, true);
 	return error < 0 ? error : rc;
+}
+
+static bool take_event(int fd)
+{
+	uint64_t count;
+
+	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count);
+}
+
+/*
+ * Sleep, then clear the eventfd. The caller looks at the counts afterwards: progress after that
+ * look makes the eventfd readable again.
+ */
+int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	int rc = wait_for_news(dev, directions, timeout_ms);
+
+	take_event(kernel_of(dev)->event);
+	return rc;
 }
 
 /* The descriptor for poll() ------------------------------------------------------------------- */
@@ -102,13 +121,6 @@ static int open_event(struct litepcie *dev, int *fd)
 	return *fd < 0 ? litepcie_fail(dev, -errno, "eventfd: %s", strerror(errno)) : 0;
 }
 
-static bool take_event(int fd)
-{
-	uint64_t count;
-
-	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count);
-}
-
 int kernel_event_fd(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
@@ -122,14 +134,6 @@ int kernel_event_fd(struct litepcie *dev)
 	if (rc == 0 && dev->c2h.active)
 		rc = watch(dev, LITEPCIE_WAY_C2H, kernel->event);
 	return rc < 0 ? rc : kernel->event;
-}
-
-/*
- * Clear the eventfd before a look at the counts: progress after the look makes it readable again.
- */
-void kernel_clear_event(struct litepcie *dev)
-{
-	take_event(kernel_of(dev)->event);
 }
 
 /* Interrupts of the user's logic -------------------------------------------------------------- */

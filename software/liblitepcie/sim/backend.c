@@ -211,11 +211,12 @@ static int sim_open(struct litepcie *dev)
 		return -ENOMEM;
 	dev->priv = sim;
 	sim->vu.fd = -1;
-	sim->msi = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sim->msi = dev->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sim->path = strdup(strchr(dev->name, ':') + 1);
 	rc = sim->path && sim->msi >= 0 ? parse_options(dev, &timeout_s) : -ENOMEM;
 	if (rc == 0)
 		rc = vfio_user_connect(&sim->vu, sim->path, timeout_s);
+	dev->mmio_path = sim->vu.write_multi ? "vfio-user" : "vfio-user, one write in a message";
 	if (rc == 0)
 		rc = sim_bring_up(dev);
 	if (rc < 0)
@@ -270,21 +271,11 @@ static int sim_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset
 	return vfio_user_write(&sim_of(dev)->vu, VFIO_USER_BAR0 + bar, offset, data, size);
 }
 
-static const char *sim_mmio_path(const struct litepcie *dev)
-{
-	return sim_of(dev)->vu.write_multi ? "vfio-user" : "vfio-user, one write in a message";
-}
-
 /* Interrupts ---------------------------------------------------------------------------------- */
 
 static bool sim_gone(const struct litepcie *dev)
 {
 	return sim_of(dev)->vu.fd < 0;
-}
-
-static int sim_event_fd(const struct litepcie *dev)
-{
-	return sim_of(dev)->msi;
 }
 
 /*
@@ -342,13 +333,11 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.post = sim_post,
 	.bar_read = sim_bar_read,
 	.bar_write = sim_bar_write,
-	.mmio_path = sim_mmio_path,
 	.serial = true,
 	.exchanges = true,
 	.reset = sim_reset,
 	.memory = sim_memory,
 	.memory_free = sim_memory_free,
-	.event_fd = sim_event_fd,
 	.sleep = sim_sleep,
 	.gone = sim_gone,
 };

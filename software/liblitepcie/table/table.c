@@ -211,30 +211,32 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	return rc;
 }
 
-int litepcie_table_poll(struct litepcie *dev)
+/*
+ * Ask the card itself for its progress. If the card writes records, memory has its counts, and its
+ * registers are read only to see whether the card is there.
+ */
+static int ask_card(struct litepcie *dev)
 {
-	bool told = dev->notices.records;
+	uint32_t advance;
 	int rc = 0;
 
+	if (dev->h2c.active)
+		rc = read_status(&dev->h2c, &advance);
+	if (rc == 0 && dev->c2h.active)
+		rc = read_status(&dev->c2h, &advance);
+	return rc;
+}
+
+int litepcie_table_progress(struct litepcie *dev, bool ask)
+{
+	bool told = dev->notices.records;
+	int rc = told && ask ? ask_card(dev) : 0;
+
+	if (rc < 0)
+		return rc;
 	if (dev->h2c.active)
 		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(&dev->h2c);
 	if (rc == 0 && dev->c2h.active)
 		rc = told ? litepcie_notices_c2h(dev) : c2h_usable(&dev->c2h);
 	return rc;
-}
-
-/*
- * Ask the card itself for its progress. If the card writes records, memory has its counts, and its
- * registers are read only to see whether the card is there.
- */
-int litepcie_table_look(struct litepcie *dev)
-{
-	uint32_t advance;
-	int rc = 0;
-
-	if (dev->notices.records && dev->h2c.active)
-		rc = read_status(&dev->h2c, &advance);
-	if (rc == 0 && dev->notices.records && dev->c2h.active)
-		rc = read_status(&dev->c2h, &advance);
-	return rc < 0 ? rc : litepcie_table_poll(dev);
 }

@@ -38,13 +38,7 @@ int litepcie_table_setup(struct litepcie_stream *stream);
 void litepcie_table_free(struct litepcie_stream *stream);
 int litepcie_table_export(const struct litepcie_stream *stream);
 int litepcie_table_post(struct litepcie_stream *stream, uint64_t first, uint64_t count);
-int litepcie_table_poll(struct litepcie *dev);
-
-/*
- * Ask the card itself for its progress. This reads registers even of a card whose progress
- * litepcie_table_poll() takes from memory.
- */
-int litepcie_table_look(struct litepcie *dev);
+int litepcie_table_progress(struct litepcie *dev, bool ask);
 
 /*
  * Switch on the interrupts of the active streams, or off while dev->looking is set. The interrupt

@@ -44,7 +44,7 @@ static int open_timer(struct litepcie *dev)
 		dev->news = epoll_create1(EPOLL_CLOEXEC);
 	if (dev->news < 0 ||
 	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->timer, &event) < 0 && errno != EEXIST) ||
-	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->backend->event_fd(dev), &event) < 0 &&
+	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->interrupt, &event) < 0 &&
 	     errno != EEXIST))
 		return litepcie_fail(dev, -errno, "no descriptor for looks at the card: %s",
 				     strerror(errno));
@@ -100,7 +100,7 @@ int litepcie_looks_tick(struct litepcie *dev)
 	if (!dev->looking || read(dev->timer, &ticks, sizeof(ticks)) != sizeof(ticks) ||
 	    !dev->adaptive)
 		return 0;
-	rc = litepcie_table_poll(dev);
+	rc = litepcie_table_progress(dev, false);
 	dev->looked = dev->h2c.done + dev->c2h.done;
 	return rc < 0 || dev->looked != before ? rc : end(dev);
 }

@@ -77,11 +77,6 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 	return asked < 0 ? asked : rc;
 }
 
-static int table_glance(struct litepcie *dev)
-{
-	return dev->notices.records ? litepcie_table_poll(dev) : 0;
-}
-
 static int table_woken(struct litepcie *dev)
 {
 	int rc = clear_own(dev);
@@ -256,7 +251,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 
 static int table_event_fd(struct litepcie *dev)
 {
-	return dev->poll_us ? dev->news : dev->backend->event_fd(dev);
+	return dev->poll_us ? dev->news : dev->interrupt;
 }
 
 const struct litepcie_channel litepcie_table_channel = {
@@ -266,9 +261,7 @@ const struct litepcie_channel litepcie_table_channel = {
 	.run = table_run,
 	.stop = table_stop,
 	.post = litepcie_table_post,
-	.poll = litepcie_table_poll,
-	.look = litepcie_table_look,
-	.glance = table_glance,
+	.progress = litepcie_table_progress,
 	.sleep = table_sleep,
 	.woken = table_woken,
 	.shared = true,

@@ -93,6 +93,7 @@ static int vfio_open(struct litepcie *dev)
 	if (!vfio)
 		return -ENOMEM;
 	dev->priv = vfio;
+	dev->mmio_path = "bar";
 	vfio->iommu = vfio->group = vfio->device = vfio->events = vfio->request = -1;
 	rc = vfio_open_device(dev);
 	if (rc == 0)
@@ -111,6 +112,7 @@ static int vfio_attach(struct litepcie *dev)
 
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
+	dev->interrupt = vfio_of(dev)->events;
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
@@ -191,17 +193,6 @@ static int vfio_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_
 	return 0;
 }
 
-static const char *vfio_mmio_path(const struct litepcie *dev)
-{
-	(void)dev;
-	return "bar";
-}
-
-static int vfio_event_fd(const struct litepcie *dev)
-{
-	return vfio_of(dev)->events;
-}
-
 static bool vfio_gone(const struct litepcie *dev)
 {
 	return vfio_of(dev)->gone;
@@ -219,10 +210,8 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.bar_read = vfio_bar_read,
 	.bar_write = vfio_bar_write,
 	.bar_map = vfio_bar_map,
-	.mmio_path = vfio_mmio_path,
 	.memory = vfio_memory,
 	.memory_free = vfio_memory_free,
-	.event_fd = vfio_event_fd,
 	.sleep = vfio_sleep,
 	.merges = true,
 	.asked_back = vfio_asked_back,

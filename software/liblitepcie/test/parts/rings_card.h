@@ -5,7 +5,7 @@
  */
 
 /*
- * A back end for rings.c, without a card: the test sets the numbers of finished buffers, and looks
+ * A back end for dma_rings.c, without a card: the test sets the numbers of finished buffers, and looks
  * at those that the library has told the card of.
  */
 #ifndef LITEPCIE_TEST_RINGS_CARD_H
@@ -62,8 +62,9 @@ static int fake_run(struct litepcie_stream *stream)
 	return 0;
 }
 
-static int fake_poll(struct litepcie *dev)
+static int fake_progress(struct litepcie *dev, bool ask)
 {
+	(void)ask;
 	dev->h2c.hw = card.h2c;
 	dev->c2h.hw = card.c2h;
 	return 0;
@@ -112,14 +113,20 @@ static int fake_setup(struct litepcie_stream *stream)
 	return 0;
 }
 
+static void fake_free(struct litepcie_stream *stream)
+{
+	(void)stream;
+}
+
 static int fake_export(const struct litepcie_stream *stream)
 {
 	return stream->direction == LITEPCIE_C2H ? 1234 : -EIO;
 }
 
 static const struct litepcie_channel channel = {
-	.setup = fake_setup, .start = fake_run, .run = fake_run, .stop = fake_run,
-	.post = fake_post, .poll = fake_poll, .sleep = fake_wait, .export = fake_export,
+	.setup = fake_setup, .free = fake_free, .start = fake_run, .run = fake_run,
+	.stop = fake_run, .post = fake_post, .progress = fake_progress, .sleep = fake_wait,
+	.export = fake_export,
 };
 
 static const struct litepcie_backend fake = {

@@ -198,20 +198,10 @@ static inline int fake_asked_back(struct litepcie *unused)
 	return card.wanted ? -ENODEV : 0;
 }
 
-static inline int fake_event_fd(const struct litepcie *unused)
-{
-	static int fd = -1;
-
-	(void)unused;
-	if (fd < 0)
-		fd = eventfd(0, EFD_CLOEXEC);
-	return fd;
-}
-
 static const struct litepcie_backend fake = {
 	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
 	.memory = fake_memory, .memory_free = fake_memory_free, .sleep = fake_sleep,
-	.event_fd = fake_event_fd, .asked_back = fake_asked_back,
+	.asked_back = fake_asked_back,
 };
 
 static inline struct litepcie_dma_registers direction(uint32_t base)
@@ -233,6 +223,7 @@ static inline void free_memory(void)
  */
 static inline void open_card(bool records)
 {
+	static int interrupt = -1;
 	pthread_condattr_t monotonic;
 
 	free_memory();
@@ -243,6 +234,9 @@ static inline void open_card(bool records)
 		close(dev.news);
 	memset(&dev, 0, sizeof(dev));
 	dev.timer = dev.news = -1;
+	if (interrupt < 0)
+		interrupt = eventfd(0, EFD_CLOEXEC);
+	dev.interrupt = interrupt;
 	dev.backend = &fake;
 	dev.bar_size[0] = sizeof(card.word);
 	dev.card = (struct litepcie_card) {

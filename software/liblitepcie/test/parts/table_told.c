@@ -213,7 +213,7 @@ static void a_look_at_memory_saves_sleeps(void)
 		CHECK_EQUAL(c2h_release(&dev, 1), 0);
 	}
 	CHECK(card.sleeps >= 1 && card.sleeps <= COUNT);
-	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
+	CHECK_EQUAL(litepcie_dma_fd(&dev), dev.interrupt);
 	card.sleeps = 0;
 	for (uint64_t n = 4 * COUNT; n < 5 * COUNT; n++) {
 		put_record(n, SIZE, 0);
@@ -253,7 +253,7 @@ static void a_look_without_a_wait_finds_news(bool records)
 	for (int n = 0; n < 64; n++)
 		CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
 	CHECK(card.sleeps >= 1 && card.sleeps <= 4);
-	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
+	CHECK_EQUAL(litepcie_dma_fd(&dev), dev.interrupt);
 	card.sleeps = 0;
 	for (int n = 0; n < 64; n++)
 		CHECK_EQUAL(c2h_peek(&dev, &first, 0), 0);
