@@ -1,0 +1,68 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Test single sources of litepcie_util by C programs of software/tools/test.
+
+Each program has the name of the source that it includes and tests. No card is needed.
+"""
+
+import json
+
+import pytest
+
+from software.test.software_build import build_unchecked, run_program
+from tools.testing.seeds import SHIFT
+
+
+@pytest.fixture(scope="session")
+def parts():
+    """Return the folder of the C test programs, which are built with sanitizers."""
+    return build_unchecked("SANITIZE=1") / "test"
+
+
+@pytest.mark.parametrize("name", ["histogram", "dma_data"])
+def test_random_samples_and_data_are_judged_exactly(parts, name):
+    """histogram.c has each sample in one bin, and known samples have known statistics. dma_data.c
+    finds each difference where it is.
+    """
+    run_program(parts / name, str(SHIFT + 1))
+
+
+@pytest.mark.parametrize("name", ["options", "progress"])
+def test_lines_from_and_to_the_terminal_are_as_the_manual_says(parts, name):
+    """options.c takes the values of a command line or refuses each with a sentence. progress.c says
+    the amount, the rate and the time that is left, as far as each is known.
+    """
+    run_program(parts / name)
+
+
+def test_a_result_is_printed_as_text_or_as_json(parts):
+    """emit.c prints one list of values as text or as JSON: each value where it belongs, strings
+    escaped, and null for what is not known.
+    """
+    assert json.loads(run_program(parts / "emit", "json")) == {
+        "plain": "words",
+        "escaped": '"quoted" \\ \t\x01\x7f ä',
+        "absent": None,
+        "largest": 2**64 - 1,
+        "third": 0.333333333,
+        "not_finite": None,
+        "not_a_number": None,
+        "yes": True,
+        "no": False,
+        "known": 0,
+        "unknown": None,
+        "null": None,
+        "empty": [],
+        "list": ["one", 2, 0.5, {"inner": 3}],
+    }
+    assert run_program(parts / "emit").splitlines() == [
+        "plain words",
+        "text alone: words",
+        str(2**64 - 1),
+        "2 of text alone",
+        "0.333",
+        "inner 3",
+        "the end",
+    ]

@@ -1,0 +1,55 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Test emit.c: print one result, which has each kind of value, as text or, with the argument
+ * "json", as JSON. The test in Python parses the JSON and compares the text.
+ */
+#include <string.h>
+
+#include "../litepcie_util/emit.c"
+
+static void print(const struct emit *out)
+{
+	emit_object(out, NULL);
+	emit_string(out, "plain", "plain %s\n", "words");
+	emit_string(out, "escaped", NULL, "\"quoted\" \\ \t\x01\x7f \xc3\xa4");
+	emit_string(out, "absent", NULL, emit_filled(""));
+	emit_string(out, NULL, "text alone: %s\n", "words");
+	emit_unsigned(out, "largest", "%llu\n", UINT64_MAX);
+	emit_unsigned(out, NULL, "%llu of text alone\n", 2);
+	emit_number(out, "third", "%.3f\n", 1.0 / 3);
+	emit_number(out, "not_finite", NULL, INFINITY);
+	emit_number(out, "not_a_number", NULL, NAN);
+	emit_bool(out, "yes", true);
+	emit_bool(out, "no", false);
+	emit_known(out, "known", 0);
+	emit_known(out, "unknown", -1);
+	emit_null(out, "null");
+	emit_array(out, "empty");
+	emit_array_end(out);
+	emit_array(out, "list");
+	emit_string(out, EMIT_ELEMENT, NULL, "one");
+	emit_unsigned(out, EMIT_ELEMENT, NULL, 2);
+	emit_number(out, EMIT_ELEMENT, NULL, 0.5);
+	emit_object(out, NULL);
+	emit_unsigned(out, "inner", "inner %llu\n", 3);
+	emit_object_end(out);
+	emit_array_end(out);
+	emit_text(out, "the %s\n", "end");
+	emit_object_end(out);
+}
+
+int main(int argc, char **argv)
+{
+	struct json json = { .file = stdout };
+	const struct emit out = {
+		.json = argc > 1 && strcmp(argv[1], "json") == 0 ? &json : NULL,
+	};
+
+	print(&out);
+	return 0;
+}
