@@ -97,6 +97,22 @@ static void h2c_hands_out_the_whole_ring_and_no_more(void)
 	CHECK_EQUAL(first, COUNT);
 }
 
+/* A descriptor that the card still has keeps its interrupt when further buffers are posted. */
+static void buffers_keep_their_interrupts_until_they_are_done(void)
+{
+	uint64_t first;
+
+	begin();
+	card.c2h = 80;
+	CHECK_EQUAL(c2h_peek(&dev, &first, 0), 80);
+	CHECK_EQUAL(c2h_release(&dev, 40), 0);
+	CHECK(dev.c2h.asks[31]);
+	CHECK_EQUAL(c2h_release(&dev, 40), 0);
+	CHECK(dev.c2h.asks[31]);
+	CHECK(dev.c2h.asks[63]);
+	CHECK(!dev.c2h.asks[62]);
+}
+
 static void progress_without_an_interrupt_is_counted(void)
 {
 	begin();
@@ -348,6 +364,7 @@ int main(void)
 	a_direction_that_does_not_run_gives_no_buffers();
 	c2h_hands_out_what_is_filled_and_no_more();
 	h2c_hands_out_the_whole_ring_and_no_more();
+	buffers_keep_their_interrupts_until_they_are_done();
 	progress_without_an_interrupt_is_counted();
 	drain_waits_for_the_bytes_themselves();
 	drain_goes_by_buffers_where_these_say_enough();

@@ -62,7 +62,11 @@ static void a_wrong_name_is_told_the_nearest(void)
 	know_card();
 	CHECK_REFUSED(litepcie_register_find(&dev, "ctrl_scrap", &found), -ENOENT,
 		      "the nearest is ctrl_scratch");
-	CHECK_REFUSED(litepcie_register_read(&dev, "", &value), -ENOENT, "no register is called ");
+	/* of several names that are as near, the one with the lowest offset is told */
+	CHECK_REFUSED(litepcie_register_find(&dev, "pcie_dma0_x", &found), -ENOENT,
+		      "the nearest is pcie_dma0_writer_enable");
+	CHECK_REFUSED(litepcie_register_read(&dev, "", &value), -ENOENT,
+		      "the nearest is ctrl_scratch");
 	CHECK_EQUAL(litepcie_register(&dev, 0, &found), 0);
 	CHECK_REFUSED(litepcie_register(&dev, dev.register_count, &found), -ENOENT, "are known");
 }
