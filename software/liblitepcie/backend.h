@@ -75,16 +75,10 @@ struct litepcie_capture_access;
  * held, and releases the lock only while it sleeps.
  */
 struct litepcie_channel {
-	/*
-	 * take() reserves the direction for this handle and give() releases it. NULL: no other
-	 * program could have it, so there is nothing to reserve.
-	 */
+	/* Reserve the direction for this handle, and release it. NULL: nobody else can have it. */
 	int (*take)(struct litepcie_stream *stream);
 	int (*give)(struct litepcie_stream *stream);
-	/*
-	 * Returns LITEPCIE_HAS_STREAMS and LITEPCIE_HAS_PACKETS if the channel can do so with a card
-	 * that can. NULL: it can do both.
-	 */
+	/* Returns those of LITEPCIE_HAS_STREAMS and _PACKETS that it can do. NULL: both. */
 	uint64_t (*able)(const struct litepcie *dev);
 	/*
 	 * Make the ring that the options say, or check that the driver can make one at the start.
@@ -118,10 +112,7 @@ struct litepcie_channel {
 	 * calls progress().
 	 */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
-	/*
-	 * Called when an interrupt has ended sleep(), to clear the interrupt. NULL: there is
-	 * nothing to clear.
-	 */
+	/* Clear the interrupt that has ended sleep(). NULL: there is nothing to clear. */
 	int (*woken)(struct litepcie *dev);
 	/*
 	 * true: both directions share one interrupt, so only one thread sleeps, and wakes the
@@ -129,15 +120,9 @@ struct litepcie_channel {
 	 * thread sleeps for its own direction, and sleep() itself looks at memory first.
 	 */
 	bool shared;
-	/*
-	 * Returns a descriptor that the program can poll() for progress of the DMA, or -errno with
-	 * a sentence.
-	 */
+	/* Returns the descriptor of litepcie_dma_fd(), or -errno with a sentence. */
 	int (*event_fd)(struct litepcie *dev);
-	/*
-	 * Returns a dma-buf or file descriptor of the memory of an active ring, or -errno with a
-	 * sentence.
-	 */
+	/* Returns a descriptor of the memory of an active ring, or -errno with a sentence. */
 	int (*export)(const struct litepcie_stream *stream);
 	/*
 	 * user_enable() switches the interrupts of the user's logic on or off. user_look() sets
@@ -162,24 +147,15 @@ struct litepcie_backend {
 	 */
 	int (*attach)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
-	/*
-	 * Reset the card. Afterwards its registers are reachable as after open(), and the caller
-	 * calls attach().
-	 */
+	/* Reset the card. Its registers are then reachable, and the caller calls attach(). */
 	int (*reset)(struct litepcie *dev);
 
 	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
-	/*
-	 * Read @count consecutive words that have no side effects. NULL: readl() is called for each
-	 * word.
-	 */
+	/* Read consecutive words without side effects. NULL: readl() is called for each. */
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/* Write a 32-bit word of BAR0. NULL: post() is called with one write. */
 	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
-	/*
-	 * Make one write that may be sent together with the next access, which the caller makes
-	 * soon. NULL: writel() is used.
-	 */
+	/* Make one write that may go out with the next access, soon. NULL: writel() is used. */
 	int (*defer)(struct litepcie *dev, uint32_t offset, uint32_t value);
 	/*
 	 * Make writes to BAR0 in order. The writes may still be on their way to the card when this
@@ -198,10 +174,7 @@ struct litepcie_backend {
 	 * takes the handle's lock.
 	 */
 	bool serial;
-	/*
-	 * true: the back end replaces the pages of a program's own memory, so that memory must be a
-	 * private mapping
-	 */
+	/* true: it replaces the pages of a program's own memory, which must then be private */
 	bool exchanges;
 
 	/*
@@ -226,15 +199,9 @@ struct litepcie_backend {
 	 * controller of a CPU. The number of interrupts is then not exact.
 	 */
 	bool merges;
-	/*
-	 * Returns -ENODEV with a sentence if the kernel asks that the device be closed. NULL: it
-	 * never asks.
-	 */
+	/* Returns -ENODEV with a sentence if the kernel wants the device back. NULL: never. */
 	int (*asked_back)(struct litepcie *dev);
-	/*
-	 * True if the card cannot be reached any more, and an earlier call has reported that. NULL:
-	 * that never happens.
-	 */
+	/* True if the card is gone, which an earlier call has reported. NULL: it never is. */
 	bool (*gone)(const struct litepcie *dev);
 };
 
@@ -250,46 +217,31 @@ extern const struct litepcie_backend litepcie_vfio_backend;
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	pthread_mutex_t			lock;
-	/*
-	 * condition variable, signalled when the one thread that sleeps for all has news of the
-	 * card
-	 */
-	pthread_cond_t			woken;
+	pthread_cond_t			woken;	/* signalled when the sleeping thread has news */
 	/* true: a thread sleeps on behalf of all threads that wait for the card */
 	bool				sleeper;
 	bool				stopping;	/* true: a thread is stopping the DMA */
 	void				*priv;
 	/* how accesses to registers are made, in a word for litepcie_mmio_path(); set by open() */
 	const char			*mmio_path;
-	/*
-	 * descriptor that becomes readable when the card interrupts, set by the back ends that use
-	 * the channel of the folder table; -1: there is none
-	 */
+	/* readable when the card interrupts, for the channel of the folder table; or -1 */
 	int				interrupt;
 	char				*name;
-	/* number of the DMA channel that this handle uses */
-	unsigned int			channel;
+	unsigned int			channel;	/* number of the DMA channel in use */
 	uint64_t			bar_size[LITEPCIE_BARS];
 	struct litepcie_block		*blocks;
 	unsigned int			block_count;
 	struct litepcie_register	*registers;
 	unsigned int			register_count;
 	struct litepcie_card		card;
-	/*
-	 * CRC of the card's capability table; after a reset it tells whether the card is still the
-	 * same
-	 */
+	/* CRC of the capability table, by which the card is known again after a reset */
 	uint32_t			table_crc;
 	struct litepcie_map		map;
 	struct litepcie_stream		h2c, c2h;
 	struct litepcie_notices		notices;
 	/* bus address of the notices (records and status lines); used by table.c only */
 	uint64_t			notices_iova;
-	/*
-	 * microseconds between two looks at the card's progress; 0: the card interrupts, and no
-	 * looks are made
-	 */
-	uint32_t			poll_us;
+	uint32_t			poll_us;	/* us between two looks; 0: interrupts */
 	/* true: adaptive mode, in which the looks at the card begin after an interrupt */
 	bool				adaptive;
 	/* true: looks at the card's progress are under way, so the interrupts of the DMA are off */
@@ -301,23 +253,17 @@ struct litepcie {
 	/* descriptor of an epoll on @timer and the card's interrupt, or -1 */
 	int				news;
 	/*
-	 * time in ms (monotonic clock) since which the card's progress has stood still, or of the
-	 * last check whether the card is still there; 0: it moved at the last look
+	 * time in ms since which the card makes no progress, or of the last check that it is still
+	 * there; 0: it had made progress at the last look
 	 */
 	int64_t				silent_ms;
 	/* number of looks at the notices in memory; every GLANCES-th look also takes interrupts */
 	unsigned int			glances;
-	/*
-	 * true: litepcie_dma_fd() was called since the first start, so each wait must clear its
-	 * descriptor
-	 */
+	/* true: litepcie_dma_fd() was called, so each wait must clear its descriptor */
 	bool				watched;
 	/* true: a stream whose interrupts can be counted has ended since the first start */
 	bool				counted;
-	/*
-	 * interrupt of the user's logic: whether it is switched on, and whether it has come since
-	 * the last wait for it
-	 */
+	/* the user's interrupt: it is switched on; it has come since the last wait for it */
 	bool				user_enabled, user_raised;
 	/* the open capture of this handle, or NULL */
 	struct litepcie_capture		*capture;
@@ -374,10 +320,7 @@ int litepcie_struct_out(const struct litepcie *dev, void *theirs, const void *ou
  * dev->registers, dev->map, and dev->card.identifier, and are called in this order.
  */
 int litepcie_capability_read(struct litepcie *dev);
-/*
- * Return 0 if, after a reset, the card's capability table is still the one that it had when it was
- * opened.
- */
+/* Return 0 if, after a reset, the card's capability table is the one that it had before. */
 int litepcie_card_check(struct litepcie *dev);
 int litepcie_registers_build(struct litepcie *dev);
 int litepcie_map_build(struct litepcie *dev);
@@ -386,10 +329,7 @@ int litepcie_identifier_read(struct litepcie *dev);
 const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
 						 unsigned int index);
 
-/*
- * Add a register to dev->registers. Returns -EPROTO if the name is known already with another place
- * or size.
- */
+/* Add a register. Returns -EPROTO if its name is known with another place or size. */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
 void litepcie_registers_sort(struct litepcie *dev);
 
@@ -435,10 +375,7 @@ struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, si
 int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size);
 int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size);
 
-/*
- * Returns the descriptor that is readable when a look at the card is due, or -1 if the run makes no
- * looks by timer.
- */
+/* Returns the descriptor that is readable when a look is due, or -1 without timed looks. */
 static inline int litepcie_timer(const struct litepcie *dev)
 {
 	return dev->poll_us ? dev->timer : -1;

@@ -48,10 +48,7 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 	return litepcie_get_words(dev, LITEPCIE_CAP_OFFSET + 4 * from, words + from, to - from);
 }
 
-/*
- * Check the header of the capability table. A card that has gone, or that is being reset, reads as
- * all ones.
- */
+/* Check the table's header. A card that has gone, or is being reset, reads as all ones. */
 static int check_header(struct litepcie *dev, const uint32_t *words)
 {
 	uint32_t magic = words[LITEPCIE_CAP_HEADER_MAGIC];
@@ -151,10 +148,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/*
-	 * The capability table of an older card may have fewer parameters in this entry: a missing
-	 * one counts as 0.
-	 */
+	/* an older card may have fewer parameters in this entry: a missing one counts as 0 */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 

@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/*
- * The time by which waits end. The monotonic clock is never set back or forward.
- */
+/* The time by which waits end. The monotonic clock is never set back or forward. */
 #include <time.h>
 
 #include "backend.h"

@@ -25,8 +25,8 @@
  * as the device string's timeout says, also while something is being stopped.
  *
  * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
- * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts returns
- * 0, and the other waits return -ETIMEDOUT. Every wait also ends
+ * timeout it waits for ever. When the time is over, a wait for buffers, frames or interrupts
+ * returns 0, and the other waits return -ETIMEDOUT. Every wait also ends
  *   with -ECANCELED  within a fifth of a second after another thread has stopped the stream, by
  *                    litepcie_stream_stop(), or switched the user's interrupt off
  *   with -EINTR      when a signal is handled by the thread that sleeps. Of several threads that

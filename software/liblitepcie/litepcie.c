@@ -21,9 +21,7 @@
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/*
- * Read the card's description before anything is written to the card: it may not be a Lanebox card.
- */
+/* Read the card's description before a write to the card: it may not be a Lanebox card. */
 static int know_card(struct litepcie *dev)
 {
 	int rc = litepcie_capability_read(dev);
@@ -77,10 +75,7 @@ static void free_handle(struct litepcie *dev)
 	free(dev);
 }
 
-/*
- * Make a handle. Its condition variable waits by the monotonic clock, which is never set back or
- * forward.
- */
+/* Make a handle, whose condition variable waits by the monotonic clock. */
 static struct litepcie *new_handle(const char *name)
 {
 	struct litepcie *dev = calloc(1, sizeof(*dev));

@@ -40,10 +40,6 @@ static const struct litepcie_register *find(const struct litepcie *dev, const ch
 	return NULL;
 }
 
-/*
- * Add a register to the handle's table. Returns -EPROTO if its name is known already with another
- * offset or size.
- */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry)
 {
 	const struct litepcie_register *known = find(dev, entry->name);
@@ -193,10 +189,6 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 
 /* Used inside the library --------------------------------------------------------------------- */
 
-/*
- * Find the offset of a register. Several calls may follow each other without a check: *@rc keeps
- * the first error.
- */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
 {
 	const struct litepcie_register *entry = find(dev, name);

@@ -17,9 +17,7 @@
 #include "litepcie_capability.h"
 #include "backend.h"
 
-/*
- * number of times that the slot monitor is read at most, since another program may spoil a reading
- */
+/* most readings of the slot monitor, each of which another program may spoil */
 #define TRIES		8u
 /* number of counters of each stream of the slot: since, beats, packets, stalls */
 #define COUNTERS	4u
@@ -39,18 +37,13 @@ static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], u
 	return rc;
 }
 
-/*
- * Returns the device time @since in 64 bits, so that @time - @since is right although both wrap at
- * 48 bits.
- */
+/* Returns the time @since in 64 bits, with @time - @since right, as both wrap at 48 bits. */
 static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
 {
 	return time - ((time - since) & dev->map.slot.mask);
 }
 
-/*
- * Read one copy of the monitor. Returns 1, or 0 if another program made the monitor copy meanwhile.
- */
+/* Read one copy. Returns 1, or 0 if another program made the monitor copy meanwhile. */
 static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
 {
 	const struct litepcie_slot_registers *registers = &dev->map.slot;
@@ -123,10 +116,7 @@ static void say(struct text *text, const char *format, ...)
 	text->room -= (size_t)used;
 }
 
-/*
- * Write how long valid and ready of one stream of the slot have been as they are, in ns, us, ms or
- * s.
- */
+/* Write how long valid and ready have been as they are, in ns, us, ms or s. */
 static void say_time(struct text *text, const struct litepcie *dev,
 		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
 {
@@ -238,9 +228,7 @@ static void diagnose_c2h(struct text *text, const struct litepcie *dev,
 		say(text, "the card has no buffer, the program has not given one back");
 }
 
-/*
- * The caller holds the lock. If the monitor cannot be read, the text does not tell about the slot.
- */
+/* If the monitor cannot be read, the text says nothing about the slot. */
 void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)
 {
 	struct text out = { .at = text, .room = size };

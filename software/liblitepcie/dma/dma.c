@@ -26,10 +26,7 @@ static struct litepcie_stream *other_of(struct litepcie_stream *stream)
 	return stream == &dev->h2c ? &dev->c2h : &dev->h2c;
 }
 
-/*
- * Both streams share the card's loopback and the timer of the looks, so they must agree while both
- * run.
- */
+/* Running streams share the loopback and the timer of the looks, so they must agree. */
 static int check_other(struct litepcie_stream *stream)
 {
 	const struct litepcie_stream *other = other_of(stream);

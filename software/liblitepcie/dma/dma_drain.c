@@ -33,10 +33,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/*
-	 * The check of the card's progress also brings hw and the counts of the run up to
-	 * date.
-	 */
+	/* The check of the card's progress also brings hw and the counts of the run up to date. */
 	if (rc == 0)
 		rc = dev->notices.records ? litepcie_engine_progress(dev) :
 					    litepcie_engine_look(dev);
@@ -53,10 +50,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/*
- * Returns -ETIMEDOUT. The sentence of litepcie_why() is @format's text, followed by that of
- * litepcie_diagnose().
- */
+/* Returns -ETIMEDOUT with @format's text and that of litepcie_diagnose() as sentence. */
 __attribute__((format(printf, 2, 3)))
 static int late(struct litepcie *dev, const char *format, ...)
 {
@@ -70,10 +64,7 @@ static int late(struct litepcie *dev, const char *format, ...)
 	return litepcie_fail(dev, -ETIMEDOUT, "%s. %s", what, why);
 }
 
-/*
- * Wait until the user's logic has taken the h2c data that is in the card: a stop would drop that
- * data.
- */
+/* Wait until the user's logic has taken the data in the card, which a stop would drop. */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
 	unsigned int stops = dev->h2c.stops;

@@ -105,10 +105,7 @@ int litepcie_stream_flush(struct litepcie_stream *stream)
 	return litepcie_unlock(stream->dev, hand_over(stream));
 }
 
-/*
- * Wait until the one thread that sleeps for all waiting threads has news. Returns 1 then, or 0
- * after @timeout_ms.
- */
+/* Wait for news of the thread that sleeps for all. Returns 1, or 0 after @timeout_ms. */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
 	struct timespec until;
@@ -120,11 +117,7 @@ static int follow(struct litepcie *dev, int timeout_ms)
 	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
 }
 
-/*
- * Sleep once, at most @timeout_ms, then look at the card. If another thread of this handle already
- * sleeps, wait for that one instead. Returns 1 after an interrupt, or when the other thread has
- * woken, 0 if the time is over, or -errno.
- */
+/* If another thread of this handle already sleeps, wait for that one instead. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;

@@ -24,15 +24,8 @@ struct litepcie_memory {
 	_Atomic unsigned int	users;
 	void			*base;
 	size_t			size;
-	/*
-	 * descriptor of the file that is mapped; -1: the memory has no file, so it cannot be
-	 * exported as a dma-buf
-	 */
-	int			fd;
-	/*
-	 * true: the memory is the program's own (struct litepcie_stream_options), so the library does not
-	 * unmap it
-	 */
+	int			fd;	/* of the file that is mapped; -1: there is none */
+	/* true: the memory is the program's own, so the library does not unmap it */
 	bool			placed;
 };
 
@@ -46,10 +39,8 @@ struct litepcie_stream {
 	unsigned int	direction;	/* LITEPCIE_H2C or LITEPCIE_C2H */
 	const char	*name;		/* "h2c" or "c2h" */
 	const struct litepcie_dma_registers *registers;
-	/* true between litepcie_stream_open() and litepcie_stream_close() */
-	bool		open;
-	/* the options of litepcie_stream_open(), with the defaults filled in */
-	struct litepcie_stream_options options;
+	bool		open;		/* true between litepcie_stream_open() and _close() */
+	struct litepcie_stream_options options;	/* with the defaults filled in */
 
 	/* mapping of the ring's memory, owned by the back end; NULL: the ring has no memory yet */
 	struct litepcie_memory *memory;
@@ -63,20 +54,11 @@ struct litepcie_stream {
 	/* number of buffers that the program has released */
 	_Atomic uint64_t sw;
 	uint64_t	acquired;	/* number of buffers that the program has acquired */
-	/*
-	 * by how much @acquired may exceed @hw: 0 for c2h, all buffers of the ring for h2c, whose
-	 * buffers are free at first
-	 */
+	/* by how much @acquired may exceed @hw: 0 for c2h; the whole ring for h2c, free at first */
 	uint64_t	ahead;
-	/*
-	 * number of buffers, of the first @sw, that the card has been told of; the others wait for
-	 * a batch
-	 */
+	/* number of released buffers that the card knows of; the others wait for a batch */
 	uint64_t	handed;
-	/*
-	 * h2c: number of bytes in the first @sw buffers that were not sent, because a buffer was
-	 * sent only in part
-	 */
+	/* h2c: bytes of released buffers that were not sent, as a buffer was sent only in part */
 	uint64_t	spared;
 	/* true while the stream runs; read without the lock, too */
 	_Atomic bool	active;
@@ -85,8 +67,7 @@ struct litepcie_stream {
 
 	uint64_t	posted;		/* number of descriptors given to the card */
 	uint64_t	done;		/* number of descriptors that the card has executed */
-	/* number of executed descriptors that asked for an interrupt */
-	uint64_t	asked;
+	uint64_t	asked;		/* of the executed ones: how many asked for an interrupt */
 	/* for each buffer of the ring: true if its descriptor asks for an interrupt */
 	bool		*asks;
 	/* h2c: true if a buffer was sent only in part, so that @lengths count */
@@ -96,11 +77,10 @@ struct litepcie_stream {
 	/* h2c, for each buffer of the ring: bytes to send, until the card is told of the buffer */
 	uint32_t	*wanted;
 	/*
-	 * Number of h2c buffers whose data has come to the card. Used if map.h2c_in_flight is not 0
-	 * and @uneven is true.
+	 * h2c: number of buffers whose data has come to the card, and their bytes. They are used if
+	 * map.h2c_in_flight is not 0 and @uneven is true.
 	 */
-	uint64_t	arrived;
-	uint64_t	arrived_bytes;	/* number of bytes in the buffers that @arrived counts */
+	uint64_t	arrived, arrived_bytes;
 	/* h2c: the card's count of received bytes (answers to its reads) at the start */
 	uint64_t	received_before;
 	/* number of buffers from one interrupt of the card to the next */
@@ -136,9 +116,7 @@ bool litepcie_runs(const struct litepcie *dev, unsigned int directions);
 /* True if both streams run, so that what they share stays as it is. */
 bool litepcie_both_run(const struct litepcie *dev);
 
-/*
- * Tell the card of the buffers that were kept back for a batch. The caller holds the handle's lock.
- */
+/* Tell the card of buffers that were kept back for a batch. The caller holds the lock. */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*

@@ -89,10 +89,7 @@ static int post(struct litepcie_stream *stream, uint64_t count, uint64_t last)
 	return stream->dev->backend->channel->post(stream, first, count);
 }
 
-/*
- * Give the card c2h buffers until it has a ring's number of them beyond @released, or until the
- * limit of the run.
- */
+/* Give the card c2h buffers: a ring's number of them beyond @released, within the limit. */
 static int post_c2h(struct litepcie_stream *stream, uint64_t released)
 {
 	uint64_t end = released + stream->options.buffer_count, limit = stream->options.limit;
@@ -120,10 +117,7 @@ static void begin_lengths(struct litepcie_stream *stream)
 	litepcie_unlock(stream->dev, 0);
 }
 
-/*
- * Keep the length in bytes of h2c buffer @number. If another thread has stopped the run meanwhile,
- * nothing reads the values that are written by this function.
- */
+/* If another thread has stopped the run meanwhile, nothing reads what this writes. */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes)
 {
 	if (!stream->uneven)
@@ -266,10 +260,7 @@ static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c.asked, c2h = dev->c2h.asked;
 
-	/*
-	 * On a card with records one h2c interrupt may stand for several buffers, so h2c is left
-	 * out.
-	 */
+	/* with records one h2c interrupt may stand for several buffers, so h2c is left out */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
@@ -345,10 +336,7 @@ static int settle_interrupts(struct litepcie_stream *stream)
 		return rc < 0 ? rc : 0;
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
-		/*
-		 * The wait is cut into slices: another waiting thread may take the interrupt and
-		 * count it.
-		 */
+		/* in slices, since another waiting thread may take the interrupt and count it */
 		int slice = litepcie_slice(deadline);
 
 		if (!slice)

@@ -36,10 +36,7 @@ int litepcie_engine_hand_over(struct litepcie_stream *stream);
  */
 void litepcie_engine_h2c_length(struct litepcie_stream *stream, uint64_t number, uint32_t bytes);
 
-/*
- * Returns the number of bytes in h2c buffers @first to @end - 1, all of which the card has been
- * given.
- */
+/* Returns the bytes in h2c buffers @first to @end - 1, which the card has been given. */
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie_stream *stream, uint64_t first,
 				   uint64_t end);
 
@@ -59,10 +56,7 @@ int litepcie_engine_peek(struct litepcie *dev);
 /* Note that the card has executed @done descriptors of @stream since its start. */
 void litepcie_engine_done(struct litepcie_stream *stream, uint64_t done);
 
-/*
- * Get the number of bytes that have come to the card, as answers to its reads, since the start of
- * h2c.
- */
+/* Get the bytes that the card has received, as answers to reads, since h2c's start. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
 /*

@@ -131,9 +131,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/*
- * This needs no lock: the card overwrites a record only after the program has released the buffer.
- */
+/* No lock is needed: the card overwrites a record only after the buffer's release. */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer)
 {
 	const struct litepcie_notices *notices = &stream->dev->notices;

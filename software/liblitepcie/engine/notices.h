@@ -42,20 +42,11 @@ struct litepcie_entry {
 	uint64_t	sequence;
 };
 
-/*
- * Addresses in this process's memory of the status lines and records, which the card may write at
- * any time.
- */
+/* Where the status lines and records lie in memory. The card may write them at any time. */
 struct litepcie_notices {
-	/*
-	 * status line (the card's counts) of each direction; NULL: neither card nor driver writes
-	 * it
-	 */
+	/* status line of each direction; NULL: neither card nor driver writes it */
 	const struct litepcie_line *h2c, *c2h;
-	/*
-	 * ring of records (the card's reports of ended c2h buffers); NULL: the card writes none,
-	 * and each c2h buffer is full
-	 */
+	/* ring of records; NULL: the card writes none, and each c2h buffer is full */
 	const struct litepcie_entry *records;
 	uint64_t		mask;		/* number of records, a power of two, minus 1 */
 };
@@ -67,18 +58,13 @@ struct litepcie_notices {
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
 
-/*
- * Set bytes and flags of the c2h buffer @buffer by its record. On a card without records the buffer
- * is full.
- */
+/* Set bytes and flags of a c2h buffer by its record. Without records it is full. */
 int litepcie_notices_record(const struct litepcie_stream *stream, struct litepcie_buffer *buffer);
 
 /* True if the card has written the record (its report of the end) of c2h buffer @number. */
 bool litepcie_notices_has(const struct litepcie *dev, uint64_t number);
 
-/*
- * Update the error counts of dev->stats from the status lines (the card's counts in host memory).
- */
+/* Update the error counts of dev->stats from the status lines. */
 void litepcie_notices_errors(struct litepcie *dev);
 
 #endif /* LITEPCIE_NOTICES_H */

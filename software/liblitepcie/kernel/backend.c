@@ -124,10 +124,7 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return base ? (uint8_t *)base + offset : NULL;
 }
 
-/*
- * Returns the address of @offset in the mapping of the BAR, or NULL if that page is not mapped for
- * writing.
- */
+/* Returns where @offset is mapped, or NULL if that page is not mapped for writing. */
 static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
 {
 	return kernel_bar_writable(kernel_of(dev), bar, offset) ? place(dev, bar, offset) : NULL;

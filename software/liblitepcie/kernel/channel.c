@@ -61,10 +61,7 @@ static int poll_way(struct litepcie_stream *stream)
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
 	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
-	/*
-	 * The count was read before the state of the run. So if the run has ended, the count is not
-	 * used.
-	 */
+	/* the count was read before the state: if the run has ended, the count is not used */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
 		return stopped_by(stream, error);
 	return advance_to(stream, done);
@@ -177,10 +174,7 @@ static int kernel_post(struct litepcie_stream *stream, uint64_t first, uint64_t 
 	const uint32_t *lengths = stream->uneven ? stream->lengths : NULL;
 	int rc = 0;
 
-	/*
-	 * The array of lengths goes by place in the ring, so the buffers behind the ring's end need
-	 * a second call.
-	 */
+	/* lengths go by place in the ring, so buffers behind its end need a second call */
 	if (lengths && count > round) {
 		rc = advance(stream, round, lengths + slot, false);
 		count -= round;

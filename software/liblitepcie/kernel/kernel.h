@@ -27,24 +27,14 @@ struct kernel {
 	/* a sentence that says why a BAR, or a page of a BAR, is not mapped */
 	char			bar_why[LITEPCIE_WHY_SIZE];
 	unsigned int		minor;
-	/*
-	 * true: the driver is Lanebox's, which has held runs (in which the card waits for buffers)
-	 */
-	bool			held;
+	bool			held;		/* the driver has held runs: it is Lanebox's */
 	/* the driver's status page (counts of the DMA), mapped; NULL: not mapped */
 	const struct litepcie_status *status;
-	/*
-	 * page, shared with the driver, in which this handle tells the driver its own counts of
-	 * buffers
-	 */
+	/* page in which this handle tells the driver its own counts of buffers */
 	struct litepcie_index	*index;
 	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
-	/* eventfd of the interrupt of the user's logic, or -1 */
-	int			user;
-	/*
-	 * for each direction: the driver's count of interrupts at the start of the run; -1: no run
-	 * has started, or the count is not known
-	 */
+	int			user;		/* eventfd of the user's interrupt, or -1 */
+	/* the driver's count of interrupts at the start of each direction; -1: not known */
 	int64_t			interrupts_before[2];
 	/* number of interrupts of runs that have ended since the first of two streams started */
 	int64_t			interrupts_ended;
@@ -74,26 +64,17 @@ bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t
 /* Reset the card's PCI function through the kernel, which also tells the driver. */
 int sysfs_reset(struct litepcie *dev);
 
-/*
- * Returns the number of interrupts of a direction, by the driver's own count, or -1 if the driver
- * has no such count.
- */
+/* Returns the driver's count of a direction's interrupts, or -1 if the driver has none. */
 int64_t sysfs_interrupts(const struct litepcie_stream *stream);
 
 /* Write to @text which programs have the device open, in words that are part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
-/*
- * Map the status page, the index page and the records of the driver. This handle need not own a
- * direction for that.
- */
+/* Map the driver's status page, index page and records. No direction need be taken for that. */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 
-/*
- * Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs (in which the card waits
- * for buffers).
- */
+/* Returns 0, or -EOPNOTSUPP with a sentence if the driver has no held runs. */
 int kernel_check_held(struct litepcie *dev);
 
 /* Returns what the driver can do, as LITEPCIE_HAS_ flags. */

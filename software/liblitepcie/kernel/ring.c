@@ -69,10 +69,7 @@ int kernel_export(const struct litepcie_stream *stream)
 	return rc < 0 ? rc : export.fd;
 }
 
-/*
- * Map @size bytes of the driver's device file from @offset on. Returns NULL with a sentence on
- * failure.
- */
+/* Map @size bytes of the device file from @offset on. NULL with a sentence: it failed. */
 static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
 {
 	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
@@ -210,10 +207,7 @@ static uint32_t mode_of(const struct litepcie_stream_options *options)
 	return options->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
 }
 
-/*
- * Set the ring's shape in the driver. Only the owner of a direction may do that, so it is done at
- * each start.
- */
+/* Set the ring's shape, at each start, since only the owner of the direction may. */
 static int set_shape(const struct litepcie_stream *stream)
 {
 	const struct litepcie_stream_options *options = &stream->options;

@@ -20,10 +20,7 @@
 
 #define MOST	3u	/* most programs with the device open that one sentence names */
 
-/*
- * Returns how many descriptors of the device file with number @device the process @process has
- * open.
- */
+/* Returns how many descriptors of the device @device the process @process has open. */
 static unsigned int count_files(const char *process, dev_t device)
 {
 	char folder[64];
@@ -71,10 +68,7 @@ void kernel_users(struct litepcie *dev, char *text, size_t size)
 	if (fstat(kernel_of(dev)->fd, &st) < 0)
 		st.st_rdev = 0;
 	while (processes && found < MOST && (entry = readdir(processes))) {
-		/*
-		 * This process counts only if it has another descriptor of the device besides that
-		 * of this handle.
-		 */
+		/* this process counts only if it has another descriptor than that of this handle */
 		bool own = isdigit((unsigned char)entry->d_name[0]) &&
 			   atoi(entry->d_name) == (int)getpid();
 

@@ -156,10 +156,7 @@ static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size
 	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
-/*
- * Stop DMA that an earlier client may have left running on the board, before bus mastering is
- * switched on.
- */
+/* Stop DMA that an earlier client left running, before bus mastering is switched on. */
 static int sim_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
@@ -178,10 +175,7 @@ static int sim_reset(struct litepcie *dev)
 	return rc < 0 ? rc : sim_bring_up(dev);
 }
 
-/*
- * Undo what sim_open() has set up. A failed sim_open() also calls this, so only what exists is
- * undone.
- */
+/* Undo what sim_open() has set up, or has set up in part before it failed. */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);

@@ -72,9 +72,7 @@ static int find_capabilities(struct litepcie *dev)
 	return rc;
 }
 
-/*
- * Returns the code of a maximum size in the PCI Express capability: 128 << n bytes are coded as n.
- */
+/* Returns the code of a maximum size in configuration space: n for 128 << n bytes. */
 static unsigned int size_code(unsigned int bytes)
 {
 	unsigned int code = 0;

@@ -207,10 +207,7 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	};
 	int rc;
 
-	/*
-	 * Note the memory before the message goes out: the board may access the memory before it
-	 * replies.
-	 */
+	/* noted before the message goes out, since the board may access it before it replies */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

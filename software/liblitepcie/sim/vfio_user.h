@@ -55,10 +55,7 @@ struct vfio_user {
 	size_t		ahead_first, ahead_end;
 };
 
-/*
- * Connect to the vfio-user socket at @path. The string must stay valid for as long as the
- * connection.
- */
+/* Connect to the socket @path. The string must stay valid as long as the connection. */
 int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s);
 void vfio_user_disconnect(struct vfio_user *vu);
 
@@ -76,10 +73,7 @@ int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void 
 int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
 			 size_t count);
 
-/*
- * Write @size bytes at @offset of a vfio-user region. The function returns when the device has the
- * data.
- */
+/* Write to a vfio-user region. The function returns when the device has the data. */
 int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		    const void *data, size_t size);
 
@@ -105,9 +99,7 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 		  size_t size);
 int vfio_user_unmap(struct vfio_user *vu, unsigned int kind);
 
-/*
- * Let the vfio-user peer signal @eventfd on each MSI of the card. -1: it signals none from now on.
- */
+/* Let the peer signal @eventfd on each MSI of the card. -1: none from now on. */
 int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
 
 /* Reset the device behind the vfio-user connection to its state after power-on. */

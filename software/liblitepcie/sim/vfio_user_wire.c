@@ -213,10 +213,7 @@ int vfio_user_serve(struct vfio_user *vu)
 			      command_name(header.command));
 }
 
-/*
- * Serve requests of the peer that were received together with a reply, as poll() would not show
- * them.
- */
+/* Serve requests that came together with a reply, as poll() would not show them. */
 static int serve_rest(struct vfio_user *vu)
 {
 	int rc = 0;
@@ -241,18 +238,13 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/*
- * Returns the error number in a vfio-user reply as -errno. A number that is no errno becomes -EIO.
- */
+/* Returns a reply's error number as -errno, or -EIO if it is no errno. */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;
 }
 
-/*
- * Wait for the reply to the vfio-user command that was sent last. Returns the size of its body in
- * bytes.
- */
+/* Wait for the reply to the last command. Returns the size of its body in bytes. */
 int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_t reply_size)
 {
 	const char *doing = command_name(command);

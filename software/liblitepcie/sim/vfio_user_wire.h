@@ -42,9 +42,7 @@ void vfio_user_drop(struct vfio_user *vu);
  */
 int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
 
-/*
- * Receive exactly @size bytes. @doing is what the program was doing, for the sentence of an error.
- */
+/* Receive exactly @size bytes. @doing stands in the sentence of an error. */
 int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *doing);
 
 /*

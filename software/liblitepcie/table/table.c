@@ -200,10 +200,7 @@ static int c2h_usable(struct litepcie_stream *c2h)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(c2h);
-		/*
-		 * this register read makes sure that the buffer which raised the interrupt is
-		 * counted
-		 */
+		/* this read makes sure that the buffer which raised the interrupt is counted */
 		awaited = false;
 	}
 	if (rc == 0)

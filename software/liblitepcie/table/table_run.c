@@ -32,10 +32,7 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/*
- * Read the interrupt cause of the user's logic and clear it. The card can then send the next
- * message.
- */
+/* Read and clear the user's interrupt cause. The card can then send the next message. */
 static int table_user_look(struct litepcie *dev)
 {
 	uint32_t raised = 0;
@@ -172,9 +169,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	return rc < 0 ? rc : litepcie_capture_quiesce(dev);
 }
 
-/*
- * Clear the interrupts of an earlier run from the eventfd, so that this run's counts are its own.
- */
+/* Clear an earlier run's interrupts from the eventfd, so that the counts are this run's. */
 static int start_interrupts(struct litepcie_stream *stream, bool first)
 {
 	struct litepcie *dev = stream->dev;

@@ -116,9 +116,7 @@ static int vfio_attach(struct litepcie *dev)
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
-/*
- * Reset the card through VFIO. The kernel restores configuration space and interrupts afterwards.
- */
+/* The kernel restores configuration space and interrupts after a reset through VFIO. */
 static int vfio_reset(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);

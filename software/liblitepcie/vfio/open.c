@@ -44,10 +44,7 @@ static int parse_option(struct litepcie *dev, const char *option)
 			     "type1 and iommufd", option);
 }
 
-/*
- * Parse the device string "vfio:ADDRESS". The PCI domain may be left out: "22:00.0" is in domain
- * 0000.
- */
+/* Parse "vfio:ADDRESS". The PCI domain may be left out: "22:00.0" is in domain 0000. */
 static int parse_name(struct litepcie *dev)
 {
 	unsigned int domain = 0, bus, slot, function;

@@ -21,10 +21,7 @@
 /* most interrupt causes of a card; with MSI-X each cause has a vector */
 #define VFIO_MESSAGES	32u
 
-/*
- * One of the two interfaces of the kernel (type1 or iommufd) that open a device and map memory for
- * it.
- */
+/* One of the kernel's two interfaces that open a device and map memory for it. */
 struct vfio_interface {
 	const char *name;
 	/*
@@ -33,9 +30,7 @@ struct vfio_interface {
 	 */
 	int (*open)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
-	/*
-	 * Map memory of this process for DMA of the card. Returns 0, or -errno without a sentence.
-	 */
+	/* Map memory for DMA of the card. Returns 0, or -errno without a sentence. */
 	int (*map)(struct litepcie *dev, void *memory, size_t size, uint64_t iova);
 	void (*unmap)(struct litepcie *dev, size_t size, uint64_t iova);
 };
@@ -45,35 +40,20 @@ extern const struct vfio_interface vfio_iommufd;
 
 struct vfio {
 	char			address[VFIO_ADDRESS];
-	/*
-	 * the kernel interface (VFIO type1 or iommufd) by which the device was opened; NULL: none
-	 * is chosen yet
-	 */
-	const struct vfio_interface *interface;
+	const struct vfio_interface *interface;	/* NULL: none is chosen yet */
 	int			group_number;
-	/* descriptor of the VFIO container (type1) or the iommufd, or -1 */
-	int			iommu;
-	/* descriptor of the card's IOMMU group, with type1 only; -1: not open */
-	int			group;
+	/* descriptors, or -1: the container (type1) or the iommufd; the IOMMU group (type1) */
+	int			iommu, group;
 	int			device;		/* descriptor of the VFIO device, or -1 */
-	/* number of the card's I/O address space in the iommufd */
-	uint32_t		space;
-	/* offset of configuration space in the VFIO device's file */
-	uint64_t		config;
+	uint32_t		space;		/* number of the address space in the iommufd */
+	uint64_t		config;		/* where configuration space is in the file */
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	/*
-	 * descriptor of an epoll on the card's interrupts and on the kernel's request for the
-	 * device
-	 */
-	int			events;
+	int			events;		/* epoll on @message and @request, or -1 */
 	/* eventfd by which the kernel asks the program to close the device; -1: not open */
 	int			request;
-	/* eventfd of each interrupt vector of the card; -1: not used */
-	int			message[VFIO_MESSAGES];
-	/* number of interrupt vectors that have an entry in @message */
-	unsigned int		messages;
-	/* VFIO's index of the kind of interrupt that the card uses: MSI-X or MSI */
-	unsigned int		delivery;
+	int			message[VFIO_MESSAGES];	/* eventfd of each vector; -1: not used */
+	unsigned int		messages;	/* number of vectors with an entry in @message */
+	unsigned int		delivery;	/* VFIO's index of MSI-X or of MSI, which is used */
 	/* memory mapped for the card, of each LITEPCIE_MEMORY_ kind, in whole pages */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	bool			gone;
@@ -91,22 +71,13 @@ void vfio_close_device(struct litepcie *dev);
 /* True if the card answers: its configuration space does not read as all ones. */
 bool vfio_answers(const struct vfio *vfio);
 
-/*
- * Open a file of /dev for an interface. On failure the sentence says how to get the right to open
- * it.
- */
+/* Open a file of /dev. On failure the sentence says how to get the right to open it. */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
-/*
- * List in @names the host's drivers that stand in the way of the card's IOMMU group, separated by
- * spaces.
- */
+/* List in @names, with spaces between, the drivers that stand in the way of the IOMMU group. */
 void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 
-/*
- * Returns the number N of the device's own file /dev/vfio/devices/vfioN, or -1 if this kernel has
- * none.
- */
+/* Returns the N of the device's own file /dev/vfio/devices/vfioN, or -1 if there is none. */
 int vfio_device_number(const struct vfio *vfio);
 
 /*
