@@ -150,7 +150,8 @@ struct litepcie_capture_stats {
 	uint64_t	lost;		/* lost frames, of any cause, when the line was written */
 	uint64_t	time_ns;	/* device time at which the line was written */
 	uint64_t	released;	/* bytes that the program has given back */
-	uint64_t	overwritten;	/* bytes that `newest` wrote over before they were given */
+	/* with `newest`: bytes that the card overwrote before litepcie_capture_next() gave them */
+	uint64_t	overwritten;
 	uint64_t	limits;		/* how often the card was told of a new limit */
 	struct litepcie_port_accounts port[LITEPCIE_CAPTURE_PORTS];
 };
@@ -175,8 +176,8 @@ struct litepcie_generator {
  * is open, litepcie_reset() is refused. If @config is NULL, all settings are 0. litepcie_close()
  * closes the capture, too.
  *
- * Behind the kernel driver the memory is got at the first litepcie_capture_start(), and is locked
- * (ulimit -l). Until then another program may capture, and litepcie_capture_stats() has its
+ * Behind the kernel driver the first litepcie_capture_start() allocates the ring and locks it in
+ * memory (ulimit -l). Until then another program may capture, and litepcie_capture_stats() has its
  * accounts.
  *
  * Returns 0 and the capture in @capture, or -errno; -EINVAL: a setting is out of its range,
@@ -256,9 +257,9 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
- * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
- * the generator stops. Returns 0 or -errno; -EINVAL: a setting is out of its range, -ETIMEDOUT: the
- * generator does not come to rest. Threads: one.
+ * that runs is stopped first. With `lossless`, a frame that waits for room keeps the generator
+ * busy: release a part of the ring first. Returns 0 or -errno; -EINVAL: a setting is out of its
+ * range, -ETIMEDOUT: the generator does not come to rest. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);
@@ -306,9 +307,9 @@ struct litepcie_played {
 	uint64_t	packets;	/* frames that it has begun */
 	uint64_t	bytes;		/* bytes of these frames */
 	uint32_t	passed;		/* blocks that were whole and broke no rule */
-	uint32_t	skipped;	/* of these, blocks without a packet */
-	uint32_t	empty;		/* of these, packets of no bytes, which are no frames */
-	/* the rule that the block behind them breaks, for litepcie_play_error(); 0: none */
+	uint32_t	skipped;	/* blocks of @passed that have no packet */
+	uint32_t	empty;		/* packets of no bytes in @passed, which are no frames */
+	/* the rule that the first block that was not played breaks; 0: none is broken */
 	uint32_t	error;
 	bool		in_block;	/* the stream ends inside a block so far */
 	bool		idle;		/* no frame is leaving */
@@ -322,8 +323,8 @@ struct litepcie_played {
  * of h2c: little endian, with times in ns, from the begin of a block on, and every buffer filled
  * with a multiple of 32 bytes. h2c must not run when the player is started or stopped. A block that
  * breaks a rule stops the player: it plays the frames before that block, and drops what comes
- * behind. A frame that waits for room in the capture block must be let out before the player is
- * started again.
+ * behind. A frame that waits for room in the capture block keeps the player busy: release a part
+ * of the capture's ring before the player is started again.
  *
  * Returns 0 or -errno; -EINVAL: a setting is out of its range, -ENODEV: the card has no player,
  * -ETIMEDOUT: a frame of the last start is still leaving. Threads: one.
