@@ -52,3 +52,10 @@ def test_structs_of_older_and_newer_programs_are_copied_as_far_as_they_reach(par
     tells what a card can do by its blocks and by the way to it.
     """
     run_program(parts / "sized_features")
+
+
+def test_the_memory_of_a_ring_lives_until_its_last_user_drops_it(parts):
+    """memory.c gives pages and file back with the last user, leaves a program's own memory mapped,
+    and seals the size of a file.
+    """
+    run_program(parts / "memory")

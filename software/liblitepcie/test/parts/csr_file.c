@@ -10,7 +10,7 @@
  */
 #include "words_card.h"
 
-#define DAMAGES	4000u	/* number of files with random damage */
+#define DAMAGES	500u	/* number of files with random damage */
 
 static const char text[] =
 	"{\n    \"constants\": { \"config_identifier\": \"lanebox\", \"config_x\": null },\n"
