@@ -257,9 +257,9 @@ int litepcie_capture_header(const struct litepcie_capture *capture, void *buffer
 
 /*
  * Start the generator in the card, from frame 0 on, or stop it if @generator is NULL. A generator
- * that runs is stopped first. With `lossless`, a frame that waits for room keeps the generator
- * busy: release a part of the ring first. Returns 0 or -errno; -EINVAL: a setting is out of its
- * range, -ETIMEDOUT: the generator does not come to rest. Threads: one.
+ * that runs is stopped first. A frame that waits for room, with `lossless`, must be let out before
+ * the generator stops. Returns 0 or -errno; -EINVAL: a setting is out of its range, -ETIMEDOUT: the
+ * generator does not come to rest. Threads: one.
  */
 int litepcie_capture_generate(struct litepcie_capture *capture,
 			      const struct litepcie_generator *generator);

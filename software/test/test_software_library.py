@@ -80,8 +80,8 @@ def test_rings_hand_out_only_what_is_theirs(built):
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The C test dma_rings.c passes under the thread sanitizer: the counts of the rings have no data
-    races.
+    """The C test dma_rings.c passes under the thread sanitizer: the counts of the rings have no
+    data races.
     """
     run_program(raced / "dma_rings")
 
@@ -99,8 +99,8 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """The C test table_run_rests.c passes: a stop waits for a lost read as long as the card's longest read
-    can last.
+    """The C test table_run_rests.c passes: a stop waits for a lost read as long as the card's
+    longest read can last.
     """
     run_program(built.out / "test" / "table_run_rests")
 

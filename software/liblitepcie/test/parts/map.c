@@ -91,6 +91,25 @@ static void a_block_of_another_version_is_not_used(void)
 	CHECK_EQUAL(dev.map.player.control, 0);
 }
 
+/* A width that is no width of a counter is not a shift by all bits, which is undefined. */
+static void any_width_of_the_slot_s_counters_has_a_mask(void)
+{
+	static const uint32_t widths[] = { 0, 1, 48, 63, 64 };
+	static const uint64_t masks[] = {
+		UINT64_MAX, 1, 0xffffffffffff, UINT64_MAX >> 1, UINT64_MAX,
+	};
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		begin_card();
+		add_needed_blocks();
+		add_block(LITEPCIE_BLOCK_SLOT, 0x5000, 2)[LITEPCIE_SLOT_WIDTH] = widths[i];
+		sign_table();
+		know_card();
+		CHECK_EQUAL(litepcie_map_build(&dev), 0);
+		CHECK_EQUAL(dev.map.slot.mask, masks[i]);
+	}
+}
+
 /* A handle of channel 1 uses the registers and causes of that channel. */
 static void a_channel_has_registers_of_its_own(void)
 {
@@ -137,6 +156,7 @@ int main(void)
 	a_card_may_lack_what_not_every_card_has();
 	records_without_room_are_not_used();
 	a_block_of_another_version_is_not_used();
+	any_width_of_the_slot_s_counters_has_a_mask();
 	a_channel_has_registers_of_its_own();
 	what_is_missing_is_named();
 	begin_card();
