@@ -16,7 +16,7 @@ import spinal.core.internals._
   * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file, and raises an
   * error if a port does not fit. `renamed` in the file lists each signal whose Verilog name differs
   * from its Scala name: SpinalHDL appends a number to a name that is a keyword or in use already.
-  * `renamedValues` lists the enumerations and the elements of enumerations for which that is so.
+  * `renamedValues` lists the elements of enumerations for which that is so.
   * `unnamed` lists each register or condition behind a port that has no name in Scala, so that
   * SpinalHDL calls it `_zz_` and the port's name. Components of SpinalHDL's library are left out,
   * and so are other names that SpinalHDL makes up.
@@ -38,7 +38,7 @@ object PortsFile {
     val unnamed = mutable.ArrayBuffer[BaseType]()
 
     override def impl(pc: PhaseContext): Unit = {
-      for (kind <- pc.enums.keys; node <- kind +: kind.elements if node.isNamed)
+      for (kind <- pc.enums.keys; node <- kind.elements if node.isNamed)
         values(node) = node.getName()
       pc.walkDeclarations {
         case node: Nameable if node.isNamed && !madeUp(node.getName()) =>

@@ -194,8 +194,9 @@ def test_campaigns_and_expected_failures_always_run(repository, mark):
     module = repository / MODULES["board"][0]
     module.write_text(module.read_text().replace("@pytest", f"@pytest.mark.{mark}\n@pytest", 1))
     (repository / "build" / "wrong").touch()
-    failing = run(repository)[0]
-    assert failing == {"board"} == run(repository)[0]
+    # `lists` and `names` run as well, since the module of another test has changed.
+    assert run(repository)[0] - {"lists", "names"} == {"board"}
+    assert run(repository)[0] - {"lists", "names"} == {"board"}
 
 
 @pytest.mark.parametrize(

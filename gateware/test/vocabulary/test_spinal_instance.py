@@ -235,10 +235,10 @@ def test_verilog_has_every_name_as_scala_has_it(component):
     assert ports_file(component)["renamed"] == []
 
 
-# The engine of the virtio devices still has enumerations with the names of keywords.
+# The engine of the virtio devices still has elements with the names of keywords.
 @pytest.mark.parametrize("component", sorted(COMPONENTS.keys() - {"virtio.VirtioDevices"}))
 def test_verilog_has_every_value_as_scala_has_it(component):
-    """SpinalHDL renames no enumeration of our components, and no element of one, in the Verilog."""
+    """SpinalHDL renames no element of an enumeration of our components in the Verilog."""
     assert ports_file(component)["renamedValues"] == []
 
 
