@@ -24,9 +24,9 @@
  *   card->master_lock	protects the bus master bit
  *   notices.lock	protects which notices (see notices.c) are on
  *   way->wait.lock	protects the counts of a way
+ *   card->user.lock	protects whose the interrupt of the user's logic is
  *   card->irq_lock	protects which interrupt causes are enabled
- * The locks card->files_lock, card->user.lock and ring->lock have no fixed
- * order relative to the locks of this list.
+ * No lock of this list is taken while card->files_lock or ring->lock is held.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -69,7 +69,10 @@ struct litepcie_user {
 	 * logic has none
 	 */
 	u32			cause;
-	/* lock: protects the user interrupt's @event and @file */
+	/*
+	 * lock: protects @event and @file, and whether the cause is enabled: it
+	 * is while @event is set
+	 */
 	spinlock_t		lock;
 	/* eventfd that the user logic's interrupt signals, or NULL */
 	struct eventfd_ctx	*event;

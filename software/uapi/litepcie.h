@@ -11,6 +11,10 @@
  * writer is c2h.  The numbers from 64 on are Lanebox's own.  Their structures
  * are padded by hand, and the caller sets reserved fields to 0, or the call
  * fails with -EINVAL.
+ *
+ * Arguments of calls have the byte order of the host, and so have registers
+ * that REG reads or writes.  What the card writes to mapped pages is
+ * little-endian, and has types that say so (__le32, __le64).
  */
 #ifndef LITEPCIE_UAPI_H
 #define LITEPCIE_UAPI_H
@@ -202,6 +206,13 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_HELD	2u
 #define LITEPCIE_RUN_STREAM	3u
 
+/* Limits of a ring: bytes of a buffer, number of buffers, period of the timer in us */
+#define LITEPCIE_BUFFER_LEAST		0x1000u
+#define LITEPCIE_BUFFER_MOST		0x400000u
+#define LITEPCIE_BUFFERS_LEAST		4u
+#define LITEPCIE_INTERVAL_US_LEAST	10u
+#define LITEPCIE_INTERVAL_US_MOST	1000000u
+
 /*
  * RING_SETUP: give a direction that the caller owns, and that is stopped, a
  * ring of this shape.  A release of the direction drops that ring, and the next
@@ -367,21 +378,26 @@ struct litepcie_packets {
  */
 #define LITEPCIE_PACKETS_ON	1u
 
+#define LITEPCIE_FLUSH_US_MOST	1000000u
+
 /*
  * The record, which the card writes when a c2h buffer has ended, in a run of
  * ADVANCE or read().  Buffer n (from 0) has record n modulo the number of
  * records.  The record is valid when @sequence is n + 1.  A buffer ends when it
  * is full, and earlier at the end of a packet or after the flush time.  A
  * packet that is longer than a buffer continues in the next one.
+ *
+ * The card's words are little-endian.  On a big-endian host the driver offers
+ * no records.
  */
 struct litepcie_record {
-	__u32 bytes;	/* bytes of data in the c2h buffer */
+	__le32 bytes;	/* bytes of data in the c2h buffer */
 	/*
 	 * why the c2h buffer ended: LITEPCIE_RECORD_FLAG_, in
 	 * litepcie_capability.h
 	 */
-	__u32 flags;
-	__u64 sequence;
+	__le32 flags;
+	__le64 sequence;
 };
 
 /*
@@ -503,23 +519,24 @@ struct litepcie_features {
  * In a run of ADVANCE, read() or write(), a card that writes records also
  * writes the first 32 bytes of this struct itself.  They are then up to date
  * without a call or an interrupt.  In all other cases the driver writes them
- * when it has asked the card.
+ * when it has asked the card.  Whoever writes these 32 bytes, their words are
+ * little-endian.  The other words have the byte order of the host.
  */
 struct litepcie_status_way {
 	/* bytes that the card is done with since the direction's start */
-	__u64 position;
+	__le64 position;
 	/* buffers that the card is done with since the direction's start */
-	__u64 buffers;
+	__le64 buffers;
 	/*
 	 * how many of the buffers that @buffers counts have missing (h2c) or
 	 * bad (c2h) data
 	 */
-	__u64 errors;
+	__le64 errors;
 	/*
 	 * device time at which the card wrote this status line; 0: the driver
 	 * wrote it
 	 */
-	__u64 time;
+	__le64 time;
 	__u64 reserved[4];
 	/*
 	 * buffers handed over to the card since the direction's start; 0 in a

@@ -23,13 +23,17 @@
  * fails with -EAGAIN instead of waiting.
  *
  * Structures are padded by hand.  The caller sets reserved fields to 0, or the
- * call fails with -EINVAL.
+ * call fails with -EINVAL.  Arguments of calls have the byte order of the host.
+ * The words that the card writes are little-endian.  On a big-endian host
+ * nothing can be captured: RING and read() fail with -EOPNOTSUPP.
  */
 #ifndef LITEPCIE_UAPI_CAPTURE_H
 #define LITEPCIE_UAPI_CAPTURE_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
+
+#include "litepcie.h"
 
 /* Smallest and largest ring and MBUF (part of the ring) in bytes */
 #define LITEPCIE_CAPTURE_LEAST_RING	0x10000u
@@ -218,25 +222,25 @@ struct litepcie_capture_info {
 /*
  * The status page, which every file may map for reading.  The card writes the
  * first 32 bytes, as one line, behind the data that they tell of.  The driver
- * writes the rest.
+ * writes the rest, in the byte order of the host.
  */
 struct litepcie_capture_status {
-	__u64 position;		/* bytes since the start: all below is whole blocks */
-	__u64 records;
-	__u64 lost;		/* lost frames, of any cause */
-	__u64 time;		/* device time of the line in ns */
+	__le64 position;	/* bytes since the start: all below is whole blocks */
+	__le64 records;
+	__le64 lost;		/* lost frames, of any cause */
+	__le64 time;		/* device time of the line in ns */
 	__u64 limit;
 	__u32 run;		/* LITEPCIE_CAPTURE_RUN_ */
 	__s32 error;		/* why the last run was stopped: -errno, or 0 */
 	__u64 reserved[2];
 };
 
-#define LITEPCIE_IOCTL_CAPTURE_RING	_IOWR('S', 80, struct litepcie_capture_ring)
-#define LITEPCIE_IOCTL_CAPTURE_START	_IOW('S',  81, struct litepcie_capture_start)
-#define LITEPCIE_IOCTL_CAPTURE_STOP	_IOWR('S', 82, struct litepcie_capture_stop)
-#define LITEPCIE_IOCTL_CAPTURE_LIMIT	_IOW('S',  83, struct litepcie_capture_limit)
-#define LITEPCIE_IOCTL_CAPTURE_WAKE	_IOW('S',  84, struct litepcie_capture_wake)
-#define LITEPCIE_IOCTL_CAPTURE_INFO	_IOWR('S', 85, struct litepcie_capture_info)
-#define LITEPCIE_IOCTL_CAPTURE_GENERATE	_IOW('S',  86, struct litepcie_capture_generate)
+#define LITEPCIE_IOCTL_CAPTURE_RING	_IOWR(LITEPCIE_IOCTL, 80, struct litepcie_capture_ring)
+#define LITEPCIE_IOCTL_CAPTURE_START	_IOW(LITEPCIE_IOCTL,  81, struct litepcie_capture_start)
+#define LITEPCIE_IOCTL_CAPTURE_STOP	_IOWR(LITEPCIE_IOCTL, 82, struct litepcie_capture_stop)
+#define LITEPCIE_IOCTL_CAPTURE_LIMIT	_IOW(LITEPCIE_IOCTL,  83, struct litepcie_capture_limit)
+#define LITEPCIE_IOCTL_CAPTURE_WAKE	_IOW(LITEPCIE_IOCTL,  84, struct litepcie_capture_wake)
+#define LITEPCIE_IOCTL_CAPTURE_INFO	_IOWR(LITEPCIE_IOCTL, 85, struct litepcie_capture_info)
+#define LITEPCIE_IOCTL_CAPTURE_GENERATE	_IOW(LITEPCIE_IOCTL,  86, struct litepcie_capture_generate)
 
 #endif /* LITEPCIE_UAPI_CAPTURE_H */

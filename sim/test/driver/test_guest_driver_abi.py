@@ -5,12 +5,13 @@
 driver, except for streams."""
 
 import re
+import subprocess
 
 import pytest
 
 from sim import artefacts
-from sim.guest import run
-from sim.test.driver.driver_guest import boot, check_log, kernels
+from sim.guest import driver, run
+from sim.test.driver.driver_guest import PROGRAMS, boot, check_log, kernels
 
 pytestmark = pytest.mark.guest
 
@@ -41,6 +42,26 @@ def long_enough(command, out):
     """
     enough = f"tail -n 1 {out} | awk '{{ exit !($3 > {RING}) }}'"
     return f"for run in 1 2 3 4 5 6; do {command} >{out} || true; {enough} && break; done"
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_structures_have_the_same_size_in_every_program(bits):
+    """Each structure of the ABI has the size and the places of words that the driver asserts, in
+    programs of 32 and of 64 bits."""
+    folders = (PROGRAMS / "include", driver.UAPI.parent)
+    command = ["gcc", f"-m{bits}", "-std=gnu11", "-Wall", "-Werror", "-fsyntax-only"]
+    command += [*(f"-I{folder}" for folder in folders), "-include", "stddef.h"]
+    # The kernel's headers of x86 serve both. Debian has them in the folder for 64 bits only.
+    command += ["-idirafter", "/usr/include/x86_64-linux-gnu", str(driver.OURS / "abi.c")]
+    subprocess.run(command, check=True)
+
+
+def test_every_structure_s_size_is_asserted():
+    """The file of assertions names each structure of the driver's public headers."""
+    asserted = set(re.findall(r"sizeof\(struct (\w+)\) ==", (driver.OURS / "abi.c").read_text()))
+    headers = [path.read_text() for path in sorted(driver.UAPI.glob("*.h"))]
+    declared = {name for text in headers for name in re.findall(r"^struct (\w+) {", text, re.M)}
+    assert len(declared) > 25 and asserted == declared
 
 
 @pytest.mark.parametrize("kernel", kernels())

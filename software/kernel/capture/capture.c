@@ -32,7 +32,6 @@
 #define WAITS_FOR_ROOM		msecs_to_jiffies(500)
 
 #define FATES			4
-static_assert(offsetof(struct litepcie_capture_status, time) == 24);
 
 /* Registers --------------------------------------------------------------- */
 
@@ -254,8 +253,8 @@ static void set_run(struct litepcie_capture *capture, u32 run, int error)
 	lockdep_assert_held(&capture->mutex);
 
 	spin_lock_irq(&capture->wait.lock);
-	capture->run = run;
-	capture->error = error;
+	WRITE_ONCE(capture->run, run);
+	WRITE_ONCE(capture->error, error);
 	capture->status->error = error;
 	smp_store_release(&capture->status->run, run);
 	tell_locked(capture, true);
@@ -379,7 +378,7 @@ int litepcie_capture_begin(struct litepcie_capture *capture,
 		return err;
 	capture->flags = start->flags;
 	capture->snap = start->snap;
-	capture->limit = 0;
+	WRITE_ONCE(capture->limit, 0);
 	litepcie_capture_allow(capture, start->limit);
 	set_run(capture, run, 0);
 	litepcie_cause_enable(capture->card, capture->cause, true);

@@ -12,7 +12,7 @@
  *   card->live
  *   capture->mutex	protects owner, ring, start, stop, and the accounts' registers
  *   card->master_lock
- *   capture->wait.lock	protects run, error, and what was asked for with WAKE
+ *   capture->wait.lock	protects run, and what was asked for with WAKE
  */
 #ifndef LITEPCIE_CAPTURE_H
 #define LITEPCIE_CAPTURE_H
@@ -44,7 +44,7 @@ struct litepcie_capture {
 	/* makes the ring of read() free of charge, see charge.c */
 	struct litepcie_allowance	*allowance;
 
-	/* lock: protects the fields from @owner to @snap */
+	/* lock: protects the fields from @owner to @limit; poll() reads @owner without it */
 	struct mutex			mutex;
 	struct litepcie_capture_file	*owner;
 	/* the owner's ring, mapped for DMA by the card; NULL: none */
@@ -53,12 +53,13 @@ struct litepcie_capture {
 	/* flags of the last START: LITEPCIE_CAPTURE_ */
 	u32				flags;
 	u32				snap;
+	/* error that ended the last run, or 0; may be read without a lock */
+	int				error;
+	u64				limit;	/* may be read without a lock */
 
 	/* wait.lock protects the fields from @wait to @event */
 	wait_queue_head_t		wait;
 	u32				run;	/* LITEPCIE_CAPTURE_RUN_ */
-	int				error;	/* error that ended the last run, or 0 */
-	u64				limit;
 	/* position that a caller waits to be passed; U64_MAX: none */
 	u64				wake;
 	/* eventfd that is signalled when @wake has been passed, or NULL */

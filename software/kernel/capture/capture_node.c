@@ -17,16 +17,6 @@
 #include "capture.h"
 #include "compat.h"
 
-static_assert(sizeof(struct litepcie_capture_ring) == 48);
-static_assert(sizeof(struct litepcie_capture_start) == 48);
-static_assert(sizeof(struct litepcie_capture_stop) == 32);
-static_assert(sizeof(struct litepcie_capture_limit) == 16);
-static_assert(sizeof(struct litepcie_capture_wake) == 16);
-static_assert(sizeof(struct litepcie_capture_generate) == 32);
-static_assert(sizeof(struct litepcie_capture_port) == 64);
-static_assert(sizeof(struct litepcie_capture_info) == 112 + 16 * 64);
-static_assert(sizeof(struct litepcie_capture_status) == 64);
-
 /* Open files -------------------------------------------------------------- */
 
 static int capture_open(struct inode *inode, struct file *filp)
@@ -89,7 +79,7 @@ static __poll_t capture_poll(struct file *filp, struct poll_table_struct *table)
 	struct litepcie_capture *capture = file->capture;
 
 	poll_wait(filp, &capture->wait, table);
-	if (!has_news(file) && file->header && !litepcie_enter(capture->card)) {
+	if (!has_news(file) && READ_ONCE(file->header) && !litepcie_enter(capture->card)) {
 		litepcie_capture_arm(capture, READ_ONCE(file->at));
 		litepcie_exit(capture->card);
 	}

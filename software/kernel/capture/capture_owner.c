@@ -74,12 +74,12 @@ static void use_ring(struct litepcie_capture *capture, struct litepcie_capture_f
 		     struct litepcie_ring *ring, u32 mbuf_bytes)
 {
 	drop_ring(capture);
-	capture->owner = file;
+	WRITE_ONCE(capture->owner, file);
 	capture->ring = ring;
 	capture->mbuf_bytes = mbuf_bytes;
 	memset(capture->status, 0, sizeof(*capture->status));
-	capture->error = 0;
-	capture->limit = 0;
+	WRITE_ONCE(capture->error, 0);
+	WRITE_ONCE(capture->limit, 0);
 }
 
 static bool is_ring(const struct litepcie_capture_ring *request)
@@ -249,7 +249,7 @@ int litepcie_capture_stop_file(struct litepcie_capture_file *file,
 		err = -EBUSY;
 	} else {
 		err = litepcie_capture_finish(capture, 0, true, settings_of(capture, true));
-		capture->error = 0;
+		WRITE_ONCE(capture->error, 0);
 		WRITE_ONCE(capture->status->error, 0);
 		stop->position = litepcie_capture_position(capture);
 	}
@@ -286,7 +286,7 @@ int litepcie_capture_take_to_read(struct litepcie_capture_file *file)
 	use_ring(capture, file, ring, READ_MBUF);
 	err = litepcie_capture_begin(capture, &start, LITEPCIE_CAPTURE_RUN_READ);
 	if (err) {
-		capture->owner = NULL;
+		WRITE_ONCE(capture->owner, NULL);
 		drop_ring(capture);
 	}
 	return err;
@@ -305,12 +305,12 @@ static void forget_owner(struct litepcie_capture *capture, bool live)
 
 	lockdep_assert_held(&capture->mutex);
 
-	capture->owner = NULL;
+	WRITE_ONCE(capture->owner, NULL);
 	spin_lock_irq(&capture->wait.lock);
 	swap(capture->event, event);
 	capture->wake = U64_MAX;
-	capture->error = 0;
-	capture->limit = 0;
+	WRITE_ONCE(capture->error, 0);
+	WRITE_ONCE(capture->limit, 0);
 	memset(capture->status, 0, sizeof(*capture->status));
 	spin_unlock_irq(&capture->wait.lock);
 	if (event)

@@ -199,7 +199,8 @@ static ssize_t copy_blocks(struct litepcie_capture_file *file, struct iov_iter *
 
 /*
  * Give the room of what was read back to the card, an eighth of the ring at a
- * time.  If the card is away, the next read() says so.
+ * time.  If the card is away, the next read() says so.  The ring is the file's,
+ * which holds file->io, so it is read without a lock.
  */
 static void give_room(struct litepcie_capture_file *file)
 {

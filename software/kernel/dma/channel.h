@@ -72,8 +72,9 @@ struct litepcie_ends {
 };
 
 /*
- * The state of a stream, which is a run by read() or write().  Code that
- * changes this state holds both way->io and way->wait.lock.
+ * The state of a stream, which is a run by read() or write().  It is written
+ * with way->wait.lock held.  Only a call that holds way->io starts a stream and
+ * moves it, so that call may read the state without way->wait.lock.
  */
 struct litepcie_stream {
 	/*
@@ -123,7 +124,8 @@ struct litepcie_way {
 	bool			tells_taken;
 	/*
 	 * true if the card writes this direction's status line (its counts) to
-	 * host memory in the current run
+	 * host memory in the current run; changes with @mutex held, while the
+	 * direction is at rest
 	 */
 	bool			told;
 	/*
@@ -152,12 +154,17 @@ struct litepcie_way {
 	 * charge.c
 	 */
 	struct litepcie_allowance *allowance;
+	/*
+	 * packet settings (LITEPCIE_IOCTL_PACKETS) that the last run began
+	 * with.  A start sets them with way->mutex held.
+	 */
+	struct litepcie_ends	ends;
 	char			irq_name[24];
 
 	/*
-	 * wait.lock protects the fields from @wait to @event.  Code that
-	 * changes one of them wakes the waiters with the same lock held, so an
-	 * interrupt takes only one lock.
+	 * wait.lock protects the fields from @wait to @event.  It is also the
+	 * lock of the queue of waiters, so an interrupt that changes counts and
+	 * wakes takes only one lock.
 	 */
 	wait_queue_head_t	wait;
 	/*
@@ -179,11 +186,6 @@ struct litepcie_way {
 	 * last run's ring
 	 */
 	u32			count, mode, interval_us;
-	/*
-	 * packet settings (LITEPCIE_IOCTL_PACKETS) that the direction's last
-	 * run began with
-	 */
-	struct litepcie_ends	ends;
 	/*
 	 * true: poll() compares the card's count of buffers with the program's
 	 * count in the index page; false: with @sw_count
@@ -301,12 +303,12 @@ static inline struct litepcie *litepcie_of(struct litepcie_way *way)
  * Load a 64-bit word that the card writes to host memory.  Loads that follow
  * this call see all that the card has written before that word.
  */
-static inline u64 litepcie_load_told(const __u64 *word)
+static inline u64 litepcie_load_told(const __le64 *word)
 {
-	u64 value = READ_ONCE(*word);
+	__le64 value = READ_ONCE(*word);
 
 	dma_rmb();
-	return value;
+	return le64_to_cpu(value);
 }
 
 static inline struct device *litepcie_dev(struct litepcie_way *way)

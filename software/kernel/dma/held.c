@@ -124,11 +124,11 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 		return false;
 	way->hw_count = count;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	way->status->position = end_of(way, count);
+	way->status->position = cpu_to_le64(end_of(way, count));
 	/*
 	 * Programs poll the word @buffers: c2h data must be visible before it.
 	 */
-	smp_store_release(&way->status->buffers, count);
+	smp_store_release(&way->status->buffers, cpu_to_le64(count));
 	return true;
 }
 

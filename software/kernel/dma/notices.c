@@ -22,15 +22,6 @@
 #define CONTROL_H2C	LITEPCIE_RECORDS_CONTROL_H2C_STATUS
 #define CONTROL_C2H	(LITEPCIE_RECORDS_CONTROL_C2H_STATUS | LITEPCIE_RECORDS_CONTROL_C2H_RECORDS)
 
-static_assert(sizeof(struct litepcie_record) == LITEPCIE_RECORD_SIZE);
-static_assert(offsetof(struct litepcie_record, bytes) == LITEPCIE_RECORD_BYTES);
-static_assert(offsetof(struct litepcie_record, flags) == LITEPCIE_RECORD_FLAGS);
-static_assert(offsetof(struct litepcie_record, sequence) == LITEPCIE_RECORD_SEQUENCE);
-static_assert(offsetof(struct litepcie_status_way, position) == LITEPCIE_STATUS_LINE_POSITION);
-static_assert(offsetof(struct litepcie_status_way, buffers) == LITEPCIE_STATUS_LINE_BUFFERS);
-static_assert(offsetof(struct litepcie_status_way, errors) == LITEPCIE_STATUS_LINE_ERRORS);
-static_assert(offsetof(struct litepcie_status_way, time) == LITEPCIE_STATUS_LINE_TIME);
-
 static void __iomem *reg_of(const struct litepcie_notices *notices, unsigned int parameter)
 {
 	return notices->regs + litepcie_parameter(notices->block, parameter);
@@ -218,7 +209,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	struct litepcie_notices *notices = &way->chan->notices;
 	u64 line = notices->status_dma + offsetof(struct litepcie_status, way[way->id]);
 
-	way->told = true;
+	WRITE_ONCE(way->told, true);
 	clear_line(way);
 	if (way->id == LITEPCIE_C2H) {
 		memset(notices->records, 0, litepcie_notices_bytes(notices));
@@ -242,7 +233,7 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	if (!way->told)
 		return;
-	way->told = false;
+	WRITE_ONCE(way->told, false);
 	set_control(&way->chan->notices, control_of(way), 0, live);
 	clear_line(way);
 }
@@ -284,6 +275,6 @@ void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *byte
 	const struct litepcie_notices *notices = &way->chan->notices;
 	const struct litepcie_record *record = &notices->records[number & (notices->entries - 1)];
 
-	*bytes = READ_ONCE(record->bytes);
-	*flags = READ_ONCE(record->flags);
+	*bytes = le32_to_cpu(READ_ONCE(record->bytes));
+	*flags = le32_to_cpu(READ_ONCE(record->flags));
 }

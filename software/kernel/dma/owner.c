@@ -65,7 +65,9 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 {
 	drop_ring(way);
 	way->ring = ring;
+	spin_lock_irq(&way->wait.lock);
 	WRITE_ONCE(way->margin, ring->geometry.count / 2);
+	spin_unlock_irq(&way->wait.lock);
 	trace_litepcie_ring(way, ring);
 }
 

@@ -54,8 +54,8 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	/*
 	 * Programs poll the word @buffers: c2h data must be visible before it.
 	 */
-	way->status->position = way->hw_count * way->ring->geometry.size;
-	smp_store_release(&way->status->buffers, way->hw_count);
+	way->status->position = cpu_to_le64(way->hw_count * way->ring->geometry.size);
+	smp_store_release(&way->status->buffers, cpu_to_le64(way->hw_count));
 	return position != before;
 }
 

@@ -154,7 +154,9 @@ int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 			goto unmap;
 		ring->needs_sync |= litepcie_needs_sync(dev, ring->chunk[i].dma);
 	}
+	spin_lock(&ring->lock);
 	ring->dev = dev;
+	spin_unlock(&ring->lock);
 	return 0;
 
 unmap:

@@ -59,7 +59,7 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
-	/* lock: protects @dev, the device that the ring is mapped for */
+	/* lock: held where @dev changes, and during dma_sync_*() for it */
 	spinlock_t			lock;
 	/*
 	 * the card's PCI device, for whose DMA the ring is mapped; NULL: it is

@@ -251,7 +251,8 @@ static int ioctl_counts(struct litepcie_file *file, void *argument)
 		.way		= counts->way,
 		.hardware	= way->hw_count,
 		.advanced	= way->status->advanced,
-		.position	= way->told ? way->held.position : way->status->position,
+		.position	= way->told ? way->held.position :
+					      le64_to_cpu(way->status->position),
 		.run		= way->run,
 		.error		= way->error,
 	};
@@ -309,29 +310,6 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 }
 
 /* Dispatch of the calls --------------------------------------------------- */
-
-/*
- * The sizes of the ioctl() arguments are part of the ABI: compiled programs
- * rely on them.
- */
-static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
-static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
-static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
-static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
-static_assert(sizeof(struct litepcie_ioctl_mmap_dma_update) == 8);
-static_assert(sizeof(struct litepcie_ring_setup) == 32);
-static_assert(sizeof(struct litepcie_ring_memory) == 48);
-static_assert(sizeof(struct litepcie_ring_info) == 96);
-static_assert(sizeof(struct litepcie_advance) == 32);
-static_assert(sizeof(struct litepcie_counts) == 56);
-static_assert(sizeof(struct litepcie_packets) == 32);
-static_assert(sizeof(struct litepcie_features) == 64);
-static_assert(sizeof(struct litepcie_record) == 16);
-static_assert(sizeof(struct litepcie_status_way) == 128);
-static_assert(sizeof(struct litepcie_event) == 16);
-static_assert(sizeof(struct litepcie_bar) == 32);
-static_assert(sizeof(struct litepcie_export) == 16);
-static_assert(sizeof(struct litepcie_index_way) == 64);
 
 /*
  * One ioctl() number of the device node.  The number includes the size of its
@@ -446,8 +424,8 @@ struct compat_run {
 #define COMPAT_DMA_WRITER	_IOWR(LITEPCIE_IOCTL, 21, struct compat_run)
 #define COMPAT_DMA_READER	_IOWR(LITEPCIE_IOCTL, 22, struct compat_run)
 
-static_assert(sizeof(struct litepcie_ioctl_dma_writer) ==
-	      sizeof(struct litepcie_ioctl_dma_reader));
+/* 20 bytes on x86, 24 where 64 bits are aligned to 8 bytes */
+static_assert(sizeof(struct compat_run) == 16 + __alignof__(compat_s64));
 
 /* The native structures of both numbers are alike. */
 static int compat_run(struct litepcie_file *file, unsigned int number,

@@ -143,13 +143,13 @@ static int get_end(const struct litepcie_run *run, u32 *bytes, u32 *flags)
  */
 static bool is_bad(const struct litepcie_run *run, u32 flags)
 {
-	struct litepcie_stream *stream = &run->way->stream;
+	const struct litepcie_stream *stream = &run->way->stream;
 	u64 number = (stream->at >> ilog2(run->ring->geometry.size)) + 1;
 
 	if (!(flags & LITEPCIE_RECORD_FLAG_ERROR) || stream->warned == number)
 		return false;
 	if (!run->done)
-		stream->warned = number;
+		litepcie_stream_warn(run, number);
 	return true;
 }
 

@@ -18,12 +18,15 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 {
 	bool timed = setup->mode != LITEPCIE_MODE_INTERRUPT;
 
-	return is_power_of_2(setup->buffer_size) && setup->buffer_size >= PAGE_SIZE &&
-	       setup->buffer_size <= SZ_4M && setup->buffer_count >= 4 &&
+	return is_power_of_2(setup->buffer_size) && PAGE_ALIGNED(setup->buffer_size) &&
+	       setup->buffer_size >= LITEPCIE_BUFFER_LEAST &&
+	       setup->buffer_size <= LITEPCIE_BUFFER_MOST &&
+	       setup->buffer_count >= LITEPCIE_BUFFERS_LEAST &&
 	       setup->buffer_count <= way->depth && setup->buffers_per_interrupt >= 1 &&
 	       setup->buffers_per_interrupt <= setup->buffer_count &&
 	       setup->mode <= LITEPCIE_MODE_POLL &&
-	       (timed ? setup->interval_us >= 10 && setup->interval_us <= USEC_PER_SEC :
+	       (timed ? setup->interval_us >= LITEPCIE_INTERVAL_US_LEAST &&
+			setup->interval_us <= LITEPCIE_INTERVAL_US_MOST :
 			!setup->interval_us) &&
 	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
 }
@@ -159,7 +162,7 @@ int litepcie_setup_packets(struct litepcie_file *file, void *argument)
 	const struct litepcie_packets *packets = argument;
 	struct litepcie_way *way = litepcie_find_way(file, packets->way);
 
-	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON || packets->flush_us > USEC_PER_SEC ||
+	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON || packets->flush_us > LITEPCIE_FLUSH_US_MOST ||
 	    memchr_inv(packets->reserved, 0, sizeof(packets->reserved)))
 		return -EINVAL;
 	if (litepcie_is_gone(file->chan->card))

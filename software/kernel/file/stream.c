@@ -114,6 +114,15 @@ void litepcie_stream_move(const struct litepcie_run *run, s64 bytes)
 	spin_unlock_irq(&run->way->wait.lock);
 }
 
+/* Remember what the program has been told, see @warned in struct litepcie_stream. */
+void litepcie_stream_warn(const struct litepcie_run *run, u64 warned)
+{
+	spin_lock_irq(&run->way->wait.lock);
+	if (run->way->generation == run->generation)
+		run->way->stream.warned = warned;
+	spin_unlock_irq(&run->way->wait.lock);
+}
+
 /* Handing buffers over to the card ---------------------------------------- */
 
 /*

@@ -38,6 +38,7 @@ struct litepcie_run {
 /* The functions that follow are defined in stream.c. */
 u64 litepcie_stream_bytes(const struct litepcie_run *run);
 void litepcie_stream_move(const struct litepcie_run *run, s64 bytes);
+void litepcie_stream_warn(const struct litepcie_run *run, u64 warned);
 ssize_t litepcie_stream_write(const struct litepcie_run *run, struct iov_iter *from, u64 most);
 int litepcie_stream_hand_over(const struct litepcie_run *run, bool all);
 bool litepcie_stream_is_over(const struct litepcie_run *run);

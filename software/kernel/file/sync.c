@@ -159,13 +159,14 @@ static int drain(const struct litepcie_run *run, unsigned long timeout, bool clo
  * Returns true if reads of h2c data from host memory have failed since the last
  * call.  The user's logic has got zeros in place of such data.
  */
-static bool has_failed(struct litepcie_way *way)
+static bool has_failed(const struct litepcie_run *run)
 {
-	u64 errors = way->told ? READ_ONCE(way->status->errors) : 0;
+	const struct litepcie_way *way = run->way;
+	u64 errors = way->told ? le64_to_cpu(READ_ONCE(way->status->errors)) : 0;
 	bool failed = errors > way->stream.warned;
 
 	if (failed)
-		way->stream.warned = errors;
+		litepcie_stream_warn(run, errors);
 	return failed;
 }
 
@@ -185,7 +186,7 @@ int litepcie_stream_sync(struct litepcie_file *file)
 		return -ERESTARTSYS;
 	if (find_run(&run, way, file)) {
 		err = drain(&run, MAX_JIFFY_OFFSET, false);
-		if (!err && has_failed(way))
+		if (!err && has_failed(&run))
 			err = -EIO;
 		litepcie_ring_put(run.ring);
 	} else if (way->owner == file) {

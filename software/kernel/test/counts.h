@@ -42,6 +42,7 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define mutex_lock(_lock)			((void)0)
 #define mutex_unlock(_lock)			((void)0)
 #define smp_store_release(_to, _value)		announce(_to, _value)
+#define cpu_to_le64(_value)			(_value)
 
 #undef __always_inline
 #define __always_inline inline

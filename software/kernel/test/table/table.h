@@ -45,6 +45,7 @@ typedef __s64 compat_s64 __attribute__((aligned(4)));
 #define u64_to_user_ptr(_address)	((void *)(uintptr_t)(_address))
 #define array_size(_count, _size)	((size_t)(_count) * (_size))
 #define kvfree				free
+#define le64_to_cpu(_word)		(_word)
 #define compat_ptr(_address)		((void *)(_address))
 #define compat_ptr_ioctl		litepcie_ioctl
 
