@@ -162,6 +162,9 @@ struct litepcie {
 	 */
 	u32			unquiet;
 
+	/* map_bars() has enabled the PCI device, and has requested its regions */
+	bool			enabled, requested;
+
 	/* lock: protects the list of the card's open files */
 	struct mutex		files_lock;
 	struct list_head	files;

@@ -205,6 +205,7 @@ static int come_back(struct litepcie *card)
 
 /* Probe and remove -------------------------------------------------------- */
 
+/* Enable the card and map its BARs.  Also after an error the caller calls unmap_bars(). */
 static int map_bars(struct litepcie *card)
 {
 	struct pci_dev *pdev = card->pdev;
@@ -213,28 +214,29 @@ static int map_bars(struct litepcie *card)
 	err = pci_enable_device_mem(pdev);
 	if (err)
 		return err;
+	card->enabled = true;
 	err = pci_request_mem_regions(pdev, LITEPCIE_NAME);
 	if (err)
-		goto disable;
+		return err;
+	card->requested = true;
 	card->bar0_size = pci_resource_len(pdev, 0);
 	card->bar0 = pci_iomap(pdev, 0, 0);
-	if (card->bar0) {
-		litepcie_bar_map_memory(card);
-		return 0;
-	}
-	err = -ENOMEM;
-	pci_release_mem_regions(pdev);
-disable:
-	pci_disable_device(pdev);
-	return err;
+	if (!card->bar0)
+		return -ENOMEM;
+	litepcie_bar_map_memory(card);
+	return 0;
 }
 
+/* Give back what map_bars() has got. */
 static void unmap_bars(struct litepcie *card)
 {
 	litepcie_bar_unmap_memory(card);
-	pci_iounmap(card->pdev, card->bar0);
-	pci_release_mem_regions(card->pdev);
-	pci_disable_device(card->pdev);
+	if (card->bar0)
+		pci_iounmap(card->pdev, card->bar0);
+	if (card->requested)
+		pci_release_mem_regions(card->pdev);
+	if (card->enabled)
+		pci_disable_device(card->pdev);
 }
 
 /*
@@ -325,7 +327,7 @@ static int litepcie_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	err = map_bars(card);
 	if (err)
-		goto put;
+		goto unmap;
 	pci_set_drvdata(pdev, card);
 	err = bring_up(card);
 	if (err)
@@ -337,7 +339,6 @@ static int litepcie_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 unmap:
 	unmap_bars(card);
-put:
 	litepcie_card_put(card);
 	return err;
 }

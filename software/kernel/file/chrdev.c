@@ -28,36 +28,39 @@ static DEFINE_IDA(minors);
 
 /* Open files -------------------------------------------------------------- */
 
+static void free_file(struct litepcie_file *file)
+{
+	if (file->index)
+		put_page(virt_to_page(file->index));
+	kfree(file);
+}
+
 static int litepcie_open(struct inode *inode, struct file *filp)
 {
 	struct litepcie_chan *chan = container_of(inode->i_cdev, struct litepcie_chan, cdev);
 	struct litepcie_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
-	int err;
+	int err = -ENOMEM;
 
 	if (!file)
-		return -ENOMEM;
+		return err;
 	file->index = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!file->index) {
-		err = -ENOMEM;
+	if (!file->index)
 		goto free;
-	}
 	file->chan = chan;
 	file->filp = filp;
 	file->ends[LITEPCIE_C2H].flush_us = READ_FLUSH_US;
 	filp->private_data = file;
 	err = litepcie_enter(chan->card);
 	if (err)
-		goto put_index;
+		goto free;
 	litepcie_exit(chan->card);
 	mutex_lock(&chan->card->files_lock);
 	list_add(&file->node, &chan->card->files);
 	mutex_unlock(&chan->card->files_lock);
 	return stream_open(inode, filp);
 
-put_index:
-	put_page(virt_to_page(file->index));
 free:
-	kfree(file);
+	free_file(file);
 	return err;
 }
 
@@ -77,8 +80,7 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 	mutex_lock(&chan->card->files_lock);
 	list_del(&file->node);
 	mutex_unlock(&chan->card->files_lock);
-	put_page(virt_to_page(file->index));
-	kfree(file);
+	free_file(file);
 	return 0;
 }
 
@@ -215,8 +217,8 @@ static int make_allowances(struct litepcie_chan *chan)
 }
 
 /*
- * Free the channel.  The kernel calls this when the channel's last reference is
- * put.
+ * Free the channel and what it has got so far.  The kernel calls this when the
+ * channel's last reference is put.
  */
 static void chan_release(struct device *dev)
 {
@@ -228,8 +230,10 @@ static void chan_release(struct device *dev)
 		cancel_delayed_work_sync(&chan->way[n].flusher);
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		kvfree(chan->way[n].held.end);
-	put_page(virt_to_page(chan->status));
-	ida_free(&minors, MINOR(dev->devt));
+	if (chan->status)
+		put_page(virt_to_page(chan->status));
+	if (dev->devt)
+		ida_free(&minors, MINOR(dev->devt));
 	litepcie_card_put(chan->card);
 	kfree(chan);
 }
@@ -243,7 +247,6 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->io);
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
-	way->status = &chan->status->way[id];
 	/*
 	 * A write() may wait before the direction has a ring.  The ring that is
 	 * then made has LitePCIe's shape, so use half of its buffers.
@@ -265,6 +268,33 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 	return dev_set_name(dev, "%s-%s", dev_name(&chan->dev), name);
 }
 
+/* Get what the channel needs of the kernel.  chan_release() gives it back. */
+static int fill_channel(struct litepcie_chan *chan)
+{
+	int minor, err = make_allowances(chan);
+
+	if (err)
+		return err;
+	chan->status = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!chan->status)
+		return -ENOMEM;
+	minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+	if (minor < 0)
+		return minor;
+	chan->dev.devt = MKDEV(MAJOR(first_number), minor);
+	err = dev_set_name(&chan->dev, LITEPCIE_NAME "%d", minor);
+	if (err)
+		return err;
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
+		struct litepcie_way *way = &chan->way[n];
+
+		way->status = &chan->status->way[n];
+		snprintf(way->irq_name, sizeof(way->irq_name), "%s-%s", dev_name(&chan->dev),
+			 litepcie_way_name(way));
+	}
+	return 0;
+}
+
 /*
  * Allocate a channel of the card.  The caller frees the channel with
  * put_device(&chan->dev).
@@ -272,43 +302,28 @@ int litepcie_chrdev_beside(struct device *dev, const struct litepcie_chan *chan,
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);
-	int minor;
+	int err;
 
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
-	minor = make_allowances(chan);
-	if (!minor) {
-		chan->status = (void *)get_zeroed_page(GFP_KERNEL);
-		minor = chan->status ? ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL) : -ENOMEM;
-	}
-	if (minor < 0) {
-		if (chan->status)
-			put_page(virt_to_page(chan->status));
-		put_allowances(chan);
-		kfree(chan);
-		return ERR_PTR(minor);
-	}
-	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
-		way_init(chan, n);
+	litepcie_card_get(card);
 	chan->card = card;
 	mutex_init(&chan->notices.lock);
-	litepcie_card_get(card);
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		way_init(chan, n);
 	device_initialize(&chan->dev);
 	chan->dev.class = litepcie_class;
 	chan->dev.parent = &card->pdev->dev;
 	chan->dev.release = chan_release;
 	chan->dev.groups = litepcie_groups;
-	chan->dev.devt = MKDEV(MAJOR(first_number), minor);
 	dev_set_drvdata(&chan->dev, chan);
 	cdev_init(&chan->cdev, &litepcie_fops);
 	chan->cdev.owner = THIS_MODULE;
-	if (dev_set_name(&chan->dev, LITEPCIE_NAME "%d", minor)) {
+	err = fill_channel(chan);
+	if (err) {
 		put_device(&chan->dev);
-		return ERR_PTR(-ENOMEM);
+		return ERR_PTR(err);
 	}
-	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
-		snprintf(chan->way[n].irq_name, sizeof(chan->way[n].irq_name), "%s-%s",
-			 dev_name(&chan->dev), litepcie_way_name(&chan->way[n]));
 	return chan;
 }
 
@@ -329,13 +344,13 @@ int litepcie_chrdev_init(void)
 	if (err)
 		return err;
 	litepcie_class = litepcie_class_create(LITEPCIE_NAME);
-	if (IS_ERR(litepcie_class)) {
-		unregister_chrdev_region(first_number, 2 * MINORS);
-		return PTR_ERR(litepcie_class);
-	}
-	return 0;
+	err = PTR_ERR_OR_ZERO(litepcie_class);
+	if (err)
+		litepcie_chrdev_exit();
+	return err;
 }
 
+/* class_destroy() ignores a class that could not be made. */
 void litepcie_chrdev_exit(void)
 {
 	class_destroy(litepcie_class);
