@@ -31,6 +31,7 @@ UP = [SHELL, "load; ready"]
 WORKS = "ready; echoed again; pinged 10"
 # MiB of memory of a guest whose rings are above 4 GiB. The host keeps only what the guest uses.
 FAR_MEMORY = 5120
+STATUS = f"{virtio_card.NET + 0x70:#x}"  # place in BAR0 of the net device's status register
 CAUSES = 7 << virtio_card.NET_CAUSE
 # The card's counts at each `ask count` of a guest.
 COUNTED: list[dict] = []
@@ -47,6 +48,7 @@ def live(series=None, msix=False, entries=None, **choices):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as place:
         patch.setattr(run, "PLACE", Path(place))
         with LiveGuest(
+            programs=["stress"],
             files=files(series),
             board=lambda: VirtioCard(msix, entries),
             kernel=series,
@@ -233,6 +235,42 @@ def test_a_reset_that_does_not_end_costs_bus_mastering_until_the_card_s_reset(gu
     log = found["dmesg"].decode()
     assert log.count("does not end its reset (status 0xf): bus mastering is off") == 2
     assert 2000 <= int(found["ms"]) < 6000
+
+
+def test_the_probe_resets_what_an_earlier_kernel_has_left_running(guest):
+    """If a virtio device runs when litepcie.ko is loaded, as after a kexec, the probe resets it. If
+    the device does not end that reset, the card is not driven. It is then no bus master, even if
+    the earlier kernel has left it one.
+    """
+    found, _ = step(
+        guest,
+        f"{MASTER}; unload; rmmod litepcie; echo 1 >$card/enable; printf '\\7\\0\\0\\0' >/tmp/on",
+        f"run() {{ stress poke $card/resource0 {STATUS} /tmp/on; ask count; }}",
+        "run; insmod /lib/modules/litepcie.ko; ask count",
+        "rmmod litepcie; run; ask stick",
+        "printf '\\6' | dd of=$card/config bs=1 seek=4 conv=notrunc 2>/dev/null; [ $(master) = 1 ]",
+        "insmod /lib/modules/litepcie.ko; [ ! -e $card/driver ]; [ $(master) = 0 ]",
+        "ask free; rmmod litepcie; echo 0 >$card/enable; insmod /lib/modules/litepcie.ko; load",
+        WORKS,
+    )
+    log = found["dmesg"].decode()
+    assert [counted["net"]["status"] for counted in COUNTED[-3:]] == [7, 0, 7]
+    assert "virtio device 0 does not end its reset (status 0x7): the card is not driven" in log
+
+
+def test_a_device_that_does_not_stop_when_the_card_wakes_up_costs_bus_mastering(guest):
+    """If a virtio device runs when the card wakes up, and does not end its reset, the driver gives
+    the card up. The card stayed a bus master while it slept, and is none then. A reset of the card
+    makes it work again."""
+    found, _ = step(
+        guest,
+        f"{MASTER}; unload; printf '\\7\\0\\0\\0' >/tmp/on",
+        f"stress poke $card/resource0 {STATUS} /tmp/on; ask stick; [ $(master) = 1 ]",
+        "! insmod /litepcie_sleep.ko 2>/dev/null; [ $(master) = 0 ]",
+        "ask free; echo 1 >$card/reset || true; [ $(master) = 1 ]; load",
+        WORKS,
+    )
+    assert "(status 0x7): the card is not driven" in found["dmesg"].decode()
 
 
 def test_virtio_mmio_drives_the_same_page(guest):

@@ -92,25 +92,29 @@ void litepcie_virtio_find(struct litepcie *card)
 /*
  * Reset all virtio devices at the probe, and after a reset or sleep of the
  * card.  If this kernel was started by a kexec, the kernel before may have left
- * their queues in use.
+ * their queues in use.  If a device does not end its reset, bus mastering is
+ * off for the whole card once this function returns, since the device may go on
+ * to use them.
  */
 int litepcie_virtio_halt(struct litepcie *card)
 {
 	for (unsigned int n = 0; n < LITEPCIE_VIRTIO_MAX; n++) {
 		const struct litepcie_block *block = card->virtio[n].block;
 		void __iomem *status;
-		u32 value;
+		u32 cause, value;
 
 		if (!block)
 			continue;
+		cause = litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE);
 		status = card->bar0 + block->offset + VIRTIO_MMIO_STATUS;
 		writel(0, status);
 		if (readl_poll_timeout(status, value, !value, RESET_POLL_US, RESET_TIMEOUT_US)) {
-			dev_err(&card->pdev->dev, "virtio device %u does not end its reset (status %#x): not driven\n",
+			litepcie_master_off(card, cause);
+			dev_err(&card->pdev->dev, "virtio device %u does not end its reset (status %#x): the card is not driven, and bus mastering is off\n",
 				n, value);
 			return -EIO;
 		}
-		litepcie_master_on(card, litepcie_parameter(block, LITEPCIE_VIRTIO_CAUSE));
+		litepcie_master_on(card, cause);
 	}
 	return 0;
 }

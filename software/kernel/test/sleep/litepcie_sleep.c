@@ -30,7 +30,7 @@ static int call(struct device *dev, bool wake)
 
 static int call_child(struct device *dev, void *wake)
 {
-	return strncmp(dev_name(dev), "litepcie.", 9) ? 0 : call(dev, wake);
+	return strncmp(dev_name(dev), "litepcie.", 9) || !dev->driver ? 0 : call(dev, wake);
 }
 
 static int __init sleep_init(void)
