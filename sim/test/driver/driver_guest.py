@@ -28,6 +28,8 @@ needs_kernels = pytest.mark.skipif(
 # Shell text for a guest: it mounts the kernel's debugfs.
 DEBUGFS = "[ -e /sys/kernel/debug/x86 ] || mount -t debugfs none /sys/kernel/debug"
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
+# QEMU's arguments for a guest in which the driver's calls and interrupts run at the same time.
+TWO_CPUS = ("-smp", "2")
 # In a guest of faulty_guest(), the parameters of the driver are files in this folder.
 FAULTS = "/sys/module/litepcie/parameters"
 # Shell text that puts the shell into a memory cgroup of 96 MiB. The program `fuzz` asks the driver

@@ -16,7 +16,7 @@ from sim.board.process import BoardProcess
 from sim.endpoints import DEFAULT
 from sim.examples import AXI50
 from sim.guest import run
-from sim.test.driver.driver_guest import CARD, boot, kernels
+from sim.test.driver.driver_guest import CARD, TWO_CPUS, boot, kernels
 from tools.testing.seeds import SHIFT
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
@@ -118,6 +118,18 @@ def held(buffers, runs, seed):
     ]
 
 
+def user_board(msix=False):
+    """Return a board whose user logic interrupts for each write to its memory."""
+    built = artefacts.build(DEFAULT, AXI50, msix=msix)
+    return BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)])
+
+
+def user(rounds):
+    """Return the commands for the user logic's interrupt. In `rounds` rounds two processes race for
+    it, one of which closes its file each time."""
+    return ["held user /dev/litepcie0", f"held race /dev/litepcie0 {rounds} >>/out/held"]
+
+
 def held_whole(buffers, runs, seed):
     """Return the commands of held() for a card without records. Such a card has no packets and
     sends only whole beats."""
@@ -185,9 +197,8 @@ def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
 def test_the_user_s_interrupt_is_an_event(msix):
     """The user logic interrupts for each write to its memory. The file that asked for these
     interrupts gets one event for each. Closing that file ends the events."""
-    built = artefacts.build(DEFAULT, AXI50, msix=msix)
-    with BoardProcess(built.board, ["--bar2", str(numbers.BAR2_SIZE)]) as board:
-        boot(board, ["held user /dev/litepcie0"], None, ["held"])
+    with user_board(msix) as board:
+        boot(board, user(2000), None, ["held"], devices=TWO_CPUS)
 
 
 def test_a_reset_ends_a_held_run_with_an_error(start_board):

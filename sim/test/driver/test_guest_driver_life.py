@@ -8,7 +8,7 @@ import pytest
 
 from sim.guest import run
 from sim.guest.machine import card_arguments
-from sim.test.driver.driver_guest import CARD, HELD, boot, kernels
+from sim.test.driver.driver_guest import CARD, HELD, TWO_CPUS, boot, kernels
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # the tests of this file take minutes
 # Commands for a guest: take the card away and reload the driver's module while programs use the
@@ -134,7 +134,7 @@ def test_threads_that_race_do_no_harm(start_board):
     The machine has an IOMMU. If the driver freed a ring too early, the board would count the card's
     next access to it as unmapped.
     """
-    devices = ("-smp", "2", "-device", "intel-iommu,intremap=on,caching-mode=on")
+    devices = (*TWO_CPUS, "-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board() as board:
         boot(board, race(60), append=("intel_iommu=on",), devices=devices)
         assert board.stats()["unmapped"] == 0
@@ -144,4 +144,4 @@ def test_who_shares_a_file_gets_data(start_board):
     """If several processes read one open file, none of them gets 0 (end of file), which would end a
     program. This holds also if another process has just taken the data."""
     with start_board("--pace", "400000") as board:
-        boot(board, share(400), devices=("-smp", "2"))
+        boot(board, share(400), devices=TWO_CPUS)

@@ -155,7 +155,7 @@ def test_a_member_of_the_group_has_the_tools(start_board, gateware):
 @pytest.mark.guest
 def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
     """A member can access a block of the capability table, by ioctl and by mapping, only if the
-    block's type is in WHOLE.
+    block's type is in WHOLE and its version is 1.
 
     The driver that is built with faults shows two more things. If a direction of DMA does not stop,
     the driver switches bus mastering off. A card in recovery cannot be opened before the whole bus
@@ -164,14 +164,20 @@ def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
     commands = [MEMBER, f"p={FAULTS}"]
     first, _ = memories()
     block = memory_block()
-    for name in PLANTED:
-        kind = BLOCK_TYPES[name].number if name in BLOCK_TYPES else 999
-        commands += [
-            f"echo {block} {kind} >$p/plant",
+
+    def planted(kind, version, name):
+        return [
+            f"echo {block} {kind} {version} >$p/plant",
             f"member part /dev/litepcie0 {first[0]} {first[1]} >/out/{name}",
         ]
+
+    for name in PLANTED:
+        kind = BLOCK_TYPES[name].number if name in BLOCK_TYPES else 999
+        commands += planted(kind, 1, name)
+    for version in (0, 2):
+        commands += planted(BLOCK_TYPES["memory"].number, version, f"version{version}")
     commands += [
-        f"echo {block} {BLOCK_TYPES['memory'].number} >$p/plant",
+        *planted(BLOCK_TYPES["memory"].number, 1, "restored"),
         f"member stuck /dev/litepcie0 $p/stuck {CARD}/config >/out/stuck",
         "dmesg | grep -q 'c2h does not stop .*bus mastering is off'",
         "echo reset >$p/fatal; ! member compat /dev/litepcie0 2>/out/reset",
@@ -186,9 +192,9 @@ def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
             timeout=240,
         ).files
         assert board.stats()["unmapped"] == 0
-    for name in PLANTED:
+    for name in (*PLANTED, "version0", "version2", "restored"):
         text = files[name].decode()
-        wanted = [first] if name in WHOLE else []
+        wanted = [first] if name in WHOLE or name == "restored" else []
         assert ranges(text, "ioctl") == ranges(text, "bar0") == wanted, (name, text)
     assert files["stuck"] == b"stuck: ok\n" and files["resumed"] == b"compat: ok\n"
     assert b"Input/output error" in files["reset"]

@@ -28,6 +28,7 @@ from sim.test.driver.driver_guest import (
     FAULTS,
     FAULTY,
     HELD,
+    TWO_CPUS,
     WITH_FAULTS,
     WITHOUT,
     boot,
@@ -73,7 +74,7 @@ def guest(disk, tmp_path_factory):
         (guest_kernel.ensure().image, "vmlinuz"),
         *power.injector(),
     ]
-    devices = (*rings.nvme(disk), "-action", "reboot=reset")
+    devices = (*TWO_CPUS, *rings.nvme(disk), "-action", "reboot=reset")
     options = (*rings.PACE, "--bar2", numbers.BAR2_SIZE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))

@@ -13,6 +13,7 @@ import functools
 import json
 
 import pytest
+import test_guest_driver_held as held
 import test_guest_driver_life as life
 import test_guest_driver_memory as memory
 import test_guest_driver_soak as soak
@@ -21,11 +22,13 @@ from sim.guest import run
 from sim.guest.machine import card_arguments
 from sim.test.board.board_builds import build_executable, register_map
 from sim.test.board.board_process import WatchedBoard
+from sim.test.driver.driver_guest import TWO_CPUS, boot
 from sim.test.driver.live_guest import LiveGuest
 
 pytestmark = pytest.mark.guest
 
 PACE = ("--pace", "400000")
+ROUNDS = 400  # of two processes that race for the user logic's interrupt
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 
 
@@ -45,7 +48,7 @@ def bounced():
 @pytest.fixture(scope="module")
 def guest():
     with WatchedBoard(build_executable(), register_map(), PACE, None) as second:
-        devices = ("-smp", "2", *IOMMU, *card_arguments(second.socket, slot=2))
+        devices = (*TWO_CPUS, *IOMMU, *card_arguments(second.socket, slot=2))
         with LiveGuest(
             PACE, ["stress", "memory"], devices=devices, append=("intel_iommu=on",)
         ) as live:
@@ -89,6 +92,15 @@ def test_the_memory_stays_pinned_until_the_card_is_quiet(guest):
     """If the card is unbound, removed or reset while its DMA runs in a program's memory, that
     memory stays pinned until the card has stopped."""
     guest.run(memory.QUIET)
+
+
+def test_the_user_s_interrupt_is_an_event():
+    """The user logic interrupts for each write to its memory. The file that asked for these
+    interrupts gets one event for each, also if another process has just closed the file that had
+    them before."""
+    with held.user_board() as board:
+        files = boot(board, held.user(ROUNDS), None, ["held"], devices=TWO_CPUS).files
+    assert files["held"].decode() == f"user race: {ROUNDS} rounds\n"
 
 
 def test_orderly_ejects(guest):

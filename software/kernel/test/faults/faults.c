@@ -247,10 +247,12 @@ MODULE_PARM_DESC(fatal, "the cards have a fatal error: frozen, or permanent; res
 static void change_type(struct pci_dev *pdev, const char *value)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
-	unsigned int n, type;
+	unsigned int n, type, version;
 
-	if (sscanf(value, "%u %u", &n, &type) == 2 && n < card->block_count)
+	if (sscanf(value, "%u %u %u", &n, &type, &version) == 3 && n < card->block_count) {
 		card->blocks[n].type = type;
+		card->blocks[n].version = version;
+	}
 }
 
 static int plant_set(const char *value, const struct kernel_param *param)
@@ -261,4 +263,4 @@ static int plant_set(const char *value, const struct kernel_param *param)
 
 static const struct kernel_param_ops plant_ops = { .set = plant_set };
 module_param_cb(plant, &plant_ops, NULL, 0200);
-MODULE_PARM_DESC(plant, "a block's number in the capability table, and the type that it has from now on");
+MODULE_PARM_DESC(plant, "a block's number in the capability table, and the type and version that it has from now on");

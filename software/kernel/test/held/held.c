@@ -291,12 +291,14 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], "stops"))
 			return stops(strtoull(argv[3], NULL, 0));
 	}
+	if (argc == 4 && !strcmp(argv[1], "race"))
+		return user_race(argv[2], strtoull(argv[3], NULL, 0));
 	if (argc == 4 && !strcmp(argv[1], "reset"))
 		return reset(argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "refuse"))
 		return refuse(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "ready"))
-		return ready();
+		return ready(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "sync"))
 		return sync_beats();
 	if (argc == 3 && !strcmp(argv[1], "user"))

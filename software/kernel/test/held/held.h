@@ -55,11 +55,12 @@ void stop(void);
 
 /* The functions that follow are defined in held_refuse.c. */
 int refuse(const char *device);
-int ready(void);
+int ready(const char *device);
 
 /* The functions that follow are defined in held_events.c. */
 int sync_beats(void);
 int reset(const char *flag);
 int user(const char *device);
+int user_race(const char *device, uint64_t rounds);
 
 #endif /* HELD_H */

@@ -6,8 +6,10 @@
  * Tests fsync(), a reset while both directions run, and the interrupt of the user's logic.
  */
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -196,5 +198,52 @@ int user(const char *device)
 	need(!events(event), "an interrupt for a file that was closed");
 	need(!set_event(fd, event), "the event when the other has gone");
 	printf("user: ok\n");
+	return 0;
+}
+
+/* Open the device, take the user logic's interrupt if it is free, and close the device, for ever. */
+static void take_and_close(const char *device, int event)
+{
+	for (;;) {
+		int file = open_or_fail(device);
+
+		set_event(file, event);
+		close(file);
+	}
+}
+
+static void take_event(int event)
+{
+	for (int i = 0; set_event(fd, event); i++)
+		if (errno != EBUSY || i == 1000000)
+			fail("event of the user's logic: %s", strerror(errno));
+}
+
+/*
+ * A process on another processor takes the interrupt and closes its file, again and again. In each
+ * round this program takes the interrupt as soon as it is free, and must then hear of its own write.
+ */
+int user_race(const char *device, uint64_t rounds)
+{
+	int event = eventfd(0, EFD_CLOEXEC), others = eventfd(0, EFD_CLOEXEC);
+	volatile uint32_t *memory = map_user_memory();
+	pid_t other = fork();
+
+	need(other >= 0, "fork");
+	if (!other)
+		take_and_close(device, others);
+	for (uint64_t round = 0; round < rounds; round++) {
+		uint64_t count;
+
+		take_event(event);
+		memory[0] = (uint32_t)round;
+		count = events(event);
+		if (count != 1)
+			fail("round %llu: %llu interrupts for a write",
+			     (unsigned long long)round, (unsigned long long)count);
+		need(!set_event(fd, -1), "no event");
+	}
+	need(!kill(other, SIGKILL) && waitpid(other, NULL, 0) == other, "the other process");
+	printf("user race: %llu rounds\n", (unsigned long long)rounds);
 	return 0;
 }

@@ -102,7 +102,45 @@ static void ready_beside_a_reader(void)
 	pthread_join(reader, NULL);
 }
 
-int ready(void)
+/*
+ * By the index page h2c has room while the program is fewer than all but one of the ring's buffers
+ * ahead of the card.
+ */
+static void ready_by_the_index(void)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLOUT };
+
+	need(!advance(LITEPCIE_WAY_H2C, 0, NULL, 0), "a run without buffers");
+	index_page->way[LITEPCIE_WAY_H2C].software = COUNT - 2;
+	need(poll(&poller, 1, 0) == 1 && poller.revents == POLLOUT, "the last buffer but one");
+	index_page->way[LITEPCIE_WAY_H2C].software = COUNT - 1;
+	need(!poll(&poller, 1, 0), "room in a ring that is full");
+	need(!run_h2c(fd, 0, NULL), "stop of h2c");
+}
+
+static void *release_c2h(void *unused)
+{
+	struct litepcie_ioctl_lock lock = { .dma_writer_release = 1 };
+
+	usleep(200000);
+	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock), "release");
+	return unused;
+}
+
+/* poll() of a direction that another file owns wakes when the direction is free. */
+static void ready_when_it_is_free(const char *device)
+{
+	struct pollfd poller = { .fd = open_or_fail(device), .events = POLLIN };
+	pthread_t owner;
+
+	need(!poll(&poller, 1, 0), "another file's direction is ready");
+	need(!pthread_create(&owner, NULL, release_c2h, NULL), "thread");
+	need(poll(&poller, 1, 20000) == 1 && poller.revents == POLLIN, "a direction that is free");
+	pthread_join(owner, NULL);
+	close(poller.fd);
+}
+
+int ready(const char *device)
 {
 	struct litepcie_ring_setup setup = {
 		.buffer_size = SIZE, .buffer_count = COUNT, .buffers_per_interrupt = 1,
@@ -110,6 +148,7 @@ int ready(void)
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 
 	take();
+	ready_by_the_index();
 	for (setup.way = 0; setup.way < 2; setup.way++)
 		need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 	need(!advance(LITEPCIE_WAY_C2H, COUNT, NULL, 0), "all buffers");
@@ -119,6 +158,7 @@ int ready(void)
 	need(poll(&poller, 1, 10000) == 1 && poller.revents == POLLIN, "poll() with a buffer");
 	stop();
 	ready_beside_a_reader();
+	ready_when_it_is_free(device);
 	printf("ready: ok\n");
 	return 0;
 }
